@@ -1,0 +1,188 @@
+//! Reads `schema/` into one bundle and says of each def what it is.
+
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeSet, fs, path::Path};
+
+/// Everything that `schema/` holds.
+pub struct Bundle {
+    /// `$defs` of all family files, in the order of the files and inside them.
+    pub defs: Map<String, Value>,
+    /// `states.json`.
+    pub states: Value,
+    /// `errors.json`.
+    pub errors: Map<String, Value>,
+    /// `dialects/record.json`.
+    pub record: Value,
+    /// The dialects, overlays merged over what they extend; bases first.
+    pub dialects: Vec<Value>,
+}
+
+const FAMILIES: [&str; 7] = ["frames", "commands", "responses", "events", "messages", "ui", "host_tools"];
+
+/// Reads every file; the error names the file and the def.
+pub fn read(dir: &Path) -> Result<Bundle, String> {
+    let mut defs = Map::new();
+    for family in FAMILIES {
+        let file = json_file(&dir.join(format!("{family}.json")))?;
+        let own = file.get("$defs").and_then(Value::as_object).ok_or(format!("{family}.json: no $defs"))?;
+        for (name, def) in own {
+            if defs.insert(name.clone(), def.clone()).is_some() {
+                return Err(format!("{family}.json: {name} is defined twice"));
+            }
+        }
+    }
+    let errors = json_file(&dir.join("errors.json"))?;
+    let bundle = Bundle {
+        defs,
+        states: json_file(&dir.join("states.json"))?,
+        errors: errors.as_object().cloned().ok_or("errors.json: not an object")?,
+        record: json_file(&dir.join("dialects/record.json"))?,
+        dialects: read_dialects(&dir.join("dialects"))?,
+    };
+    bundle.check_refs()?;
+    Ok(bundle)
+}
+
+/// What a def is, for the generator.
+pub enum Shape<'a> {
+    /// An object with properties: a struct.
+    Struct(&'a Map<String, Value>),
+    /// A union decided by the constant in property `tag`: value → def.
+    Tagged { tag: &'a str, branches: Vec<(String, &'a str)> },
+    /// A union of which exactly one branch fits.
+    ByShape(Vec<&'a Value>),
+    /// A string out of a list.
+    Enum(Vec<&'a str>),
+    /// A scalar or free-form value: no type of its own.
+    Plain(&'a Value),
+}
+
+impl Bundle {
+    /// The bundle as the library embeds it.
+    pub fn to_json(&self) -> Value {
+        json!({ "$defs": self.defs, "states": self.states, "errors": self.errors, "dialects": self.dialects })
+    }
+
+    /// Classifies the def `name`.
+    pub fn shape<'a>(&'a self, name: &str) -> Shape<'a> {
+        let def = &self.defs[name];
+        if let Some(values) = def.get("enum").and_then(Value::as_array) {
+            return Shape::Enum(values.iter().filter_map(Value::as_str).collect());
+        }
+        if let Some(branches) = def.get("oneOf").and_then(Value::as_array) {
+            return match self.tag(def, branches) {
+                Some(tag) => Shape::Tagged {
+                    tag,
+                    branches: branches
+                        .iter()
+                        .filter_map(ref_name)
+                        .flat_map(|branch| self.values_of(branch, tag).into_iter().map(move |v| (v, branch)))
+                        .collect(),
+                },
+                None => Shape::ByShape(branches.iter().collect()),
+            };
+        }
+        match def.get("properties").and_then(Value::as_object) {
+            Some(properties) => Shape::Struct(properties),
+            None => Shape::Plain(def),
+        }
+    }
+
+    fn tag<'a>(&self, def: &'a Value, _branches: &[Value]) -> Option<&'a str> {
+        match def.get("x-union").and_then(Value::as_str) {
+            Some("families") => Some("type"),
+            Some("response") => Some("success"),
+            _ => def.pointer("/discriminator/propertyName").and_then(Value::as_str),
+        }
+    }
+
+    /// The constants that the branch `name` may have in property `tag`, each once.
+    fn values_of(&self, name: &str, tag: &str) -> Vec<String> {
+        let def = &self.defs[name];
+        if let Some(value) = def.pointer(&format!("/properties/{tag}/const")) {
+            return vec![tag_text(value)];
+        }
+        let branches = def.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+        let values: BTreeSet<String> =
+            branches.filter_map(ref_name).flat_map(|branch| self.values_of(branch, tag)).collect();
+        values.into_iter().collect()
+    }
+
+    fn check_refs(&self) -> Result<(), String> {
+        fn walk(value: &Value, defs: &Map<String, Value>, at: &str) -> Result<(), String> {
+            if let Some(name) = ref_name(value)
+                && !defs.contains_key(name)
+            {
+                return Err(format!("{at}: $ref to {name}, which no file defines"));
+            }
+            match value {
+                Value::Object(map) => map.values().try_for_each(|v| walk(v, defs, at)),
+                Value::Array(list) => list.iter().try_for_each(|v| walk(v, defs, at)),
+                _ => Ok(()),
+            }
+        }
+        self.defs.iter().try_for_each(|(name, def)| walk(def, &self.defs, name))
+    }
+}
+
+/// The def that `{"$ref": "#/$defs/X"}` names.
+pub fn ref_name(value: &Value) -> Option<&str> {
+    value.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
+}
+
+/// A string list under `key`.
+pub fn strings<'a>(value: &'a Value, key: &str) -> Option<Vec<&'a str>> {
+    Some(value.get(key)?.as_array()?.iter().filter_map(Value::as_str).collect())
+}
+
+/// The description that every def and property has.
+pub fn description(value: &Value) -> &str {
+    value.get("description").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A constant as text: `true`, `prompt`.
+pub fn tag_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn read_dialects(dir: &Path) -> Result<Vec<Value>, String> {
+    let entries = fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let mut files: Vec<Value> = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        if path.extension().is_some_and(|x| x == "json") && !path.ends_with("record.json") {
+            files.push(json_file(&path)?);
+        }
+    }
+    files.sort_by_key(|d| (d["extends"].is_string(), d["id"].to_string()));
+    let mut merged: Vec<Value> = Vec::new();
+    for file in files {
+        let base = merged.iter().find(|d| d["id"] == file["extends"]).cloned();
+        if base.is_none() && file["extends"].is_string() {
+            return Err(format!(
+                "dialects: {} extends {}, which comes later or not at all",
+                file["id"], file["extends"]
+            ));
+        }
+        let mut record = base.unwrap_or_else(|| json!({}));
+        merge(&mut record, file);
+        merged.push(record);
+    }
+    Ok(merged)
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
+}
+
+fn json_file(path: &Path) -> Result<Value, String> {
+    let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
+}

@@ -1,0 +1,287 @@
+//! Tables: the states, which command is legal where, which event may fire where, the error texts.
+
+use crate::{
+    bundle::{Bundle, Shape, description, strings},
+    checks::bases,
+    names::{camel, docs, exact, snake},
+    structs::field_ident,
+};
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_json::{Map, Value};
+
+/// Emits the states, the dispositions, the fires-in table and the error texts.
+pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
+    let parts = [states(bundle)?, dispositions(bundle), commands(bundle)?, fires(bundle)?, errors(bundle)];
+    Ok(parts.into_iter().collect())
+}
+
+fn flow_states(bundle: &Bundle) -> Vec<&Value> {
+    let flow = bundle.states["regions"].as_array().into_iter().flatten().find(|r| r["name"] == "flow");
+    flow.and_then(|f| f["states"].as_array()).into_iter().flatten().collect()
+}
+
+/// The leaf states that `name` stands for.
+fn leaves<'a>(bundle: &'a Bundle, name: &str) -> Vec<&'a str> {
+    let all = flow_states(bundle);
+    let is_parent = |state: &str| all.iter().any(|s| s["parent"] == state);
+    let names = all.iter().filter_map(|s| s["name"].as_str()).filter(|s| !is_parent(s));
+    let inside = format!("{name}.");
+    names.filter(|s| name == "*" || *s == name || s.starts_with(&inside)).collect()
+}
+
+fn states(bundle: &Bundle) -> Result<TokenStream, String> {
+    let names = leaves(bundle, "*");
+    let variants: Vec<_> = names.iter().map(|n| camel(n)).collect();
+    let all = flow_states(bundle);
+    let doc_of = |name: &&str| docs(all.iter().find(|s| s["name"] == **name).map_or("", |s| description(s)));
+    let variant_docs = names.iter().map(doc_of);
+    let count = names.len();
+    let parents = names.iter().map(|n| n.split_once('.').map_or("", |(parent, _)| parent));
+    Ok(quote! {
+        /// The states of the region `flow`: what the agent is doing.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum FlowState { #(#variant_docs #variants),* }
+
+        impl FlowState {
+            /// Every state.
+            pub const ALL: [Self; #count] = [#(Self::#variants),*];
+            /// As reports print it: `streaming.tools`.
+            pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #names),* } }
+            /// The superstate, empty for a state of the top level.
+            pub const fn parent(self) -> &'static str { match self { #(Self::#variants => #parents),* } }
+        }
+        impl ::std::fmt::Display for FlowState {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.write_str(self.as_str()) }
+        }
+    })
+}
+
+fn dispositions(bundle: &Bundle) -> TokenStream {
+    let empty = Map::new();
+    let map = bundle.states["dispositions"].as_object().unwrap_or(&empty);
+    let variants: Vec<_> = map.keys().map(|n| camel(n)).collect();
+    let names: Vec<_> = map.keys().collect();
+    let variant_docs = map.values().map(|d| docs(d.as_str().unwrap_or_default()));
+    quote! {
+        /// What becomes of a command in the state that it meets.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Disposition { #(#variant_docs #variants),* }
+
+        impl Disposition {
+            /// As reports print it.
+            pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #names),* } }
+        }
+    }
+}
+
+fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
+    let Shape::Tagged { branches, .. } = bundle.shape("RpcCommand") else {
+        return Err("RpcCommand is not a tagged union".into());
+    };
+    let mut cases = TokenStream::new();
+    let mut leads = TokenStream::new();
+    let mut choices = TokenStream::new();
+    let mut acknowledge = TokenStream::new();
+    let mut only = TokenStream::new();
+    let mut cuts = Vec::new();
+    let variants: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
+    for (value, name) in &branches {
+        let def = &bundle.defs[*name];
+        let variant = camel(value);
+        let table = def.get("x-in").and_then(Value::as_object).ok_or(format!("{name}: no x-in"))?;
+        let mut groups: Vec<(&Value, Vec<_>)> = Vec::new();
+        for state in leaves(bundle, "*") {
+            let parent = state.split_once('.').map_or(state, |(parent, _)| parent);
+            let entry = table.get(state).or_else(|| table.get(parent));
+            let entry = entry.ok_or(format!("{name}: x-in says nothing of {state}"))?;
+            match groups.iter_mut().find(|(known, _)| *known == entry) {
+                Some((_, states)) => states.push(camel(state)),
+                None => groups.push((entry, vec![camel(state)])),
+            }
+        }
+        let all = leaves(bundle, "*").len();
+        for (entry, states) in groups {
+            let rows = case_rows(name, entry)?;
+            let states = if states.len() == all { quote!(_) } else { quote!(#(FlowState::#states)|*) };
+            cases.extend(quote! { (Self::#variant, #states) => &[#(#rows),*], });
+        }
+        for (state, to) in def.get("x-leads-to").and_then(Value::as_object).into_iter().flatten() {
+            let to = camel(to.as_str().ok_or(format!("{name}: x-leads-to"))?);
+            for state in leaves(bundle, state) {
+                let state = camel(state);
+                leads.extend(quote! { (Self::#variant, FlowState::#state) => Some(FlowState::#to), });
+            }
+        }
+        for field in fields_asked(table) {
+            let ident = field_ident(field);
+            choices.extend(quote! {
+                (Self::#variant(command), #field) => command.#ident.map(|value| value.as_str()),
+            });
+        }
+        let response = def["x-response"].as_str().ok_or(format!("{name}: no x-response"))?;
+        if bundle.defs.get(response).is_some_and(|r| r["properties"].get("data").is_none()) {
+            let response = exact(response);
+            acknowledge.extend(quote! { Self::#variant => RpcSuccess::#variant(#response { id }), });
+        }
+        if def["x-cuts"] == true {
+            cuts.push(variant.clone());
+        }
+        if let Some(list) = bases(def, "x-dialects") {
+            only.extend(quote! { Self::#variant => base.is_in(#list), });
+        }
+    }
+    Ok(quote! {
+        impl RpcCommandKind {
+            /// The cases of this command in `state`; the first that applies wins.
+            pub const fn cases(self, state: FlowState) -> &'static [Case] { match (self, state) { #cases } }
+            /// The state that its success response leads to from `state`; `None`: none changes.
+            pub const fn leads_to(self, state: FlowState) -> Option<FlowState> {
+                match (self, state) { #leads _ => None }
+            }
+            /// In the originals its success response ends an open run without closing events.
+            pub const fn cuts(self) -> bool { matches!(self, #(Self::#cuts)|*) }
+            /// Whether dialects built on `base` have it.
+            pub fn is_in(self, base: Base) -> bool { match self { #only _ => true } }
+            /// The success response of a command that answers without data; `None` for one that has data.
+            pub fn acknowledge(self, id: Option<RequestId>) -> Option<RpcSuccess> {
+                Some(match self { #acknowledge _ => return None })
+            }
+        }
+        impl RpcCommand {
+            /// The request's id, as given.
+            pub const fn id(&self) -> Option<&RequestId> {
+                match self { #(Self::#variants(command) => command.id.as_ref()),* }
+            }
+            /// The value of a field that the disposition may depend on.
+            pub fn choice(&self, field: &str) -> Option<&'static str> {
+                match (self, field) { #choices _ => None }
+            }
+        }
+        impl RpcSuccess {
+            /// The id of the request that it answers.
+            pub const fn id(&self) -> Option<&RequestId> {
+                match self { #(Self::#variants(response) => response.id.as_ref()),* }
+            }
+        }
+    })
+}
+
+fn case_rows(name: &str, entry: &Value) -> Result<Vec<TokenStream>, String> {
+    let one = |case: &Value| -> Result<TokenStream, String> {
+        let disposition = case.as_str().or_else(|| case["disposition"].as_str());
+        let disposition = camel(disposition.ok_or(format!("{name}: a case without disposition"))?);
+        let only = bases(case, "dialects").map_or(quote!(None), |list| quote!(Some(#list)));
+        let when = when_row(case);
+        let error = case.get("error").and_then(Value::as_str).map(camel);
+        let error = error.map_or(quote!(None), |error| quote!(Some(ErrorText::#error)));
+        Ok(quote!(Case { only: #only, when: #when, disposition: Disposition::#disposition, error: #error }))
+    };
+    match entry {
+        Value::Array(list) => list.iter().map(one).collect(),
+        other => Ok(vec![one(other)?]),
+    }
+}
+
+fn when_row(case: &Value) -> TokenStream {
+    match case.get("when") {
+        Some(when) => {
+            let field = when["field"].as_str().unwrap_or_default();
+            let is: Vec<String> =
+                when["is"].as_array().into_iter().flatten().map(crate::bundle::tag_text).collect();
+            quote!(Some((#field, &[#(#is),*])))
+        }
+        None => quote!(None),
+    }
+}
+
+fn fields_asked(table: &Map<String, Value>) -> Vec<&str> {
+    let cases = table.values().filter_map(Value::as_array).flatten();
+    let mut fields: Vec<&str> = cases.filter_map(|c| c["when"]["field"].as_str()).collect();
+    fields.sort_unstable();
+    fields.dedup();
+    fields
+}
+
+fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
+    let mut arms = TokenStream::new();
+    for (name, def) in &bundle.defs {
+        let Some(cases) = def.get("x-fires-in").and_then(Value::as_array) else { continue };
+        let value = def.pointer("/properties/method/const").or_else(|| def.pointer("/properties/type/const"));
+        let value = value.and_then(Value::as_str).ok_or(format!("{name}: x-fires-in without a type"))?;
+        let mut rows = Vec::new();
+        for case in cases {
+            let only = bases(case, "dialects").map_or(quote!(None), |list| quote!(Some(#list)));
+            let when = when_row(case);
+            let states = strings(case, "in").ok_or(format!("{name}: x-fires-in without `in`"))?;
+            let states = states.iter().flat_map(|s| leaves(bundle, s)).map(camel);
+            let to = case.get("to").and_then(Value::as_str).map(camel);
+            let to = to.map_or(quote!(None), |to| quote!(Some(FlowState::#to)));
+            rows.push(
+                quote!(Fires { only: #only, when: #when, states: &[#(FlowState::#states),*], to: #to }),
+            );
+        }
+        arms.extend(quote! { #value => &[#(#rows),*], });
+    }
+    Ok(quote! {
+        /// Where the outbound frame of this `type` (of a dialog: `method`) may be said, and where it leads.
+        /// Empty for a type that the schema does not know.
+        pub fn fires(frame: &str) -> &'static [Fires] { match frame { #arms _ => &[] } }
+    })
+}
+
+fn errors(bundle: &Bundle) -> TokenStream {
+    let variants: Vec<_> = bundle.errors.keys().map(|n| camel(n)).collect();
+    let variant_docs = bundle.errors.values().map(|e| docs(description(e)));
+    let templates = bundle.errors.iter().map(|(name, error)| {
+        let variant = camel(name);
+        match error.get("text") {
+            Some(Value::Object(by)) => {
+                let arms = by.iter().map(|(base, text)| {
+                    let base = camel(base);
+                    let text = text.as_str().unwrap_or_default();
+                    quote!(Base::#base => #text)
+                });
+                quote!(Self::#variant => match base { #(#arms),* })
+            }
+            text => {
+                let text = text.and_then(Value::as_str).unwrap_or_default();
+                quote!(Self::#variant => #text)
+            }
+        }
+    });
+    let functions = bundle.errors.iter().map(|(name, error)| {
+        let (function, variant) = (snake(name), camel(name));
+        let doc = docs(description(error));
+        let places = placeholders(error.get("text").unwrap_or(&Value::Null));
+        let args: Vec<_> = places.iter().map(|p| field_ident(p)).collect();
+        let holes = places.iter().map(|p| format!("{{{p}}}"));
+        quote! {
+            #doc
+            pub fn #function(base: super::Base #(, #args: &str)*) -> String {
+                super::fill(super::ErrorText::#variant.template(base), &[#((#holes, #args)),*])
+            }
+        }
+    });
+    quote! {
+        /// The texts of `schema/errors.json`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum ErrorText { #(#variant_docs #variants),* }
+
+        impl ErrorText {
+            /// The text with its `{placeholders}`.
+            pub const fn template(self, base: Base) -> &'static str { match self { #(#templates),* } }
+        }
+
+        /// The error texts with their placeholders filled.
+        pub mod errors { #(#functions)* }
+    }
+}
+
+fn placeholders(text: &Value) -> Vec<String> {
+    let text = match text {
+        Value::Object(by) => by.values().next().and_then(Value::as_str).unwrap_or_default(),
+        other => other.as_str().unwrap_or_default(),
+    };
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned()).collect()
+}

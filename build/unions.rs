@@ -1,0 +1,200 @@
+//! Unions: an enum per `oneOf`, decided by its tag while the object streams by, or by its shape.
+
+use crate::{
+    bundle::{Bundle, Shape, ref_name},
+    names::{camel, docs, exact},
+    structs::with_sources,
+};
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use serde_json::Value;
+
+/// Emits every union and, for tagged ones, the enum of its kinds.
+pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
+    let mut out = TokenStream::new();
+    for (name, def) in &bundle.defs {
+        match bundle.shape(name) {
+            Shape::Tagged { tag, branches } => out.extend(tagged(bundle, name, def, tag, &branches)),
+            Shape::ByShape(branches) => out.extend(by_shape(name, def, &branches)?),
+            _ => {}
+        }
+    }
+    Ok(out)
+}
+
+fn tagged(bundle: &Bundle, name: &str, def: &Value, tag: &str, branches: &[(String, &str)]) -> TokenStream {
+    let ident = exact(name);
+    let doc = docs(&with_sources(def));
+    let mut members: Vec<&str> = branches.iter().map(|(_, branch)| *branch).collect();
+    members.dedup();
+    let variants: Vec<_> = members.iter().map(|m| variant(name, m, branches, def)).collect();
+    let types: Vec<_> = members.iter().map(|m| exact(m)).collect();
+    let variant_docs = members.iter().map(|m| docs(crate::bundle::description(&bundle.defs[*m])));
+    let arms = branches.iter().map(|(value, branch)| {
+        let variant = variant(name, branch, branches, def);
+        let ty = exact(branch);
+        quote! { #value => #ty::from_map(head, rest).map(Self::#variant), }
+    });
+    let values: Vec<&str> = branches.iter().map(|(value, _)| value.as_str()).collect();
+    let expecting = format!("an object with `{tag}` ({name})");
+    let kind =
+        if def.get("x-union").is_none() { kinds(name, tag, branches, def) } else { TokenStream::new() };
+    quote! {
+        #doc
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(clippy::large_enum_variant, reason = "frames are moved rarely and boxed where they rest")]
+        pub enum #ident { #(#variant_docs #variants(#types)),* }
+
+        impl<'de> FromMap<'de> for #ident {
+            const EXPECTING: &'static str = #expecting;
+            fn from_map<A: ::serde::de::MapAccess<'de>>(mut head: Head<'de>, mut rest: A) -> Result<Self, A::Error> {
+                let tag = head.find(&mut rest, #tag)?;
+                match tag.as_ref() {
+                    #(#arms)*
+                    other => Err(unknown_tag(#tag, other, &[#(#values),*])),
+                }
+            }
+        }
+        impl<'de> ::serde::Deserialize<'de> for #ident {
+            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> { read_map(from) }
+        }
+        impl ::serde::Serialize for #ident {
+            fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                match self { #(Self::#variants(inner) => ::serde::Serialize::serialize(inner, to)),* }
+            }
+        }
+        #(impl From<#types> for #ident {
+            fn from(inner: #types) -> Self { Self::#variants(inner) }
+        })*
+        #kind
+    }
+}
+
+fn kinds(name: &str, tag: &str, branches: &[(String, &str)], def: &Value) -> TokenStream {
+    let union = exact(name);
+    let ident = format_ident!("{name}Kind");
+    let variants: Vec<_> = branches.iter().map(|(_, b)| variant(name, b, branches, def)).collect();
+    let values: Vec<&str> = branches.iter().map(|(value, _)| value.as_str()).collect();
+    let value_docs = values.iter().map(|v| docs(&format!("`{v}`")));
+    let count = values.len();
+    let doc = docs(&format!("What `{tag}` may say in a [`{name}`]."));
+    quote! {
+        #doc
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum #ident { #(#value_docs #variants),* }
+
+        impl #ident {
+            /// Every kind, in the schema's order.
+            pub const ALL: [Self; #count] = [#(Self::#variants),*];
+            /// The wire's spelling.
+            pub const fn as_str(self) -> &'static str {
+                match self { #(Self::#variants => #values),* }
+            }
+            /// The kind that the wire spells `text`.
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { #(#values => Some(Self::#variants),)* _ => None }
+            }
+        }
+        impl ::std::fmt::Display for #ident {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.write_str(self.as_str()) }
+        }
+        impl #union {
+            /// Which kind it is.
+            pub const fn kind(&self) -> #ident {
+                match self { #(Self::#variants(_) => #ident::#variants),* }
+            }
+        }
+    }
+}
+
+/// A variant is named after its tag's value; in a union of families after the def.
+pub fn variant(union: &str, branch: &str, branches: &[(String, &str)], def: &Value) -> proc_macro2::Ident {
+    if def.get("x-union").is_none()
+        && let Some((value, _)) = branches.iter().find(|(_, b)| *b == branch)
+    {
+        return camel(value);
+    }
+    let _ = union;
+    exact(branch.strip_prefix("Rpc").unwrap_or(branch))
+}
+
+fn by_shape(name: &str, def: &Value, branches: &[&Value]) -> Result<TokenStream, String> {
+    let ident = exact(name);
+    let doc = docs(&with_sources(def));
+    let mut variants = Vec::new();
+    let mut types = Vec::new();
+    for branch in branches {
+        let (variant, ty) = match (ref_name(branch), branch["type"].as_str()) {
+            (Some(of), _) => (exact(of), {
+                let of = exact(of);
+                quote!(#of)
+            }),
+            (None, Some("string")) => (exact("Text"), quote!(String)),
+            (None, Some("array")) => {
+                let item = ref_name(&branch["items"]).ok_or(format!("{name}: array of what?"))?;
+                let item = exact(item);
+                (exact("Blocks"), quote!(Vec<#item>))
+            }
+            _ => return Err(format!("{name}: a branch that is neither a $ref, a string nor an array")),
+        };
+        variants.push(variant);
+        types.push(ty);
+    }
+    let scalar = branches.iter().any(|b| b["type"] == "string");
+    let read = match scalar {
+        // The JSON type alone decides.
+        true => quote! {
+            super::de::text_or_list(from).map(|it| match it {
+                super::de::TextOrList::Text(text) => Self::Text(text),
+                super::de::TextOrList::List(list) => Self::Blocks(list),
+            })
+        },
+        false => quote! {
+            let value = <::serde_json::Map<String, ::serde_json::Value> as ::serde::Deserialize>::deserialize(from)?;
+            let value = ::serde_json::Value::Object(value);
+            let mut fits = None;
+            let mut count = 0;
+            let mut reason = None;
+            #(match ::serde_json::from_value::<#types>(value.clone()) {
+                Ok(inner) => { count += 1; fits = Some(Self::#variants(inner)); }
+                Err(error) => reason = reason.or(Some(error)),
+            })*
+            match (count, fits, reason) {
+                (1, Some(it), _) => Ok(it),
+                (0, _, Some(reason)) => Err(::serde::de::Error::custom(reason)),
+                _ => Err(::serde::de::Error::custom("more than one kind of answer at once")),
+            }
+        },
+    };
+    let from_map = match scalar {
+        true => TokenStream::new(),
+        false => {
+            let expecting = format!("an object ({name})");
+            quote! {
+                impl<'de> FromMap<'de> for #ident {
+                    const EXPECTING: &'static str = #expecting;
+                    fn from_map<A: ::serde::de::MapAccess<'de>>(head: Head<'de>, rest: A) -> Result<Self, A::Error> {
+                        ::serde::Deserialize::deserialize(
+                            ::serde::de::value::MapAccessDeserializer::new(Fields::new(head, rest, &[])),
+                        )
+                    }
+                }
+            }
+        }
+    };
+    Ok(quote! {
+        #doc
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum #ident { #(#[allow(missing_docs)] #variants(#types)),* }
+
+        #from_map
+        impl<'de> ::serde::Deserialize<'de> for #ident {
+            fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> { #read }
+        }
+        impl ::serde::Serialize for #ident {
+            fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                match self { #(Self::#variants(inner) => ::serde::Serialize::serialize(inner, to)),* }
+            }
+        }
+    })
+}

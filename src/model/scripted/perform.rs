@@ -1,0 +1,175 @@
+//! A turn, spelled out as stream events.
+
+use std::iter;
+use std::ops::ControlFlow;
+
+use super::block::Block;
+use super::player::Ask;
+use super::turn::Turn;
+use crate::model::types::{BlockStart, StreamEvent, TokenCounts};
+
+/// One thing that happens in an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Milliseconds to wait before it, after the step before.
+    pub delay_ms: u64,
+    /// What happens.
+    pub what: What,
+}
+
+/// What happens in a [`Step`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// The model says something.
+    Event(StreamEvent),
+    /// The model falls silent, until the call is cancelled. Always the last step.
+    Hang,
+}
+
+impl Turn {
+    /// Spells the turn out as the answer to `ask`.
+    ///
+    /// An answer begins with its id and its usage so far, says its blocks, and ends with the whole
+    /// usage and the reason. One that is cut short lacks that end. A failure or a hang with nothing
+    /// said comes alone: the provider has not answered at all.
+    pub fn steps(&self, ask: &Ask<'_>) -> Vec<Step> {
+        let mut performance = Performance {
+            turn: self,
+            ask,
+            steps: Vec::new(),
+            deltas_left: self.after_deltas,
+            output_chars: 0,
+            calls: 0,
+        };
+        let begins = !self.say.is_empty() || !self.is_cut_short();
+        if begins {
+            performance.begin();
+            performance.say();
+        }
+        performance.end(begins);
+        performance.steps
+    }
+}
+
+struct Performance<'a> {
+    turn: &'a Turn,
+    ask: &'a Ask<'a>,
+    steps: Vec<Step>,
+    /// Deltas until the turn is cut short.
+    deltas_left: Option<u32>,
+    output_chars: u64,
+    calls: usize,
+}
+
+impl Performance<'_> {
+    fn begin(&mut self) {
+        let id = format!("scripted_{}", self.ask.call);
+        self.event_after(self.turn.first_delay_ms, StreamEvent::ResponseId(id));
+        // As real APIs report it: one token said when the answer begins, the sum at its end.
+        let usage = self.turn.tokens(self.ask, 1);
+        self.event(StreamEvent::Usage(TokenCounts { output: usage.output.min(1), ..usage }));
+    }
+
+    fn say(&mut self) {
+        let turn = self.turn;
+        for (index, block) in turn.say.iter().enumerate() {
+            let stays_open = turn.is_cut_short() && index + 1 == turn.say.len();
+            if self.block(index, block, stays_open).is_break() {
+                break;
+            }
+        }
+    }
+
+    fn end(&mut self, begun: bool) {
+        let delay_ms = if begun { 0 } else { self.turn.first_delay_ms };
+        if let Some(failure) = &self.turn.fail {
+            let message = failure.error_message(begun);
+            self.event_after(delay_ms, StreamEvent::Fail { message });
+        } else if self.turn.hang {
+            self.steps.push(Step { delay_ms, what: What::Hang });
+        } else {
+            let usage = self.turn.tokens(self.ask, self.output_chars.max(1));
+            self.event(StreamEvent::Usage(usage));
+            self.event(StreamEvent::Finish(self.turn.finish()));
+        }
+    }
+
+    /// Says one block; breaks where the turn is cut short within it.
+    fn block(&mut self, index: usize, block: &Block, stays_open: bool) -> ControlFlow<()> {
+        if self.deltas_left == Some(0) {
+            return ControlFlow::Break(());
+        }
+        let start = self.block_start(block);
+        self.event_after(block.first_delay_ms(), StreamEvent::Start { index, block: start });
+
+        let delta_chars = self.turn.delta_chars(block);
+        let delay_ms = block.delay_ms().unwrap_or(self.turn.delay_ms);
+        for delta in split(&block.text(delta_chars), delta_chars) {
+            self.delta(index, delay_ms, delta)?;
+        }
+
+        if !stays_open {
+            let signature = match block {
+                Block::Thinking(block) => block.signature.clone(),
+                _ => None,
+            };
+            self.event(StreamEvent::End { index, signature });
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn block_start(&mut self, block: &Block) -> BlockStart {
+        match block {
+            Block::Text(_) | Block::Filler(_) => BlockStart::Text,
+            Block::Thinking(_) => BlockStart::Thinking,
+            Block::Redacted(block) => BlockStart::Redacted { data: block.redacted.clone() },
+            Block::Tool(block) => {
+                self.calls += 1;
+                let default_id = || format!("call_{}_{}", self.ask.call, self.calls);
+                BlockStart::ToolCall {
+                    id: block.id.clone().unwrap_or_else(default_id),
+                    name: block.tool.clone(),
+                }
+            }
+        }
+    }
+
+    fn delta(&mut self, index: usize, delay_ms: u64, delta: &str) -> ControlFlow<()> {
+        self.output_chars += u64::try_from(delta.chars().count()).unwrap_or(u64::MAX);
+        let delta = delta.to_owned();
+        self.event_after(delay_ms, StreamEvent::Delta { index, delta });
+        match &mut self.deltas_left {
+            None => ControlFlow::Continue(()),
+            Some(left) => {
+                *left -= 1;
+                if *left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            }
+        }
+    }
+
+    fn event(&mut self, event: StreamEvent) {
+        self.event_after(0, event);
+    }
+
+    fn event_after(&mut self, delay_ms: u64, event: StreamEvent) {
+        self.steps.push(Step { delay_ms, what: What::Event(event) });
+    }
+}
+
+/// Cuts `text` into pieces of `size` characters, the last one shorter; 0 leaves it whole.
+fn split(text: &str, size: u32) -> impl Iterator<Item = &str> {
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let mut rest = text;
+    iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let cut = match size {
+            0 => rest.len(),
+            _ => rest.char_indices().nth(size).map_or(rest.len(), |(at, _)| at),
+        };
+        let (piece, after) = rest.split_at(cut);
+        rest = after;
+        Some(piece)
+    })
+}

@@ -1,0 +1,90 @@
+//! Which turn answers which call of the model.
+
+use std::borrow::Cow;
+
+use super::block::{Block, TextBlock};
+use super::demo;
+use super::perform::Step;
+use super::script::{Script, Source};
+use super::turn::Turn;
+
+/// One call of the model, as far as a script can see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The text of the newest user message.
+    pub prompt: &'a str,
+    /// How many model calls this session has made; it makes ids unique.
+    pub call: usize,
+    /// The tool results since that user message, in order.
+    pub results: &'a [ToolText],
+    /// The names of the tools that the model may call.
+    pub tools: &'a [String],
+    /// The rough size of the whole context in characters, for the estimate of input tokens.
+    pub input_chars: usize,
+}
+
+/// The result of a tool call as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolText {
+    /// The tool's name.
+    pub name: String,
+    /// The text that the tool gave.
+    pub text: String,
+    /// Whether the tool failed.
+    pub is_error: bool,
+}
+
+/// Plays a script, and remembers which turns it has used.
+#[derive(Debug, Clone)]
+pub struct Player {
+    script: Script,
+    used: Vec<bool>,
+}
+
+impl Player {
+    /// A player at the beginning of `script`.
+    pub fn new(script: Script) -> Self {
+        let used = vec![false; script.turns().len()];
+        Self { script, used }
+    }
+
+    /// The script that is played.
+    pub fn script(&self) -> &Script {
+        &self.script
+    }
+
+    /// Answers a call of the model: takes a turn and spells it out.
+    pub fn answer(&mut self, ask: &Ask<'_>) -> Vec<Step> {
+        self.take(ask).steps(ask)
+    }
+
+    /// Takes the first turn that is left and fits. When there is none, the turn says so.
+    pub fn take(&mut self, ask: &Ask<'_>) -> Cow<'_, Turn> {
+        let turns = match &self.script.source {
+            Source::Demo => return Cow::Owned(demo::turn(ask)),
+            Source::Turns(turns) => turns,
+        };
+        let mut candidates = turns.iter().zip(&mut self.used);
+        match candidates.find(|(turn, used)| !**used && turn.fits(ask)) {
+            Some((turn, used)) => {
+                *used = !turn.repeat;
+                Cow::Borrowed(turn)
+            }
+            None => Cow::Owned(nothing_left(&self.used)),
+        }
+    }
+}
+
+/// The answer when the script has none.
+fn nothing_left(used: &[bool]) -> Turn {
+    let total = used.len();
+    let left = used.iter().filter(|used| !**used).count();
+    let text = if left == 0 {
+        format!("The script ends here: all of its turns ({total}) have been played.")
+    } else {
+        format!(
+            "The script has no turn for this: {left} of its {total} turns are left, and none of them fits."
+        )
+    };
+    Turn { say: vec![Block::Text(TextBlock { text, ..TextBlock::default() })], ..Turn::default() }
+}

@@ -1,0 +1,110 @@
+//! One turn of a script: when it is taken, and what is said in it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::block::Block;
+use super::failure::Failure;
+use super::pattern::Pattern;
+use super::player::Ask;
+use crate::model::types::{Finish, TokenCounts};
+
+/// Characters of a delta where the script does not say.
+const DEFAULT_DELTA_CHARS: u32 = 20;
+
+/// Characters that count as a token in an estimate.
+const CHARS_PER_TOKEN: u64 = 4;
+
+/// One answer of the model.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Turn {
+    /// Take this turn only when the newest user message fits.
+    #[serde(rename = "match")]
+    pub prompt: Option<Pattern>,
+    /// Take this turn only when the answer is to a tool's result, and the text of the last result fits
+    /// (`""` fits every result).
+    pub on_result: Option<Pattern>,
+    /// Keep this turn for further calls instead of taking it once.
+    pub repeat: bool,
+    /// What the model says, block by block.
+    pub say: Vec<Block>,
+    /// The tokens to report; what is left out is estimated from the lengths of the texts.
+    pub usage: Option<ScriptedUsage>,
+    /// Why the answer ends: by default `toolUse` after a tool call, else `stop`.
+    pub stop: Option<Finish>,
+    /// The answer fails: at once when nothing is said, else after what is said. The last block that
+    /// was opened then stays open.
+    pub fail: Option<Failure>,
+    /// The answer never ends: the model falls silent after what is said, or says nothing at all. The
+    /// last block that was opened then stays open.
+    pub hang: bool,
+    /// Fail or hang after so many deltas, counted over all blocks, instead of after all of them.
+    pub after_deltas: Option<u32>,
+    /// Milliseconds before anything comes, be it the first block or a failure (default 0).
+    pub first_delay_ms: u64,
+    /// Characters of a delta, in all blocks that do not say otherwise (default 20); 0: each block in one.
+    pub size: Option<u32>,
+    /// Milliseconds before each delta, in all blocks that do not say otherwise (default 0).
+    pub delay_ms: u64,
+}
+
+impl Turn {
+    /// The failure that comes instead of an answer, if this turn is one: what an HTTP API answers with
+    /// its status. A failure after something was said is not meant.
+    pub fn refusal(&self) -> Option<&Failure> {
+        self.fail.as_ref().filter(|_| self.say.is_empty())
+    }
+
+    /// Whether the turn may answer `ask`.
+    pub(super) fn fits(&self, ask: &Ask<'_>) -> bool {
+        let prompt_fits = self.prompt.as_ref().is_none_or(|pattern| pattern.fits(ask.prompt));
+        let result_fits = self.on_result.as_ref().is_none_or(|pattern| {
+            let last = ask.results.last();
+            last.is_some_and(|result| pattern.fits(&result.text))
+        });
+        prompt_fits && result_fits
+    }
+
+    /// Whether the answer never comes to its end.
+    pub(super) fn is_cut_short(&self) -> bool {
+        self.hang || self.fail.is_some()
+    }
+
+    /// Why the answer ends when it does.
+    pub(super) fn finish(&self) -> Finish {
+        let calls_tool = self.say.iter().any(|block| matches!(block, Block::Tool(_)));
+        self.stop.unwrap_or(if calls_tool { Finish::ToolUse } else { Finish::Stop })
+    }
+
+    /// Characters of a delta of `block`; 0 is the whole block.
+    pub(super) fn delta_chars(&self, block: &Block) -> u32 {
+        block.size().or(self.size).unwrap_or(DEFAULT_DELTA_CHARS)
+    }
+
+    /// What the whole answer has used, with `output_chars` of text in it.
+    pub(super) fn tokens(&self, ask: &Ask<'_>, output_chars: u64) -> TokenCounts {
+        let scripted = self.usage.unwrap_or_default();
+        let input_chars = u64::try_from(ask.input_chars).unwrap_or(u64::MAX);
+        TokenCounts {
+            input: scripted.input.unwrap_or(input_chars.div_ceil(CHARS_PER_TOKEN)),
+            output: scripted.output.unwrap_or(output_chars.div_ceil(CHARS_PER_TOKEN)),
+            cache_read: scripted.cache_read,
+            cache_write: scripted.cache_write,
+        }
+    }
+}
+
+/// Tokens that a turn reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ScriptedUsage {
+    /// Read by the model, without the cache; estimated by default.
+    pub input: Option<u64>,
+    /// Said by the model; estimated by default.
+    pub output: Option<u64>,
+    /// Read from the cache (default 0).
+    pub cache_read: u64,
+    /// Written to the cache (default 0).
+    pub cache_write: u64,
+}

@@ -1,0 +1,90 @@
+//! What every model, real or scripted, says to the engine.
+//!
+//! An answer is a sequence of [`StreamEvent`]s: blocks are opened, grow by deltas and are ended, one
+//! at a time or interleaved by `index`; [`StreamEvent::Finish`] or [`StreamEvent::Fail`] comes last.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// One step of a model's answer, as the engine takes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StreamEvent {
+    /// The provider's id of this answer.
+    ResponseId(String),
+    /// A block opens.
+    Start {
+        /// The block's place in the message, from 0.
+        index: usize,
+        /// What kind of block it is.
+        block: BlockStart,
+    },
+    /// An open block grows.
+    Delta {
+        /// The block's place in the message.
+        index: usize,
+        /// More text, more thinking, or more raw JSON of a tool call's arguments.
+        delta: String,
+    },
+    /// A block is complete.
+    End {
+        /// The block's place in the message.
+        index: usize,
+        /// The provider's opaque proof of the block, to be sent back with it.
+        signature: Option<String>,
+    },
+    /// Tokens used so far by this answer; each event replaces the one before.
+    Usage(TokenCounts),
+    /// The answer is complete. Nothing follows.
+    Finish(Finish),
+    /// The answer failed. Nothing follows; blocks may still be open.
+    Fail {
+        /// The text for the message's `errorMessage`.
+        message: String,
+    },
+}
+
+/// How a block begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BlockStart {
+    /// Text for the user.
+    Text,
+    /// The model's visible thinking.
+    Thinking,
+    /// Thinking that the provider hides; it has no deltas.
+    Redacted {
+        /// The provider's opaque form of it.
+        data: String,
+    },
+    /// A call of a tool; its deltas are the arguments' JSON text.
+    ToolCall {
+        /// The id by which the tool's result refers to the call.
+        id: String,
+        /// The tool's name.
+        name: String,
+    },
+}
+
+/// Tokens by class of price.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TokenCounts {
+    /// Read by the model, without those from or to its cache.
+    pub input: u64,
+    /// Said by the model.
+    pub output: u64,
+    /// Read from the provider's cache.
+    pub cache_read: u64,
+    /// Written to the provider's cache.
+    pub cache_write: u64,
+}
+
+/// Why a complete answer ended; in JSON the names of pi's `stopReason`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Finish {
+    /// The model had said everything.
+    Stop,
+    /// The model reached its output limit.
+    Length,
+    /// The model waits for the results of its tool calls.
+    ToolUse,
+}

@@ -1,0 +1,151 @@
+//! What one dialect asks beyond the union types, and which properties it does not know.
+
+use super::{Base, RequestId};
+use serde_json::Value;
+
+/// Checks a value against one dialect: presence, values and branches. Generated for every type.
+pub trait Check {
+    /// The first thing that the dialect's schema would refuse.
+    fn check(&self, base: Base) -> Result<(), Fault>;
+}
+
+/// Where a value leaves its dialect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    path: String,
+    text: String,
+}
+
+impl Fault {
+    pub(super) fn missing(field: &str) -> Self {
+        Self { path: String::new(), text: format!("missing field `{field}`") }
+    }
+
+    pub(super) fn foreign(value: &str) -> Self {
+        Self { path: String::new(), text: format!("`{value}` does not exist in this dialect") }
+    }
+
+    pub(super) fn not_a_string(field: &str) -> Self {
+        Self { path: field.to_owned(), text: "expected a string".to_owned() }
+    }
+
+    pub(super) fn within(mut self, field: &str) -> Self {
+        let joint = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        self.path = format!("{field}{joint}{}", self.path);
+        self
+    }
+
+    fn at(mut self, index: usize) -> Self {
+        let joint = if self.path.is_empty() { "" } else { "." };
+        self.path = format!("[{index}]{joint}{}", self.path);
+        self
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.path.is_empty() {
+            true => f.write_str(&self.text),
+            false => write!(f, "`{}`: {}", self.path, self.text),
+        }
+    }
+}
+
+impl<T: Check> Check for Option<T> {
+    fn check(&self, base: Base) -> Result<(), Fault> {
+        self.as_ref().map_or(Ok(()), |inner| inner.check(base))
+    }
+}
+
+impl<T: Check> Check for Vec<T> {
+    fn check(&self, base: Base) -> Result<(), Fault> {
+        self.iter()
+            .enumerate()
+            .try_for_each(|(index, inner)| inner.check(base).map_err(|fault| fault.at(index)))
+    }
+}
+
+/// A frame that [`super::read`] can read.
+pub trait Root: Check + Sized + for<'de> serde::Deserialize<'de> + HasId {
+    /// Which properties its dialects know.
+    const SHAPE: &'static Shape;
+}
+
+/// The request id that a frame carries, if it is of a kind that may.
+pub trait HasId {
+    /// As given.
+    fn request_id(&self) -> Option<&RequestId>;
+}
+
+impl HasId for super::Inbound {
+    fn request_id(&self) -> Option<&RequestId> {
+        match self {
+            Self::Command(command) => command.id(),
+            _ => None,
+        }
+    }
+}
+
+impl HasId for super::Outbound {
+    fn request_id(&self) -> Option<&RequestId> {
+        match self {
+            Self::Response(super::RpcResponse::Success(response)) => response.id(),
+            Self::Response(super::RpcResponse::ErrorResponse(response)) => response.id.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// How a type is built, as far as dialects matter.
+pub enum Shape {
+    /// An object; properties that are in every dialect and hold nothing of interest are left out.
+    Object(&'static [Property]),
+    /// A union by tag.
+    Tagged(&'static str, &'static [(&'static str, &'static Self)]),
+    /// A union by shape.
+    Any(&'static [&'static Self]),
+}
+
+/// One property of a [`Shape::Object`].
+pub struct Property {
+    /// The wire's name.
+    pub name: &'static str,
+    /// The dialects that have it; `None`: all.
+    pub only: Option<&'static [Base]>,
+    /// What it, or each of its elements, is made of.
+    pub inner: Option<&'static Shape>,
+}
+
+/// Removes the properties that the dialect does not know, as its schema would not look at them.
+pub fn prune(value: &mut Value, shape: &Shape, base: Base) {
+    match (value, shape) {
+        (Value::Array(items), shape) => items.iter_mut().for_each(|item| prune(item, shape, base)),
+        (Value::Object(map), Shape::Object(properties)) => {
+            for property in *properties {
+                if property.only.is_some_and(|only| !base.is_in(only)) {
+                    map.shift_remove(property.name);
+                } else if let (Some(inner), Some(value)) = (property.inner, map.get_mut(property.name)) {
+                    prune(value, inner, base);
+                }
+            }
+        }
+        (Value::Object(map), Shape::Tagged(tag, branches)) => {
+            let name = match map.get(*tag) {
+                Some(Value::String(text)) => text.clone(),
+                Some(Value::Bool(flag)) => flag.to_string(),
+                _ => return,
+            };
+            if let Some((_, shape)) = branches.iter().find(|(value, _)| *value == name) {
+                let mut own = Value::Object(std::mem::take(map));
+                prune(&mut own, shape, base);
+                if let Value::Object(own) = own {
+                    *map = own;
+                }
+            }
+        }
+        (value @ Value::Object(_), Shape::Any(shapes)) => {
+            shapes.iter().for_each(|shape| prune(value, shape, base));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,246 @@
+//! One inbound line: what it is, or the one clear error that answers it.
+
+use super::{
+    Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, RequestId, RpcCommandKind,
+    RpcErrorResponse, errors, map::TextSeed, read::read_scalar_id,
+};
+use serde::{
+    Deserialize,
+    de::{self, MapAccess, SeqAccess},
+};
+use std::{borrow::Cow, collections::HashSet, fmt};
+
+/// Why a line is no frame.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LineError {
+    /// Not one JSON object with a string `type`.
+    Parse {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No command of the dialect.
+    Unknown {
+        /// The `type` as given.
+        kind: String,
+        /// The `id` as given.
+        id: Option<RequestId>,
+    },
+    /// A command with a field missing or of the wrong type.
+    Field {
+        /// Its `type`.
+        kind: String,
+        /// The `id` as given.
+        id: Option<RequestId>,
+        /// The field and what was expected.
+        reason: String,
+    },
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads one line without its line feed. `None`: a blank line that the dialect skips.
+///
+/// Stricter than the originals: a duplicate key, invalid UTF-8 and a value that is no object are errors. An id may be
+/// any scalar.
+pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineError> {
+    let record = dialect.record();
+    let mut line = line.strip_suffix(b"\r").unwrap_or(line);
+    if record.byte_order_mark == DialectByteOrderMark::Accept {
+        line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+    }
+    if line.trim_ascii().is_empty() {
+        return match record.blank_line {
+            DialectBlankLine::Skip => Ok(None),
+            DialectBlankLine::Error => Err(LineError::Parse { reason: "the line is empty".to_owned() }),
+        };
+    }
+    let parse = |reason: String| LineError::Parse { reason };
+    if line.starts_with(BYTE_ORDER_MARK) {
+        return Err(parse("the line starts with a byte order mark".to_owned()));
+    }
+    let text =
+        str::from_utf8(line).map_err(|e| parse(format!("invalid UTF-8 at byte {}", e.valid_up_to())))?;
+    let envelope: Envelope = serde_json::from_str(text).map_err(|e| parse(plain(&e.to_string())))?;
+    let Some(kind) = envelope.kind else {
+        return Err(parse("`type`: expected a string that names a command".to_owned()));
+    };
+    if !is_inbound(&kind, dialect) {
+        return Err(LineError::Unknown { kind: kind.into_owned(), id: envelope.id });
+    }
+    read_scalar_id(line, dialect).map(Some).map_err(|error| LineError::Field {
+        kind: kind.into_owned(),
+        id: envelope.id,
+        reason: error.to_string(),
+    })
+}
+
+impl LineError {
+    /// The response that says so, in the dialect's style.
+    pub fn response(self, dialect: Dialect) -> RpcErrorResponse {
+        let (base, record) = (dialect.base(), dialect.record());
+        let parse = |reason: &str| RpcErrorResponse {
+            id: None,
+            command: "parse".to_owned(),
+            error: errors::parse(base, reason),
+        };
+        match self {
+            Self::Parse { reason } => parse(&reason),
+            Self::Unknown { kind, id } => RpcErrorResponse {
+                id: id.filter(|_| record.unknown_command_echoes_id),
+                error: errors::unknown_command(base, &kind),
+                command: kind,
+            },
+            Self::Field { kind, id, reason } => match record.error_style {
+                DialectErrorStyle::Echo => RpcErrorResponse { id, command: kind, error: reason },
+                DialectErrorStyle::Parse => parse(&format!("{kind}: {reason}")),
+            },
+        }
+    }
+}
+
+fn is_inbound(kind: &str, dialect: Dialect) -> bool {
+    let lanes = &dialect.record().lanes;
+    match kind {
+        "extension_ui_response" => true,
+        "host_tool_update" | "host_tool_result" => lanes.host_tools,
+        kind => RpcCommandKind::parse(kind).is_some_and(|kind| kind.is_in(dialect.base())),
+    }
+}
+
+/// serde_json's text without the line, which is always the first.
+fn plain(text: &str) -> String {
+    text.replace(" at line 1 column ", " at column ")
+}
+
+/// The members that every inbound frame has, read leniently; the whole line is scanned for duplicate keys.
+#[derive(Default)]
+struct Envelope<'de> {
+    id: Option<RequestId>,
+    kind: Option<Cow<'de, str>>,
+}
+
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(EnvelopeVisitor)
+    }
+}
+
+struct EnvelopeVisitor;
+
+impl<'de> de::Visitor<'de> for EnvelopeVisitor {
+    type Value = Envelope<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut envelope = Envelope::default();
+        let mut keys = Keys::default();
+        while let Some(key) = map.next_key_seed(TextSeed)? {
+            keys.add(&key)?;
+            match key.as_ref() {
+                "id" => envelope.id = map.next_value::<Scanned>()?.id,
+                "type" => envelope.kind = map.next_value::<Scanned>()?.text,
+                _ => drop(map.next_value::<Scanned>()?),
+            }
+        }
+        Ok(envelope)
+    }
+}
+
+/// Any value, scanned for duplicate keys; what it was is kept if it is a scalar.
+struct Scanned<'de> {
+    id: Option<RequestId>,
+    text: Option<Cow<'de, str>>,
+}
+
+impl<'de> Scanned<'de> {
+    const NOTHING: Self = Self { id: None, text: None };
+    fn id(id: RequestId) -> Self {
+        Self { id: Some(id), text: None }
+    }
+    fn text(text: Cow<'de, str>) -> Self {
+        // Ids are short; the copy is not made for the long texts of messages.
+        let id = (text.len() <= MAX_ID).then(|| RequestId::from(text.as_ref()));
+        Self { id, text: Some(text) }
+    }
+}
+
+/// Bytes; a longer id is read by the command itself, only an error would not echo it.
+const MAX_ID: usize = 4096;
+
+impl<'de> Deserialize<'de> for Scanned<'de> {
+    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(ScannedVisitor)
+    }
+}
+
+struct ScannedVisitor;
+
+impl<'de> de::Visitor<'de> for ScannedVisitor {
+    type Value = Scanned<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Scanned::text(Cow::Borrowed(text)))
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Scanned::text(Cow::Owned(text.to_owned())))
+    }
+    fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Self::Value, E> {
+        Ok(Scanned::id(RequestId::Bool(flag)))
+    }
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Scanned::id(RequestId::Number(number.into())))
+    }
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Scanned::id(RequestId::Number(number.into())))
+    }
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(serde_json::Number::from_f64(number)
+            .map_or(Scanned::NOTHING, |n| Scanned::id(RequestId::Number(n))))
+    }
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Scanned::id(RequestId::Null))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<Scanned>()?.is_some() {}
+        Ok(Scanned::NOTHING)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut keys = Keys::default();
+        while let Some(key) = map.next_key_seed(TextSeed)? {
+            keys.add(&key)?;
+            map.next_value::<Scanned>()?;
+        }
+        Ok(Scanned::NOTHING)
+    }
+}
+
+/// The keys of one object so far: a short list is searched, a long one hashed.
+#[derive(Default)]
+struct Keys<'de> {
+    few: Vec<Cow<'de, str>>,
+    many: HashSet<String>,
+}
+
+const FEW: usize = 16;
+
+impl<'de> Keys<'de> {
+    fn add<E: de::Error>(&mut self, key: &Cow<'de, str>) -> Result<(), E> {
+        let twice = if self.few.len() < FEW {
+            let twice = self.few.contains(key);
+            self.few.push(key.clone());
+            twice
+        } else {
+            self.few.contains(key) || !self.many.insert(key.clone().into_owned())
+        };
+        match twice {
+            true => Err(E::custom(format_args!("duplicate key `{key}`"))),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Reading an object whose type its own members tell, without holding the whole of it: members before the tag are
+//! kept in a [`Head`], the rest streams into the branch.
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, DeserializeSeed, IntoDeserializer, MapAccess, value::CowStrDeserializer},
+};
+use serde_json::Value;
+use std::{borrow::Cow, collections::VecDeque, fmt, marker::PhantomData};
+
+/// A type that can be read from an object of which some members were read already.
+pub trait FromMap<'de>: Sized {
+    /// What error messages say was expected.
+    const EXPECTING: &'static str;
+    /// Reads the members in `head`, then the rest.
+    fn from_map<A: MapAccess<'de>>(head: Head<'de>, rest: A) -> Result<Self, A::Error>;
+}
+
+/// Reads an object and nothing else: derived structs would take an array too.
+pub fn read_map<'de, D: Deserializer<'de>, T: FromMap<'de>>(from: D) -> Result<T, D::Error> {
+    from.deserialize_map(MapVisitor(PhantomData))
+}
+
+/// The value that a property must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Const {
+    /// A string.
+    Str(&'static str),
+    /// A truth value.
+    Bool(bool),
+}
+
+/// Members that were read while looking for a tag.
+#[derive(Default)]
+pub struct Head<'de> {
+    members: VecDeque<(Cow<'de, str>, Early<'de>)>,
+}
+
+/// A member's value before its type is known.
+#[derive(Clone)]
+enum Early<'de> {
+    Str(Cow<'de, str>),
+    Bool(bool),
+    Other(Value),
+}
+
+impl<'de> Head<'de> {
+    /// The text of the member `tag`, read from `rest` as far as needed; whatever came before it is kept.
+    pub fn find<A: MapAccess<'de>>(
+        &mut self,
+        rest: &mut A,
+        tag: &'static str,
+    ) -> Result<Cow<'de, str>, A::Error> {
+        if let Some((_, value)) = self.members.iter().find(|(key, _)| key == tag) {
+            return value.tag(tag);
+        }
+        while let Some(key) = rest.next_key_seed(TextSeed)? {
+            let value: Early<'de> = rest.next_value()?;
+            let found = key == tag;
+            let text = if found { Some(value.tag(tag)) } else { None };
+            self.members.push_back((key, value));
+            if let Some(text) = text {
+                return text;
+            }
+        }
+        Err(de::Error::missing_field(tag))
+    }
+}
+
+impl<'de> Early<'de> {
+    fn tag<E: de::Error>(&self, tag: &'static str) -> Result<Cow<'de, str>, E> {
+        match self {
+            Self::Str(text) => Ok(text.clone()),
+            Self::Bool(flag) => Ok(Cow::Borrowed(if *flag { "true" } else { "false" })),
+            Self::Other(value) => Err(E::custom(format_args!("`{tag}`: {value} is no kind of frame"))),
+        }
+    }
+
+    fn is(&self, expected: Const) -> bool {
+        match (self, expected) {
+            (Self::Str(text), Const::Str(expected)) => text == expected,
+            (Self::Bool(flag), Const::Bool(expected)) => *flag == expected,
+            _ => false,
+        }
+    }
+}
+
+/// Says which tags there are.
+pub fn unknown_tag<E: de::Error>(tag: &'static str, found: &str, known: &[&str]) -> E {
+    E::custom(format_args!("`{tag}`: `{found}` is not one of `{}`", known.join("`, `")))
+}
+
+/// The members of an object, head first, with its constants checked and kept from the struct.
+pub struct Fields<'de, A> {
+    head: Head<'de>,
+    rest: A,
+    pending: Option<Early<'de>>,
+    consts: &'static [(&'static str, Const)],
+    seen: u32,
+}
+
+impl<'de, A: MapAccess<'de>> Fields<'de, A> {
+    /// `consts`: at most 32.
+    pub fn new(head: Head<'de>, rest: A, consts: &'static [(&'static str, Const)]) -> Self {
+        Self { head, rest, pending: None, consts, seen: 0 }
+    }
+
+    /// Whether `key` is a constant; then its value must be the right one, and come once.
+    fn is_const(&mut self, key: &str, value: &Early<'de>) -> Result<(), A::Error> {
+        let Some(index) = self.consts.iter().position(|(name, _)| *name == key) else { return Ok(()) };
+        let (name, expected) = self.consts[index];
+        if self.seen & (1 << index) != 0 {
+            return Err(de::Error::duplicate_field(name));
+        }
+        self.seen |= 1 << index;
+        match (value.is(expected), expected) {
+            (true, _) => Ok(()),
+            (false, Const::Str(text)) => Err(de::Error::custom(format_args!("`{name}`: expected `{text}`"))),
+            (false, Const::Bool(flag)) => Err(de::Error::custom(format_args!("`{name}`: expected `{flag}`"))),
+        }
+    }
+
+    fn has_const(&self, key: &str) -> bool {
+        self.consts.iter().any(|(name, _)| *name == key)
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'de, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some((key, value)) = self.head.members.pop_front() {
+            self.is_const(&key, &value)?;
+            if !self.has_const(&key) {
+                self.pending = Some(value);
+                return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
+            }
+        }
+        while let Some(key) = self.rest.next_key_seed(TextSeed)? {
+            if !self.has_const(&key) {
+                return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
+            }
+            let value = self.rest.next_value()?;
+            self.is_const(&key, &value)?;
+        }
+        match self.consts.iter().enumerate().find(|(index, _)| self.seen & (1 << index) == 0) {
+            Some((_, (name, _))) => Err(de::Error::missing_field(name)),
+            None => Ok(None),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        match self.pending.take() {
+            Some(Early::Str(text)) => seed.deserialize(CowStrDeserializer::new(text)),
+            Some(Early::Bool(flag)) => seed.deserialize(flag.into_deserializer()),
+            Some(Early::Other(value)) => seed.deserialize(value).map_err(de::Error::custom),
+            None => self.rest.next_value_seed(seed),
+        }
+    }
+}
+
+struct MapVisitor<T>(PhantomData<T>);
+
+impl<'de, T: FromMap<'de>> de::Visitor<'de> for MapVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTING)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::from_map(Head::default(), map)
+    }
+}
+
+/// Borrows a key where the input allows it.
+pub(super) struct TextSeed;
+
+impl<'de> DeserializeSeed<'de> for TextSeed {
+    type Value = Cow<'de, str>;
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl<'de> de::Visitor<'de> for TextSeed {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+    fn visit_string<E: de::Error>(self, text: String) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text))
+    }
+}
+
+impl<'de> Deserialize<'de> for Early<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(EarlyVisitor)
+    }
+}
+
+struct EarlyVisitor;
+
+impl<'de> de::Visitor<'de> for EarlyVisitor {
+    type Value = Early<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Early::Str(Cow::Borrowed(text)))
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Early::Str(Cow::Owned(text.to_owned())))
+    }
+    fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Self::Value, E> {
+        Ok(Early::Bool(flag))
+    }
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Early::Other(number.into()))
+    }
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Early::Other(number.into()))
+    }
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Early::Other(number.into()))
+    }
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Early::Other(Value::Null))
+    }
+    fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        Value::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(Early::Other)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        Value::deserialize(de::value::MapAccessDeserializer::new(map)).map(Early::Other)
+    }
+}

@@ -1,0 +1,49 @@
+//! The protocol: every frame as a type, how bytes become frames, and what each dialect allows.
+//!
+//! The types and tables in this module are generated from `schema/` when the crate is built. There are three
+//! layers: the JSON Schema of one dialect (see [`crate::export`]), the Rust types, which are the union of all
+//! dialects, and [`read`], which accepts a value if and only if the dialect's schema does.
+//!
+//! ```
+//! use pi_rpc::protocol::{Dialect, Inbound, RpcCommand, read};
+//!
+//! let line = br#"{"id":"1","type":"prompt","message":"hello"}"#;
+//! let Ok(Inbound::Command(RpcCommand::Prompt(prompt))) = read(line, Dialect::Pi) else { panic!() };
+//! assert_eq!(prompt.message, "hello");
+//! ```
+
+mod check;
+mod de;
+mod framing;
+mod id;
+mod legality;
+mod line;
+mod map;
+mod partial_json;
+mod read;
+
+#[allow(clippy::all, dead_code, reason = "generated")]
+mod generated {
+    use super::{
+        RequestId,
+        check::{Check, Fault, Property, Root, Shape},
+        legality::{Case, Fires, fill},
+        map::{Const, Fields, FromMap, Head, read_map, unknown_tag},
+    };
+    include!(concat!(env!("OUT_DIR"), "/protocol.rs"));
+}
+
+/// An object whose members the protocol does not name, in the order in which they came.
+pub type JsonObject = serde_json::Map<String, serde_json::Value>;
+
+pub use check::{Check, Fault};
+pub use framing::{LineSplitter, SplitLine};
+pub use generated::*;
+pub use id::RequestId;
+pub use legality::{Case, Fires};
+pub use line::{LineError, read_line};
+pub use partial_json::parse_partial;
+pub use read::{ReadError, read};
+
+/// `schema/` as it was compiled in: `$defs`, `states`, `errors`, `dialects`.
+pub const BUNDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/bundle.json"));

@@ -1,0 +1,59 @@
+//! Arguments of a tool call while they still stream: the JSON so far, read as far as it goes.
+
+use super::JsonObject;
+use jiter::{JsonValue, PartialMode};
+use serde_json::Value;
+
+/// The object that the beginning `text` of a JSON text tells so far: complete members, and strings cut where the
+/// text ends. Empty when nothing can be read. The originals show this as `arguments` of an unfinished call.
+pub fn parse_partial(text: &str) -> JsonObject {
+    // serde_json decides wherever the text is complete, so that numbers and key order are its own.
+    if let Ok(Value::Object(map)) = serde_json::from_str(text) {
+        return map;
+    }
+    match JsonValue::parse_with_config(text.as_bytes(), false, PartialMode::TrailingStrings) {
+        Ok(JsonValue::Object(members)) => {
+            members.iter().map(|(key, value)| (key.to_string(), to_value(value))).collect()
+        }
+        _ => JsonObject::new(),
+    }
+}
+
+fn to_value(value: &JsonValue) -> Value {
+    match value {
+        JsonValue::Null => Value::Null,
+        JsonValue::Bool(flag) => (*flag).into(),
+        JsonValue::Int(number) => (*number).into(),
+        JsonValue::Float(number) => (*number).into(),
+        JsonValue::Str(text) => text.as_ref().into(),
+        JsonValue::Array(items) => items.iter().map(to_value).collect(),
+        JsonValue::Object(members) => members.iter().map(|(k, v)| (k.to_string(), to_value(v))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_prefix_of_an_object_reads_as_a_part_of_it() {
+        let whole = r#"{"command":"echo \"hi\"","n":[1,2.5,{"x":null}],"ok":true}"#;
+        let read = |end: usize| Value::Object(parse_partial(&whole[..end]));
+        assert_eq!(read(0), json!({}));
+        assert_eq!(read(5), json!({}));
+        assert_eq!(read(15), json!({ "command": "ech" }));
+        assert_eq!(read(17), json!({ "command": "echo " }));
+        assert_eq!(
+            read(whole.len()),
+            json!({ "command": "echo \"hi\"", "n": [1, 2.5, { "x": null }], "ok": true })
+        );
+        (0..=whole.len()).for_each(|end| drop(read(end)));
+    }
+
+    #[test]
+    fn what_is_no_object_reads_as_an_empty_one() {
+        assert_eq!(parse_partial("[1,2"), JsonObject::new());
+        assert_eq!(parse_partial("nonsense"), JsonObject::new());
+    }
+}
