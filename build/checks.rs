@@ -16,20 +16,28 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut out = TokenStream::new();
     for (name, def) in &bundle.defs {
         let ident = exact(name);
-        let (body, shape) = match bundle.shape(name) {
-            Shape::Struct(properties) => {
-                (struct_check(bundle, def, properties), struct_shape(bundle, properties))
+        let none = TokenStream::new;
+        let (body, fit, shape) = match bundle.shape(name) {
+            Shape::Struct(properties) => (
+                struct_check(bundle, def, properties),
+                struct_fit(bundle, def, properties),
+                struct_shape(bundle, properties),
+            ),
+            Shape::Tagged { tag, branches } => (
+                tagged_check(bundle, name, def, &branches),
+                tagged_fit(name, def, &branches),
+                tagged_shape(tag, &branches),
+            ),
+            Shape::ByShape(branches) => {
+                (shape_check(bundle, &branches), none(), shape_shape(bundle, &branches))
             }
-            Shape::Tagged { tag, branches } => {
-                (tagged_check(bundle, name, def, &branches), tagged_shape(tag, &branches))
-            }
-            Shape::ByShape(branches) => (shape_check(bundle, &branches), shape_shape(bundle, &branches)),
-            Shape::Enum(values) => (enum_check(def, &values), None),
+            Shape::Enum(values) => (enum_check(def, &values), none(), None),
             Shape::Plain(_) => continue,
         };
         out.extend(quote! {
             impl Check for #ident {
                 fn check(&self, base: Base) -> Result<(), Fault> { let _ = base; #body Ok(()) }
+                fn fit(&mut self, base: Base) { let _ = base; #fit }
             }
         });
         if let Some(shape) = shape {
@@ -77,6 +85,28 @@ fn struct_check(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
         }
     }
     out
+}
+
+/// Drops what the dialect does not have.
+fn struct_fit(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -> TokenStream {
+    let mut out = TokenStream::new();
+    for field in Field::all(def, properties) {
+        let ident = field_ident(field.name);
+        if let Some(list) = bases(field.schema, "x-dialects") {
+            out.extend(quote! { if !base.is_in(#list) { self.#ident = None; } });
+        }
+        if has_type(bundle, field.schema) {
+            out.extend(quote! { self.#ident.fit(base); });
+        }
+    }
+    out
+}
+
+fn tagged_fit(name: &str, def: &Value, branches: &[(String, &str)]) -> TokenStream {
+    let mut members: Vec<&str> = branches.iter().map(|(_, b)| *b).collect();
+    members.dedup();
+    let variants = members.iter().map(|branch| variant(name, branch, branches, def));
+    quote! { match self { #(Self::#variants(inner) => inner.fit(base)),* } }
 }
 
 fn tagged_check(bundle: &Bundle, name: &str, def: &Value, branches: &[(String, &str)]) -> TokenStream {

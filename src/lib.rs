@@ -1,6 +1,20 @@
 //! The RPC protocol of coding agents, as a schema, a state machine and a server.
 //!
 //! - [`protocol`]: the frames, generated from `schema/`, and how bytes become frames.
+//! - [`machine`]: which state, what is legal in it.
+//! - [`engine`]: the agent's decisions, without IO.
+//! - [`session`]: the conversation so far.
+//! - [`model`]: what models are asked and answer; the scripted model.
+//! - [`tools`]: what the model may call.
+//!
+//! Without the feature `serve`: [`protocol`], [`machine`] and the scripted model only.
 
+#[cfg(feature = "serve")]
+pub mod engine;
+pub mod machine;
 pub mod model;
 pub mod protocol;
+#[cfg(feature = "serve")]
+pub mod session;
+#[cfg(feature = "serve")]
+pub mod tools;

@@ -88,3 +88,16 @@ pub enum Finish {
     /// The model waits for the results of its tool calls.
     ToolUse,
 }
+
+/// A tool as it is offered to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// What the model calls it by.
+    pub name: String,
+    /// What it is for, in the model's words.
+    pub description: String,
+    /// JSON schema of the arguments: an object.
+    pub parameters: serde_json::Value,
+    /// It runs alone in dialects that run other tools side by side.
+    pub exclusive: bool,
+}

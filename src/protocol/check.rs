@@ -7,6 +7,8 @@ use serde_json::Value;
 pub trait Check {
     /// The first thing that the dialect's schema would refuse.
     fn check(&self, base: Base) -> Result<(), Fault>;
+    /// Drops the fields that dialects built on `base` do not have, so that whoever fills in a frame need not know.
+    fn fit(&mut self, base: Base);
 }
 
 /// Where a value leaves its dialect.
@@ -55,6 +57,11 @@ impl<T: Check> Check for Option<T> {
     fn check(&self, base: Base) -> Result<(), Fault> {
         self.as_ref().map_or(Ok(()), |inner| inner.check(base))
     }
+    fn fit(&mut self, base: Base) {
+        if let Some(inner) = self {
+            inner.fit(base);
+        }
+    }
 }
 
 impl<T: Check> Check for Vec<T> {
@@ -62,6 +69,9 @@ impl<T: Check> Check for Vec<T> {
         self.iter()
             .enumerate()
             .try_for_each(|(index, inner)| inner.check(base).map_err(|fault| fault.at(index)))
+    }
+    fn fit(&mut self, base: Base) {
+        self.iter_mut().for_each(|inner| inner.fit(base));
     }
 }
 

@@ -14,6 +14,7 @@
 
 mod check;
 mod de;
+mod encoder;
 mod framing;
 mod id;
 mod legality;
@@ -21,6 +22,7 @@ mod line;
 mod map;
 mod partial_json;
 mod read;
+mod said;
 
 #[allow(clippy::all, dead_code, reason = "generated")]
 mod generated {
@@ -37,6 +39,7 @@ mod generated {
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 
 pub use check::{Check, Fault};
+pub use encoder::Encoder;
 pub use framing::{LineSplitter, SplitLine};
 pub use generated::*;
 pub use id::RequestId;
@@ -44,6 +47,7 @@ pub use legality::{Case, Fires};
 pub use line::{LineError, read_line};
 pub use partial_json::parse_partial;
 pub use read::{ReadError, read};
+pub use said::{BlockKind, Said, Step, Update};
 
 /// `schema/` as it was compiled in: `$defs`, `states`, `errors`, `dialects`.
 pub const BUNDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/bundle.json"));

@@ -1,0 +1,368 @@
+//! The tool calls of one assistant message, run in the dialect's style.
+//!
+//! | Style | Calls | Steering that arrives | Results |
+//! |---|---|---|---|
+//! | `sequential-skip` | one after another | the rest is skipped | as each call ends |
+//! | `parallel-skip` | checked in order, then all at once | skips everything while calls are checked | in order, when all have ended |
+//! | `parallel-noskip` | the same | waits for the batch | the same |
+//! | `interrupt` | exclusive tools alone, others side by side | interrupt mode `immediate`: running calls are stopped and the rest is skipped; `wait`: waits for the batch | as each call ends |
+
+use super::{CallId, Engine, Output, ToolStart};
+use crate::protocol::{
+    AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, InterruptMode, JsonObject,
+    StopReason, TextContent, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
+    ToolExecutionUpdateEvent, ToolResultMessage, UserContent, errors,
+};
+use serde_json::{Value, json};
+
+/// The calls of the open turn.
+#[derive(Debug)]
+pub struct Batch {
+    calls: Vec<Slot>,
+    results: Vec<ToolResultMessage>,
+    /// Steering has arrived: what has not run is skipped.
+    skipping: bool,
+}
+
+#[derive(Debug)]
+struct Slot {
+    call: ToolCall,
+    stage: Stage,
+}
+
+/// How far a call is. `Said` comes last in every style.
+#[derive(Debug)]
+enum Stage {
+    Waiting,
+    /// Announced and found fit, not running yet.
+    Ready(JsonObject),
+    Running(CallId),
+    /// Ended; its end is held until the others have ended.
+    Held(AgentToolResult, bool),
+    Said,
+}
+
+impl Engine {
+    pub(super) fn start_batch(&mut self, calls: Vec<ToolCall>) {
+        let calls = calls.into_iter().map(|call| Slot { call, stage: Stage::Waiting }).collect();
+        if let Some(run) = &mut self.run {
+            run.batch = Some(Batch { calls, results: Vec::new(), skipping: false });
+        }
+        if self.is_parallel() {
+            self.prepare_all();
+        }
+        self.advance();
+    }
+
+    pub(super) fn tool_progress(&mut self, call: CallId, partial_result: AgentToolResult) {
+        let aborting = self.run.as_ref().is_none_or(|run| run.aborting);
+        let Some(at) = self.running(call).filter(|_| !aborting) else { return };
+        let Some(call) = self.batch().map(|batch| batch.calls[at].call.clone()) else { return };
+        self.event(ToolExecutionUpdateEvent {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            args: call.arguments,
+            partial_result,
+        });
+    }
+
+    pub(super) fn tool_end(&mut self, call: CallId, result: AgentToolResult, is_error: bool) {
+        let Some(at) = self.running(call) else { return };
+        let result = self.completed(result);
+        if self.is_parallel() {
+            self.set(at, Stage::Held(result, is_error));
+        } else {
+            let stopped = self.batch().is_some_and(|batch| batch.skipping);
+            match stopped {
+                // It was stopped for the steering: what it made of that does not count.
+                true => self.say_skipped(at),
+                false => self.say_end(at, result, is_error),
+            }
+            self.look_for_steering();
+        }
+        self.advance();
+    }
+
+    /// Stops what runs; nothing is started after this.
+    pub(super) fn cancel_tools(&mut self) {
+        let running =
+            self.batch().into_iter().flat_map(|batch| &batch.calls).filter_map(|slot| match slot.stage {
+                Stage::Running(call) => Some(call),
+                _ => None,
+            });
+        let running: Vec<CallId> = running.collect();
+        for call in running {
+            self.push(Output::CancelTool(call));
+        }
+    }
+
+    /// The results that some dialects make up for the calls of a message that failed; none in the others.
+    pub(super) fn results_of_failed(
+        &mut self,
+        message: &AssistantMessage,
+        calls: Vec<ToolCall>,
+    ) -> Vec<ToolResultMessage> {
+        if !self.dialect.record().results_for_failed_calls {
+            return Vec::new();
+        }
+        let base = self.dialect.base();
+        let reason = message.error_message.clone().unwrap_or_default();
+        let text = match message.stop_reason {
+            StopReason::Aborted => errors::call_aborted(base, &reason),
+            _ => errors::call_failed(base, &reason),
+        };
+        let calls = calls.into_iter().map(|call| Slot { call, stage: Stage::Waiting }).collect();
+        if let Some(run) = &mut self.run {
+            run.batch = Some(Batch { calls, results: Vec::new(), skipping: false });
+        }
+        while let Some(at) = self.next_waiting() {
+            self.announce(at);
+            self.say_end(at, error_result(&text), true);
+        }
+        self.take_results()
+    }
+
+    /// Does whatever can be done now: starts, skips or ends calls; ends the turn when all are said.
+    fn advance(&mut self) {
+        match self.is_parallel() {
+            true => self.release_held(),
+            false => self.start_waiting(),
+        }
+        if self.batch().is_some_and(|batch| batch.calls.iter().all(|slot| matches!(slot.stage, Stage::Said)))
+        {
+            let results = self.take_results();
+            self.batch_over(results);
+        }
+    }
+
+    /// One by one, or side by side where the style and the tool allow it.
+    fn start_waiting(&mut self) {
+        while let Some(at) = self.next_waiting() {
+            let running = self.count_running();
+            let over =
+                self.run.as_ref().is_none_or(|run| run.aborting) || self.batch().is_some_and(|b| b.skipping);
+            if over {
+                // Calls that were never started come last, in order.
+                if running > 0 {
+                    return;
+                }
+                self.announce(at);
+                self.say_unrun(at);
+                continue;
+            }
+            if running > 0 && !self.may_join(at) {
+                return;
+            }
+            self.announce(at);
+            match self.check(at) {
+                Ok(arguments) => self.run_tool(at, arguments),
+                Err(text) => {
+                    self.say_end(at, error_result(&text), true);
+                    self.look_for_steering();
+                }
+            }
+        }
+    }
+
+    /// Whether the call may run beside the ones that run.
+    fn may_join(&self, at: usize) -> bool {
+        let Some(batch) = self.batch() else { return false };
+        let exclusive = |slot: &Slot| self.tools.is_exclusive(&slot.call.name);
+        let alone = batch.calls.iter().any(|slot| matches!(slot.stage, Stage::Running(_)) && exclusive(slot));
+        self.style() == DialectToolExecution::Interrupt && !alone && !exclusive(&batch.calls[at])
+    }
+
+    /// Announces and checks every call in order; steering in between skips them all.
+    fn prepare_all(&mut self) {
+        let skips = self.style() == DialectToolExecution::ParallelSkip;
+        while let Some(at) = self.next_waiting() {
+            if at > 0 && skips && !self.steering.is_empty() {
+                return self.skip_prepared();
+            }
+            self.announce(at);
+            match self.check(at) {
+                Ok(arguments) => self.set(at, Stage::Ready(arguments)),
+                Err(text) => self.say_end(at, error_result(&text), true),
+            }
+        }
+        let ready: Vec<usize> = self.places(|stage| matches!(stage, Stage::Ready(_)));
+        for at in ready {
+            let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, Stage::Said));
+            if let Some(Stage::Ready(arguments)) = stage {
+                self.run_tool(at, arguments);
+            }
+        }
+    }
+
+    fn skip_prepared(&mut self) {
+        for at in self.places(|stage| matches!(stage, Stage::Ready(_))) {
+            self.say_skipped(at);
+        }
+        while let Some(at) = self.next_waiting() {
+            self.announce(at);
+            self.say_skipped(at);
+        }
+    }
+
+    fn release_held(&mut self) {
+        if self.count_running() > 0 {
+            return;
+        }
+        for at in self.places(|stage| matches!(stage, Stage::Held(..))) {
+            let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, Stage::Said));
+            if let Some(Stage::Held(result, is_error)) = stage {
+                self.say_end(at, result, is_error);
+            }
+        }
+    }
+
+    /// After each call: steering that waits skips the rest, where the style says so.
+    fn look_for_steering(&mut self) {
+        let interrupt = self.run.as_ref().map(|run| run.interrupt);
+        let skips = match self.style() {
+            DialectToolExecution::SequentialSkip => true,
+            DialectToolExecution::Interrupt => interrupt == Some(InterruptMode::Immediate),
+            DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip => false,
+        };
+        let aborting = self.run.as_ref().is_some_and(|run| run.aborting);
+        if !skips || aborting || self.steering.is_empty() || self.batch().is_some_and(|batch| batch.skipping)
+        {
+            return;
+        }
+        if let Some(batch) = self.run.as_mut().and_then(|run| run.batch.as_mut()) {
+            batch.skipping = true;
+        }
+        self.cancel_tools();
+    }
+
+    fn run_tool(&mut self, at: usize, arguments: JsonObject) {
+        let call = self.ids.call();
+        let Some(slot) = self.slot(at) else { return };
+        slot.stage = Stage::Running(call);
+        let name = slot.call.name.clone();
+        self.push(Output::StartTool(ToolStart { call, name, arguments }));
+    }
+
+    fn check(&self, at: usize) -> Result<JsonObject, String> {
+        let Some(batch) = self.batch() else { return Err(String::new()) };
+        let call = &batch.calls[at].call;
+        self.tools.check(self.dialect.base(), &call.name, &call.arguments)
+    }
+
+    fn announce(&mut self, at: usize) {
+        let Some(call) = self.slot(at).map(|slot| slot.call.clone()) else { return };
+        self.event(ToolExecutionStartEvent {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            args: call.arguments,
+            intent: call.intent,
+        });
+    }
+
+    fn say_skipped(&mut self, at: usize) {
+        let text = errors::skipped(self.dialect.base());
+        self.say_end(at, error_result(&text), true);
+    }
+
+    /// The end of a call that was never started: aborted or skipped.
+    fn say_unrun(&mut self, at: usize) {
+        if self.run.as_ref().is_none_or(|run| !run.aborting) {
+            return self.say_skipped(at);
+        }
+        let base = self.dialect.base();
+        let bash = self.slot(at).is_some_and(|slot| slot.call.name == BASH);
+        let text = if bash { errors::bash_aborted(base) } else { errors::tool_aborted(base) };
+        self.say_end(at, error_result(&text), true);
+    }
+
+    /// `tool_execution_end` and, right behind it, the result message.
+    fn say_end(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
+        let Some(slot) = self.slot(at) else { return };
+        slot.stage = Stage::Said;
+        let call = slot.call.clone();
+        self.event(ToolExecutionEndEvent {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            result: result.clone(),
+            is_error,
+            is_warning: Some(false),
+        });
+        let message = ToolResultMessage {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            content: result.content,
+            details: result.details,
+            is_error,
+            is_warning: Some(false),
+            attribution: None,
+            pruned_at: None,
+            timestamp: self.now.wall,
+        };
+        self.whole_message(AgentMessage::ToolResult(message.clone()));
+        if let Some(batch) = self.run.as_mut().and_then(|run| run.batch.as_mut()) {
+            batch.results.push(message);
+        }
+    }
+
+    /// Some dialects' tools always send details.
+    fn completed(&self, mut result: AgentToolResult) -> AgentToolResult {
+        if self.dialect.record().empty_result_details {
+            result.details.get_or_insert_with(|| json!({}));
+        }
+        result
+    }
+}
+
+/// Looking things up.
+impl Engine {
+    const fn style(&self) -> DialectToolExecution {
+        self.dialect.record().tool_execution
+    }
+
+    const fn is_parallel(&self) -> bool {
+        matches!(self.style(), DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip)
+    }
+
+    fn batch(&self) -> Option<&Batch> {
+        self.run.as_ref()?.batch.as_ref()
+    }
+
+    fn slot(&mut self, at: usize) -> Option<&mut Slot> {
+        self.run.as_mut()?.batch.as_mut()?.calls.get_mut(at)
+    }
+
+    fn set(&mut self, at: usize, stage: Stage) {
+        if let Some(slot) = self.slot(at) {
+            slot.stage = stage;
+        }
+    }
+
+    fn places(&self, wanted: impl Fn(&Stage) -> bool) -> Vec<usize> {
+        let slots = self.batch().into_iter().flat_map(|batch| batch.calls.iter().enumerate());
+        slots.filter(|(_, slot)| wanted(&slot.stage)).map(|(at, _)| at).collect()
+    }
+
+    fn next_waiting(&self) -> Option<usize> {
+        self.places(|stage| matches!(stage, Stage::Waiting)).first().copied()
+    }
+
+    fn count_running(&self) -> usize {
+        self.places(|stage| matches!(stage, Stage::Running(_))).len()
+    }
+
+    fn running(&self, call: CallId) -> Option<usize> {
+        self.places(|stage| matches!(stage, Stage::Running(id) if *id == call)).first().copied()
+    }
+
+    fn take_results(&mut self) -> Vec<ToolResultMessage> {
+        self.run.as_mut().and_then(|run| run.batch.take()).map(|batch| batch.results).unwrap_or_default()
+    }
+}
+
+/// The tool whose abort has a text of its own.
+const BASH: &str = "bash";
+
+fn error_result(text: &str) -> AgentToolResult {
+    let text = UserContent::Text(TextContent { text: text.to_owned(), text_signature: None });
+    AgentToolResult { content: vec![text], details: Some(Value::Object(JsonObject::new())), is_warning: None }
+}

@@ -1,0 +1,247 @@
+//! The assistant message of the open turn, as the model's stream makes it.
+
+use super::{CallId, Now};
+use crate::{
+    model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
+    protocol::{
+        AssistantContent, AssistantMessage, Cost, Dialect, DialectRedactedThinking, Model, ModelPrice,
+        RedactedThinkingContent, Step, StopReason, TextContent, ThinkingContent, ToolCall, Update, Usage,
+        parse_partial,
+    },
+};
+use serde_json::Number;
+use std::{collections::BTreeMap, time::Duration};
+
+/// A message while it streams.
+#[derive(Debug)]
+pub struct Growing {
+    /// The model call that makes it.
+    pub call: CallId,
+    /// What has arrived so far.
+    pub message: AssistantMessage,
+    price: ModelPrice,
+    dialect: Dialect,
+    /// The raw text of arguments that are still open, by block.
+    raw: BTreeMap<usize, String>,
+    /// Something beside the content changed since the last update.
+    changed: bool,
+    began: Duration,
+    first: Option<Duration>,
+}
+
+/// What a step of the stream leads to.
+#[derive(Debug, PartialEq)]
+pub enum Grown {
+    /// Nothing to say.
+    Quiet,
+    /// An update to say.
+    Update(Update),
+    /// The message is complete, or failed.
+    Over,
+}
+
+impl Growing {
+    /// An empty message, as `message_start` says it.
+    pub fn new(call: CallId, model: &Model, dialect: Dialect, now: Now) -> Self {
+        let message = AssistantMessage {
+            content: Vec::new(),
+            api: model.api.clone(),
+            provider: model.provider.clone(),
+            model: model.id.clone(),
+            usage: usage(TokenCounts::default(), &model.cost),
+            stop_reason: StopReason::Stop,
+            timestamp: now.wall,
+            response_id: None,
+            provider_payload: None,
+            error_message: None,
+            duration: None,
+            ttft: None,
+        };
+        let price = model.cost.clone();
+        Self {
+            call,
+            message,
+            price,
+            dialect,
+            raw: BTreeMap::new(),
+            changed: false,
+            began: now.monotonic,
+            first: None,
+        }
+    }
+
+    /// Applies one step. Steps that do not fit (a block that is not open) are ignored.
+    pub fn apply(&mut self, event: StreamEvent, now: Now) -> Grown {
+        match event {
+            StreamEvent::ResponseId(id) => {
+                self.message.response_id = Some(id);
+                self.changed = true;
+                Grown::Quiet
+            }
+            StreamEvent::Usage(counts) => {
+                self.message.usage = usage(counts, &self.price);
+                self.changed = true;
+                Grown::Quiet
+            }
+            StreamEvent::Start { index, block } => self.start(index, block, now),
+            StreamEvent::Delta { index, delta } => self.delta(index, delta),
+            StreamEvent::End { index, signature } => self.end(index, signature),
+            StreamEvent::Finish(finish) => {
+                let reason = match finish {
+                    Finish::Stop => StopReason::Stop,
+                    Finish::Length => StopReason::Length,
+                    Finish::ToolUse => StopReason::ToolUse,
+                };
+                self.close(reason, None, now);
+                Grown::Over
+            }
+            StreamEvent::Fail { message } => {
+                self.close(StopReason::Error, Some(message), now);
+                Grown::Over
+            }
+        }
+    }
+
+    /// Ends the message: the reason, and the text if it failed.
+    pub fn close(&mut self, reason: StopReason, error: Option<String>, now: Now) {
+        self.message.stop_reason = reason;
+        self.message.error_message = error;
+        if self.dialect.record().message_timings {
+            let millis = |since: Duration, at: Duration| at.saturating_sub(since).as_millis() as u64;
+            self.message.duration = Some(millis(self.began, now.monotonic));
+            self.message.ttft = self.first.map(|first| millis(self.began, first));
+        }
+    }
+
+    fn start(&mut self, index: usize, block: BlockStart, now: Now) -> Grown {
+        if index != self.message.content.len() {
+            return Grown::Quiet;
+        }
+        self.first.get_or_insert(now.monotonic);
+        let content = match block {
+            BlockStart::Text => {
+                AssistantContent::Text(TextContent { text: String::new(), text_signature: None })
+            }
+            BlockStart::Thinking => AssistantContent::Thinking(ThinkingContent {
+                thinking: String::new(),
+                thinking_signature: None,
+                redacted: None,
+            }),
+            BlockStart::Redacted { data } => redacted(data, self.dialect),
+            BlockStart::ToolCall { id, name } => {
+                self.raw.insert(index, String::new());
+                AssistantContent::ToolCall(ToolCall {
+                    id,
+                    name,
+                    arguments: Default::default(),
+                    thought_signature: None,
+                    intent: None,
+                })
+            }
+        };
+        self.message.content.push(content.clone());
+        self.update(index, Step::Start(content))
+    }
+
+    fn delta(&mut self, index: usize, delta: String) -> Grown {
+        match self.message.content.get_mut(index) {
+            Some(AssistantContent::Text(block)) => block.text.push_str(&delta),
+            Some(AssistantContent::Thinking(block)) if block.redacted != Some(true) => {
+                block.thinking.push_str(&delta);
+            }
+            Some(AssistantContent::ToolCall(_)) => match self.raw.get_mut(&index) {
+                Some(raw) => raw.push_str(&delta),
+                None => return Grown::Quiet,
+            },
+            _ => return Grown::Quiet,
+        }
+        self.update(index, Step::Delta(delta))
+    }
+
+    fn end(&mut self, index: usize, signature: Option<String>) -> Grown {
+        let Some(block) = self.message.content.get_mut(index) else { return Grown::Quiet };
+        match block {
+            AssistantContent::Text(block) => block.text_signature = signature,
+            AssistantContent::Thinking(block) if block.redacted != Some(true) => {
+                block.thinking_signature = signature;
+            }
+            AssistantContent::ToolCall(block) => {
+                let Some(raw) = self.raw.remove(&index) else { return Grown::Quiet };
+                block.arguments = parse_partial(&raw);
+                block.thought_signature = signature;
+            }
+            _ => {}
+        }
+        let whole = block.clone();
+        self.update(index, Step::End(whole))
+    }
+
+    fn update(&mut self, index: usize, step: Step) -> Grown {
+        let rest = std::mem::take(&mut self.changed).then(|| {
+            let content = std::mem::take(&mut self.message.content);
+            let rest = Box::new(self.message.clone());
+            self.message.content = content;
+            rest
+        });
+        let block = self.message.content[index].block_kind();
+        Grown::Update(Update { index, block, step, rest })
+    }
+
+    /// The message as it stands when it ends here; calls that are still open show what they have.
+    pub fn finish(mut self) -> AssistantMessage {
+        for (index, raw) in &self.raw {
+            if let Some(AssistantContent::ToolCall(call)) = self.message.content.get_mut(*index) {
+                call.arguments = parse_partial(raw);
+            }
+        }
+        self.message
+    }
+}
+
+fn redacted(data: String, dialect: Dialect) -> AssistantContent {
+    match dialect.record().redacted_thinking {
+        DialectRedactedThinking::OwnBlock => {
+            AssistantContent::RedactedThinking(RedactedThinkingContent { data })
+        }
+        DialectRedactedThinking::ThinkingBlock => AssistantContent::Thinking(ThinkingContent {
+            thinking: REDACTED.to_owned(),
+            thinking_signature: Some(data),
+            redacted: Some(true),
+        }),
+    }
+}
+
+/// What pi shows in the place of thinking that the provider hides.
+const REDACTED: &str = "[Reasoning redacted]";
+
+/// Tokens priced: dollars per million, in the originals' order of operations.
+fn usage(counts: TokenCounts, price: &ModelPrice) -> Usage {
+    let cost = |price: &Number, tokens: u64| price.as_f64().unwrap_or(0.0) / 1_000_000.0 * tokens as f64;
+    let (input, output) = (cost(&price.input, counts.input), cost(&price.output, counts.output));
+    let read = cost(&price.cache_read, counts.cache_read);
+    let write = cost(&price.cache_write, counts.cache_write);
+    Usage {
+        input: counts.input,
+        output: counts.output,
+        cache_read: counts.cache_read,
+        cache_write: counts.cache_write,
+        total_tokens: counts.input + counts.output + counts.cache_read + counts.cache_write,
+        premium_requests: None,
+        cost: Cost {
+            input: number(input),
+            output: number(output),
+            cache_read: number(read),
+            cache_write: number(write),
+            total: number(input + output + read + write),
+        },
+    }
+}
+
+/// A number as the originals write it: whole values without a fraction.
+pub fn number(value: f64) -> Number {
+    let whole = value as i64;
+    match whole as f64 == value {
+        true => whole.into(),
+        false => Number::from_f64(value).unwrap_or_else(|| 0.into()),
+    }
+}

@@ -1,0 +1,171 @@
+//! What goes into the engine and what comes out.
+
+use crate::{
+    machine::Violation,
+    model::types::{StreamEvent, ToolSpec},
+    protocol::{
+        AgentMessage, AgentToolResult, Dialect, Inbound, JsonObject, LineError, Model, Said, ThinkingLevel,
+        errors,
+    },
+};
+use std::{sync::Arc, time::Duration};
+
+/// The time of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// Since an arbitrary start, never going back: for durations.
+    pub monotonic: Duration,
+    /// Milliseconds since the Unix epoch: for messages.
+    pub wall: u64,
+}
+
+/// Tells apart what the engine has started; never used twice.
+pub type CallId = u64;
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The host wrote a frame.
+    Frame(Box<Inbound>),
+    /// The host wrote a line that is no frame.
+    BadLine(LineError),
+    /// A model said something.
+    Model {
+        /// The call it belongs to.
+        call: CallId,
+        /// What it said.
+        event: StreamEvent,
+    },
+    /// A tool has something to show.
+    ToolProgress {
+        /// The call it belongs to.
+        call: CallId,
+        /// Everything so far, not what is new.
+        result: AgentToolResult,
+    },
+    /// A tool is done.
+    ToolEnd {
+        /// The call it belongs to.
+        call: CallId,
+        /// What it returns.
+        result: AgentToolResult,
+        /// Whether it failed.
+        is_error: bool,
+    },
+    /// A shell command of the host is done.
+    ShellEnd {
+        /// The call it belongs to.
+        call: CallId,
+        /// What came of it; or why it could not start.
+        end: Result<ShellEnd, String>,
+    },
+    /// The host has closed its side of the pipe.
+    EndOfInput,
+    /// The process was told to stop: abort, then [`Output::Exit`].
+    Shutdown,
+}
+
+/// What to do now.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// Write it to the host.
+    Say(Said),
+    /// Ask a model.
+    CallModel(Box<ModelCall>),
+    /// Stop asking; whatever it still says is not heard.
+    CancelModel(CallId),
+    /// Run a tool.
+    StartTool(ToolStart),
+    /// Stop a tool; its end still comes.
+    CancelTool(CallId),
+    /// Run a shell command of the host.
+    StartShell(ShellStart),
+    /// Stop it; its end still comes.
+    CancelShell(CallId),
+    /// The machine objected to what was just said: a defect of ours.
+    Violation(Violation),
+    /// Everything is done: write what was said and end.
+    Exit,
+}
+
+/// One request to a model.
+#[derive(Clone, Debug)]
+pub struct ModelCall {
+    /// For the answer.
+    pub call: CallId,
+    /// The model asked.
+    pub model: Model,
+    /// The thinking level; `None`: none is set.
+    pub level: Option<ThinkingLevel>,
+    /// The instructions that come first.
+    pub system_prompt: Arc<str>,
+    /// The conversation.
+    pub messages: Vec<Arc<AgentMessage>>,
+    /// The tools that it may call.
+    pub tools: Arc<[ToolSpec]>,
+    /// How many models this session has asked before.
+    pub count: usize,
+}
+
+/// One tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolStart {
+    /// For progress and end.
+    pub call: CallId,
+    /// The tool.
+    pub name: String,
+    /// Checked against the tool's schema, types coerced.
+    pub arguments: JsonObject,
+}
+
+/// One shell command of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellStart {
+    /// For its end.
+    pub call: CallId,
+    /// The command line.
+    pub command: String,
+    /// The directory to run in; `None`: the server's.
+    pub directory: Option<String>,
+}
+
+/// What came of a shell command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShellEnd {
+    /// What it printed, cleaned and cut.
+    pub output: String,
+    /// Absent when it was killed.
+    pub exit_code: Option<i32>,
+    /// It was stopped before it ended.
+    pub cancelled: bool,
+    /// Part of the output is missing.
+    pub truncated: bool,
+    /// The file that holds everything.
+    pub full_output_path: Option<String>,
+    /// The shell's directory afterwards, where the dialect keeps it.
+    pub directory: Option<String>,
+    /// Lines and bytes of everything, then of `output`.
+    pub counts: [u64; 4],
+}
+
+impl Input {
+    /// A line of the host, as [`crate::protocol::read_line`] has it.
+    pub fn line(read: Result<Inbound, LineError>) -> Self {
+        match read {
+            Ok(frame) => Self::Frame(Box::new(frame)),
+            Err(error) => Self::BadLine(error),
+        }
+    }
+
+    /// The input for a line longer than the limit; `length` in bytes.
+    pub fn too_long(length: usize, limit: usize) -> Self {
+        Self::BadLine(LineError::Parse {
+            reason: format!("the line has {length} bytes, the limit is {limit}"),
+        })
+    }
+}
+
+/// The text of a command that is not there yet.
+pub(super) fn not_yet(dialect: Dialect, command: &str) -> String {
+    errors::not_yet(dialect.base(), command)
+}

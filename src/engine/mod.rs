@@ -1,0 +1,33 @@
+//! The agent's decisions, without IO: [`Engine::handle`] takes an [`Input`] and the time, [`Engine::poll`] gives the
+//! [`Output`]s to perform, until there are none.
+//!
+//! The invariant between the two, on which the server and the tests lean:
+//!
+//! - Outputs are performed strictly in order; every `StartTool`, `StartShell` and `CallModel` is answered by its end
+//!   (or, for a model, by `Finish` or `Fail`) exactly once, also after it was cancelled, except that a cancelled
+//!   model call owes nothing and is not listened to any more.
+//! - Nothing happens by itself: no clock, no randomness but the seed, no thread. The same inputs at the same times
+//!   give the same outputs, byte for byte.
+//! - Everything said has passed the [machine](crate::machine) first. What it objects to comes as
+//!   [`Output::Violation`] right behind the frame.
+//! - The engine says deltas; snapshots are the [encoder's](crate::protocol::Encoder).
+//!
+//! How a command becomes frames: the machine tells its disposition in the state that it meets (`commands`), which
+//! starts or ends a run (`run`), whose turns call the model (`growing`) and run tools (`batch`) in the dialect's
+//! style.
+
+mod arguments;
+mod batch;
+mod commands;
+mod engine;
+mod growing;
+mod ids;
+mod io;
+mod levels;
+mod queues;
+mod run;
+
+pub use arguments::Toolbox;
+pub use engine::{Engine, Setup};
+pub use io::{CallId, Input, ModelCall, Now, Output, ShellEnd, ShellStart, ToolStart};
+pub use levels::{Choice, clamp, levels};

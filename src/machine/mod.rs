@@ -1,0 +1,27 @@
+//! The state machine over frames: which state are we in, what becomes of this command here, may this be said now?
+//!
+//! Four regions stand side by side: `flow` (a statig hierarchy in [`flow`](self), written by hand because it is the
+//! document that people read), `asks`, `shell` and `input`. The server runs the machine over everything that it reads
+//! and says; the oracle runs the same one over what it sees. Both know frames only, no clock and no engine.
+//!
+//! - Its alphabet is [`Kind`]: a frame reduced to its type plus role, delta type, `success` or `stopReason`. So the
+//!   walk over every state and kind is exact and finite, and the chart is made from it.
+//! - `flow` changes on outbound frames alone: the server meets a command when it handles it, the oracle sees it when
+//!   the host wrote it. An inbound frame opens a [request](Requests) and remembers the states that it can have met.
+//! - What kinds cannot say (counts, equalities, prefixes) are the named [checks](Checks) beside it.
+//! - A frame that may not be said gives a [`Violation`]; then the machine resynchronises and goes on.
+
+mod chart;
+mod checks;
+mod flow;
+mod kind;
+mod machine;
+mod requests;
+mod violation;
+
+pub use chart::{Cell, chart, walk};
+pub use checks::Checks;
+pub use kind::Kind;
+pub use machine::{Machine, State};
+pub use requests::{Open, Requests};
+pub use violation::{Rule, Tier, Violation};

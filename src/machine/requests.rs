@@ -1,0 +1,141 @@
+//! The requests that wait for a response, and the states that each can have met.
+
+use super::Rule;
+use crate::protocol::{FlowState, RequestId, RpcCommandKind, RpcResponse};
+use std::collections::VecDeque;
+
+/// One request without its response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// As the host gave it.
+    pub id: Option<RequestId>,
+    /// The command.
+    pub command: RpcCommandKind,
+    /// The states between the request and now: an outcome that is right in any of them is right.
+    pub met: Vec<FlowState>,
+}
+
+/// The open requests, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requests {
+    open: VecDeque<Open>,
+    /// Prompts that were acknowledged and may still fail, in dialects that answer before they know.
+    acknowledged: VecDeque<Open>,
+    /// Lines that were no command; each is owed an error without a request.
+    bad_lines: usize,
+}
+
+/// Acknowledged prompts that are remembered for a late error.
+const REMEMBERED: usize = 64;
+
+impl Requests {
+    /// A command came in while the machine was in `state`.
+    pub fn open(&mut self, id: Option<RequestId>, command: RpcCommandKind, state: FlowState) {
+        self.open.push_back(Open { id, command, met: vec![state] });
+    }
+
+    /// A line came in that was no command.
+    pub const fn bad_line(&mut self) {
+        self.bad_lines += 1;
+    }
+
+    /// The flow has moved: every open request can have met the new state.
+    pub fn moved(&mut self, state: FlowState) {
+        for request in &mut self.open {
+            if !request.met.contains(&state) {
+                request.met.push(state);
+            }
+        }
+    }
+
+    /// The requests that wait, oldest first.
+    pub fn waiting(&self) -> impl Iterator<Item = &Open> {
+        self.open.iter()
+    }
+
+    /// Whether a request of that command waits.
+    pub fn waits(&self, command: RpcCommandKind) -> bool {
+        self.open.iter().any(|request| request.command == command)
+    }
+
+    /// A response was said; `late` if the dialect may answer a prompt twice.
+    pub fn answer(&mut self, response: &RpcResponse, late: bool) -> Result<(), (Rule, String)> {
+        let (id, command, success) = match response {
+            RpcResponse::Success(it) => (it.id(), RpcCommandKind::parse(it.kind().as_str()), true),
+            RpcResponse::ErrorResponse(it) => (it.id.as_ref(), RpcCommandKind::parse(&it.command), false),
+        };
+        let Some(id) = id else { return self.answer_without_id(command, success, late) };
+        let at = self.open.iter().position(|request| request.id.as_ref() == Some(id));
+        let Some(at) = at else { return self.answer_late(Some(id), command, success, late) };
+        let request = self.open.remove(at);
+        match request {
+            Some(request) if command != Some(request.command) => {
+                Err((Rule::RespCommand, format!("the command `{}` of request {id}", request.command)))
+            }
+            Some(request) => {
+                self.remember(request, success, late);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn answer_without_id(
+        &mut self,
+        command: Option<RpcCommandKind>,
+        success: bool,
+        late: bool,
+    ) -> Result<(), (Rule, String)> {
+        let named = |request: &Open| Some(request.command) == command && request.id.is_none();
+        if let Some(at) = self.open.iter().position(named) {
+            if let Some(request) = self.open.remove(at) {
+                self.remember(request, success, late);
+            }
+            return Ok(());
+        }
+        if success {
+            return Err((Rule::RespKnownId, "an open request of that command without an id".to_owned()));
+        }
+        if command.is_none() && self.bad_lines > 0 {
+            self.bad_lines -= 1;
+            return Ok(());
+        }
+        // The originals drop the id of a request whose handler fails; the oldest is the one.
+        let failed = |request: &Open| command.is_none() || Some(request.command) == command;
+        match self.open.iter().position(failed) {
+            Some(at) => {
+                self.open.remove(at);
+                Ok(())
+            }
+            None => self.answer_late(None, command, success, late),
+        }
+    }
+
+    fn answer_late(
+        &mut self,
+        id: Option<&RequestId>,
+        command: Option<RpcCommandKind>,
+        success: bool,
+        late: bool,
+    ) -> Result<(), (Rule, String)> {
+        let known = |request: &Open| request.id.as_ref() == id && Some(request.command) == command;
+        match self.acknowledged.iter().position(known) {
+            Some(at) if late && !success => {
+                self.acknowledged.remove(at);
+                Ok(())
+            }
+            Some(_) => Err((Rule::RespOnce, "one response per request".to_owned())),
+            None => Err((Rule::RespKnownId, "the id of an open request".to_owned())),
+        }
+    }
+
+    fn remember(&mut self, request: Open, success: bool, late: bool) {
+        let may_fail = matches!(request.command, RpcCommandKind::Prompt | RpcCommandKind::AbortAndPrompt);
+        if success && late && may_fail {
+            self.acknowledged.push_back(request);
+            if self.acknowledged.len() > REMEMBERED {
+                self.acknowledged.pop_front();
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The `bash` tool: a command, and its result in words.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::run::{ToolContext, ToolOutput, whole_number};
+use super::shell::{
+    Ending, Progress, ShellControl, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice, run_shell,
+};
+use super::spec::BashArguments;
+use super::truncate::{TruncatedBy, TruncationResult, size_text};
+
+/// Runs a command. A time limit in the arguments goes before the one of the options; one of 0 or less is none.
+pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Result<ToolOutput, String> {
+    let ToolContext { cwd, cancel, progress, gate, shell: mut options, processes } = context;
+    if let Some(seconds) = arguments.timeout.filter(|seconds| *seconds > 0.0) {
+        options.timeout = Duration::try_from_secs_f64(seconds).ok();
+    }
+    let progress = progress.map(|sender| Progress { sender, render });
+    let control = ShellControl { cancel, gate, progress, processes };
+    let outcome =
+        run_shell(&arguments.command, &cwd, &options, control).await.map_err(|error| error.to_string())?;
+    Ok(in_words(outcome, &options))
+}
+
+/// Progress: the tail so far. The details are always an object, with what there is to tell.
+fn render(snapshot: ShellSnapshot) -> ToolOutput {
+    let details = details(&snapshot.truncation, snapshot.full_output_path.as_deref());
+    ToolOutput { details: Some(details.into()), ..ToolOutput::text(snapshot.truncation.content) }
+}
+
+fn in_words(outcome: ShellOutcome, options: &ShellOptions) -> ToolOutput {
+    let output = format!("{}{}", outcome.truncation.content, cut_notice(&outcome));
+    let shown = if output.is_empty() { "(no output)" } else { &output };
+    let directory = outcome.directory.clone();
+    let result = match outcome.ending {
+        Ending::Exited(0) | Ending::Signalled(_) => {
+            ToolOutput { details: final_details(&outcome, options), ..ToolOutput::text(shown) }
+        }
+        Ending::Exited(code) => ToolOutput::error(format!("{shown}\n\nCommand exited with code {code}")),
+        Ending::Cancelled => ToolOutput::error(stopped(&output, "Command aborted", outcome.ending, options)),
+        Ending::TimedOut(limit) => {
+            let words = format!("Command timed out after {} seconds", limit.as_secs_f64());
+            ToolOutput::error(stopped(&output, &words, outcome.ending, options))
+        }
+    };
+    ToolOutput { directory, ..result }
+}
+
+/// The output of a command that was stopped, and the words for that, where the dialect wants them.
+fn stopped(output: &str, words: &str, ending: Ending, options: &ShellOptions) -> String {
+    match (options.stop_notice, ending.leading_notice()) {
+        (StopNotice::Before, Some(leading)) => format!("{leading}\n{output}"),
+        _ if output.is_empty() => words.to_owned(),
+        _ => format!("{output}\n\n{words}"),
+    }
+}
+
+/// What was cut and where the rest is; empty if nothing was.
+fn cut_notice(outcome: &ShellOutcome) -> String {
+    let cut = &outcome.truncation;
+    let Some(truncated_by) = cut.truncated_by else { return String::new() };
+    let all = match &outcome.full_output_path {
+        Some(path) => format!("Full output: {}", path.display()),
+        None => "The full output could not be kept".to_owned(),
+    };
+    let total = cut.total_lines;
+    let first = (total + 1).saturating_sub(cut.output_lines);
+    let what = match truncated_by {
+        _ if cut.last_line_partial => {
+            // After a final line feed comes one more line, an empty one; what was cut is the line before it.
+            let line = total - u64::from(cut.content.ends_with('\n'));
+            let (shown, size) = (size_text(cut.output_bytes), size_text(outcome.last_line_bytes));
+            format!("last {shown} of line {line} (line is {size})")
+        }
+        TruncatedBy::Lines => format!("lines {first}-{total} of {total}"),
+        TruncatedBy::Bytes => {
+            format!("lines {first}-{total} of {total} ({} limit)", size_text(cut.max_bytes))
+        }
+    };
+    format!("\n\n[Showing {what}. {all}]")
+}
+
+/// The details of a success: only what there is to tell, and nothing if there is nothing.
+fn final_details(outcome: &ShellOutcome, options: &ShellOptions) -> Option<Value> {
+    let mut told = match outcome.truncation.truncated {
+        true => details(&outcome.truncation, outcome.full_output_path.as_deref()),
+        false => Map::new(),
+    };
+    if let Some(limit) = options.timeout.filter(|_| options.reports_timeout) {
+        told.insert("timeoutSeconds".into(), whole_number(limit.as_secs_f64()));
+    }
+    (!told.is_empty()).then_some(Value::Object(told))
+}
+
+fn details(truncation: &TruncationResult, full_output: Option<&Path>) -> Map<String, Value> {
+    let mut details = Map::new();
+    if truncation.truncated {
+        details.insert("truncation".into(), json!(truncation));
+    }
+    if let Some(path) = full_output {
+        details.insert("fullOutputPath".into(), path.to_string_lossy().into());
+    }
+    details
+}

@@ -1,0 +1,87 @@
+//! Finding out in which directory a command left off, for dialects in which `cd` lasts from one command to the next.
+//!
+//! The shell is made to write its directory to a private file when it exits, whether it runs off its end or says
+//! `exit 3`. What the command prints stays untouched, even its line numbers. A command that replaces the shell
+//! (`exec`), sets an EXIT trap of its own or is killed leaves no directory behind.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use tokio::process::Command;
+
+use super::output::private_file;
+
+/// The private directory that carries the news; removed when dropped.
+pub(super) struct DirectoryReport {
+    place: PathBuf,
+}
+
+impl DirectoryReport {
+    pub(super) fn new() -> io::Result<Self> {
+        let place = std::env::temp_dir().join(format!("pi-cwd-{:016x}", getrandom::u64()?));
+        std::fs::DirBuilder::new().mode(0o700).create(&place)?;
+        Ok(Self { place })
+    }
+
+    /// Makes `process`, a `shell` that will run `script`, report. Returns the script to run instead.
+    ///
+    /// bash reads the trap from a file before the script; for other shells it stands on the script's first line.
+    pub(super) fn arrange(&self, shell: &Path, script: &str, process: &mut Command) -> io::Result<OsString> {
+        let mut lines = self.trap();
+        if shell.file_name() == Some(OsStr::new("bash")) {
+            lines.extend_from_slice(&restore_bash_env());
+            let file = self.place.join("env");
+            private_file(&file)?.write_all(&lines)?;
+            process.env("BASH_ENV", file);
+            return Ok(script.into());
+        }
+        lines.extend_from_slice(b"; ");
+        lines.extend_from_slice(script.as_bytes());
+        Ok(OsString::from_vec(lines))
+    }
+
+    /// Where the command left off, if it said so and the directory is there.
+    pub(super) fn read(&self) -> Option<PathBuf> {
+        let mut bytes = std::fs::read(self.place.join("cwd")).ok()?;
+        bytes.pop_if(|byte| *byte == b'\n');
+        let directory = PathBuf::from(OsString::from_vec(bytes));
+        directory.is_dir().then_some(directory)
+    }
+
+    /// `set +x` and the redirections keep the trap silent; `>|` works under `noclobber`.
+    fn trap(&self) -> Vec<u8> {
+        let file = quoted(self.place.join("cwd").as_os_str());
+        let body = [b"{ set +x; command pwd >|".as_slice(), &file, b"; } 2>/dev/null || :"].concat();
+        [b"trap ".as_slice(), &quoted(OsStr::from_bytes(&body)), b" EXIT"].concat()
+    }
+}
+
+impl Drop for DirectoryReport {
+    fn drop(&mut self) {
+        // A leftover in the temp directory is the worst that can happen.
+        let _ = std::fs::remove_dir_all(&self.place);
+    }
+}
+
+/// Gives the command the `BASH_ENV` that it would have had, and does what that one asks for.
+fn restore_bash_env() -> Vec<u8> {
+    match std::env::var_os("BASH_ENV") {
+        None => b"\nunset BASH_ENV\n".to_vec(),
+        Some(file) => [b"\nBASH_ENV=".as_slice(), &quoted(&file), b"\n. \"$BASH_ENV\"\n"].concat(),
+    }
+}
+
+fn quoted(text: &OsStr) -> Vec<u8> {
+    let mut quoted = vec![b'\''];
+    for byte in text.as_bytes() {
+        match byte {
+            b'\'' => quoted.extend_from_slice(b"'\\''"),
+            other => quoted.push(*other),
+        }
+    }
+    quoted.push(b'\'');
+    quoted
+}

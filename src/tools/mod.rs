@@ -1,0 +1,46 @@
+//! The tools that the model may call, and the running of shell commands.
+//!
+//! ```text
+//! call ─→ run ─→ read │ ls │ bash ─→ ToolOutput
+//!                             │
+//! the host's `bash` ─────→ shell ─→ running
+//!                            ├─ processes   groups: started, ended, remembered
+//!                            ├─ output      decoded, cleaned, rolled, spooled
+//!                            └─ directory   where the command left off
+//! ```
+//!
+//! Everything here does as pi does, text for text, because hosts and models have learnt those texts. What another
+//! dialect does differently is data in [`ShellOptions`], never a second code path.
+//!
+//! Three promises hold for every tool:
+//!
+//! - **Nothing grows without bound.** A result is at most [`MAX_LINES`] lines or [`MAX_BYTES`] bytes; a command's
+//!   output is a rolling tail in memory and a file on disk; progress is built only when somebody can take it.
+//! - **Cancelling ends it.** A cancelled command returns only when its process group is dead. A tool that is
+//!   cancelled before it starts, starts nothing.
+//! - **Failure is a result.** A tool never returns `Err`: the model reads what went wrong as text.
+
+mod bash;
+mod directory;
+mod ls;
+mod output;
+mod path;
+mod processes;
+mod read;
+mod run;
+mod running;
+mod shell;
+mod spec;
+mod truncate;
+
+pub use processes::Processes;
+pub use run::{Block, ToolContext, ToolOutput, run};
+pub use shell::{
+    Ending, Progress, ShellControl, ShellError, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice,
+    run_shell,
+};
+pub use spec::specs;
+pub use truncate::{
+    Limits, MAX_BYTES, MAX_LINES, NO_LINE_LIMIT, TruncatedBy, TruncationResult, size_text, truncate_head,
+    truncate_tail,
+};

@@ -1,0 +1,264 @@
+//! A command's output while it arrives: decoded, cleaned if asked, counted, its tail kept in memory, and from some
+//! size on the whole of it in a file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::shell::{ShellOptions, ShellSnapshot};
+use super::truncate::{Limits, Totals, line_feeds, truncate_tail_of};
+
+/// Takes the bytes as they come; tells at any time what a reader should be shown.
+pub(super) struct Output {
+    limits: Limits,
+    decoder: Decoder,
+    cleaner: Option<Box<Cleaner>>,
+    /// The last part of the text: all of it, or more than `limits.bytes`.
+    tail: String,
+    raw_bytes: u64,
+    totals: Totals,
+    /// Bytes of the line that is being written, and of the line before it.
+    line: u64,
+    line_before: u64,
+    spool: Spool,
+    spools_cut_lines: bool,
+}
+
+impl Output {
+    pub(super) fn new(options: &ShellOptions) -> Self {
+        Self {
+            limits: options.limits,
+            decoder: Decoder::default(),
+            cleaner: options.clean.then(Box::default),
+            tail: String::new(),
+            raw_bytes: 0,
+            totals: Totals { lines: 1, bytes: 0 },
+            line: 0,
+            line_before: 0,
+            spool: Spool::Waiting(Vec::new()),
+            spools_cut_lines: options.spools_cut_lines,
+        }
+    }
+
+    /// Takes the next bytes. Disk trouble does not stop the command: the file is given up.
+    pub(super) fn absorb(&mut self, bytes: &[u8]) {
+        self.raw_bytes += bytes.len() as u64;
+        if self.cleaner.is_none() {
+            self.spool.write(bytes);
+        }
+        let text = self.decoder.decode(bytes);
+        self.append(text);
+    }
+
+    /// Takes the end: a character that was left incomplete becomes U+FFFD.
+    pub(super) fn finish(&mut self) {
+        let rest = self.decoder.finish();
+        self.append(rest);
+    }
+
+    /// What a reader should be shown now.
+    pub(super) fn snapshot(&self) -> ShellSnapshot {
+        let full_output_path = match &self.spool {
+            Spool::Writing(_, path) => Some(path.clone()),
+            _ => None,
+        };
+        ShellSnapshot { truncation: truncate_tail_of(&self.tail, self.totals, self.limits), full_output_path }
+    }
+
+    /// Bytes of the last line; if the output ends with a line feed, of the line before it.
+    pub(super) fn last_line_bytes(&self) -> u64 {
+        if self.tail.ends_with('\n') { self.line_before } else { self.line }
+    }
+
+    fn append(&mut self, mut text: String) {
+        if let Some(cleaner) = &mut self.cleaner {
+            text = cleaner.clean(&text);
+            self.spool.write(text.as_bytes());
+        }
+        self.count(&text);
+        self.tail.push_str(&text);
+        let room = usize::try_from(self.limits.bytes).unwrap_or(usize::MAX);
+        if self.tail.len() > room.saturating_mul(2) {
+            let start = self.tail.floor_char_boundary(self.tail.len().saturating_sub(room.saturating_add(1)));
+            self.tail.drain(..start);
+        }
+        let too_much = self.raw_bytes > self.limits.bytes;
+        if too_much || (self.spools_cut_lines && !self.totals.fit(self.limits)) {
+            self.spool.open();
+        }
+    }
+
+    fn count(&mut self, text: &str) {
+        self.totals.bytes += text.len() as u64;
+        self.totals.lines += line_feeds(text);
+        let Some((before, line)) = text.rsplit_once('\n') else {
+            self.line += text.len() as u64;
+            return;
+        };
+        self.line_before = match before.rsplit_once('\n') {
+            Some((_, line)) => line.len() as u64,
+            None => self.line + before.len() as u64,
+        };
+        self.line = line.len() as u64;
+    }
+}
+
+/// From bytes to text: UTF-8, with U+FFFD for what is not. The start of a split character waits for its rest.
+#[derive(Default)]
+struct Decoder {
+    incomplete: Vec<u8>,
+}
+
+impl Decoder {
+    fn decode(&mut self, bytes: &[u8]) -> String {
+        let mut waiting = std::mem::take(&mut self.incomplete);
+        waiting.extend_from_slice(bytes);
+        let mut text = String::with_capacity(waiting.len());
+        let mut rest = waiting.as_slice();
+        while let Err(error) = str::from_utf8(rest) {
+            let (valid, after) = rest.split_at(error.valid_up_to());
+            text.push_str(&String::from_utf8_lossy(valid));
+            let Some(invalid) = error.error_len() else {
+                self.incomplete = after.to_vec();
+                return text;
+            };
+            text.push(char::REPLACEMENT_CHARACTER);
+            rest = &after[invalid..];
+        }
+        text.push_str(&String::from_utf8_lossy(rest));
+        text
+    }
+
+    fn finish(&mut self) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut self.incomplete)).into_owned()
+    }
+}
+
+/// Leaves of terminal output what pi leaves: text, tabs and line feeds.
+#[derive(Default)]
+struct Cleaner {
+    parser: vte::Parser,
+    kept: Kept,
+}
+
+#[derive(Default)]
+struct Kept(String);
+
+impl Cleaner {
+    /// Takes whole characters only: the parser loses text when one is split.
+    fn clean(&mut self, text: &str) -> String {
+        for piece in text.split_inclusive('\n') {
+            let line = piece.strip_suffix('\n');
+            self.parser.advance(&mut self.kept, line.unwrap_or(piece).as_bytes());
+            if line.is_some() {
+                // CAN ends a sequence that nobody ended; else it would swallow everything that follows.
+                self.parser.advance(&mut self.kept, b"\x18\n");
+            }
+        }
+        std::mem::take(&mut self.kept.0)
+    }
+}
+
+impl vte::Perform for Kept {
+    fn print(&mut self, letter: char) {
+        if !letter.is_control() && !matches!(letter, '\u{FFF9}'..='\u{FFFB}') {
+            self.0.push(letter);
+        }
+    }
+
+    fn execute(&mut self, control: u8) {
+        if matches!(control, b'\n' | b'\t') {
+            self.0.push(char::from(control));
+        }
+    }
+}
+
+/// The whole output: held back while it may still fit into the answer, then in a file.
+enum Spool {
+    Waiting(Vec<u8>),
+    Writing(File, PathBuf),
+    Lost,
+}
+
+impl Spool {
+    fn write(&mut self, bytes: &[u8]) {
+        match self {
+            Spool::Waiting(held) => held.extend_from_slice(bytes),
+            Spool::Writing(file, _) => {
+                if file.write_all(bytes).is_err() {
+                    *self = Spool::Lost;
+                }
+            }
+            Spool::Lost => {}
+        }
+    }
+
+    fn open(&mut self) {
+        if let Spool::Waiting(held) = self {
+            *self = start_file(held).map_or(Spool::Lost, |(file, path)| Spool::Writing(file, path));
+        }
+    }
+}
+
+fn start_file(held: &[u8]) -> io::Result<(File, PathBuf)> {
+    let path = std::env::temp_dir().join(format!("pi-bash-{:016x}.log", getrandom::u64()?));
+    let mut file = private_file(&path)?;
+    file.write_all(held)?;
+    Ok((file, path))
+}
+
+/// A new file that only its owner can read: output may hold secrets.
+pub(super) fn private_file(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn decoding_in_pieces_is_decoding_at_once(pieces: Vec<Vec<u8>>) {
+            let mut decoder = Decoder::default();
+            let mut decoded: String = pieces.iter().map(|piece| decoder.decode(piece)).collect();
+            decoded += &decoder.finish();
+            let bytes = pieces.concat();
+            prop_assert_eq!(decoded, String::from_utf8_lossy(&bytes));
+        }
+
+        #[test]
+        fn cleaning_in_pieces_is_cleaning_at_once(
+            pieces in prop::collection::vec("(\\PC|\u{1b}|\u{90}|\u{9b}|[\\[\\]0-9;mP\\\\\u{7}\n\t])*", 0..6),
+        ) {
+            let mut cleaner = Cleaner::default();
+            let cleaned: String = pieces.iter().map(|piece| cleaner.clean(piece)).collect();
+            prop_assert_eq!(cleaned, Cleaner::default().clean(&pieces.concat()));
+        }
+
+        #[test]
+        fn cleaning_keeps_plain_text(text in "([^\\p{Cc}\u{FFF9}-\u{FFFB}]|\n|\t)*") {
+            prop_assert_eq!(Cleaner::default().clean(&text), text);
+        }
+
+        #[test]
+        fn the_rolling_tail_shows_what_the_whole_would(
+            pieces in prop::collection::vec("[aé\n]{0,30}", 0..40),
+            lines in 1_u64..8,
+            bytes in 4_u64..60,
+        ) {
+            let limits = Limits { lines, bytes };
+            let mut output = Output::new(&ShellOptions { limits, clean: false, ..ShellOptions::for_command() });
+            for piece in &pieces {
+                output.append(piece.clone());
+            }
+            let all = pieces.concat();
+            prop_assert_eq!(output.snapshot().truncation, super::super::truncate::truncate_tail(&all, limits));
+            let last = all.strip_suffix('\n').unwrap_or(&all).rsplit('\n').next().unwrap_or("");
+            prop_assert_eq!(output.last_line_bytes(), last.len() as u64);
+            prop_assert!(output.tail.len() as u64 <= 2 * bytes);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The `read` tool: a stretch of a text file, or an image.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use imagesize::ImageType;
+use serde_json::json;
+
+use super::path::{resolve_existing, system_error};
+use super::run::{Block, ToolOutput};
+use super::spec::ReadArguments;
+use super::truncate::{Limits, MAX_BYTES, TruncatedBy, line_feeds, size_text, truncate_head};
+
+/// The largest file that is read at all, in bytes; about what pi's runtime can hold.
+const LARGEST_FILE: u64 = 512 * 1024 * 1024;
+
+/// The largest image that is passed on, in bytes of base64, as in pi.
+const LARGEST_IMAGE: usize = 4_718_592;
+
+/// The longest side of an image that providers accept, in pixels.
+const LONGEST_SIDE: usize = 8000;
+
+/// Reads a file. Blocks on the disk.
+pub(super) fn read(arguments: &ReadArguments, cwd: &Path) -> Result<ToolOutput, String> {
+    let bytes = contents(&resolve_existing(&arguments.path, cwd))?;
+    match image_kind(&bytes) {
+        Some(mime_type) => Ok(image(&bytes, mime_type)),
+        None => stretch(&String::from_utf8_lossy(&bytes), arguments),
+    }
+}
+
+/// Everything in the file. Only regular files: a pipe or a device might never end.
+fn contents(path: &Path) -> Result<Vec<u8>, String> {
+    let metadata = std::fs::metadata(path).map_err(|error| system_error(&error, "access", Some(path)))?;
+    if metadata.is_dir() {
+        return Err("EISDIR: illegal operation on a directory, read".into());
+    }
+    if !metadata.is_file() {
+        return Err(format!("Not a regular file: {}", path.display()));
+    }
+    let file = File::open(path).map_err(|error| system_error(&error, "access", Some(path)))?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST_FILE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| system_error(&error, "read", None))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err(format!("File is larger than {}: {}", size_text(LARGEST_FILE), path.display()));
+    }
+    Ok(bytes)
+}
+
+/// The lines asked for, head-truncated, and what to ask for next.
+fn stretch(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, String> {
+    let total = line_feeds(text) + 1;
+    let first = match arguments.offset {
+        Some(offset) if offset > 1.0 => offset as u64,
+        _ => 1,
+    };
+    let Some(start) = line_start(text, first) else {
+        let offset = arguments.offset.unwrap_or_default();
+        return Err(format!("Offset {offset} is beyond end of file ({total} lines total)"));
+    };
+    // The line after the last one that the caller wants; `as` rounds down and stops at the ends of the range.
+    let after = arguments.limit.map_or(u64::MAX, |limit| first.saturating_add(limit as u64)).min(total + 1);
+    let end =
+        if after == first { start } else { line_start(text, after).map_or(text.len(), |next| next - 1) };
+    let cut = truncate_head(&text[start..end], Limits::default());
+    let limit = size_text(MAX_BYTES);
+    let last = (first + cut.output_lines).saturating_sub(1);
+    let shown = match cut.truncated_by {
+        Some(_) if cut.first_line_exceeds_limit => {
+            let size = size_text(text[start..end].find('\n').unwrap_or(end - start) as u64);
+            let path = &arguments.path;
+            format!(
+                "[Line {first} is {size}, exceeds {limit} limit. \
+                 Use bash: sed -n '{first}p' {path} | head -c {MAX_BYTES}]"
+            )
+        }
+        Some(TruncatedBy::Lines) => format!(
+            "{}\n\n[Showing lines {first}-{last} of {total}. Use offset={} to continue.]",
+            cut.content,
+            last + 1
+        ),
+        Some(TruncatedBy::Bytes) => format!(
+            "{}\n\n[Showing lines {first}-{last} of {total} ({limit} limit). Use offset={} to continue.]",
+            cut.content,
+            last + 1
+        ),
+        None if after <= total => format!(
+            "{}\n\n[{} more lines in file. Use offset={after} to continue.]",
+            cut.content,
+            total + 1 - after
+        ),
+        None => cut.content.clone(),
+    };
+    let details = cut.truncated.then(|| json!({ "truncation": cut }));
+    Ok(ToolOutput { details, ..ToolOutput::text(shown) })
+}
+
+/// Where line `number` (the first is 1) starts.
+fn line_start(text: &str, number: u64) -> Option<usize> {
+    let before = usize::try_from(number).ok()?.checked_sub(1)?;
+    if before == 0 {
+        return Some(0);
+    }
+    text.match_indices('\n').nth(before - 1).map(|(at, _)| at + 1)
+}
+
+/// The kind of image, told by the content, not the name.
+fn image_kind(bytes: &[u8]) -> Option<&'static str> {
+    match imagesize::image_type(bytes).ok()? {
+        ImageType::Png => Some("image/png"),
+        ImageType::Jpeg => Some("image/jpeg"),
+        ImageType::Gif => Some("image/gif"),
+        ImageType::Webp => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// Images are passed on as they are. One that no provider would take is left out: once in the conversation, it would
+/// make every later request fail.
+fn image(bytes: &[u8], mime_type: &str) -> ToolOutput {
+    let heading = format!("Read image file [{mime_type}]");
+    let data = STANDARD.encode(bytes);
+    let (width, height) = imagesize::blob_size(bytes).map_or((0, 0), |size| (size.width, size.height));
+    if data.len() > LARGEST_IMAGE || width.max(height) > LONGEST_SIDE {
+        let size = size_text(data.len() as u64);
+        let most = size_text(LARGEST_IMAGE as u64);
+        return ToolOutput::text(format!(
+            "{heading}\n[Image left out: {width}x{height} pixels, {size} in base64. At most {LONGEST_SIDE} pixels a \
+             side and {most} can be shown; make a smaller copy and read that.]"
+        ));
+    }
+    let mut output = ToolOutput::text(heading);
+    output.content.push(Block::Image { data, mime_type: mime_type.to_owned() });
+    output
+}

@@ -1,0 +1,114 @@
+//! One tool call: from a name and arguments to the result that the model reads.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::processes::Processes;
+use super::shell::ShellOptions;
+use super::{bash, ls, read};
+use serde::de::DeserializeOwned;
+
+/// What a tool gives back, at its end or as progress.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput {
+    /// What the model sees.
+    pub content: Vec<Block>,
+    /// What only hosts see; `None`: the key is absent on the wire.
+    pub details: Option<Value>,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// The working directory from now on, where the dialect lets a command change it.
+    pub directory: Option<PathBuf>,
+}
+
+/// A part of a tool's content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Block {
+    /// Text.
+    Text(String),
+    /// An image.
+    Image {
+        /// Its bytes in base64.
+        data: String,
+        /// Its kind, such as `image/png`.
+        mime_type: String,
+    },
+}
+
+/// What a tool call runs in.
+pub struct ToolContext {
+    /// The directory that relative paths start from and commands run in.
+    pub cwd: PathBuf,
+    /// Ends the call, with an error result.
+    pub cancel: CancellationToken,
+    /// Who wants progress; capacity 1 is best (see [`super::Progress`]). The call never waits for it.
+    pub progress: Option<mpsc::Sender<ToolOutput>>,
+    /// While `false`, a command's output is not read.
+    pub gate: watch::Receiver<bool>,
+    /// How commands are run.
+    pub shell: ShellOptions,
+    /// Remembers what commands leave running.
+    pub processes: Processes,
+}
+
+impl ToolOutput {
+    /// Success with a text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![Block::Text(text.into())], details: None, is_error: false, directory: None }
+    }
+
+    /// Failure: the text says why, the details are an empty object, as pi has it for every failure.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { details: Some(json!({})), is_error: true, ..Self::text(text) }
+    }
+}
+
+/// Runs the tool `name`. The engine has checked the arguments against the tool's schema. Whatever goes wrong is a result.
+pub async fn run(name: &str, arguments: &Value, context: ToolContext) -> ToolOutput {
+    let result = match name {
+        "bash" => match read_arguments(name, arguments) {
+            Ok(arguments) => bash::bash(arguments, context).await,
+            Err(unfit) => Err(unfit),
+        },
+        "read" => match read_arguments(name, arguments) {
+            Ok(arguments) => aside(context.cancel, move || read::read(&arguments, &context.cwd)).await,
+            Err(unfit) => Err(unfit),
+        },
+        "ls" => match read_arguments(name, arguments) {
+            Ok(arguments) => aside(context.cancel, move || ls::ls(&arguments, &context.cwd)).await,
+            Err(unfit) => Err(unfit),
+        },
+        _ => Err(format!("Tool {name} not found")),
+    };
+    result.unwrap_or_else(ToolOutput::error)
+}
+
+fn read_arguments<T: DeserializeOwned>(name: &str, arguments: &Value) -> Result<T, String> {
+    T::deserialize(arguments).map_err(|error| format!("{name}: {error}"))
+}
+
+/// Does work that blocks on the disk beside the runtime. If it is cancelled, its result is not waited for.
+async fn aside(
+    cancel: CancellationToken,
+    work: impl FnOnce() -> Result<ToolOutput, String> + Send + 'static,
+) -> Result<ToolOutput, String> {
+    let aborted = || Err("Operation aborted".to_owned());
+    if cancel.is_cancelled() {
+        return aborted();
+    }
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => aborted(),
+        done = tokio::task::spawn_blocking(work) => {
+            done.unwrap_or_else(|panic| Err(format!("The tool failed: {panic}")))
+        }
+    }
+}
+
+/// For details: `5`, not `5.0`, where the number is whole.
+pub(super) fn whole_number(number: f64) -> Value {
+    if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
+}

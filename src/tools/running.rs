@@ -1,0 +1,202 @@
+//! A command while it runs: started, followed, and ended or let go.
+//!
+//! stdout and stderr are one pipe, so their order is the order of writing. The pipe is read only while the gate is
+//! open: a reader who cannot keep up slows the command down instead of filling our memory. The command is over when
+//! its shell has exited and what it wrote has been read; a background job that keeps the pipe open is waited for only
+//! briefly, and then goes on writing into nothing.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::directory::DirectoryReport;
+use super::output::Output;
+use super::processes::{Group, Processes};
+use super::run::ToolOutput;
+use super::shell::{Ending, Progress, ShellControl, ShellError, ShellOptions};
+
+/// How long to wait, after the shell has exited, for what still writes to its output (`tee`, `>(…)`).
+const LATE_OUTPUT: Duration = Duration::from_millis(100);
+
+/// How much is read at once, in bytes.
+const CHUNK: usize = 64 * 1024;
+
+/// A command that has been started.
+pub(super) struct Running {
+    child: Child,
+    group: Group,
+    pipe: Receiver,
+    /// No one has the other end of the pipe any more.
+    at_end: bool,
+    buffer: Vec<u8>,
+}
+
+impl Running {
+    /// Starts `command` as the options say. `report` is told where it leaves off.
+    pub(super) fn start(
+        command: &str,
+        cwd: &Path,
+        options: &ShellOptions,
+        report: Option<&DirectoryReport>,
+        processes: &Processes,
+    ) -> Result<Self, ShellError> {
+        if !cwd.is_dir() {
+            return Err(ShellError::NoDirectory(cwd.to_owned()));
+        }
+        let shell = shell_to_use(options.shell.as_deref())?;
+        let script = match &options.prefix {
+            Some(prefix) => format!("{prefix}\n{command}"),
+            None => command.to_owned(),
+        };
+        let mut process = Command::new(&shell);
+        let script = match report {
+            Some(report) => report.arrange(&shell, &script, &mut process)?,
+            None => script.into(),
+        };
+        let (reader, writer) = io::pipe()?;
+        process.arg("-c").arg(script).current_dir(cwd).stdin(Stdio::null());
+        process.stdout(writer.try_clone()?).stderr(writer);
+        let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        let (child, group) = processes.spawn(&mut process)?;
+        // `process` holds our copies of the writing end: they go with it, here.
+        Ok(Self { child, group, pipe, at_end: false, buffer: vec![0; CHUNK] })
+    }
+
+    /// Reads until the command is over, or has to be stopped, which is left to the caller.
+    pub(super) async fn follow(
+        &mut self,
+        output: &mut Output,
+        timeout: Option<Duration>,
+        control: ShellControl,
+    ) -> io::Result<Ending> {
+        let ShellControl { cancel, mut gate, progress, .. } = control;
+        let deadline = timeout.and_then(|timeout| Some((Instant::now().checked_add(timeout)?, timeout)));
+        let mut gate_lives = true;
+        let mut news = false;
+        let mut exited = false;
+        // Of what the command itself wrote, how much is left to read once it has exited.
+        let mut unread = 0;
+        let mut patience = None;
+        while !(exited && self.at_end) {
+            let open = !gate_lives || *gate.borrow_and_update();
+            if exited && unread == 0 && open && patience.is_none() {
+                patience = Some(Instant::now() + LATE_OUTPUT);
+            }
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Ok(Ending::Cancelled),
+                Some(limit) = passed(deadline) => return Ok(Ending::TimedOut(limit)),
+                permit = room(progress.as_ref()), if news => {
+                    if let (Some(permit), Some(progress)) = (permit, &progress) {
+                        permit.send((progress.render)(output.snapshot()));
+                    }
+                    news = false;
+                }
+                changed = gate.changed(), if gate_lives => gate_lives = changed.is_ok(),
+                status = self.child.wait(), if !exited => {
+                    status?;
+                    exited = true;
+                    unread = available(&self.pipe);
+                }
+                Some(()) = passed(patience.map(|until| (until, ()))), if open => break,
+                read = self.pipe.read(&mut self.buffer), if open && !self.at_end => {
+                    let count = read?;
+                    self.at_end = count == 0;
+                    news |= count > 0;
+                    unread = unread.saturating_sub(count as u64);
+                    output.absorb(&self.buffer[..count]);
+                }
+            }
+        }
+        self.child.wait().await.map(ended_by_itself)
+    }
+
+    /// Ends the group, taking in what it prints meanwhile.
+    pub(super) async fn end(&mut self, output: &mut Output) {
+        let mut reaped = false;
+        let mut dead = std::pin::pin!(self.group.end());
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut dead => break,
+                _ = self.child.wait(), if !reaped => reaped = true,
+                read = self.pipe.read(&mut self.buffer), if !self.at_end => match read {
+                    Ok(0) | Err(_) => self.at_end = true,
+                    Ok(count) => output.absorb(&self.buffer[..count]),
+                },
+            }
+        }
+        // If the wait did not come round to it.
+        let _ = self.child.try_wait();
+        let mut unread = available(&self.pipe);
+        while unread > 0
+            && let Ok(count @ 1..) = self.pipe.try_read(&mut self.buffer)
+        {
+            output.absorb(&self.buffer[..count]);
+            unread = unread.saturating_sub(count as u64);
+        }
+    }
+
+    /// What the command left running keeps a reader, else its next line would kill it.
+    pub(super) fn let_go(self) {
+        let Self { group, mut pipe, at_end, mut buffer, .. } = self;
+        group.release();
+        if !at_end {
+            tokio::spawn(async move { while matches!(pipe.read(&mut buffer).await, Ok(1..)) {} });
+        }
+    }
+}
+
+fn shell_to_use(wanted: Option<&Path>) -> Result<PathBuf, ShellError> {
+    if let Some(shell) = wanted {
+        return if shell.exists() {
+            Ok(shell.to_owned())
+        } else {
+            Err(ShellError::NoShell(shell.to_owned()))
+        };
+    }
+    let usual = PathBuf::from("/bin/bash");
+    if usual.exists() {
+        return Ok(usual);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("bash")).find(|bash| bash.is_file());
+    Ok(found.unwrap_or_else(|| PathBuf::from("sh")))
+}
+
+fn ended_by_itself(status: ExitStatus) -> Ending {
+    match status.code() {
+        Some(code) => Ending::Exited(code),
+        None => Ending::Signalled(status.signal().unwrap_or_default()),
+    }
+}
+
+/// How many bytes wait in the pipe.
+fn available(pipe: &Receiver) -> u64 {
+    rustix::io::ioctl_fionread(pipe).unwrap_or(0)
+}
+
+/// Gives the value once its time has come; without one, never.
+async fn passed<T>(moment: Option<(Instant, T)>) -> Option<T> {
+    match moment {
+        Some((moment, value)) => {
+            sleep_until(moment).await;
+            Some(value)
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Room for one more progress; `None`, at once, if nobody listens.
+async fn room(progress: Option<&Progress>) -> Option<mpsc::Permit<'_, ToolOutput>> {
+    progress?.sender.reserve().await.ok()
+}

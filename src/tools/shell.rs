@@ -1,0 +1,197 @@
+//! Running one shell command, for the `bash` tool and for the protocol's own `bash` command alike: what may be set,
+//! what steers it, and what it comes to. How it is followed is in `running`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::directory::DirectoryReport;
+use super::output::Output;
+use super::processes::Processes;
+use super::run::ToolOutput;
+use super::running::Running;
+use super::truncate::{Limits, TruncationResult};
+
+/// How commands are run: the settings, and what differs between dialects.
+#[derive(Debug, Clone)]
+pub struct ShellOptions {
+    /// The shell of the settings; `None`: bash, else sh.
+    pub shell: Option<PathBuf>,
+    /// Lines put before every command.
+    pub prefix: Option<String>,
+    /// When to end a command that does not end; `None`: never. pi has none, xcsh 300 s.
+    pub timeout: Option<Duration>,
+    /// How much of the output's tail is shown.
+    pub limits: Limits,
+    /// Takes escape sequences, carriage returns and control characters out of the output.
+    pub clean: bool,
+    /// Writes the file with the full output also for output that is short in bytes but cut by lines.
+    pub spools_cut_lines: bool,
+    /// Reports in which directory the command left off ([`ShellOutcome::directory`]).
+    pub keeps_directory: bool,
+    /// Where the tool says that a command was stopped.
+    pub stop_notice: StopNotice,
+    /// Puts `timeoutSeconds` into the details of the tool's result, as xcsh does.
+    pub reports_timeout: bool,
+}
+
+impl ShellOptions {
+    /// For the `bash` tool as in pi: output as it is.
+    pub fn for_tool() -> Self {
+        Self { clean: false, spools_cut_lines: true, ..Self::for_command() }
+    }
+
+    /// For the protocol's `bash` command as in pi: output cleaned.
+    pub fn for_command() -> Self {
+        Self {
+            shell: None,
+            prefix: None,
+            timeout: None,
+            limits: Limits::default(),
+            clean: true,
+            spools_cut_lines: false,
+            keeps_directory: false,
+            stop_notice: StopNotice::After,
+            reports_timeout: false,
+        }
+    }
+}
+
+/// How the tool's text says that a command was stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopNotice {
+    /// pi: a blank line and `Command aborted` after the output.
+    After,
+    /// xcsh: `[Command cancelled]` on a line before the output.
+    Before,
+}
+
+/// What steers a command while it runs.
+pub struct ShellControl {
+    /// Ends the command.
+    pub cancel: CancellationToken,
+    /// While `false`, output is not read. A gate whose sender is gone is open.
+    pub gate: watch::Receiver<bool>,
+    /// Who wants to see the output grow.
+    pub progress: Option<Progress>,
+    /// Remembers what may still be alive.
+    pub processes: Processes,
+}
+
+/// Progress of a command: after each chunk the output so far, if the channel has room. If not, one is made as soon as
+/// it has, of the output as it is then; so a slow receiver gets fewer and newer ones (latest wins) and costs nothing.
+/// A channel of capacity 1 keeps at most one that is out of date. What finds no room by the end is left out.
+pub struct Progress {
+    /// Where it goes.
+    pub sender: mpsc::Sender<ToolOutput>,
+    /// How it is put.
+    pub render: fn(ShellSnapshot) -> ToolOutput,
+}
+
+/// The output so far.
+#[derive(Debug)]
+pub struct ShellSnapshot {
+    /// The tail of the output, and what was cut.
+    pub truncation: TruncationResult,
+    /// The file with all of it, if there is one yet.
+    pub full_output_path: Option<PathBuf>,
+}
+
+/// A command that is over.
+#[derive(Debug)]
+pub struct ShellOutcome {
+    /// How it came to its end.
+    pub ending: Ending,
+    /// The tail of the output, what was cut, and how much there was.
+    pub truncation: TruncationResult,
+    /// The file with the full output, if there was too much. Whoever reads the result owns it.
+    pub full_output_path: Option<PathBuf>,
+    /// Bytes of the last line before any cut; if it ends with a line feed, without that.
+    pub last_line_bytes: u64,
+    /// Where the command left off, if that was asked for and can be known.
+    pub directory: Option<PathBuf>,
+}
+
+/// How a command came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that was not ours. On the wire pi calls this cancelled, too.
+    Signalled(i32),
+    /// By our cancelling.
+    Cancelled,
+    /// By reaching this time limit.
+    TimedOut(Duration),
+}
+
+impl Ending {
+    /// The code, if it exited by itself. On the wire, `cancelled` is its absence.
+    pub fn exit_code(self) -> Option<i32> {
+        if let Ending::Exited(code) = self { Some(code) } else { None }
+    }
+
+    /// What xcsh puts on a line before the output of a command that was stopped.
+    pub fn leading_notice(self) -> Option<String> {
+        match self {
+            Ending::Cancelled => Some("[Command cancelled]".into()),
+            Ending::TimedOut(limit) => {
+                Some(format!("[Command timed out after {} seconds]", limit.as_secs_f64()))
+            }
+            Ending::Exited(_) | Ending::Signalled(_) => None,
+        }
+    }
+}
+
+/// Why a command could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ShellError {
+    /// The settings name a shell that is not there.
+    #[error("Custom shell path not found: {}\nPlease correct shellPath in the settings.", .0.display())]
+    NoShell(PathBuf),
+    /// The directory to run in is not there.
+    #[error("Working directory does not exist: {}\nCannot execute bash commands.", .0.display())]
+    NoDirectory(PathBuf),
+    /// The system refuses a pipe, a file or a process.
+    #[error("Failed to run the command: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Runs `command` in `cwd` to its end, as `control` allows. stdin is empty, the environment is inherited.
+///
+/// If it is cancelled or out of time, its process group is dead when this returns; if the future is dropped, the
+/// group is killed. A command that is cancelled beforehand is not started.
+pub async fn run_shell(
+    command: &str,
+    cwd: &Path,
+    options: &ShellOptions,
+    control: ShellControl,
+) -> Result<ShellOutcome, ShellError> {
+    let mut output = Output::new(options);
+    if control.cancel.is_cancelled() {
+        return Ok(outcome(Ending::Cancelled, &output, None));
+    }
+    let report = if options.keeps_directory { Some(DirectoryReport::new()?) } else { None };
+    let mut running = Running::start(command, cwd, options, report.as_ref(), &control.processes)?;
+    let ending = running.follow(&mut output, options.timeout, control).await?;
+    if let Ending::Cancelled | Ending::TimedOut(_) = ending {
+        running.end(&mut output).await;
+    }
+    running.let_go();
+    output.finish();
+    Ok(outcome(ending, &output, report.and_then(|report| report.read())))
+}
+
+fn outcome(ending: Ending, output: &Output, directory: Option<PathBuf>) -> ShellOutcome {
+    let ShellSnapshot { truncation, full_output_path } = output.snapshot();
+    ShellOutcome {
+        ending,
+        truncation,
+        full_output_path,
+        last_line_bytes: output.last_line_bytes(),
+        directory,
+    }
+}

@@ -1,0 +1,205 @@
+//! Cutting text down to a number of lines and bytes, from the head or from the tail.
+//!
+//! Lines are what lies between line feeds, so `"a\n"` has two; all sizes are UTF-8 bytes. Both directions keep whole
+//! lines, with one exception: a last line that alone is too long keeps its end.
+
+use serde::Serialize;
+
+/// Most lines in a tool's result, as in pi.
+pub const MAX_LINES: u64 = 2000;
+
+/// Most bytes in a tool's result, as in pi.
+pub const MAX_BYTES: u64 = 50 * 1024;
+
+/// A line limit that is none: what pi puts on the wire where only bytes count (2^53−1).
+pub const NO_LINE_LIMIT: u64 = 9_007_199_254_740_991;
+
+/// How much may stay; whichever is reached first cuts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most lines; at least 1.
+    pub lines: u64,
+    /// Most UTF-8 bytes; at least 4, so that one character always fits.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { lines: MAX_LINES, bytes: MAX_BYTES }
+    }
+}
+
+/// Which limit did the cutting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TruncatedBy {
+    /// The line limit.
+    Lines,
+    /// The byte limit.
+    Bytes,
+}
+
+/// What was kept and what there was. Serialises with the names and in the order of the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TruncationResult {
+    /// What was kept.
+    pub content: String,
+    /// Whether anything was cut.
+    pub truncated: bool,
+    /// Which limit cut; `None` (`null` on the wire) if neither.
+    pub truncated_by: Option<TruncatedBy>,
+    /// Lines before the cut.
+    pub total_lines: u64,
+    /// Bytes before the cut.
+    pub total_bytes: u64,
+    /// Lines in `content`.
+    pub output_lines: u64,
+    /// Bytes in `content`.
+    pub output_bytes: u64,
+    /// Tail only: `content` begins inside a line, since that line alone is over the limit.
+    pub last_line_partial: bool,
+    /// Head only: the first line alone is over the limit, so `content` is empty.
+    pub first_line_exceeds_limit: bool,
+    /// The line limit that held.
+    pub max_lines: u64,
+    /// The byte limit that held.
+    pub max_bytes: u64,
+}
+
+/// Keeps the first whole lines of `text`.
+pub fn truncate_head(text: &str, limits: Limits) -> TruncationResult {
+    let totals = Totals::of(text);
+    if totals.fit(limits) {
+        return whole(text, totals, limits);
+    }
+    let mut end = 0;
+    let mut lines = 0;
+    let mut truncated_by = TruncatedBy::Lines;
+    for line_end in line_ends(text) {
+        if lines == limits.lines {
+            break;
+        }
+        if line_end as u64 > limits.bytes {
+            truncated_by = TruncatedBy::Bytes;
+            break;
+        }
+        end = line_end;
+        lines += 1;
+    }
+    TruncationResult {
+        first_line_exceeds_limit: lines == 0,
+        output_lines: lines,
+        ..cut(text[..end].to_owned(), truncated_by, totals, limits)
+    }
+}
+
+/// Keeps the last whole lines of `text`; of an over-long last line, its end.
+pub fn truncate_tail(text: &str, limits: Limits) -> TruncationResult {
+    truncate_tail_of(text, Totals::of(text), limits)
+}
+
+/// Like [`truncate_tail`], for a text of which only the end is at hand: `totals` describes the whole, `end` is its
+/// last part, and unless it is the whole it is longer than `limits.bytes`.
+pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> TruncationResult {
+    if totals.fit(limits) {
+        return whole(end, totals, limits);
+    }
+    let mut start = end.len();
+    let mut lines = 0;
+    let mut truncated_by = TruncatedBy::Lines;
+    for line_start in line_starts_backwards(end) {
+        if lines == limits.lines {
+            break;
+        }
+        if (end.len() - line_start) as u64 > limits.bytes {
+            truncated_by = TruncatedBy::Bytes;
+            break;
+        }
+        start = line_start;
+        lines += 1;
+    }
+    // Nothing but the empty piece after the last line feed fits: the line before it is the last line that says
+    // anything. (pi shows nothing at all here; a reader is better off with the end of that line.)
+    let partial = start == end.len() && truncated_by == TruncatedBy::Bytes;
+    if partial {
+        let room = usize::try_from(limits.bytes).unwrap_or(usize::MAX);
+        start = end.ceil_char_boundary(end.len().saturating_sub(room));
+        lines = 1 + u64::from(end.ends_with('\n'));
+    }
+    TruncationResult {
+        last_line_partial: partial,
+        output_lines: lines,
+        ..cut(end[start..].to_owned(), truncated_by, totals, limits)
+    }
+}
+
+/// A size for people: `512B`, `50.0KB`, `1.5MB`. Halves round up, as JavaScript's `toFixed` does.
+pub fn size_text(bytes: u64) -> String {
+    const KB: u64 = 1024;
+    const MB: u64 = 1024 * 1024;
+    let tenths = |unit: u64| (bytes.saturating_mul(10).saturating_add(unit / 2)) / unit;
+    match bytes {
+        0..KB => format!("{bytes}B"),
+        KB..MB => format!("{}.{}KB", tenths(KB) / 10, tenths(KB) % 10),
+        _ => format!("{}.{}MB", tenths(MB) / 10, tenths(MB) % 10),
+    }
+}
+
+/// The size of a whole text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Totals {
+    pub(super) lines: u64,
+    pub(super) bytes: u64,
+}
+
+impl Totals {
+    pub(super) fn of(text: &str) -> Self {
+        Self { lines: line_feeds(text) + 1, bytes: text.len() as u64 }
+    }
+
+    pub(super) fn fit(self, limits: Limits) -> bool {
+        self.lines <= limits.lines && self.bytes <= limits.bytes
+    }
+}
+
+/// How many line feeds `text` has.
+pub(super) fn line_feeds(text: &str) -> u64 {
+    text.bytes().filter(|byte| *byte == b'\n').count() as u64
+}
+
+/// Where each line ends (before its line feed), from the first on.
+fn line_ends(text: &str) -> impl Iterator<Item = usize> {
+    text.match_indices('\n').map(|(at, _)| at).chain([text.len()])
+}
+
+/// Where each line starts, from the last back to the first.
+fn line_starts_backwards(text: &str) -> impl Iterator<Item = usize> {
+    text.rmatch_indices('\n').map(|(at, _)| at + 1).chain([0])
+}
+
+fn whole(text: &str, totals: Totals, limits: Limits) -> TruncationResult {
+    TruncationResult {
+        truncated: false,
+        truncated_by: None,
+        output_lines: totals.lines,
+        ..cut(text.to_owned(), TruncatedBy::Lines, totals, limits)
+    }
+}
+
+/// The parts that all cuts share; the caller fills in the rest.
+fn cut(content: String, truncated_by: TruncatedBy, totals: Totals, limits: Limits) -> TruncationResult {
+    TruncationResult {
+        truncated: true,
+        truncated_by: Some(truncated_by),
+        total_lines: totals.lines,
+        total_bytes: totals.bytes,
+        output_lines: 0,
+        output_bytes: content.len() as u64,
+        last_line_partial: false,
+        first_line_exceeds_limit: false,
+        max_lines: limits.lines,
+        max_bytes: limits.bytes,
+        content,
+    }
+}
