@@ -6,14 +6,21 @@
 //! - [`session`]: the conversation so far.
 //! - [`model`]: what models are asked and answer; the scripted model.
 //! - [`tools`]: what the model may call.
+//! - [`server`]: pipes, processes and clocks.
+//! - [`cli`]: the command line.
 //!
 //! Without the feature `serve`: [`protocol`], [`machine`] and the scripted model only.
 
 #[cfg(feature = "serve")]
+pub mod cli;
+#[cfg(feature = "serve")]
 pub mod engine;
+pub mod export;
 pub mod machine;
 pub mod model;
 pub mod protocol;
+#[cfg(feature = "serve")]
+pub mod server;
 #[cfg(feature = "serve")]
 pub mod session;
 #[cfg(feature = "serve")]

@@ -18,6 +18,7 @@ use crate::{
         RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, SessionChange, SessionState, SessionStats,
         SetModelCommand, SetModelResponse, SetSessionNameCommand, SetThinkingLevelCommand, StopReason,
         StreamingBehavior, TextContent, ThinkingLevel, ThinkingLevelChange, UserContent, UserMessage, errors,
+        number,
     },
     session::{Memory, totals},
 };
@@ -264,7 +265,7 @@ impl Engine {
             tool_results: totals.results,
             total_messages: totals.all,
             tokens: totals.tokens,
-            cost: super::growing::number(totals.cost),
+            cost: number(totals.cost),
             premium_requests: None,
         }
     }

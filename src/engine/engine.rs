@@ -36,6 +36,8 @@ pub struct Setup {
     pub tools: Toolbox,
     /// The instructions that come first.
     pub system_prompt: Arc<str>,
+    /// The session's name.
+    pub name: Option<String>,
     /// Tells the conversation apart from others; ids are made from it.
     pub seed: u64,
     /// Check counts and equalities of everything said, too.
@@ -94,7 +96,8 @@ impl Engine {
         let record = setup.dialect.record();
         let mode = |text: &str| QueueMode::parse(text).unwrap_or(QueueMode::OneAtATime);
         let mut ids = Ids::new(setup.seed);
-        let session = Memory::new(ids.session(setup.dialect, now), None);
+        let mut session = Memory::new(ids.session(setup.dialect, now), None);
+        session.name = setup.name;
         let defaults = &record.defaults;
         let mut engine = Self {
             dialect: setup.dialect,

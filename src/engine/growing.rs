@@ -6,7 +6,7 @@ use crate::{
     protocol::{
         AssistantContent, AssistantMessage, Cost, Dialect, DialectRedactedThinking, Model, ModelPrice,
         RedactedThinkingContent, Step, StopReason, TextContent, ThinkingContent, ToolCall, Update, Usage,
-        parse_partial,
+        number, parse_partial,
     },
 };
 use serde_json::Number;
@@ -234,14 +234,5 @@ fn usage(counts: TokenCounts, price: &ModelPrice) -> Usage {
             cache_write: number(write),
             total: number(input + output + read + write),
         },
-    }
-}
-
-/// A number as the originals write it: whole values without a fraction.
-pub fn number(value: f64) -> Number {
-    let whole = value as i64;
-    match whole as f64 == value {
-        true => whole.into(),
-        false => Number::from_f64(value).unwrap_or_else(|| 0.into()),
     }
 }

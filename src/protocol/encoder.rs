@@ -28,14 +28,20 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// Appends the frame and its line feed to `out`.
+    /// Appends a whole frame and its line feed to `out`. Needs no memory of what was said before.
+    pub fn encode_frame(frame: &Outbound, out: &mut Vec<u8>) {
+        write(frame, out);
+        out.push(b'\n');
+    }
+
+    /// Appends what is said and its line feed to `out`.
     ///
     /// An update without an open message is left out; the machine reports it.
     pub fn encode(&mut self, said: &Said, out: &mut Vec<u8>) {
         match said {
             Said::Frame(frame) => {
-                self.follow(frame);
-                write(frame, out);
+                self.follow(said);
+                return Self::encode_frame(frame, out);
             }
             Said::Update(update) => {
                 let Some(growing) = &mut self.growing else { return };
@@ -47,14 +53,15 @@ impl Encoder {
         out.push(b'\n');
     }
 
-    fn follow(&mut self, frame: &Outbound) {
-        match frame {
-            Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start)) => {
+    /// Sees a frame that was encoded elsewhere: the edges of an assistant message matter here.
+    pub fn follow(&mut self, said: &Said) {
+        match said {
+            Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
                 if let AgentMessage::Assistant(message) = &start.message {
                     self.growing = Some(Growing::new(message));
                 }
             }
-            Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(_)) => self.growing = None,
+            Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(_))) => self.growing = None,
             _ => {}
         }
     }

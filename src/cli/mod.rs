@@ -1,0 +1,65 @@
+//! The command line: one file per subcommand.
+//!
+//! `pi-rpc --mode rpc …` is how hosts start an agent, so it is served before clap sees anything: pi's own options are
+//! pi's grammar (unknown ones are ignored), not ours.
+
+mod options;
+mod schema;
+mod serve;
+
+use clap::{Parser, Subcommand};
+use std::{ffi::OsString, process::ExitCode};
+
+/// Exit status of a command line that cannot be understood.
+const USAGE: u8 = 2;
+
+#[derive(Parser)]
+#[command(name = "pi-rpc", about, after_help = AFTER_HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Speak the protocol on stdin and stdout
+    #[command(after_help = options::HELP, disable_help_flag = true)]
+    Serve {
+        /// --dialect D, and pi's own options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+        options: Vec<OsString>,
+    },
+    /// Print the protocol's JSON Schema, or that of the script files
+    Schema(schema::Options),
+}
+
+const AFTER_HELP: &str = "pi-rpc --mode rpc [OPTIONS] is the same as pi-rpc serve [OPTIONS]: point a host at this \
+                          binary instead of pi or xcsh. The dialect is that of --dialect, else of PI_RPC_DIALECT, \
+                          else of the name that the binary is started by, else pi.";
+
+/// Runs the command line.
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let own = arguments.get(1).and_then(|first| first.to_str());
+    let as_host = arguments.iter().skip(1).any(|argument| argument.to_str().is_some_and(is_mode));
+    if matches!(own, Some("--version" | "-v")) {
+        println!("{}", env!("CARGO_PKG_VERSION"));
+        return ExitCode::SUCCESS;
+    }
+    if as_host && own != Some("serve") {
+        return serve::run(arguments.first(), &arguments[1..]);
+    }
+    match Cli::parse_from(&arguments).command {
+        Command::Serve { options } => serve::run(arguments.first(), &options),
+        Command::Schema(options) => schema::run(&options),
+    }
+}
+
+fn is_mode(argument: &str) -> bool {
+    argument == "--mode" || argument.starts_with("--mode=")
+}
+
+/// Prints `text` and fails with `status`.
+fn refuse(text: &str, status: u8) -> ExitCode {
+    eprintln!("{text}");
+    ExitCode::from(status)
+}

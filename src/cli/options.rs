@@ -1,0 +1,177 @@
+//! pi's own options, as hosts pass them.
+
+use crate::protocol::{Dialect, ThinkingLevel};
+use lexopt::prelude::*;
+use std::ffi::OsString;
+
+/// What `serve --help` says of them.
+pub const HELP: &str = "\
+Options:
+  --dialect <D>                pi, xcsh, pi@0.58, pi@0.58.4
+  --provider <NAME>            with --model: the model's provider
+  --model <PATTERN>            scripted/demo (the default), or scripted/<FILE> to play a script;
+                               a thinking level may follow: scripted/demo:high
+  --thinking <LEVEL>           off, minimal, low, medium, high, xhigh
+  --tools <A,B>                offer these tools only: read, bash, ls
+  --no-tools                   offer no tools
+  --system-prompt <TEXT>       instructions in place of the built-in ones
+  --append-system-prompt <TEXT>
+  --name <NAME>                the session's name
+  --no-session                 keep the session in memory (this version always does)
+  --max-frame <BYTES>          the longest line that is read (64 MiB)
+  -h, --help                   this text
+
+Other options of pi are accepted and do nothing yet. @file arguments are refused.
+RUST_LOG sets what is logged to stderr (default: warn).";
+
+/// Everything that a host asked for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct HostOptions {
+    /// `--dialect`.
+    pub dialect: Option<Dialect>,
+    /// `--provider`.
+    pub provider: Option<String>,
+    /// `--model`.
+    pub model: Option<String>,
+    /// `--thinking`, where it is a level.
+    pub thinking: Option<ThinkingLevel>,
+    /// `--tools` and `--no-tools`.
+    pub tools: Option<Vec<String>>,
+    /// `--system-prompt` with what `--append-system-prompt` adds.
+    pub system_prompt: Option<String>,
+    /// Added to the instructions.
+    pub append_system_prompt: Vec<String>,
+    /// `--name`.
+    pub name: Option<String>,
+    /// `--max-frame`, in bytes.
+    pub max_frame: Option<usize>,
+    /// `--help`.
+    pub help: bool,
+    /// What the user should know, though it does not stop the server.
+    pub warnings: Vec<String>,
+}
+
+/// Why a command line is refused: the text, and the exit status.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refusal(pub String, pub u8);
+
+/// Options of pi that take a value and do nothing here yet.
+const WITH_VALUE: [&str; 9] = [
+    "api-key",
+    "models",
+    "session-dir",
+    "extension",
+    "skill",
+    "prompt-template",
+    "theme",
+    "export",
+    "permission-mode",
+];
+
+/// Options of pi that would bring a session back; without session files they cannot be honoured.
+const RESUMING: [&str; 3] = ["session", "continue", "resume"];
+
+/// Reads pi's options.
+pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
+    let mut options = HostOptions::default();
+    let mut parser = lexopt::Parser::from_args(arguments.iter().cloned());
+    let usage = |error: lexopt::Error| Refusal(format!("Error: {error}"), super::USAGE);
+    while let Some(argument) = parser.next().map_err(usage)? {
+        match argument {
+            Long("dialect") => options.dialect = Some(dialect(&text(&mut parser)?)?),
+            Long("mode") => {
+                let mode = text(&mut parser)?;
+                if mode != "rpc" {
+                    return Err(Refusal(format!("Error: --mode {mode}: only rpc is served"), super::USAGE));
+                }
+            }
+            Long("provider") => options.provider = Some(text(&mut parser)?),
+            Long("model") => options.model = Some(text(&mut parser)?),
+            Long("thinking") => {
+                let level = text(&mut parser)?;
+                options.thinking = ThinkingLevel::parse(&level);
+                if options.thinking.is_none() {
+                    let levels = ThinkingLevel::ALL.map(ThinkingLevel::as_str).join(", ");
+                    options.warnings.push(format!("--thinking {level}: not one of {levels}; ignored"));
+                }
+            }
+            Long("tools") => {
+                options.tools =
+                    Some(text(&mut parser)?.split(',').map(|name| name.trim().to_owned()).collect());
+            }
+            Long("no-tools") => {
+                options.tools.get_or_insert_default();
+            }
+            Long("system-prompt") => options.system_prompt = Some(text_or_file(&text(&mut parser)?)),
+            Long("append-system-prompt") => {
+                options.append_system_prompt.push(text_or_file(&text(&mut parser)?))
+            }
+            Long("name") | Short('n') => options.name = Some(text(&mut parser)?),
+            Long("max-frame") => options.max_frame = Some(bytes(&text(&mut parser)?)?),
+            Long("help") | Short('h') => options.help = true,
+            Long(name) if RESUMING.contains(&name) => {
+                let text =
+                    format!("Error: --{name}: this version of pi-rpc does not keep sessions on disk yet");
+                return Err(Refusal(text, 1));
+            }
+            Short('c' | 'r') => {
+                let text = "Error: this version of pi-rpc does not keep sessions on disk yet";
+                return Err(Refusal(text.to_owned(), 1));
+            }
+            Long(name) if WITH_VALUE.contains(&name) => {
+                options.warnings.push(format!("--{name}: not implemented yet; ignored"));
+                text(&mut parser)?;
+            }
+            Short('e') => {
+                options.warnings.push("--extension: not implemented yet; ignored".to_owned());
+                text(&mut parser)?;
+            }
+            // pi takes unknown options for flags of extensions.
+            Long(_) | Short(_) => drop(parser.optional_value()),
+            Value(value) => {
+                if value.to_string_lossy().starts_with('@') {
+                    let text = "Error: @file arguments are not supported in RPC mode";
+                    return Err(Refusal(text.to_owned(), 1));
+                }
+            }
+        }
+    }
+    Ok(options)
+}
+
+fn text(parser: &mut lexopt::Parser) -> Result<String, Refusal> {
+    let usage = |error: lexopt::Error| Refusal(format!("Error: {error}"), super::USAGE);
+    parser.value().and_then(|value| value.string()).map_err(usage)
+}
+
+fn dialect(name: &str) -> Result<Dialect, Refusal> {
+    Dialect::parse(name).ok_or_else(|| {
+        let known = Dialect::ALL.map(Dialect::as_str).join(", ");
+        Refusal(format!("Error: unknown dialect {name:?}; known: {known}"), super::USAGE)
+    })
+}
+
+fn bytes(text: &str) -> Result<usize, Refusal> {
+    let bytes = text.parse().ok().filter(|bytes| *bytes > 0);
+    bytes.ok_or_else(|| {
+        Refusal(format!("Error: --max-frame {text}: expected a number of bytes"), super::USAGE)
+    })
+}
+
+/// The contents of the file of that name, if there is one; else the text itself, as pi does.
+fn text_or_file(text: &str) -> String {
+    std::fs::read_to_string(text).unwrap_or_else(|_| text.to_owned())
+}
+
+/// The dialect of the environment, else of the name that the binary was started by, else pi.
+pub fn default_dialect(started_as: Option<&OsString>) -> Result<Dialect, Refusal> {
+    if let Ok(name) = std::env::var("PI_RPC_DIALECT")
+        && !name.is_empty()
+    {
+        return dialect(&name);
+    }
+    let stem = started_as.and_then(|path| std::path::Path::new(path).file_stem()?.to_str());
+    let named =
+        Dialect::ALL.into_iter().find(|d| stem.is_some_and(|stem| d.record().started_as.contains(&stem)));
+    Ok(named.unwrap_or(Dialect::Pi))
+}

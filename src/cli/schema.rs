@@ -1,0 +1,39 @@
+//! `pi-rpc schema`.
+
+use super::refuse;
+use crate::{export, model::scripted::script_schema, protocol::Dialect};
+use clap::{Args, ValueEnum};
+use std::process::ExitCode;
+
+/// What to print.
+#[derive(Args)]
+pub struct Options {
+    /// The dialect
+    #[arg(long, default_value = "pi", env = "PI_RPC_DIALECT")]
+    dialect: String,
+    /// The format
+    #[arg(long, value_enum, default_value_t = Format::JsonSchema)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// The dialect's frames as one bundled JSON Schema
+    JsonSchema,
+    /// The JSON Schema of script files for the scripted model
+    Script,
+}
+
+/// Prints it.
+pub fn run(options: &Options) -> ExitCode {
+    let schema = match (options.format, Dialect::parse(&options.dialect)) {
+        (Format::Script, _) => script_schema(),
+        (Format::JsonSchema, Some(dialect)) => export::json_schema(dialect),
+        (Format::JsonSchema, None) => {
+            let known = Dialect::ALL.map(Dialect::as_str).join(", ");
+            return refuse(&format!("unknown dialect {:?}; known: {known}", options.dialect), super::USAGE);
+        }
+    };
+    println!("{schema:#}");
+    ExitCode::SUCCESS
+}

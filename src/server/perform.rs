@@ -1,0 +1,201 @@
+//! Models, tools and shell commands that run beside the loop and send it their inputs.
+
+use crate::{
+    engine::{CallId, Input, ShellEnd, ShellStart, ToolStart},
+    model::scripted::{Step, What},
+    protocol::{AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent, TextContent, UserContent},
+    tools::{
+        self, Block, Limits, Processes, ShellControl, ShellOptions, ShellOutcome, StopNotice, ToolContext,
+        ToolOutput, run_shell,
+    },
+};
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::{
+    sync::{mpsc, watch},
+    task::AbortHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Everything that runs.
+pub struct Performers {
+    inputs: mpsc::Sender<Input>,
+    gate: watch::Receiver<bool>,
+    dialect: Dialect,
+    directory: PathBuf,
+    processes: Processes,
+    models: HashMap<CallId, AbortHandle>,
+    tokens: HashMap<CallId, CancellationToken>,
+}
+
+impl Performers {
+    /// What they report goes to `inputs`; while `gate` is `false` they pause.
+    pub fn new(
+        inputs: mpsc::Sender<Input>,
+        gate: watch::Receiver<bool>,
+        dialect: Dialect,
+        directory: PathBuf,
+    ) -> Self {
+        Self {
+            inputs,
+            gate,
+            dialect,
+            directory,
+            processes: Processes::new(),
+            models: HashMap::new(),
+            tokens: HashMap::new(),
+        }
+    }
+
+    /// Plays a model's answer.
+    pub fn play(&mut self, call: CallId, steps: Vec<Step>) {
+        let (inputs, mut gate) = (self.inputs.clone(), self.gate.clone());
+        let task = tokio::spawn(async move {
+            for step in steps {
+                if step.delay_ms > 0 {
+                    tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;
+                }
+                let What::Event(event) = step.what else { return std::future::pending().await };
+                // Fails only when the outbox is gone; then the send below ends the task.
+                let _ = gate.wait_for(|open| *open).await;
+                if inputs.send(Input::Model { call, event }).await.is_err() {
+                    return;
+                }
+            }
+        });
+        self.models.retain(|_, task| !task.is_finished());
+        self.models.insert(call, task.abort_handle());
+    }
+
+    /// Stops a model.
+    pub fn stop_model(&mut self, call: CallId) {
+        if let Some(task) = self.models.remove(&call) {
+            task.abort();
+        }
+    }
+
+    /// Runs a tool.
+    pub fn run_tool(&mut self, start: ToolStart) {
+        let ToolStart { call, name, arguments } = start;
+        let (progress, mut news) = mpsc::channel(1);
+        let context = ToolContext {
+            cwd: self.directory.clone(),
+            cancel: self.token(call),
+            progress: Some(progress),
+            gate: self.gate.clone(),
+            shell: self.shell_options(ShellOptions::for_tool()),
+            processes: self.processes.clone(),
+        };
+        let inputs = self.inputs.clone();
+        tokio::spawn(async move {
+            let arguments = Value::Object(arguments);
+            let run = tools::run(&name, &arguments, context);
+            tokio::pin!(run);
+            let output = loop {
+                tokio::select! {
+                    biased;
+                    Some(output) = news.recv() => {
+                        let result = tool_result(output).0;
+                        if inputs.send(Input::ToolProgress { call, result }).await.is_err() {
+                            return;
+                        }
+                    }
+                    output = &mut run => break output,
+                }
+            };
+            let (result, is_error) = tool_result(output);
+            // A loop that is gone needs no end.
+            let _ = inputs.send(Input::ToolEnd { call, result, is_error }).await;
+        });
+    }
+
+    /// Runs a shell command of the host.
+    pub fn run_shell(&mut self, start: ShellStart) {
+        let ShellStart { call, command, directory } = start;
+        let control = ShellControl {
+            cancel: self.token(call),
+            gate: self.gate.clone(),
+            progress: None,
+            processes: self.processes.clone(),
+        };
+        let options = self.shell_options(ShellOptions::for_command());
+        let directory = directory.map_or_else(|| self.directory.clone(), PathBuf::from);
+        let inputs = self.inputs.clone();
+        tokio::spawn(async move {
+            let ran = run_shell(&command, Path::new(&directory), &options, control).await;
+            let end = ran.map(|outcome| shell_end(outcome, &options)).map_err(|error| error.to_string());
+            let _ = inputs.send(Input::ShellEnd { call, end }).await;
+        });
+    }
+
+    /// Stops a tool or a shell command.
+    pub fn stop(&mut self, call: CallId) {
+        if let Some(token) = self.tokens.remove(&call) {
+            token.cancel();
+        }
+    }
+
+    /// Forgets a tool or shell command that has ended.
+    pub fn ended(&mut self, call: CallId) {
+        self.tokens.remove(&call);
+    }
+
+    /// Ends every process; nothing is started any more.
+    pub async fn end_all(&mut self) {
+        self.models.drain().for_each(|(_, task)| task.abort());
+        self.tokens.drain().for_each(|(_, token)| token.cancel());
+        self.processes.end_all().await;
+    }
+
+    fn token(&mut self, call: CallId) -> CancellationToken {
+        self.tokens.entry(call).or_default().clone()
+    }
+
+    fn shell_options(&self, options: ShellOptions) -> ShellOptions {
+        let bash = &self.dialect.record().bash;
+        ShellOptions {
+            timeout: bash.timeout_seconds.map(Duration::from_secs),
+            limits: Limits { lines: bash.max_lines, bytes: bash.max_bytes },
+            keeps_directory: bash.keeps_directory && options.clean,
+            stop_notice: match bash.abort_notice {
+                DialectBashAbortNotice::AfterOutput => StopNotice::After,
+                DialectBashAbortNotice::BeforeOutput => StopNotice::Before,
+            },
+            reports_timeout: bash.timeout_seconds.is_some(),
+            ..options
+        }
+    }
+}
+
+fn tool_result(output: ToolOutput) -> (AgentToolResult, bool) {
+    let content = output.content.into_iter().map(|block| match block {
+        Block::Text(text) => UserContent::Text(TextContent { text, text_signature: None }),
+        Block::Image { data, mime_type } => UserContent::Image(ImageContent { data, mime_type }),
+    });
+    let result = AgentToolResult { content: content.collect(), details: output.details, is_warning: None };
+    (result, output.is_error)
+}
+
+fn shell_end(outcome: ShellOutcome, options: &ShellOptions) -> ShellEnd {
+    let exit_code = outcome.ending.exit_code();
+    let cut = &outcome.truncation;
+    let counts = [cut.total_lines, cut.total_bytes, cut.output_lines, cut.output_bytes];
+    let notice = outcome.ending.leading_notice().filter(|_| options.stop_notice == StopNotice::Before);
+    let output = match notice {
+        Some(notice) => format!("{notice}\n{}", cut.content),
+        None => cut.content.clone(),
+    };
+    ShellEnd {
+        output,
+        exit_code,
+        cancelled: exit_code.is_none(),
+        truncated: cut.truncated,
+        full_output_path: outcome.full_output_path.map(|path| path.display().to_string()),
+        directory: outcome.directory.map(|path| path.display().to_string()),
+        counts,
+    }
+}

@@ -1,0 +1,199 @@
+//! The loop.
+
+use super::{Library, outbox::Outbox, perform::Performers, reader};
+use crate::{
+    engine::{Engine, Input, Now, Output, Setup, Toolbox},
+    protocol::{Dialect, ThinkingLevel},
+    tools,
+};
+use std::{
+    path::PathBuf,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::mpsc,
+};
+
+/// How to serve.
+pub struct Options {
+    /// The dialect to speak.
+    pub dialect: Dialect,
+    /// The models.
+    pub library: Library,
+    /// The thinking level asked for.
+    pub level: Option<ThinkingLevel>,
+    /// The tools to offer, by name; `None`: all.
+    pub tools: Option<Vec<String>>,
+    /// The instructions that come first.
+    pub system_prompt: String,
+    /// The session's name.
+    pub name: Option<String>,
+    /// The longest line that is read, in bytes.
+    pub max_frame: usize,
+    /// Where tools and commands run.
+    pub directory: PathBuf,
+}
+
+/// Inputs of models and tools that wait for the loop.
+const AHEAD: usize = 256;
+
+/// The exit status when stdout is gone, as the originals have it.
+const STDOUT_GONE: u8 = 1;
+
+/// What a process answers to the signal `number` with, in the shells' convention.
+const fn signal_status(number: u8) -> u8 {
+    128 + number
+}
+
+/// Speaks the protocol on stdin and stdout until the input ends or a signal comes. Gives the exit status.
+pub async fn serve(options: Options) -> Result<u8, String> {
+    let dialect = options.dialect;
+    let clock = Clock::new();
+    let (sender, mut inputs) = mpsc::channel(AHEAD);
+    let outbox = Outbox::start().map_err(|error| format!("stdout: {error}"))?;
+    let mut lines = reader::start(dialect, options.max_frame).map_err(|error| format!("stdin: {error}"))?;
+    let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
+    let mut level = outbox.level();
+    let mut performers = Performers::new(sender, outbox.gate(), dialect, options.directory.clone());
+    let mut library = options.library;
+    let setup = Setup {
+        dialect,
+        models: library.choices().to_vec(),
+        start: library.start(),
+        scope: None,
+        level: options.level,
+        tools: toolbox(options.tools.as_deref())?,
+        system_prompt: options.system_prompt.into(),
+        name: options.name,
+        seed: seed(),
+        checked: cfg!(debug_assertions),
+    };
+    let mut engine = Engine::new(setup, clock.now());
+    let mut status = 0;
+    let mut stopping = false;
+    let mut leaving = perform(&mut engine, &outbox, &mut performers, &mut library);
+    while !leaving {
+        let reads = level.borrow_and_update().reads;
+        let input = tokio::select! {
+            number = signals.next() => {
+                status = signal_status(number);
+                if std::mem::replace(&mut stopping, true) {
+                    performers.end_all().await;
+                    return Ok(status);
+                }
+                Input::Shutdown
+            }
+            Ok(()) = level.changed() => {
+                if !level.borrow().broken || std::mem::replace(&mut stopping, true) {
+                    continue;
+                }
+                status = STDOUT_GONE;
+                Input::Shutdown
+            }
+            Some(input) = inputs.recv() => input,
+            Some(input) = lines.recv(), if reads && !stopping => input,
+        };
+        if let Input::ToolEnd { call, .. } | Input::ShellEnd { call, .. } = &input {
+            performers.ended(*call);
+        }
+        engine.handle(input, clock.now());
+        leaving = perform(&mut engine, &outbox, &mut performers, &mut library);
+    }
+    performers.end_all().await;
+    finish(outbox, &mut signals, stopping).await;
+    Ok(status)
+}
+
+/// Does what the engine asks, in order; `true` when it wants to leave.
+fn perform(engine: &mut Engine, outbox: &Outbox, performers: &mut Performers, library: &mut Library) -> bool {
+    let mut leaving = false;
+    while let Some(output) = engine.poll() {
+        match output {
+            Output::Say(said) => outbox.say(said),
+            Output::CallModel(call) => {
+                let steps = library.answer(&call);
+                performers.play(call.call, steps);
+            }
+            Output::CancelModel(call) => performers.stop_model(call),
+            Output::StartTool(start) => performers.run_tool(start),
+            Output::StartShell(start) => performers.run_shell(start),
+            Output::CancelTool(call) | Output::CancelShell(call) => performers.stop(call),
+            Output::Violation(violation) => tracing::error!("{violation}"),
+            Output::Exit => leaving = true,
+        }
+    }
+    leaving
+}
+
+/// Writes what waits. A host that does not read is waited for, unless the process was told to stop.
+async fn finish(outbox: Outbox, signals: &mut Signals, stopping: bool) {
+    let written = tokio::task::spawn_blocking(|| outbox.finish());
+    let patience = if stopping { LAST_WORDS } else { std::time::Duration::MAX };
+    tokio::select! {
+        _ = written => {}
+        _ = signals.next() => {}
+        () = tokio::time::sleep(patience) => tracing::warn!("stdout: nobody reads; leaving"),
+    }
+}
+
+/// How long a process that was told to stop waits for its last frames to be read.
+const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// What the model is told when nothing else is given.
+pub const SYSTEM_PROMPT: &str = "You are a coding assistant. You help with the files in the working directory, \
+                             using the tools that you are given.";
+
+fn toolbox(names: Option<&[String]>) -> Result<Toolbox, String> {
+    let mut specs = tools::specs();
+    if let Some(names) = names {
+        specs.retain(|spec| names.contains(&spec.name));
+    }
+    Toolbox::new(specs)
+}
+
+fn seed() -> u64 {
+    // Without a source of chance the time must do: ids need to differ, not to be secret.
+    getrandom::u64().unwrap_or_else(|_| Clock::new().now().wall)
+}
+
+struct Clock {
+    start: Instant,
+}
+
+impl Clock {
+    fn new() -> Self {
+        Self { start: Instant::now() }
+    }
+
+    fn now(&self) -> Now {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Now { monotonic: self.start.elapsed(), wall: u64::try_from(wall.as_millis()).unwrap_or_default() }
+    }
+}
+
+/// The signals that end the process in order.
+struct Signals {
+    terminate: Signal,
+    hang_up: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// The number of the next one.
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.terminate.recv() => 15,
+            _ = self.hang_up.recv() => 1,
+            _ = self.interrupt.recv() => 2,
+        }
+    }
+}
