@@ -50,7 +50,7 @@ pub enum Shape<'a> {
     /// A union decided by the constant in property `tag`: value → def.
     Tagged { tag: &'a str, branches: Vec<(String, &'a str)> },
     /// A union of which exactly one branch fits.
-    ByShape(Vec<&'a Value>),
+    Either(Vec<&'a Value>),
     /// A string out of a list.
     Enum(Vec<&'a str>),
     /// A scalar or free-form value: no type of its own.
@@ -70,7 +70,7 @@ impl Bundle {
             return Shape::Enum(values.iter().filter_map(Value::as_str).collect());
         }
         if let Some(branches) = def.get("oneOf").and_then(Value::as_array) {
-            return match self.tag(def, branches) {
+            return match tag(def) {
                 Some(tag) => Shape::Tagged {
                     tag,
                     branches: branches
@@ -79,20 +79,12 @@ impl Bundle {
                         .flat_map(|branch| self.values_of(branch, tag).into_iter().map(move |v| (v, branch)))
                         .collect(),
                 },
-                None => Shape::ByShape(branches.iter().collect()),
+                None => Shape::Either(branches.iter().collect()),
             };
         }
         match def.get("properties").and_then(Value::as_object) {
             Some(properties) => Shape::Struct(properties),
             None => Shape::Plain(def),
-        }
-    }
-
-    fn tag<'a>(&self, def: &'a Value, _branches: &[Value]) -> Option<&'a str> {
-        match def.get("x-union").and_then(Value::as_str) {
-            Some("families") => Some("type"),
-            Some("response") => Some("success"),
-            _ => def.pointer("/discriminator/propertyName").and_then(Value::as_str),
         }
     }
 
@@ -122,6 +114,15 @@ impl Bundle {
             }
         }
         self.defs.iter().try_for_each(|(name, def)| walk(def, &self.defs, name))
+    }
+}
+
+/// The property that decides a union, if one does.
+fn tag(def: &Value) -> Option<&str> {
+    match def.get("x-union").and_then(Value::as_str) {
+        Some("families") => Some("type"),
+        Some("response") => Some("success"),
+        _ => def.pointer("/discriminator/propertyName").and_then(Value::as_str),
     }
 }
 

@@ -24,12 +24,12 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
                 struct_shape(bundle, properties),
             ),
             Shape::Tagged { tag, branches } => (
-                tagged_check(bundle, name, def, &branches),
-                tagged_fit(name, def, &branches),
+                tagged_check(bundle, def, &branches),
+                tagged_fit(def, &branches),
                 tagged_shape(tag, &branches),
             ),
-            Shape::ByShape(branches) => {
-                (shape_check(bundle, &branches), none(), shape_shape(bundle, &branches))
+            Shape::Either(branches) => {
+                (shape_check(bundle, &branches), shape_fit(bundle, &branches), shape_shape(bundle, &branches))
             }
             Shape::Enum(values) => (enum_check(def, &values), none(), None),
             Shape::Plain(_) => continue,
@@ -102,18 +102,18 @@ fn struct_fit(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -> 
     out
 }
 
-fn tagged_fit(name: &str, def: &Value, branches: &[(String, &str)]) -> TokenStream {
+fn tagged_fit(def: &Value, branches: &[(String, &str)]) -> TokenStream {
     let mut members: Vec<&str> = branches.iter().map(|(_, b)| *b).collect();
     members.dedup();
-    let variants = members.iter().map(|branch| variant(name, branch, branches, def));
+    let variants = members.iter().map(|branch| variant(branch, branches, def));
     quote! { match self { #(Self::#variants(inner) => inner.fit(base)),* } }
 }
 
-fn tagged_check(bundle: &Bundle, name: &str, def: &Value, branches: &[(String, &str)]) -> TokenStream {
+fn tagged_check(bundle: &Bundle, def: &Value, branches: &[(String, &str)]) -> TokenStream {
     let mut members: Vec<&str> = branches.iter().map(|(_, b)| *b).collect();
     members.dedup();
     let arms = members.iter().map(|branch| {
-        let variant = variant(name, branch, branches, def);
+        let variant = variant(branch, branches, def);
         let value = branches.iter().find(|(_, b)| b == branch).map_or("", |(v, _)| v.as_str());
         let foreign = bases(&bundle.defs[*branch], "x-dialects").map(|list| {
             quote! { Self::#variant(_) if !base.is_in(#list) => return Err(Fault::foreign(#value)), }
@@ -130,6 +130,18 @@ fn shape_check(bundle: &Bundle, branches: &[&Value]) -> TokenStream {
             quote! { Self::#variant(inner) => inner.check(base)?, }
         }
         None if has_type(bundle, branch) => quote! { Self::Blocks(inner) => inner.check(base)?, },
+        None => quote! { Self::Text(_) => {} },
+    });
+    quote! { match self { #(#arms)* } }
+}
+
+fn shape_fit(bundle: &Bundle, branches: &[&Value]) -> TokenStream {
+    let arms = branches.iter().map(|branch| match ref_name(branch) {
+        Some(of) => {
+            let variant = exact(of);
+            quote! { Self::#variant(inner) => inner.fit(base), }
+        }
+        None if has_type(bundle, branch) => quote! { Self::Blocks(inner) => inner.fit(base), },
         None => quote! { Self::Text(_) => {} },
     });
     quote! { match self { #(#arms)* } }

@@ -53,7 +53,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
                 out.extend(one_struct(bundle, name, def, properties, made)?);
             }
             Shape::Enum(values) => out.extend(one_enum(name, def, &values)),
-            Shape::Tagged { .. } | Shape::ByShape(_) | Shape::Plain(_) => {}
+            Shape::Tagged { .. } | Shape::Either(_) | Shape::Plain(_) => {}
         }
     }
     Ok(out)
@@ -65,7 +65,7 @@ fn typify(bundle: &Bundle) -> Result<HashMap<String, syn::ItemStruct>, String> {
     let mut defs = Map::new();
     for (name, def) in &bundle.defs {
         match bundle.shape(name) {
-            Shape::Tagged { .. } | Shape::ByShape(_) => {
+            Shape::Tagged { .. } | Shape::Either(_) => {
                 settings.with_replacement(name, name, [].into_iter());
                 defs.insert(name.clone(), json!({ "type": "object" }));
             }
@@ -142,6 +142,16 @@ fn one_struct(
     for field in Field::all(def, properties) {
         fields.extend(one_field(bundle, name, &field, made)?);
     }
+    let mut entries: TokenStream =
+        properties.iter().map(|(key, schema)| one_entry(key, schema, def)).collect();
+    if def.get("additionalProperties") == Some(&json!({})) {
+        fields.extend(quote! {
+            /// The members that the protocol does not name, in the order in which they came.
+            #[serde(flatten)]
+            pub extra: super::JsonObject,
+        });
+        entries.extend(quote! { for (key, value) in &self.extra { map.serialize_entry(key, value)?; } });
+    }
     let consts = properties.iter().filter_map(|(key, schema)| {
         let value = schema.get("const")?;
         let value = match value {
@@ -153,7 +163,6 @@ fn one_struct(
         };
         Some(quote!((#key, #value)))
     });
-    let entries = properties.iter().map(|(key, schema)| one_entry(key, schema, def));
     let expecting = format!("an object ({name})");
     Ok(quote! {
         #doc
@@ -177,7 +186,7 @@ fn one_struct(
             fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 use ::serde::ser::SerializeMap as _;
                 let mut map = to.serialize_map(None)?;
-                #(#entries)*
+                #entries
                 map.end()
             }
         }

@@ -15,7 +15,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     for (name, def) in &bundle.defs {
         match bundle.shape(name) {
             Shape::Tagged { tag, branches } => out.extend(tagged(bundle, name, def, tag, &branches)),
-            Shape::ByShape(branches) => out.extend(by_shape(name, def, &branches)?),
+            Shape::Either(branches) => out.extend(by_shape(name, def, &branches)?),
             _ => {}
         }
     }
@@ -27,11 +27,11 @@ fn tagged(bundle: &Bundle, name: &str, def: &Value, tag: &str, branches: &[(Stri
     let doc = docs(&with_sources(def));
     let mut members: Vec<&str> = branches.iter().map(|(_, branch)| *branch).collect();
     members.dedup();
-    let variants: Vec<_> = members.iter().map(|m| variant(name, m, branches, def)).collect();
+    let variants: Vec<_> = members.iter().map(|m| variant(m, branches, def)).collect();
     let types: Vec<_> = members.iter().map(|m| exact(m)).collect();
     let variant_docs = members.iter().map(|m| docs(crate::bundle::description(&bundle.defs[*m])));
     let arms = branches.iter().map(|(value, branch)| {
-        let variant = variant(name, branch, branches, def);
+        let variant = variant(branch, branches, def);
         let ty = exact(branch);
         quote! { #value => #ty::from_map(head, rest).map(Self::#variant), }
     });
@@ -73,7 +73,7 @@ fn tagged(bundle: &Bundle, name: &str, def: &Value, tag: &str, branches: &[(Stri
 fn kinds(name: &str, tag: &str, branches: &[(String, &str)], def: &Value) -> TokenStream {
     let union = exact(name);
     let ident = format_ident!("{name}Kind");
-    let variants: Vec<_> = branches.iter().map(|(_, b)| variant(name, b, branches, def)).collect();
+    let variants: Vec<_> = branches.iter().map(|(_, b)| variant(b, branches, def)).collect();
     let values: Vec<&str> = branches.iter().map(|(value, _)| value.as_str()).collect();
     let value_docs = values.iter().map(|v| docs(&format!("`{v}`")));
     let count = values.len();
@@ -108,13 +108,12 @@ fn kinds(name: &str, tag: &str, branches: &[(String, &str)], def: &Value) -> Tok
 }
 
 /// A variant is named after its tag's value; in a union of families after the def.
-pub fn variant(union: &str, branch: &str, branches: &[(String, &str)], def: &Value) -> proc_macro2::Ident {
+pub fn variant(branch: &str, branches: &[(String, &str)], def: &Value) -> proc_macro2::Ident {
     if def.get("x-union").is_none()
         && let Some((value, _)) = branches.iter().find(|(_, b)| *b == branch)
     {
         return camel(value);
     }
-    let _ = union;
     exact(branch.strip_prefix("Rpc").unwrap_or(branch))
 }
 

@@ -219,7 +219,7 @@ async fn a_cancelled_tool_does_nothing() {
 #[test]
 fn specs_are_plain_object_schemas() {
     let specs = specs();
-    assert_eq!(specs.iter().map(|spec| spec.name).collect::<Vec<_>>(), ["read", "bash", "ls"]);
+    assert_eq!(specs.iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["read", "bash", "ls"]);
     assert_eq!(
         specs[1].parameters,
         json!({

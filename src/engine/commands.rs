@@ -2,7 +2,7 @@
 
 use super::{
     Engine, Output, ShellEnd, ShellStart,
-    engine::Shell,
+    core::Shell,
     io::not_yet,
     levels::{clamp, levels},
     run::AfterRun,

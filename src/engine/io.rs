@@ -67,6 +67,7 @@ pub enum Input {
 
 /// What to do now.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "most outputs are frames")]
 pub enum Output {
     /// Write it to the host.
     Say(Said),

@@ -19,7 +19,7 @@
 mod arguments;
 mod batch;
 mod commands;
-mod engine;
+mod core;
 mod growing;
 mod ids;
 mod io;
@@ -28,6 +28,6 @@ mod queues;
 mod run;
 
 pub use arguments::Toolbox;
-pub use engine::{Engine, Setup};
+pub use core::{Engine, Setup};
 pub use io::{CallId, Input, ModelCall, Now, Output, ShellEnd, ShellStart, ToolStart};
 pub use levels::{Choice, clamp, levels};

@@ -119,8 +119,8 @@ impl Kind {
         }
     }
 
-    /// The name under which the fires-in table has it, and the value of a field that a row may ask for.
-    pub(crate) fn row(self) -> Option<(&'static str, fn(Self, &str) -> Option<&'static str>)> {
+    /// The name under which the fires-in table has it.
+    pub(crate) fn row(self) -> Option<&'static str> {
         let name = match self {
             Self::Event(kind) => kind.as_str(),
             Self::MessageStart(_) => AgentSessionEventKind::MessageStart.as_str(),
@@ -135,10 +135,11 @@ impl Kind {
             _ => return None,
         };
         debug_assert!(!fires(name).is_empty(), "the schema says nothing of {name}");
-        Some((name, Self::field))
+        Some(name)
     }
 
-    fn field(self, name: &str) -> Option<&'static str> {
+    /// The value of a field that a row of the fires-in table may ask for.
+    pub(crate) fn field(self, name: &str) -> Option<&'static str> {
         match (self, name) {
             (Self::MessageStart(role) | Self::MessageEnd(role), "role") => Some(role.as_str()),
             (Self::AssistantEnd(_), "role") => Some(AgentMessageKind::Assistant.as_str()),

@@ -15,13 +15,13 @@ mod chart;
 mod checks;
 mod flow;
 mod kind;
-mod machine;
+mod regions;
 mod requests;
 mod violation;
 
 pub use chart::{Cell, chart, walk};
 pub use checks::Checks;
 pub use kind::Kind;
-pub use machine::{Machine, State};
+pub use regions::{Machine, State};
 pub use requests::{Open, Requests};
 pub use violation::{Rule, Tier, Violation};

@@ -85,6 +85,10 @@ pub trait Root: Check + Sized + for<'de> serde::Deserialize<'de> + HasId {
 pub trait HasId {
     /// As given.
     fn request_id(&self) -> Option<&RequestId>;
+    /// Whether its shape has decided what it is, to which properties of other dialects may have added.
+    fn by_shape(&self) -> bool {
+        false
+    }
 }
 
 impl HasId for super::Inbound {
@@ -93,6 +97,9 @@ impl HasId for super::Inbound {
             Self::Command(command) => command.id(),
             _ => None,
         }
+    }
+    fn by_shape(&self) -> bool {
+        matches!(self, Self::ExtensionUIResponse(_))
     }
 }
 
@@ -126,7 +133,7 @@ pub struct Property {
     pub inner: Option<&'static Shape>,
 }
 
-/// Removes the properties that the dialect does not know, as its schema would not look at them.
+/// Removes the properties that the dialect does not know, as its schema would not look at them, and puts tags first.
 pub fn prune(value: &mut Value, shape: &Shape, base: Base) {
     match (value, shape) {
         (Value::Array(items), shape) => items.iter_mut().for_each(|item| prune(item, shape, base)),
@@ -145,6 +152,10 @@ pub fn prune(value: &mut Value, shape: &Shape, base: Base) {
                 Some(Value::Bool(flag)) => flag.to_string(),
                 _ => return,
             };
+            // With the tag in front the branch is read as it is found, and errors name the whole path.
+            if let Some(value) = map.shift_remove(*tag) {
+                map.shift_insert(0, (*tag).to_owned(), value);
+            }
             if let Some((_, shape)) = branches.iter().find(|(value, _)| *value == name) {
                 let mut own = Value::Object(std::mem::take(map));
                 prune(&mut own, shape, base);

@@ -60,6 +60,7 @@ impl LineSplitter {
     /// What is left when the input ends: an unterminated last line.
     pub fn finish(&mut self) -> Option<SplitLine<'_>> {
         let start = std::mem::replace(&mut self.taken, self.buffer.len());
+        self.searched = self.taken;
         let length = self.skipping.take().unwrap_or(0) + (self.buffer.len() - start);
         match length {
             0 => None,

@@ -109,7 +109,7 @@ fn is_inbound(kind: &str, dialect: Dialect) -> bool {
 
 /// serde_json's text without the line, which is always the first.
 fn plain(text: &str) -> String {
-    text.replace(" at line 1 column ", " at column ")
+    text.replace(" at line 1 column 0", "").replace(" at line 1 column ", " at column ")
 }
 
 /// The members that every inbound frame has, read leniently; the whole line is scanned for duplicate keys.
@@ -138,11 +138,13 @@ impl<'de> de::Visitor<'de> for EnvelopeVisitor {
         let mut envelope = Envelope::default();
         let mut keys = Keys::default();
         while let Some(key) = map.next_key_seed(TextSeed)? {
-            keys.add(&key)?;
-            match key.as_ref() {
-                "id" => envelope.id = map.next_value::<Scanned>()?.id,
-                "type" => envelope.kind = map.next_value::<Scanned>()?.text,
-                _ => drop(map.next_value::<Scanned>()?),
+            let (is_id, is_kind) = (key == "id", key == "type");
+            keys.add(key)?;
+            let value: Scanned = map.next_value()?;
+            if is_id {
+                envelope.id = value.id;
+            } else if is_kind {
+                envelope.kind = value.text;
             }
         }
         Ok(envelope)
@@ -213,7 +215,7 @@ impl<'de> de::Visitor<'de> for ScannedVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut keys = Keys::default();
         while let Some(key) = map.next_key_seed(TextSeed)? {
-            keys.add(&key)?;
+            keys.add(key)?;
             map.next_value::<Scanned>()?;
         }
         Ok(Scanned::NOTHING)
@@ -230,17 +232,14 @@ struct Keys<'de> {
 const FEW: usize = 16;
 
 impl<'de> Keys<'de> {
-    fn add<E: de::Error>(&mut self, key: &Cow<'de, str>) -> Result<(), E> {
-        let twice = if self.few.len() < FEW {
-            let twice = self.few.contains(key);
-            self.few.push(key.clone());
-            twice
-        } else {
-            self.few.contains(key) || !self.many.insert(key.clone().into_owned())
-        };
-        match twice {
-            true => Err(E::custom(format_args!("duplicate key `{key}`"))),
-            false => Ok(()),
+    fn add<E: de::Error>(&mut self, key: Cow<'de, str>) -> Result<(), E> {
+        if self.few.contains(&key) || self.many.contains(key.as_ref()) {
+            return Err(E::custom(format_args!("duplicate key `{key}`")));
         }
+        match self.few.len() < FEW {
+            true => self.few.push(key),
+            false => drop(self.many.insert(key.into_owned())),
+        }
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeSeed, IntoDeserializer, MapAccess, value::CowStrDeserializer},
+    de::{self, DeserializeSeed, MapAccess, value::CowStrDeserializer},
 };
 use serde_json::Value;
 use std::{borrow::Cow, collections::VecDeque, fmt, marker::PhantomData};
@@ -150,12 +150,14 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'de, A> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        match self.pending.take() {
-            Some(Early::Str(text)) => seed.deserialize(CowStrDeserializer::new(text)),
-            Some(Early::Bool(flag)) => seed.deserialize(flag.into_deserializer()),
-            Some(Early::Other(value)) => seed.deserialize(value).map_err(de::Error::custom),
-            None => self.rest.next_value_seed(seed),
-        }
+        let value = match self.pending.take() {
+            // As a value, which unlike serde's plain text and flag can be read as optional.
+            Some(Early::Str(text)) => Value::String(text.into_owned()),
+            Some(Early::Bool(flag)) => Value::Bool(flag),
+            Some(Early::Other(value)) => value,
+            None => return self.rest.next_value_seed(seed),
+        };
+        seed.deserialize(value).map_err(de::Error::custom)
     }
 }
 

@@ -31,12 +31,14 @@ pub fn read<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
 
 /// [`read`] that lets a request's id be any scalar, as our server does.
 pub(super) fn read_scalar_id<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
-    let frame = match serde_json::from_slice::<T>(bytes) {
-        Ok(frame) => frame,
-        // Slower, only on the way to an error: without what the dialect does not look at, and with the path.
-        Err(_) => pruned(bytes, dialect)?,
+    let mut frame = match serde_json::from_slice::<T>(bytes) {
+        Ok(frame) if !frame.by_shape() => frame,
+        // Slower, only for what is small or on the way to an error: without what the dialect does not look at, and
+        // with the path.
+        _ => pruned(bytes, dialect)?,
     };
     frame.check(dialect.base()).map_err(ReadError::Dialect)?;
+    frame.fit(dialect.base());
     Ok(frame)
 }
 
@@ -44,14 +46,15 @@ fn pruned<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
     let mut value: Value =
         serde_json::from_slice(bytes).map_err(|error| ReadError::Type(error.to_string()))?;
     prune(&mut value, T::SHAPE, dialect.base());
-    serde_path_to_error::deserialize(&value).or_else(|error| {
-        // Free-form values may hold what only the streaming reader refuses; the pruned value decides.
-        T::deserialize(&value).map_err(|_| {
-            let path = error.path().to_string();
-            ReadError::Type(match path.as_str() {
-                "." => error.inner().to_string(),
-                path => format!("`{path}`: {}", error.inner()),
-            })
-        })
-    })
+    serde_path_to_error::deserialize(&value)
+        .map_err(|error| ReadError::Type(located(&error.path().to_string(), &error.inner().to_string())))
+}
+
+/// The text of an error below `path`; one that names a field itself, as those about tags do, names it in full.
+fn located(path: &str, text: &str) -> String {
+    match text.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
+        _ if path == "." => text.to_owned(),
+        Some((field, text)) => format!("`{path}.{field}`: {text}"),
+        None => format!("`{path}`: {text}"),
+    }
 }

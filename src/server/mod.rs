@@ -7,7 +7,7 @@
 //!          ↑──────────── started, cancelled ──┘
 //! ```
 //!
-//! One loop owns the engine and never waits for stdout. One FIFO, the [outbox](outbox), carries everything that is
+//! One loop owns the engine and never waits for stdout. One FIFO, the outbox, carries everything that is
 //! said to one writer, so nothing overtakes. When the host reads slowly, the outbox first pauses models and tools and
 //! joins what waits; when even that is not enough, it pauses stdin. Memory stays bounded, and a slow reader gets fewer,
 //! larger frames from which it computes the same.

@@ -66,7 +66,7 @@ enum Item {
     /// A frame's bytes; `Some` if it begins or ends an assistant message, which the encoder follows.
     Frame { bytes: Vec<u8>, follow: Option<Box<Said>>, progress_of: Option<String> },
     /// A delta.
-    Update(Said, usize),
+    Update(Box<Said>, usize),
 }
 
 impl Outbox {
@@ -148,7 +148,7 @@ impl Queue {
         if let Some(said) = said {
             let weight = DELTA + delta_len(&said);
             self.weight += weight;
-            self.items.push_back(Item::Update(said, weight));
+            self.items.push_back(Item::Update(Box::new(said), weight));
         }
     }
 

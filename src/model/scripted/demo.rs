@@ -20,8 +20,7 @@ const QUOTED_CHARS: usize = 60;
 const NAMED_ENTRIES: usize = 4;
 
 const WHAT_I_AM: &str = "I am pi-rpc's built-in scripted demo, not a real model.";
-const GO_ON: &str =
-    "To go on, choose a real model, or play a script of your own with `--model scripted/<file>`.";
+const GO_ON: &str = "To go on, play a script of your own with `--model scripted/<file>`.";
 
 /// How the demo presents itself.
 pub(super) fn card() -> ModelCard {

@@ -186,14 +186,12 @@ impl Machine {
 
     /// The states in which `kind` would have been legal, in words.
     fn places(&self, kind: Kind) -> String {
-        let Some((name, field)) = kind.row() else { return "nothing".to_owned() };
+        let Some(name) = kind.row() else { return "nothing".to_owned() };
         let base = self.dialect.base();
         let mut states: Vec<&str> = fires(name)
             .iter()
             .filter(|row| row.only.is_none_or(|only| base.is_in(only)))
-            .filter(|row| {
-                row.when.is_none_or(|(name, is)| field(kind, name).is_some_and(|v| is.contains(&v)))
-            })
+            .filter(|row| row.when.is_none_or(|(name, is)| kind.field(name).is_some_and(|v| is.contains(&v))))
             .flat_map(|row| row.states.iter().map(|state| state.as_str()))
             .collect();
         states.dedup();

@@ -1,0 +1,80 @@
+//! What reading and writing a frame should leave of it.
+
+use super::{Frames, ref_name, strings};
+use serde_json::{Map, Value};
+
+impl Frames {
+    /// `value`, which is a `def`, without what the dialect does not know; null that means absent counts as absent.
+    pub fn known_part(&self, def: &str, value: &Value) -> Value {
+        let schema = &self.defs[def];
+        let (Some(properties), Some(map)) = (schema["properties"].as_object(), value.as_object()) else {
+            return self.known_inner(schema, value);
+        };
+        let mut out = Map::new();
+        for (key, value) in map {
+            let absent = value.is_null() && self.bundle[def]["properties"][key]["x-null"] == true;
+            match properties.get(key) {
+                Some(_) if absent => {}
+                Some(property) => {
+                    out.insert(key.clone(), self.known_inner(property, value));
+                }
+                None if schema.get("additionalProperties").is_some() => {
+                    out.insert(key.clone(), value.clone());
+                }
+                None => {}
+            }
+        }
+        Value::Object(out)
+    }
+
+    fn known_inner(&self, schema: &Value, value: &Value) -> Value {
+        if let Some(name) = ref_name(schema) {
+            return self.known_part(name, value);
+        }
+        if let Some(branches) = schema["oneOf"].as_array() {
+            let branch = branches.iter().find(|branch| self.may_be(branch, value));
+            return self.known_inner(branch.expect("a branch for a valid value"), value);
+        }
+        match (schema.get("items"), value) {
+            (Some(items), Value::Array(list)) => {
+                list.iter().map(|one| self.known_inner(items, one)).collect()
+            }
+            _ => value.clone(),
+        }
+    }
+
+    /// Whether `value`, which some branch fits, fits this one: by the types and constants of what it must have.
+    fn may_be(&self, schema: &Value, value: &Value) -> bool {
+        if let Some(name) = ref_name(schema) {
+            return self.may_be(&self.defs[name], value);
+        }
+        if let Some(branches) = schema["oneOf"].as_array() {
+            return branches.iter().any(|branch| self.may_be(branch, value));
+        }
+        let of_type = match schema["type"].as_str() {
+            Some("null") => value.is_null(),
+            Some("boolean") => value.is_boolean(),
+            Some("integer" | "number") => value.is_number(),
+            Some("string") => value.is_string(),
+            Some("array") => value.is_array(),
+            Some("object") => value.is_object(),
+            _ => true,
+        };
+        let has = |key: &str| value.get(key).is_some_and(|it| self.may_be(&schema["properties"][key], it));
+        of_type
+            && schema.get("const").is_none_or(|constant| value == constant)
+            && strings(&schema["required"]).all(|key| has(&key))
+    }
+}
+
+/// Whether two values are the same, numbers by their value, objects whatever the order.
+pub fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => a == b,
+    }
+}
