@@ -39,7 +39,7 @@ async fn read_shows_a_window() {
         ),
         (json!({"path": "ten", "limit": 10}), &numbered(10)),
         (
-            json!({"path": "ten", "offset": 0, "limit": "1"}),
+            json!({"path": "ten", "offset": 0, "limit": 1}),
             "1\n\n[9 more lines in file. Use offset=2 to continue.]",
         ),
         (json!({"path": "ten", "limit": 0}), "\n\n[10 more lines in file. Use offset=1 to continue.]"),
@@ -190,20 +190,8 @@ async fn ls_stops_at_its_limits() {
 }
 
 #[tokio::test]
-async fn unfit_calls_are_error_results() {
-    let place = Place::new();
-    assert_error(&place.call("fly", json!({})).await, "Tool fly not found");
-    assert_error(
-        &place.call("read", json!({"offset": "many", "other": [1]})).await,
-        "Validation failed for tool \"read\":\n  - path: must have required property 'path'\n  \
-         - offset: must be number\n\nReceived arguments:\n{\n  \"offset\": \"many\",\n  \"other\": [\n    1\n  ]\n}",
-    );
-    assert_error(
-        &place.call("bash", json!("ls")).await,
-        "Validation failed for tool \"bash\":\n  - root: must be object\n\nReceived arguments:\n\"ls\"",
-    );
-    place.write("5", "five");
-    assert_ok(&place.call("read", json!({"path": 5, "offset": null})).await, "five");
+async fn a_tool_that_does_not_exist_is_an_error_result() {
+    assert_error(&Place::new().call("fly", json!({})).await, "Tool fly not found");
 }
 
 #[tokio::test]

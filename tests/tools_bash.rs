@@ -184,7 +184,7 @@ async fn abort_without_output() {
 #[tokio::test]
 async fn a_command_out_of_time_is_ended() {
     let mut place = Place::new();
-    let output = place.call("bash", json!({"command": "sleep 1000", "timeout": "0.1"})).await;
+    let output = place.call("bash", json!({"command": "sleep 1000", "timeout": 0.1})).await;
     assert_error(&output, "Command timed out after 0.1 seconds");
     let output = place.call("bash", json!({"command": "echo hi; sleep 1000", "timeout": 2})).await;
     assert_error(&output, "hi\n\n\nCommand timed out after 2 seconds");
