@@ -5,7 +5,7 @@ mod frames_common;
 use frames_common::{Choices, Frames, ref_name};
 use pi_rpc::{
     export::json_schema,
-    protocol::{Dialect, Inbound, LineError, read_line},
+    protocol::{Dialect, Inbound, read, read_line},
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -130,9 +130,9 @@ fn remove(line: &mut Value, pointer: &str) {
 }
 
 fn reason(line: &[u8], dialect: Dialect) -> String {
-    match read_line(line, dialect) {
-        Err(LineError::Field { reason, .. }) => reason,
-        other => panic!("{}: {other:?}", String::from_utf8_lossy(line)),
+    match read::<Inbound>(line, dialect) {
+        Err(error) => error.to_string(),
+        Ok(frame) => panic!("{}: {frame:?}", String::from_utf8_lossy(line)),
     }
 }
 
@@ -268,6 +268,8 @@ fn hostile_lines() -> Vec<(&'static str, Vec<u8>)> {
         ("null as id", text(r#"{"id":null,"type":"prompt"}"#)),
         ("an object as id", text(r#"{"id":{"a":1},"type":"prompt","message":"x"}"#)),
         ("an array as id of an unknown command", text(r#"{"id":[],"type":"fly"}"#)),
+        ("null for an optional field", text(r#"{"id":"a","type":"steer","message":"x","images":null}"#)),
+        ("null for a required field", text(r#"{"id":"a","type":"steer","message":null,"images":null}"#)),
         ("a field missing", text(r#"{"id":"a","type":"prompt"}"#)),
         ("a field missing, the type last", text(r#"{"id":"a","message":5,"type":"prompt"}"#)),
     ]
@@ -277,6 +279,7 @@ fn response(line: &[u8], dialect: Dialect) -> String {
     match read_line(line, dialect) {
         Ok(None) => "skipped".to_owned(),
         Ok(Some(frame)) => format!("read as {}", serde_json::to_string(&frame).expect("JSON")),
+        Err(error) if !error.is_answered() => format!("no answer: {error:?}"),
         Err(error) => serde_json::to_string(&error.response(dialect)).expect("JSON"),
     }
 }

@@ -41,7 +41,8 @@ const AFTER_HELP: &str = "pi-rpc --mode rpc [OPTIONS] is the same as pi-rpc serv
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let own = arguments.get(1).and_then(|first| first.to_str());
     let as_host = arguments.iter().skip(1).any(|argument| argument.to_str().is_some_and(is_mode));
-    if matches!(own, Some("--version" | "-v")) {
+    let asks_version = |argument: &OsString| argument == "--version" || argument == "-v";
+    if own != Some("serve") && arguments.iter().skip(1).any(asks_version) {
         println!("{}", env!("CARGO_PKG_VERSION"));
         return ExitCode::SUCCESS;
     }

@@ -47,6 +47,8 @@ pub struct HostOptions {
     pub max_frame: Option<usize>,
     /// `--help`.
     pub help: bool,
+    /// Options of pi that do nothing yet.
+    pub ignored: Vec<String>,
     /// What the user should know, though it does not stop the server.
     pub warnings: Vec<String>,
 }
@@ -74,7 +76,7 @@ const RESUMING: [&str; 3] = ["session", "continue", "resume"];
 /// Reads pi's options.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
     let mut options = HostOptions::default();
-    let mut parser = lexopt::Parser::from_args(arguments.iter().cloned());
+    let mut parser = lexopt::Parser::from_args(arguments.iter().map(spelled_out));
     let usage = |error: lexopt::Error| Refusal(format!("Error: {error}"), super::USAGE);
     while let Some(argument) = parser.next().map_err(usage)? {
         match argument {
@@ -119,11 +121,11 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                 return Err(Refusal(text.to_owned(), 1));
             }
             Long(name) if WITH_VALUE.contains(&name) => {
-                options.warnings.push(format!("--{name}: not implemented yet; ignored"));
+                options.ignored.push(format!("--{name}"));
                 text(&mut parser)?;
             }
             Short('e') => {
-                options.warnings.push("--extension: not implemented yet; ignored".to_owned());
+                options.ignored.push("--extension".to_owned());
                 text(&mut parser)?;
             }
             // pi takes unknown options for flags of extensions.
@@ -137,6 +139,20 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
         }
     }
     Ok(options)
+}
+
+/// pi's short options of several letters, which other parsers would take apart.
+fn spelled_out(argument: &OsString) -> OsString {
+    let long = match argument.to_str() {
+        Some("-ne") => "--no-extensions",
+        Some("-ns") => "--no-skills",
+        Some("-np") => "--no-prompt-templates",
+        Some("-nt" | "-nbt") => "--no-tools",
+        Some("-nc") => "--no-context-files",
+        Some("-t") => "--tools",
+        _ => return argument.clone(),
+    };
+    OsString::from(long)
 }
 
 fn text(parser: &mut lexopt::Parser) -> Result<String, Refusal> {

@@ -4,7 +4,10 @@ use super::{
     options::{self, HostOptions, Refusal},
     refuse,
 };
-use crate::server::{Library, Options, SYSTEM_PROMPT, serve};
+use crate::{
+    server::{Library, Options, SYSTEM_PROMPT, serve},
+    tools,
+};
 use std::{ffi::OsString, process::ExitCode};
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
@@ -25,6 +28,12 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
     log();
+    for option in &options.ignored {
+        tracing::debug!("{option}: not implemented yet; ignored");
+    }
+    if options.model.is_none() && options.provider.as_deref().is_some_and(|provider| provider != "scripted") {
+        tracing::warn!("--provider without --model chooses nothing; serving scripted/demo");
+    }
     for warning in &options.warnings {
         tracing::warn!("{warning}");
     }
@@ -50,6 +59,11 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         Some(dialect) => dialect,
         None => options::default_dialect(started_as)?,
     };
+    for name in
+        options.tools.iter().flatten().filter(|name| !tools::specs().iter().any(|spec| spec.name == **name))
+    {
+        tracing::warn!("--tools: there is no tool {name:?}");
+    }
     let (library, level) = Library::open(options.provider.as_deref(), options.model.as_deref())
         .map_err(|error| Refusal(error.to_string(), 1))?;
     let directory = std::env::current_dir().map_err(|error| Refusal(format!("Error: {error}"), 1))?;

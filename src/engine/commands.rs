@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     protocol::{
-        AgentMessage, AssistantContent, Attribution, BashExecutionMessage, BashResponse, BashResult, Case,
-        CommandList, CycleModelResponse, CycleThinkingLevelResponse, DialectErrorStyle,
+        AgentMessage, AssistantContent, Attribution, BashCommand, BashExecutionMessage, BashResponse,
+        BashResult, Case, CommandList, CycleModelResponse, CycleThinkingLevelResponse, DialectErrorStyle,
         DialectLevelWithoutThinking, DialectPromptAck, DialectReady, Disposition, ErrorText,
         GetAvailableModelsResponse, GetCommandsResponse, GetLastAssistantTextResponse, GetMessagesResponse,
         GetSessionStatsResponse, GetStateResponse, ImageContent, LastAssistantText, MessageContent,
@@ -125,6 +125,7 @@ impl Engine {
             RpcCommand::Bash(it) => self.start_shell(id, it.command),
             RpcCommand::AbortBash(_) => {
                 self.cancel_shells();
+                self.cancel_waiting_shells();
                 self.acknowledge(kind, id);
             }
             RpcCommand::SetSessionName(it) => self.set_name(it),
@@ -266,13 +267,13 @@ impl Engine {
             total_messages: totals.all,
             tokens: totals.tokens,
             cost: number(totals.cost),
-            premium_requests: None,
+            premium_requests: Some(0.into()),
         }
     }
 
-    /// The text of the newest assistant message; aborted ones without content do not count.
+    /// The text of the newest assistant message, if it has any; aborted ones without content do not count.
     fn last_text(&self) -> Option<String> {
-        self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
+        let newest = self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
             AgentMessage::Assistant(it) if it.stop_reason == StopReason::Aborted && it.content.is_empty() => {
                 None
             }
@@ -284,7 +285,8 @@ impl Engine {
                 Some(texts.collect::<String>().trim().to_owned())
             }
             _ => None,
-        })
+        });
+        newest.filter(|text| !text.is_empty())
     }
 }
 
@@ -353,6 +355,9 @@ impl Engine {
     }
 }
 
+/// Lines and bytes of nothing: what is empty has one line.
+const NO_OUTPUT: [u64; 4] = [1, 0, 1, 0];
+
 /// Shell commands of the host.
 impl Engine {
     fn start_shell(&mut self, id: Option<RequestId>, command: String) {
@@ -369,19 +374,29 @@ impl Engine {
         }
     }
 
+    /// Answers a shell command that was stopped before it began.
+    pub(super) fn unrun_shell(&mut self, command: BashCommand) {
+        let directory = self.directory.clone();
+        let end = ShellEnd { cancelled: true, directory, counts: NO_OUTPUT, ..ShellEnd::default() };
+        let shell = Shell { id: command.id, command: command.command, session: self.session.id.clone() };
+        self.shell_over(shell, end);
+    }
+
     pub(super) fn shell_end(&mut self, call: super::CallId, end: Result<ShellEnd, String>) {
         let Some(shell) = self.shells.remove(&call) else { return };
         match end {
-            Ok(end) => {
-                self.remember_shell(&shell, &end);
-                if let Some(directory) = &end.directory {
-                    self.directory = Some(directory.clone());
-                }
-                let data = Self::bash_result(end);
-                self.succeed(BashResponse { id: shell.id, data });
-            }
+            Ok(end) => self.shell_over(shell, end),
             Err(text) => self.handler_failed(shell.id, RpcCommandKind::Bash, text),
         }
+    }
+
+    fn shell_over(&mut self, shell: Shell, end: ShellEnd) {
+        self.remember_shell(&shell, &end);
+        if let Some(directory) = &end.directory {
+            self.directory = Some(directory.clone());
+        }
+        let data = Self::bash_result(end);
+        self.succeed(BashResponse { id: shell.id, data });
     }
 
     fn remember_shell(&mut self, shell: &Shell, end: &ShellEnd) {

@@ -75,10 +75,20 @@ pub struct Engine {
     pub(super) calls: usize,
     pub(super) now: Now,
     /// Commands that wait for the one before them, in dialects that serve them one by one.
-    waiting: VecDeque<RpcCommand>,
-    pub(super) closing: bool,
+    waiting: VecDeque<Waiting>,
+    closing: bool,
+    /// The process was told to stop: no run is opened any more.
+    pub(super) stopping: bool,
     exited: bool,
     outputs: VecDeque<Output>,
+}
+
+/// A command that waits for the one before it.
+#[derive(Debug)]
+struct Waiting {
+    command: RpcCommand,
+    /// A shell command that was stopped before it began.
+    cancelled: bool,
 }
 
 /// A shell command of the host that runs.
@@ -124,6 +134,7 @@ impl Engine {
             now,
             waiting: VecDeque::new(),
             closing: false,
+            stopping: false,
             exited: false,
             outputs: VecDeque::new(),
         };
@@ -139,9 +150,11 @@ impl Engine {
         match input {
             Input::Frame(frame) => self.frame(*frame),
             Input::BadLine(error) => {
-                self.machine.bad_line();
-                let response = error.response(self.dialect);
-                self.say(Outbound::Response(response.into()));
+                if error.is_answered() {
+                    self.machine.bad_line(&error);
+                    let response = error.response(self.dialect);
+                    self.say(Outbound::Response(response.into()));
+                }
             }
             Input::Model { call, event } => self.model_event(call, event),
             Input::ToolProgress { call, result } => self.tool_progress(call, result),
@@ -185,7 +198,7 @@ impl Engine {
         // Answers belong to dialogs and host tools, of which there are none yet: an answer to nothing is ignored.
         let Inbound::Command(command) = frame else { return };
         match self.must_wait(&command) {
-            true => self.waiting.push_back(command),
+            true => self.waiting.push_back(Waiting { command, cancelled: false }),
             false => self.command(command),
         }
     }
@@ -206,9 +219,19 @@ impl Engine {
 
     fn serve_waiting(&mut self) {
         while !self.is_busy() {
-            let Some(command) = self.waiting.pop_front() else { return };
-            self.command(command);
+            let Some(Waiting { command, cancelled }) = self.waiting.pop_front() else { return };
+            match command {
+                RpcCommand::Bash(command) if cancelled => self.unrun_shell(command),
+                command => self.command(command),
+            }
             self.settle();
+        }
+    }
+
+    /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
+    pub(super) fn cancel_waiting_shells(&mut self) {
+        for waiting in &mut self.waiting {
+            waiting.cancelled |= waiting.command.kind() == RpcCommandKind::Bash;
         }
     }
 
@@ -223,6 +246,7 @@ impl Engine {
     fn shut_down(&mut self) {
         self.machine.end_of_input();
         self.closing = true;
+        self.stopping = true;
         self.waiting.clear();
         self.abort_run();
         self.cancel_shells();

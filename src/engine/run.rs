@@ -114,6 +114,10 @@ impl Engine {
             match self.after_run.remove(0) {
                 AfterRun::Answer { id, kind } => self.acknowledge(kind, id),
                 AfterRun::NewSession(command) => self.new_session(command),
+                AfterRun::Prompt { id, kind, .. } if self.stopping => {
+                    let error = errors::shutting_down(self.dialect.base());
+                    self.fail(id, kind, error);
+                }
                 AfterRun::Prompt { id, kind, message } => {
                     self.acknowledge(kind, id);
                     self.start_run(*message);
@@ -219,10 +223,14 @@ impl Engine {
         let now = self.now;
         let Some(run) = &mut self.run else { return };
         let model = &self.models[run.model].model;
-        let mut growing = Growing::new(0, model, self.dialect, now);
-        let start = AgentMessage::Assistant(growing.message.clone());
-        growing.close(StopReason::Aborted, Some(errors::request_aborted(self.dialect.base())), now);
-        let message = growing.finish();
+        let empty = Growing::new(0, model, self.dialect, now).finish();
+        let start = AgentMessage::Assistant(empty.clone());
+        // No request was made, so there is nothing to be timed.
+        let message = AssistantMessage {
+            stop_reason: StopReason::Aborted,
+            error_message: Some(errors::request_aborted(self.dialect.base())),
+            ..empty
+        };
         run.assistant = Some(message.clone());
         self.event(MessageStartEvent { message: start });
         self.end_message(AgentMessage::Assistant(message));

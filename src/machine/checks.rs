@@ -4,7 +4,8 @@ use super::Rule;
 use crate::protocol::{
     AgentEndEvent, AgentMessage, AgentSessionEvent, AgentToolResult, AssistantContent, AssistantMessage,
     BlockKind, Dialect, DialectToolExecution, JsonObject, Outbound, Said, Step, StopReason, ToolCall,
-    ToolExecutionEndEvent, ToolExecutionStartEvent, ToolResultMessage, TurnEndEvent, Update,
+    ToolExecutionEndEvent, ToolExecutionStartEvent, ToolExecutionUpdateEvent, ToolResultMessage,
+    TurnEndEvent, Update,
 };
 use serde_json::Value;
 
@@ -23,10 +24,20 @@ pub struct Checks {
 #[derive(Debug, Default)]
 struct Run {
     messages: Vec<AgentMessage>,
+    /// Part of it was missed: its messages are not all known.
+    torn: bool,
     turns: usize,
-    turn: Turn,
+    /// The open turn; none where its beginning was missed.
+    turn: Option<Turn>,
     /// A message that began and has not ended, other than the assistant's.
-    open: Option<AgentMessage>,
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    message: AgentMessage,
+    /// Something stood between its start and its end; that is said once.
+    parted: bool,
 }
 
 #[derive(Debug, Default)]
@@ -35,12 +46,16 @@ struct Turn {
     assistant: Option<AssistantMessage>,
     calls: Vec<Call>,
     results: Vec<ToolResultMessage>,
+    /// The call that has just ended: its result comes next.
+    ended: Option<String>,
 }
 
 #[derive(Debug)]
 struct Growing {
     start: AssistantMessage,
     blocks: Vec<Block>,
+    /// A step did not fit: what the blocks hold is not known any more.
+    torn: bool,
 }
 
 #[derive(Debug)]
@@ -69,7 +84,7 @@ impl Checks {
     pub fn see(&mut self, said: &Said, found: &mut Found) {
         match said {
             Said::Update(update) => {
-                if let Some(growing) = self.run.as_mut().and_then(|run| run.turn.growing.as_mut()) {
+                if let Some(growing) = self.run.as_mut().and_then(Run::growing) {
                     growing.update(update, found);
                 }
             }
@@ -78,10 +93,33 @@ impl Checks {
         }
     }
 
+    /// What was said was out of place, and the conversation goes on from where it leads: what was open there is
+    /// forgotten, and followed again from the next beginning.
+    pub fn lost(&mut self, said: &Said) {
+        use AgentSessionEvent as Event;
+        let torn = Run { torn: true, turns: 1, ..Run::default() };
+        self.run = match said {
+            Said::Frame(Outbound::AgentSessionEvent(Event::AgentEnd(_))) => None,
+            Said::Frame(Outbound::AgentSessionEvent(Event::AutoRetryStart(start))) => {
+                self.attempt = Some(start.attempt);
+                None
+            }
+            Said::Frame(Outbound::AgentSessionEvent(Event::TurnStart(_))) => {
+                Some(Run { turn: Some(Turn::default()), ..torn })
+            }
+            _ => Some(torn),
+        };
+    }
+
     fn event(&mut self, event: &AgentSessionEvent, found: &mut Found) {
         use AgentSessionEvent as Event;
         let sequential = self.sequential;
         match event {
+            // These may come anywhere and part nothing.
+            Event::TodoAutoClear(_)
+            | Event::TtsrTriggered(_)
+            | Event::RetryFallbackApplied(_)
+            | Event::RetryFallbackSucceeded(_) => {}
             Event::AgentStart(_) => self.run = Some(Run::default()),
             Event::AutoRetryStart(start) => {
                 let expected = self.attempt.map_or(1, |n| n + 1);
@@ -123,53 +161,64 @@ impl Checks {
 impl Run {
     fn event(&mut self, event: &AgentSessionEvent, sequential: bool, found: &mut Found) {
         use AgentSessionEvent as Event;
-        if let Some(open) = &self.open {
+        if let Some(open) = self.open.as_mut().filter(|open| !open.parted) {
             let closes = matches!(event, Event::MessageEnd(_));
-            expect(found, Rule::MsgAdjacent, closes, || format!("message_end({}) at once", open.kind()));
+            expect(found, Rule::MsgAdjacent, closes, || {
+                format!("message_end({}) at once", open.message.kind())
+            });
+            open.parted = !closes;
         }
+        if let Event::TurnStart(_) = event {
+            self.turns += 1;
+            self.turn = Some(Turn::default());
+        }
+        if let Event::TurnStart(_) | Event::MessageStart(_) | Event::AgentEnd(_) = event {
+            self.torn |= self.open.take().is_some();
+        }
+        let Some(turn) = &mut self.turn else { return };
+        turn.adjacent(event, found);
         match event {
-            Event::TurnStart(_) => {
-                self.turns += 1;
-                self.turn = Turn::default();
-            }
             Event::MessageStart(start) => match &start.message {
                 AgentMessage::Assistant(message) => {
-                    self.turn.growing = Some(Growing { start: message.clone(), blocks: Vec::new() });
+                    turn.growing = Some(Growing { start: message.clone(), blocks: Vec::new(), torn: false });
                 }
-                other => self.open = Some(other.clone()),
+                other => self.open = Some(Open { message: other.clone(), parted: false }),
             },
-            Event::MessageEnd(end) => self.message_end(&end.message, sequential, found),
-            Event::ToolExecutionStart(start) => self.turn.tool_start(start, sequential, found),
-            Event::ToolExecutionUpdate(update) => {
-                let call = self.turn.calls.iter().find(|call| call.call.id == update.tool_call_id);
-                let open = call.is_some_and(|call| call.started && call.end.is_none());
-                expect(found, Rule::ToolUpdateWindow, open, || "progress of a call that runs".to_owned());
+            Event::MessageEnd(end) => self.message_end(&end.message, found),
+            Event::ToolExecutionStart(start) => turn.tool_start(start, sequential, found),
+            Event::ToolExecutionUpdate(update) => turn.tool_update(update, found),
+            Event::ToolExecutionEnd(end) => turn.tool_end(end, found),
+            Event::TurnEnd(end) => {
+                turn.end(end, found);
+                self.turn = None;
             }
-            Event::ToolExecutionEnd(end) => self.turn.tool_end(end, found),
-            Event::TurnEnd(end) => self.turn.end(end, found),
             _ => {}
         }
     }
 
-    fn message_end(&mut self, message: &AgentMessage, sequential: bool, found: &mut Found) {
-        match message {
-            AgentMessage::Assistant(message) => self.turn.assistant_end(message, found),
-            other => {
-                let same = self.open.take().is_some_and(|open| open == *other);
-                expect(found, Rule::StartFinalNonassistant, same, || {
-                    "the message that began, unchanged".to_owned()
-                });
-                if let AgentMessage::ToolResult(result) = other {
-                    self.turn.result(result, sequential, found);
-                }
-            }
-        }
+    fn message_end(&mut self, message: &AgentMessage, found: &mut Found) {
         self.messages.push(message.clone());
+        let Some(turn) = &mut self.turn else { return };
+        let AgentMessage::Assistant(message) = message else {
+            let same = self.open.take().is_some_and(|open| open.message == *message);
+            expect(found, Rule::StartFinalNonassistant, same, || {
+                "the message that began, unchanged".to_owned()
+            });
+            if let AgentMessage::ToolResult(result) = message {
+                turn.result(result, found);
+            }
+            return;
+        };
+        turn.assistant_end(message, found);
+    }
+
+    fn growing(&mut self) -> Option<&mut Growing> {
+        self.turn.as_mut()?.growing.as_mut()
     }
 
     fn end(&self, end: &AgentEndEvent, found: &mut Found) {
         expect(found, Rule::RunEdges, self.turns > 0, || "at least one turn".to_owned());
-        expect(found, Rule::AgentEndMessages, end.messages == self.messages, || {
+        expect(found, Rule::AgentEndMessages, self.torn || end.messages == self.messages, || {
             let roles: Vec<_> = self.messages.iter().map(|message| message.kind().as_str()).collect();
             format!("the run's messages: {}", roles.join(", "))
         });
@@ -218,19 +267,39 @@ impl Turn {
         call.started = true;
     }
 
+    /// Nothing stands between the end of a call and its result.
+    fn adjacent(&mut self, event: &AgentSessionEvent, found: &mut Found) {
+        let Some(id) = self.ended.take() else { return };
+        let next = match event {
+            // Has a rule of its own.
+            AgentSessionEvent::ToolExecutionEnd(end) if end.tool_call_id == id => true,
+            AgentSessionEvent::MessageStart(start) => match &start.message {
+                AgentMessage::ToolResult(result) => result.tool_call_id == id,
+                _ => false,
+            },
+            _ => false,
+        };
+        expect(found, Rule::ToolResultAdjacent, next, || format!("the result of {id} at once"));
+    }
+
+    fn tool_update(&self, update: &ToolExecutionUpdateEvent, found: &mut Found) {
+        let call = self.calls.iter().find(|call| call.call.id == update.tool_call_id);
+        let open = call.is_some_and(|call| call.started && call.end.is_none());
+        expect(found, Rule::ToolUpdateWindow, open, || "progress of a call that runs".to_owned());
+    }
+
     fn tool_end(&mut self, end: &ToolExecutionEndEvent, found: &mut Found) {
         let call = self.calls.iter_mut().find(|call| call.call.id == end.tool_call_id);
         match call.filter(|call| call.started && call.end.is_none() && call.call.name == end.tool_name) {
-            Some(call) => call.end = Some((end.result.clone(), end.is_error)),
+            Some(call) => {
+                call.end = Some((end.result.clone(), end.is_error));
+                self.ended = Some(end.tool_call_id.clone());
+            }
             None => found.push((Rule::ToolEndPerStart, "the end of a call that runs".to_owned())),
         }
     }
 
-    fn result(&mut self, result: &ToolResultMessage, sequential: bool, found: &mut Found) {
-        if sequential {
-            let waits = self.calls.iter().filter(|call| call.end.is_some() && !call.answered).count();
-            expect(found, Rule::ToolResultAdjacent, waits <= 1, || "each result after its end".to_owned());
-        }
+    fn result(&mut self, result: &ToolResultMessage, found: &mut Found) {
         let call = self.calls.iter_mut().find(|call| call.call.id == result.tool_call_id && !call.answered);
         let Some(call) = call else {
             found.push((Rule::ToolResultEq, "the result of a call that has ended".to_owned()));
@@ -265,34 +334,24 @@ impl Turn {
 
 impl Growing {
     fn update(&mut self, update: &Update, found: &mut Found) {
-        let open = self.blocks.last().is_some_and(|block| block.end.is_none());
-        match &update.step {
-            Step::Start(block) => {
-                let next = !open && update.index == self.blocks.len();
-                expect(found, Rule::BlockProtocol, next, || format!("block {} to start", self.blocks.len()));
-                let text = text_of(block).unwrap_or_default().to_owned();
-                self.blocks.push(Block { kind: update.block, text, end: None });
-            }
-            Step::Delta(delta) => match self.open(update) {
-                Some(block) => block.text.push_str(delta),
-                None => found.push((Rule::BlockProtocol, "a delta of an open block".to_owned())),
-            },
-            Step::End(whole) => {
-                let Some(block) = self.open(update) else {
-                    found.push((Rule::BlockProtocol, "the end of an open block".to_owned()));
-                    return;
-                };
-                if let Some(text) = text_of(whole) {
-                    let same = text.trim_end_matches('\n') == block.text.trim_end_matches('\n');
-                    expect(found, Rule::DeltaConcat, same, || format!("{:?}", block.text));
-                }
-                if let AssistantContent::ToolCall(call) = whole {
-                    let same = read_arguments(&block.text).is_none_or(|read| read == call.arguments);
-                    expect(found, Rule::ToolcallArgs, same, || block.text.clone());
-                }
-                block.end = Some(whole.clone());
-            }
+        if self.torn {
+            return;
         }
+        let next = self.blocks.len();
+        let free = update.index == next && self.blocks.last().is_none_or(|block| block.end.is_some());
+        let expected = match (&update.step, self.open(update)) {
+            (Step::Start(block), _) if free => {
+                let text = text_of(block).unwrap_or_default().to_owned();
+                return self.blocks.push(Block { kind: update.block, text, end: None });
+            }
+            (Step::Delta(delta), Some(block)) => return block.text.push_str(delta),
+            (Step::End(whole), Some(block)) => return block.end(whole, found),
+            (Step::Start(_), _) => format!("block {next} to start"),
+            (Step::Delta(_), None) => "a delta of an open block".to_owned(),
+            (Step::End(_), None) => "the end of an open block".to_owned(),
+        };
+        self.torn = true;
+        found.push((Rule::BlockProtocol, expected));
     }
 
     fn open(&mut self, update: &Update) -> Option<&mut Block> {
@@ -309,7 +368,23 @@ impl Growing {
         let streamed: Vec<&AssistantContent> =
             self.blocks.iter().filter_map(|block| block.end.as_ref()).collect();
         let whole = streamed.len() == self.blocks.len() && streamed.into_iter().eq(&message.content);
-        expect(found, Rule::EndEqLast, failed || whole, || "the blocks that were streamed".to_owned());
+        expect(found, Rule::EndEqLast, self.torn || failed || whole, || {
+            "the blocks that were streamed".to_owned()
+        });
+    }
+}
+
+impl Block {
+    fn end(&mut self, whole: &AssistantContent, found: &mut Found) {
+        if let Some(text) = text_of(whole) {
+            let same = text.trim_end_matches('\n') == self.text.trim_end_matches('\n');
+            expect(found, Rule::DeltaConcat, same, || format!("{:?}", self.text));
+        }
+        if let AssistantContent::ToolCall(call) = whole {
+            let same = read_arguments(&self.text).is_none_or(|read| read == call.arguments);
+            expect(found, Rule::ToolcallArgs, same, || self.text.clone());
+        }
+        self.end = Some(whole.clone());
     }
 }
 

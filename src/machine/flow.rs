@@ -28,8 +28,20 @@ pub struct Flow;
 pub struct Verdict {
     /// It may not be said in this state.
     pub illegal: bool,
+    /// It may not be said, but it was believed: what was said before it was missed.
+    pub lost: bool,
     /// It ended a run without closing events: the originals do, ours does not.
     pub cut: bool,
+}
+
+impl Verdict {
+    /// The frame may not be said, and tells what was missed: go on from where it leads, so that one cause is reported
+    /// once. Frames that tell nothing of the kind (late ones, stray ones) leave the state as it is.
+    const fn lost(&mut self, to: State) -> Outcome<State> {
+        self.illegal = true;
+        self.lost = true;
+        Transition(to)
+    }
 }
 
 #[state_machine(
@@ -67,26 +79,29 @@ impl Flow {
     }
 
     #[state(superstate = "streaming")]
-    fn turn(event: &Kind) -> Outcome<State> {
+    fn turn(context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
             Kind::MessageStart(Role::Assistant) => Transition(State::message()),
             Kind::MessageStart(Role::ToolResult) | Kind::MessageEnd(Role::ToolResult) => Super,
             Kind::MessageStart(_) | Kind::MessageEnd(_) => Handled,
+            Kind::MessageUpdate(_) => context.lost(State::message()),
+            Kind::AssistantEnd(_) => context.lost(State::tools()),
             _ => Super,
         }
     }
 
     #[state(superstate = "streaming")]
-    fn message(event: &Kind) -> Outcome<State> {
+    fn message(context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
             Kind::MessageUpdate(_) => Handled,
             Kind::AssistantEnd(_) => Transition(State::tools()),
+            Kind::Event(Event::ToolExecutionStart) => context.lost(State::tools()),
             _ => Super,
         }
     }
 
     #[state(superstate = "streaming")]
-    fn tools(event: &Kind) -> Outcome<State> {
+    fn tools(context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
             Kind::Event(Event::ToolExecutionStart | Event::ToolExecutionUpdate | Event::ToolExecutionEnd)
             | Kind::MessageStart(Role::ToolResult)
@@ -95,15 +110,19 @@ impl Flow {
             | Kind::HostToolCall
             | Kind::HostToolCancel => Handled,
             Kind::Event(Event::TurnEnd) => Transition(State::between()),
+            Kind::MessageStart(role) if *role != Role::Assistant => context.lost(State::turn()),
             _ => Super,
         }
     }
 
     #[state(superstate = "streaming")]
-    fn between(event: &Kind) -> Outcome<State> {
+    fn between(context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
             Kind::Event(Event::TurnStart) => Transition(State::turn()),
             Kind::Event(Event::AgentEnd) => Transition(State::idle()),
+            Kind::MessageStart(role) if !matches!(role, Role::Assistant | Role::ToolResult) => {
+                context.lost(State::turn())
+            }
             _ => Super,
         }
     }
@@ -132,11 +151,15 @@ impl Flow {
                 context.cut = true;
                 Transition(State::idle())
             }
+            Kind::Event(Event::TurnEnd) => context.lost(State::between()),
+            Kind::Event(Event::AgentEnd) => context.lost(State::idle()),
+            Kind::Event(Event::AutoRetryStart) => context.lost(State::retrying()),
             _ => Super,
         }
     }
 
-    /// Everything that is legal everywhere; whatever is left is a violation: statig would drop it silently.
+    /// Everything that is legal everywhere; whatever is left is a violation: statig would drop it silently. A frame
+    /// that opens something is believed even where it may not be said.
     #[superstate]
     fn session(context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
@@ -154,6 +177,9 @@ impl Flow {
                 | Event::RetryFallbackApplied
                 | Event::RetryFallbackSucceeded,
             ) => Handled,
+            Kind::Event(Event::AgentStart) => context.lost(State::between()),
+            Kind::Event(Event::TurnStart) => context.lost(State::turn()),
+            Kind::MessageStart(Role::Assistant) => context.lost(State::message()),
             _ => {
                 context.illegal = true;
                 Handled
@@ -175,5 +201,33 @@ impl State {
             Self::Retrying {} => FlowState::Retrying,
             Self::Compacting {} => FlowState::Compacting,
         }
+    }
+
+    /// The state of that name.
+    pub fn of(name: FlowState) -> Self {
+        match name {
+            FlowState::Idle => Self::idle(),
+            FlowState::Starting => Self::starting(),
+            FlowState::StreamingTurn => Self::turn(),
+            FlowState::StreamingMessage => Self::message(),
+            FlowState::StreamingTools => Self::tools(),
+            FlowState::StreamingBetween => Self::between(),
+            FlowState::Retrying => Self::retrying(),
+            FlowState::Compacting => Self::compacting(),
+        }
+    }
+
+    /// The states around this one, innermost first. Cut short where they would never end: a cycle compiles.
+    pub fn around(mut self) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        let mut next = statig::blocking::State::superstate(&mut self);
+        while let Some(mut superstate) = next.filter(|_| names.len() < FlowState::ALL.len()) {
+            names.push(match superstate {
+                Superstate::Streaming { .. } => "streaming",
+                Superstate::Session { .. } => "session",
+            });
+            next = statig::blocking::Superstate::superstate(&mut superstate);
+        }
+        names
     }
 }

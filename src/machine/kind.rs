@@ -2,7 +2,8 @@
 
 use crate::protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessageEventKind,
-    Inbound, Outbound, RpcCommandKind, RpcExtensionUIRequestKind, RpcResponse, Said, StopReason, fires,
+    Base, Fires, Inbound, Outbound, RpcCommandKind, RpcExtensionUIRequestKind, RpcResponse, Said, StopReason,
+    fires,
 };
 use std::fmt;
 
@@ -119,9 +120,19 @@ impl Kind {
         }
     }
 
+    /// The rows of the fires-in table that speak of it, in dialects built on `base`: where it may be said and where it
+    /// leads. None for what the table does not have: inbound frames and responses.
+    pub fn fires(self, base: Base) -> impl Iterator<Item = &'static Fires> {
+        let rows = self.name().map(fires).unwrap_or_default();
+        rows.iter().filter(move |row| {
+            row.only.is_none_or(|only| base.is_in(only))
+                && row.when.is_none_or(|(name, is)| self.field(name).is_some_and(|value| is.contains(&value)))
+        })
+    }
+
     /// The name under which the fires-in table has it.
-    pub(crate) fn row(self) -> Option<&'static str> {
-        let name = match self {
+    const fn name(self) -> Option<&'static str> {
+        Some(match self {
             Self::Event(kind) => kind.as_str(),
             Self::MessageStart(_) => AgentSessionEventKind::MessageStart.as_str(),
             Self::MessageUpdate(_) => AgentSessionEventKind::MessageUpdate.as_str(),
@@ -132,14 +143,30 @@ impl Kind {
             Self::Ready => "ready",
             Self::HostToolCall => "host_tool_call",
             Self::HostToolCancel => "host_tool_cancel",
-            _ => return None,
-        };
-        debug_assert!(!fires(name).is_empty(), "the schema says nothing of {name}");
-        Some(name)
+            Self::Command(_)
+            | Self::Answer
+            | Self::HostToolUpdate
+            | Self::HostToolResult
+            | Self::EndOfInput
+            | Self::Response(..) => return None,
+        })
+    }
+
+    /// Whether it is an event of the session.
+    pub const fn is_event(self) -> bool {
+        matches!(
+            self,
+            Self::Event(_)
+                | Self::MessageStart(_)
+                | Self::MessageUpdate(_)
+                | Self::MessageEnd(_)
+                | Self::AssistantEnd(_)
+                | Self::RetryEnd(_)
+        )
     }
 
     /// The value of a field that a row of the fires-in table may ask for.
-    pub(crate) fn field(self, name: &str) -> Option<&'static str> {
+    fn field(self, name: &str) -> Option<&'static str> {
         match (self, name) {
             (Self::MessageStart(role) | Self::MessageEnd(role), "role") => Some(role.as_str()),
             (Self::AssistantEnd(_), "role") => Some(AgentMessageKind::Assistant.as_str()),

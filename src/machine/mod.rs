@@ -19,7 +19,7 @@ mod regions;
 mod requests;
 mod violation;
 
-pub use chart::{Cell, chart, walk};
+pub use chart::{Cell, around, chart, walk};
 pub use checks::Checks;
 pub use kind::Kind;
 pub use regions::{Machine, State};

@@ -5,8 +5,8 @@ use super::{
     flow::{Flow, Verdict},
 };
 use crate::protocol::{
-    Case, Dialect, DialectPromptAck, DialectReady, FlowState, Inbound, Outbound, RpcCommand, RpcCommandKind,
-    RpcExtensionUIRequestKind, RpcExtensionUIResponse, Said, fires,
+    Case, Dialect, DialectErrorStyle, DialectPromptAck, DialectReady, FlowState, Inbound, LineError,
+    Outbound, RpcCommand, RpcCommandKind, RpcExtensionUIRequestKind, RpcExtensionUIResponse, Said,
 };
 use statig::prelude::*;
 use std::{collections::BTreeSet, fmt};
@@ -50,7 +50,10 @@ pub struct Machine {
     closing: bool,
     checks: Option<Checks>,
     frames: u64,
-    ready: bool,
+    /// Something was said already: `ready` would come too late.
+    spoken: bool,
+    /// The last event that was out of place: its rule, and where.
+    strayed: Option<(Rule, FlowState)>,
 }
 
 impl Machine {
@@ -66,7 +69,8 @@ impl Machine {
             closing: false,
             checks: checked.then(|| Checks::new(dialect)),
             frames: 0,
-            ready: false,
+            spoken: false,
+            strayed: None,
         }
     }
 
@@ -102,10 +106,20 @@ impl Machine {
         }
     }
 
-    /// A line came in that was no frame; it is owed an error.
-    pub const fn bad_line(&mut self) {
+    /// A line came in that was no frame; it is owed an error, by its id where the dialect echoes it.
+    pub fn bad_line(&mut self, error: &LineError) {
         self.frames += 1;
-        self.requests.bad_line();
+        let style = self.dialect.record().error_style;
+        let command = match error {
+            LineError::Field { kind, id, .. } if style == DialectErrorStyle::Echo => {
+                RpcCommandKind::parse(kind).map(|command| (id.clone(), command))
+            }
+            _ => None,
+        };
+        match command {
+            Some((id, command)) => self.requests.open(id, command, self.state().flow),
+            None => self.requests.bad_line(),
+        }
     }
 
     /// Input has ended, or a shutdown was asked for.
@@ -126,21 +140,21 @@ impl Machine {
         let mut found: Vec<(Rule, String)> = Vec::new();
         let mut verdict = Verdict::default();
         self.flow.handle_with_context(&kind, &mut verdict);
-        if verdict.illegal {
-            found.push((rule_of(kind), self.places(kind)));
-        }
+        self.place(kind, met.flow, verdict.illegal, &mut found);
         if verdict.cut {
             found.push((Rule::RunCut, "the run's closing events first".to_owned()));
         }
         if let Said::Frame(frame) = said {
             self.regions(frame, &mut found);
         }
+        self.spoken = true;
         if self.state().flow != met.flow {
             self.requests.moved(self.state().flow);
         }
         if let Some(checks) = &mut self.checks {
             match verdict.cut {
                 true => *checks = Checks::new(self.dialect),
+                false if verdict.lost => checks.lost(said),
                 false if verdict.illegal => {}
                 false => checks.see(said, &mut found),
             }
@@ -150,6 +164,19 @@ impl Machine {
             .into_iter()
             .map(|(rule, expected)| Violation { rule, frame, kind, state: met, expected })
             .collect()
+    }
+
+    /// Notes an event out of place, once: those that stray behind it to the same place have the same cause.
+    fn place(&mut self, kind: Kind, at: FlowState, illegal: bool, found: &mut Vec<(Rule, String)>) {
+        let rule = rule_of(kind);
+        if illegal && self.strayed != Some((rule, at)) {
+            found.push((rule, self.places(kind)));
+        }
+        match illegal {
+            true => self.strayed = Some((rule, at)),
+            false if kind.is_event() => self.strayed = None,
+            false => {}
+        }
     }
 
     fn regions(&mut self, frame: &Outbound, found: &mut Vec<(Rule, String)>) {
@@ -170,15 +197,13 @@ impl Machine {
                     self.asks.insert(id.to_owned());
                 }
             }
-            Outbound::ReadyFrame(_) => {
-                let first = self.frames == 1 && !self.ready;
-                if record.ready == DialectReady::None || !first {
-                    found.push((
-                        Rule::Ready,
-                        "`ready` once, first, and only where the dialect has it".to_owned(),
-                    ));
-                }
-                self.ready = true;
+            // The host may have written before.
+            // Out of place in a run, it has been reported.
+            Outbound::ReadyFrame(_)
+                if found.is_empty() && (record.ready == DialectReady::None || self.spoken) =>
+            {
+                found
+                    .push((Rule::Ready, "`ready` once, first, and only where the dialect has it".to_owned()));
             }
             _ => {}
         }
@@ -186,16 +211,13 @@ impl Machine {
 
     /// The states in which `kind` would have been legal, in words.
     fn places(&self, kind: Kind) -> String {
-        let Some(name) = kind.row() else { return "nothing".to_owned() };
-        let base = self.dialect.base();
-        let mut states: Vec<&str> = fires(name)
-            .iter()
-            .filter(|row| row.only.is_none_or(|only| base.is_in(only)))
-            .filter(|row| row.when.is_none_or(|(name, is)| kind.field(name).is_some_and(|v| is.contains(&v))))
-            .flat_map(|row| row.states.iter().map(|state| state.as_str()))
-            .collect();
+        let rows = kind.fires(self.dialect.base());
+        let mut states: Vec<&str> = rows.flat_map(|row| row.states).map(|state| state.as_str()).collect();
         states.dedup();
-        format!("it in {}", states.join(" or "))
+        match states.is_empty() {
+            true => "nothing of the kind".to_owned(),
+            false => format!("it in {}", states.join(" or ")),
+        }
     }
 }
 

@@ -19,13 +19,14 @@ pub struct Open {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
     open: VecDeque<Open>,
-    /// Prompts that were acknowledged and may still fail, in dialects that answer before they know.
-    acknowledged: VecDeque<Open>,
+    /// The latest that were answered. Of prompts, with what: in dialects that answer before they know, the other answer
+    /// may follow, in either order.
+    answered: VecDeque<(Open, Option<bool>)>,
     /// Lines that were no command; each is owed an error without a request.
     bad_lines: usize,
 }
 
-/// Acknowledged prompts that are remembered for a late error.
+/// Answered requests that are remembered for a late error, or a second answer.
 const REMEMBERED: usize = 64;
 
 impl Requests {
@@ -70,10 +71,12 @@ impl Requests {
         let request = self.open.remove(at);
         match request {
             Some(request) if command != Some(request.command) => {
-                Err((Rule::RespCommand, format!("the command `{}` of request {id}", request.command)))
+                let expected = format!("the command `{}` of request {id}", request.command);
+                self.remember(request, false);
+                Err((Rule::RespCommand, expected))
             }
             Some(request) => {
-                self.remember(request, success, late);
+                self.remember(request, success);
                 Ok(())
             }
             None => Ok(()),
@@ -89,7 +92,7 @@ impl Requests {
         let named = |request: &Open| Some(request.command) == command && request.id.is_none();
         if let Some(at) = self.open.iter().position(named) {
             if let Some(request) = self.open.remove(at) {
-                self.remember(request, success, late);
+                self.remember(request, success);
             }
             return Ok(());
         }
@@ -107,6 +110,11 @@ impl Requests {
                 self.open.remove(at);
                 Ok(())
             }
+            // A command that only other dialects have.
+            None if self.bad_lines > 0 => {
+                self.bad_lines -= 1;
+                Ok(())
+            }
             None => self.answer_late(None, command, success, late),
         }
     }
@@ -118,10 +126,12 @@ impl Requests {
         success: bool,
         late: bool,
     ) -> Result<(), (Rule, String)> {
-        let known = |request: &Open| request.id.as_ref() == id && Some(request.command) == command;
-        match self.acknowledged.iter().position(known) {
-            Some(at) if late && !success => {
-                self.acknowledged.remove(at);
+        let known = |(request, _): &(Open, Option<bool>)| {
+            request.id.as_ref() == id && command.is_none_or(|command| command == request.command)
+        };
+        match self.answered.iter().rposition(known) {
+            Some(at) if late && self.answered[at].1 == Some(!success) => {
+                self.answered[at].1 = None;
                 Ok(())
             }
             Some(_) => Err((Rule::RespOnce, "one response per request".to_owned())),
@@ -129,13 +139,11 @@ impl Requests {
         }
     }
 
-    fn remember(&mut self, request: Open, success: bool, late: bool) {
-        let may_fail = matches!(request.command, RpcCommandKind::Prompt | RpcCommandKind::AbortAndPrompt);
-        if success && late && may_fail {
-            self.acknowledged.push_back(request);
-            if self.acknowledged.len() > REMEMBERED {
-                self.acknowledged.pop_front();
-            }
+    fn remember(&mut self, request: Open, success: bool) {
+        let twice = matches!(request.command, RpcCommandKind::Prompt | RpcCommandKind::AbortAndPrompt);
+        self.answered.push_back((request, twice.then_some(success)));
+        if self.answered.len() > REMEMBERED {
+            self.answered.pop_front();
         }
     }
 }

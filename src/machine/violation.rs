@@ -92,6 +92,46 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// Every rule.
+    pub const ALL: [Self; 36] = [
+        Self::RunNesting,
+        Self::TurnNesting,
+        Self::MsgNesting,
+        Self::MsgAdjacent,
+        Self::StartFinalNonassistant,
+        Self::UpdateInAssistant,
+        Self::RunEdges,
+        Self::ToolWindow,
+        Self::BlockProtocol,
+        Self::DeltaConcat,
+        Self::ToolcallArgs,
+        Self::EndEqLast,
+        Self::AssistantConstant,
+        Self::StopReason,
+        Self::TurnEndMessage,
+        Self::TurnResults,
+        Self::TurnResultsComplete,
+        Self::AgentEndMessages,
+        Self::ToolStartPerCall,
+        Self::ToolOrderStart,
+        Self::ToolSequential,
+        Self::ToolEndPerStart,
+        Self::ToolUpdateWindow,
+        Self::ToolResultAdjacent,
+        Self::ToolResultEq,
+        Self::RetryPairs,
+        Self::CompactionPairs,
+        Self::CompactionFields,
+        Self::RespKnownId,
+        Self::RespOnce,
+        Self::RespCommand,
+        Self::RunCut,
+        Self::UiIdUnique,
+        Self::Ready,
+        Self::HostCallWindow,
+        Self::FiresIn,
+    ];
+
     /// The stable name.
     pub const fn as_str(self) -> &'static str {
         match self {

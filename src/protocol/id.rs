@@ -82,7 +82,7 @@ impl<'de> de::Visitor<'de> for Scalar {
         Ok(RequestId::Number(number.into()))
     }
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<RequestId, E> {
-        Ok(Number::from_f64(number).map_or(RequestId::Null, RequestId::Number))
+        Ok(RequestId::Number(super::number(number)))
     }
     fn visit_unit<E: de::Error>(self) -> Result<RequestId, E> {
         Ok(RequestId::Null)

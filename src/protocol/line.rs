@@ -1,8 +1,9 @@
 //! One inbound line: what it is, or the one clear error that answers it.
 
 use super::{
-    Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, RequestId, RpcCommandKind,
-    RpcErrorResponse, errors, map::TextSeed, read::read_scalar_id,
+    Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, JsonObject, RequestId,
+    RpcCommandKind, RpcErrorResponse, errors, map::TextSeed, read::read_scalar_id,
+    surrogates::mend_surrogates,
 };
 use serde::{
     Deserialize,
@@ -40,8 +41,9 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads one line without its line feed. `None`: a blank line that the dialect skips.
 ///
-/// Stricter than the originals: a duplicate key, invalid UTF-8 and a value that is no object are errors. An id may be
-/// any scalar.
+/// Stricter than the originals: a duplicate key, invalid UTF-8 and a value that is no object are errors. As lenient as
+/// they are: an id may be any scalar, half a character in an escape becomes U+FFFD, `null` for an optional field counts
+/// as absent.
 pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineError> {
     let record = dialect.record();
     let mut line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -58,23 +60,36 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
     if line.starts_with(BYTE_ORDER_MARK) {
         return Err(parse("the line starts with a byte order mark".to_owned()));
     }
-    let text =
-        str::from_utf8(line).map_err(|e| parse(format!("invalid UTF-8 at byte {}", e.valid_up_to())))?;
-    let envelope: Envelope = serde_json::from_str(text).map_err(|e| parse(plain(&e.to_string())))?;
+    let text = str::from_utf8(line);
+    let text = text.map_err(|e| parse(format!("invalid UTF-8 at byte {}", e.valid_up_to())))?;
+    let text = mend_surrogates(text);
+    let envelope: Envelope = serde_json::from_str(&text).map_err(|e| parse(plain(&e.to_string())))?;
     let Some(kind) = envelope.kind else {
         return Err(parse("`type`: expected a string that names a command".to_owned()));
     };
     if !is_inbound(&kind, dialect) {
         return Err(LineError::Unknown { kind: kind.into_owned(), id: envelope.id });
     }
-    read_scalar_id(line, dialect).map(Some).map_err(|error| LineError::Field {
-        kind: kind.into_owned(),
-        id: envelope.id,
-        reason: error.to_string(),
+    let read = read_scalar_id(text.as_bytes(), dialect);
+    let read = read.or_else(|error| without_nulls(&text, dialect).ok_or(error));
+    read.map(Some).map_err(|error| match HOST_TOOL_ANSWERS.contains(&kind.as_ref()) {
+        true => LineError::Unknown { kind: kind.into_owned(), id: envelope.id },
+        false => LineError::Field { kind: kind.into_owned(), id: envelope.id, reason: error.to_string() },
     })
 }
 
+/// Answers of the host's tools are known by their shape: what does not have it is taken for a command.
+const HOST_TOOL_ANSWERS: [&str; 2] = ["host_tool_update", "host_tool_result"];
+
+const DIALOG_ANSWER: &str = "extension_ui_response";
+
 impl LineError {
+    /// Whether the host is told. No response is ever made for the answer to a dialog, not even for a bad one: a host
+    /// would take it for the answer to something else.
+    pub fn is_answered(&self) -> bool {
+        !matches!(self, Self::Field { kind, .. } if kind == DIALOG_ANSWER)
+    }
+
     /// The response that says so, in the dialect's style.
     pub fn response(self, dialect: Dialect) -> RpcErrorResponse {
         let (base, record) = (dialect.base(), dialect.record());
@@ -101,10 +116,18 @@ impl LineError {
 fn is_inbound(kind: &str, dialect: Dialect) -> bool {
     let lanes = &dialect.record().lanes;
     match kind {
-        "extension_ui_response" => true,
-        "host_tool_update" | "host_tool_result" => lanes.host_tools,
+        DIALOG_ANSWER => true,
+        kind if HOST_TOOL_ANSWERS.contains(&kind) => lanes.host_tools,
         kind => RpcCommandKind::parse(kind).is_some_and(|kind| kind.is_in(dialect.base())),
     }
+}
+
+/// The frame if nothing but `null` for an optional field was wrong: many hosts write an option that is not set so, and
+/// the originals take it for absent.
+fn without_nulls(text: &str, dialect: Dialect) -> Option<Inbound> {
+    let mut members: JsonObject = serde_json::from_str(text).ok()?;
+    members.retain(|key, value| key == "id" || !value.is_null());
+    read_scalar_id(&serde_json::to_vec(&members).ok()?, dialect).ok()
 }
 
 /// serde_json's text without the line, which is always the first.
@@ -202,8 +225,7 @@ impl<'de> de::Visitor<'de> for ScannedVisitor {
         Ok(Scanned::id(RequestId::Number(number.into())))
     }
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(serde_json::Number::from_f64(number)
-            .map_or(Scanned::NOTHING, |n| Scanned::id(RequestId::Number(n))))
+        Ok(Scanned::id(RequestId::Number(super::number(number))))
     }
     fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
         Ok(Scanned::id(RequestId::Null))

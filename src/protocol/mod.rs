@@ -24,6 +24,7 @@ mod number;
 mod partial_json;
 mod read;
 mod said;
+mod surrogates;
 
 #[allow(clippy::all, dead_code, reason = "generated")]
 mod generated {

@@ -107,6 +107,10 @@ impl Performers {
                     output = &mut run => break output,
                 }
             };
+            if let Ok(output) = news.try_recv() {
+                let result = tool_result(output).0;
+                let _ = inputs.send(Input::ToolProgress { call, result }).await;
+            }
             let (result, is_error) = tool_result(output);
             // A loop that is gone needs no end.
             let _ = inputs.send(Input::ToolEnd { call, result, is_error }).await;

@@ -59,6 +59,11 @@ fn offer(line: SplitLine, dialect: Dialect, max_frame: usize, take: &mut impl Fn
     match read {
         Ok(None) => true,
         Ok(Some(frame)) => take(Input::line(Ok(frame))),
-        Err(error) => take(Input::line(Err(error))),
+        Err(error) => {
+            if !error.is_answered() {
+                tracing::warn!("ignored: {error:?}");
+            }
+            take(Input::line(Err(error)))
+        }
     }
 }

@@ -1,6 +1,11 @@
 //! The loop.
 
-use super::{Library, outbox::Outbox, perform::Performers, reader};
+use super::{
+    Library,
+    outbox::{Level, Outbox},
+    perform::Performers,
+    reader,
+};
 use crate::{
     engine::{Engine, Input, Now, Output, Setup, Toolbox},
     protocol::{Dialect, ThinkingLevel},
@@ -74,8 +79,14 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut stopping = false;
     let mut leaving = perform(&mut engine, &outbox, &mut performers, &mut library);
     while !leaving {
-        let reads = level.borrow_and_update().reads;
+        let Level { reads, broken, .. } = *level.borrow_and_update();
         let input = tokio::select! {
+            // Whoever is gone hears nothing: the first thing to know, and never to be missed.
+            () = std::future::ready(()), if broken && !stopping => {
+                stopping = true;
+                status = STDOUT_GONE;
+                Input::Shutdown
+            }
             number = signals.next() => {
                 status = signal_status(number);
                 if std::mem::replace(&mut stopping, true) {
@@ -84,13 +95,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                 }
                 Input::Shutdown
             }
-            Ok(()) = level.changed() => {
-                if !level.borrow().broken || std::mem::replace(&mut stopping, true) {
-                    continue;
-                }
-                status = STDOUT_GONE;
-                Input::Shutdown
-            }
+            Ok(()) = level.changed() => continue,
             Some(input) = inputs.recv() => input,
             Some(input) = lines.recv(), if reads && !stopping => input,
         };

@@ -41,13 +41,18 @@ fn contents(path: &Path) -> Result<Vec<u8>, String> {
     if !metadata.is_file() {
         return Err(format!("Not a regular file: {}", path.display()));
     }
+    let too_large = || format!("File is larger than {}: {}", size_text(LARGEST_FILE), path.display());
+    if metadata.len() > LARGEST_FILE {
+        return Err(too_large());
+    }
     let file = File::open(path).map_err(|error| system_error(&error, "access", Some(path)))?;
     let mut bytes = Vec::new();
     file.take(LARGEST_FILE + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| system_error(&error, "read", None))?;
+    // It may have grown meanwhile.
     if bytes.len() as u64 > LARGEST_FILE {
-        return Err(format!("File is larger than {}: {}", size_text(LARGEST_FILE), path.display()));
+        return Err(too_large());
     }
     Ok(bytes)
 }

@@ -1,0 +1,66 @@
+//! The order of what was said, in the words of a worked sequence.
+
+use serde_json::Value;
+
+/// One step for each frame, but one for a run of updates to one block, and one for both ends of a message that is
+/// complete from the start.
+pub fn of(said: &[Value]) -> Vec<String> {
+    let mut steps: Vec<String> = Vec::new();
+    for frame in said.iter().filter(|frame| frame["type"] != "ready") {
+        let step = step(frame);
+        if steps.last() == Some(&step) && is_joined(frame) {
+            continue;
+        }
+        steps.push(step);
+    }
+    steps
+}
+
+fn is_joined(frame: &Value) -> bool {
+    match frame["type"].as_str() {
+        Some("message_update") => !kind(frame).ends_with("_start"),
+        Some("message_end") => frame["message"]["role"] != "assistant",
+        _ => false,
+    }
+}
+
+fn kind(frame: &Value) -> &str {
+    frame["assistantMessageEvent"]["type"].as_str().unwrap_or_default()
+}
+
+fn step(frame: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let error = |value: &Value| if value["isError"] == true { "!" } else { "" };
+    let message = &frame["message"];
+    match frame["type"].as_str().unwrap_or_default() {
+        "response" => {
+            let how = if frame["success"] == true { "ok" } else { "no" };
+            format!("{how} {}", text(&frame["id"]))
+        }
+        "message_update" => kind(frame).split('_').next().unwrap_or_default().to_owned(),
+        "message_start" | "message_end" if message["role"] == "user" => {
+            format!("user {}", text(&message["content"][0]["text"]))
+        }
+        "message_start" | "message_end" if message["role"] == "toolResult" => {
+            format!("result{} {}", error(message), text(&message["toolCallId"]))
+        }
+        "message_start" => "ms".to_owned(),
+        "message_end" => format!("me {}", text(&message["stopReason"])),
+        kind @ ("tool_execution_start" | "tool_execution_update" | "tool_execution_end") => {
+            let kind = kind.replace("tool_execution_", "");
+            format!("{kind}{} {}", error(frame), text(&frame["toolCallId"]))
+        }
+        "turn_end" => {
+            let results = frame["toolResults"].as_array().into_iter().flatten();
+            let ids: Vec<String> = results.map(|result| text(&result["toolCallId"])).collect();
+            format!("turn_end [{}]", ids.join(" "))
+        }
+        "agent_end" => {
+            let roles = frame["messages"].as_array().into_iter().flatten();
+            let roles: Vec<String> =
+                roles.map(|message| text(&message["role"]).chars().take(1).collect()).collect();
+            format!("agent_end [{}]", roles.concat())
+        }
+        other => other.to_owned(),
+    }
+}
