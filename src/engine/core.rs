@@ -9,9 +9,9 @@ use super::{
 use crate::{
     machine::Machine,
     protocol::{
-        AgentMessage, AgentSessionEvent, Dialect, DialectDispatch, DialectEndOfInput, Inbound, InterruptMode,
-        Outbound, QueueMode, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcSuccess, Said,
-        ThinkingLevel,
+        AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectDispatch, DialectEndOfInput, Inbound,
+        InterruptMode, LineError, Outbound, QueueMode, RequestId, RpcCommand, RpcCommandKind,
+        RpcErrorResponse, RpcSuccess, Said, ThinkingLevel,
     },
     session::Memory,
 };
@@ -74,7 +74,7 @@ pub struct Engine {
     /// Model calls made in this session.
     pub(super) calls: usize,
     pub(super) now: Now,
-    /// Commands that wait for the one before them, in dialects that serve them one by one.
+    /// Lines that wait for the command before them, in dialects that serve them one by one.
     waiting: VecDeque<Waiting>,
     closing: bool,
     /// The process was told to stop: no run is opened any more.
@@ -83,12 +83,13 @@ pub struct Engine {
     outputs: VecDeque<Output>,
 }
 
-/// A command that waits for the one before it.
+/// A line that waits for the command before it.
 #[derive(Debug)]
-struct Waiting {
-    command: RpcCommand,
+enum Waiting {
+    Command(RpcCommand),
     /// A shell command that was stopped before it began.
-    cancelled: bool,
+    StoppedShell(BashCommand),
+    BadLine(LineError),
 }
 
 /// A shell command of the host that runs.
@@ -152,8 +153,7 @@ impl Engine {
             Input::BadLine(error) => {
                 if error.is_answered() {
                     self.machine.bad_line(&error);
-                    let response = error.response(self.dialect);
-                    self.say(Outbound::Response(response.into()));
+                    self.take(Waiting::BadLine(error), false);
                 }
             }
             Input::Model { call, event } => self.model_event(call, event),
@@ -197,19 +197,31 @@ impl Engine {
         self.machine.inbound(&frame);
         // Answers belong to dialogs and host tools, of which there are none yet: an answer to nothing is ignored.
         let Inbound::Command(command) = frame else { return };
-        match self.must_wait(&command) {
-            true => self.waiting.push_back(Waiting { command, cancelled: false }),
-            false => self.command(command),
-        }
-    }
-
-    /// Whether the dialect serves commands one by one and this one is not of the control lane.
-    fn must_wait(&self, command: &RpcCommand) -> bool {
         use RpcCommandKind as Kind;
         let control =
             matches!(command.kind(), Kind::Abort | Kind::AbortAndPrompt | Kind::AbortBash | Kind::AbortRetry);
+        self.take(Waiting::Command(command), control);
+    }
+
+    /// Serves a line, now or when the ones before it are done: in dialects that serve one by one, only the control lane
+    /// does not wait.
+    fn take(&mut self, line: Waiting, control: bool) {
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
-        serial && !control && (self.is_busy() || !self.waiting.is_empty())
+        match serial && !control && (self.is_busy() || !self.waiting.is_empty()) {
+            true => self.waiting.push_back(line),
+            false => self.serve(line),
+        }
+    }
+
+    fn serve(&mut self, line: Waiting) {
+        match line {
+            Waiting::Command(command) => self.command(command),
+            Waiting::StoppedShell(command) => self.unrun_shell(command),
+            Waiting::BadLine(error) => {
+                let response = error.response(self.dialect);
+                self.say(Outbound::Response(response.into()));
+            }
+        }
     }
 
     /// Whether a command is in hand whose response the next one waits for.
@@ -219,19 +231,18 @@ impl Engine {
 
     fn serve_waiting(&mut self) {
         while !self.is_busy() {
-            let Some(Waiting { command, cancelled }) = self.waiting.pop_front() else { return };
-            match command {
-                RpcCommand::Bash(command) if cancelled => self.unrun_shell(command),
-                command => self.command(command),
-            }
+            let Some(line) = self.waiting.pop_front() else { return };
+            self.serve(line);
             self.settle();
         }
     }
 
     /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
     pub(super) fn cancel_waiting_shells(&mut self) {
-        for waiting in &mut self.waiting {
-            waiting.cancelled |= waiting.command.kind() == RpcCommandKind::Bash;
+        for line in &mut self.waiting {
+            if let Waiting::Command(RpcCommand::Bash(command)) = line {
+                *line = Waiting::StoppedShell(command.clone());
+            }
         }
     }
 

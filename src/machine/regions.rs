@@ -5,8 +5,8 @@ use super::{
     flow::{Flow, Verdict},
 };
 use crate::protocol::{
-    Case, Dialect, DialectErrorStyle, DialectPromptAck, DialectReady, FlowState, Inbound, LineError,
-    Outbound, RpcCommand, RpcCommandKind, RpcExtensionUIRequestKind, RpcExtensionUIResponse, Said,
+    Case, Dialect, DialectPromptAck, DialectReady, FlowState, Inbound, LineError, Outbound, RpcCommand,
+    RpcCommandKind, RpcExtensionUIRequestKind, RpcExtensionUIResponse, Said,
 };
 use statig::prelude::*;
 use std::{collections::BTreeSet, fmt};
@@ -106,20 +106,10 @@ impl Machine {
         }
     }
 
-    /// A line came in that was no frame; it is owed an error, by its id where the dialect echoes it.
+    /// A line came in that was no frame; it is owed an error.
     pub fn bad_line(&mut self, error: &LineError) {
         self.frames += 1;
-        let style = self.dialect.record().error_style;
-        let command = match error {
-            LineError::Field { kind, id, .. } if style == DialectErrorStyle::Echo => {
-                RpcCommandKind::parse(kind).map(|command| (id.clone(), command))
-            }
-            _ => None,
-        };
-        match command {
-            Some((id, command)) => self.requests.open(id, command, self.state().flow),
-            None => self.requests.bad_line(),
-        }
+        self.requests.bad_line(error);
     }
 
     /// Input has ended, or a shutdown was asked for.

@@ -1,7 +1,7 @@
 //! The requests that wait for a response, and the states that each can have met.
 
 use super::Rule;
-use crate::protocol::{FlowState, RequestId, RpcCommandKind, RpcResponse};
+use crate::protocol::{FlowState, LineError, RequestId, RpcCommandKind, RpcErrorResponse, RpcResponse};
 use std::collections::VecDeque;
 
 /// One request without its response.
@@ -23,7 +23,20 @@ pub struct Requests {
     /// may follow, in either order.
     answered: VecDeque<(Open, Option<bool>)>,
     /// Lines that were no command; each is owed an error without a request.
-    bad_lines: usize,
+    bad_lines: VecDeque<BadLine>,
+}
+
+/// What the error of a line that was no command may name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct BadLine {
+    kind: Option<String>,
+    id: Option<RequestId>,
+}
+
+impl BadLine {
+    fn fits(&self, error: &RpcErrorResponse) -> bool {
+        self.kind.as_ref() == Some(&error.command) && (error.id.is_none() || error.id == self.id)
+    }
 }
 
 /// Answered requests that are remembered for a late error, or a second answer.
@@ -36,8 +49,14 @@ impl Requests {
     }
 
     /// A line came in that was no command.
-    pub const fn bad_line(&mut self) {
-        self.bad_lines += 1;
+    pub fn bad_line(&mut self, error: &LineError) {
+        let (kind, id) = match error {
+            LineError::Parse { .. } => (None, None),
+            LineError::Unknown { kind, id } | LineError::Field { kind, id, .. } => {
+                (Some(kind.clone()), id.clone())
+            }
+        };
+        self.bad_lines.push_back(BadLine { kind, id });
     }
 
     /// The flow has moved: every open request can have met the new state.
@@ -61,6 +80,12 @@ impl Requests {
 
     /// A response was said; `late` if the dialect may answer a prompt twice.
     pub fn answer(&mut self, response: &RpcResponse, late: bool) -> Result<(), (Rule, String)> {
+        if let RpcResponse::ErrorResponse(error) = response
+            && let Some(at) = self.bad_lines.iter().position(|line| line.fits(error))
+        {
+            self.bad_lines.remove(at);
+            return Ok(());
+        }
         let (id, command, success) = match response {
             RpcResponse::Success(it) => (it.id(), RpcCommandKind::parse(it.kind().as_str()), true),
             RpcResponse::ErrorResponse(it) => (it.id.as_ref(), RpcCommandKind::parse(&it.command), false),
@@ -99,8 +124,7 @@ impl Requests {
         if success {
             return Err((Rule::RespKnownId, "an open request of that command without an id".to_owned()));
         }
-        if command.is_none() && self.bad_lines > 0 {
-            self.bad_lines -= 1;
+        if command.is_none() && self.bad_lines.pop_front().is_some() {
             return Ok(());
         }
         // The originals drop the id of a request whose handler fails; the oldest is the one.
@@ -108,11 +132,6 @@ impl Requests {
         match self.open.iter().position(failed) {
             Some(at) => {
                 self.open.remove(at);
-                Ok(())
-            }
-            // A command that only other dialects have.
-            None if self.bad_lines > 0 => {
-                self.bad_lines -= 1;
                 Ok(())
             }
             None => self.answer_late(None, command, success, late),

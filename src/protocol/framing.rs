@@ -24,6 +24,9 @@ pub enum SplitLine<'a> {
     TooLong(usize),
 }
 
+/// Bytes of buffer that are kept when a long line is over.
+const KEPT: usize = 1024 * 1024;
+
 impl LineSplitter {
     /// `limit`: the longest line in bytes, LF not counted.
     pub const fn new(limit: usize) -> Self {
@@ -32,16 +35,15 @@ impl LineSplitter {
 
     /// Adds what was read.
     pub fn push(&mut self, chunk: &[u8]) {
-        self.buffer.drain(..self.taken);
-        self.searched -= self.taken;
-        self.taken = 0;
+        self.drop_taken();
         self.buffer.extend_from_slice(chunk);
     }
 
     /// The next complete line, if there is one.
     pub fn next_line(&mut self) -> Option<SplitLine<'_>> {
-        let found = self.buffer[self.searched..].iter().position(|&byte| byte == b'\n');
+        let found = memchr::memchr(b'\n', &self.buffer[self.searched..]);
         let Some(offset) = found else {
+            self.drop_taken();
             self.searched = self.buffer.len();
             self.drop_overlong();
             return None;
@@ -69,12 +71,18 @@ impl LineSplitter {
         }
     }
 
+    fn drop_taken(&mut self) {
+        self.buffer.drain(..self.taken);
+        self.buffer.shrink_to(KEPT.max(2 * self.buffer.len()));
+        self.searched -= self.taken;
+        self.taken = 0;
+    }
+
     fn drop_overlong(&mut self) {
-        let held = self.buffer.len() - self.taken;
+        let held = self.buffer.len();
         if self.skipping.is_some() || held > self.limit {
             self.skipping = Some(self.skipping.unwrap_or(0) + held);
-            self.buffer.clear();
-            self.taken = 0;
+            self.buffer = Vec::new();
             self.searched = 0;
         }
     }

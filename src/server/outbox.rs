@@ -1,8 +1,8 @@
 //! What is said, on its way to stdout: one queue, one writer thread.
 //!
-//! A growing message waits as deltas and becomes a snapshot only when it is written. Above [`HIGH`] models and tools
-//! are told to pause, deltas of one block are joined and only the newest progress of a tool call is kept; above
-//! [`HARD`] the loop stops reading commands.
+//! A growing message waits as deltas and becomes a snapshot only when it is written. Above [`JOIN`] deltas of one block
+//! are joined; above [`HIGH`] models and tools are told to pause and only the newest progress of a tool call is kept;
+//! above [`HARD`] the loop stops reading commands.
 
 use crate::protocol::{AgentMessage, AgentSessionEvent, Encoder, Outbound, Said};
 use std::{
@@ -18,10 +18,13 @@ use tokio::sync::watch;
 /// Bytes that wait before models and tools pause.
 const HIGH: usize = 1024 * 1024;
 
+/// Bytes that wait before deltas of one block are joined: before the model is paused, while there still are some.
+const JOIN: usize = HIGH / 2;
+
 /// Bytes that wait before commands are no longer read.
 const HARD: usize = 16 * 1024 * 1024;
 
-/// Bytes that a delta counts beside its text: it becomes a frame of its own.
+/// Bytes that an update counts beside the message that it repeats twice.
 const DELTA: usize = 256;
 
 /// Bytes encoded before they are handed to the pipe.
@@ -36,6 +39,8 @@ pub struct Level {
     pub reads: bool,
     /// stdout is gone.
     pub broken: bool,
+    /// Nobody has the other end of stdout any more, though nothing was written since.
+    pub unheard: bool,
 }
 
 /// The loop's end of the queue.
@@ -57,7 +62,10 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     items: VecDeque<Item>,
+    /// Bytes that wait, as they will be written.
     weight: usize,
+    /// Bytes of the message that grows, by what was said of it last.
+    growing: usize,
     closed: bool,
     broken: bool,
 }
@@ -75,9 +83,12 @@ impl Outbox {
         // A descriptor of our own: std's stdout flushes at every line feed.
         let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
         let (gate, gate_view) = watch::channel(true);
-        let (level, level_view) = watch::channel(Level { flows: true, reads: true, broken: false });
+        let (level, level_view) =
+            watch::channel(Level { flows: true, reads: true, broken: false, unheard: false });
         let shared = Arc::new(Shared { queue: Mutex::default(), filled: Condvar::new(), gate, level });
-        let own = shared.clone();
+        let (own, watching) = (shared.clone(), shared.clone());
+        let watched = stdout.try_clone()?;
+        std::thread::Builder::new().name("stdout-gone".to_owned()).spawn(move || watching.watch(&watched))?;
         let writer =
             std::thread::Builder::new().name("stdout".to_owned()).spawn(move || own.write(stdout))?;
         Ok(Self { shared, writer: Some(writer), gate: gate_view, level: level_view })
@@ -130,23 +141,27 @@ impl Queue {
         Encoder::encode_frame(&frame, &mut bytes);
         self.weight += bytes.len();
         let follow = is_followed(&frame).then(|| Box::new(Said::Frame(frame)));
+        if follow.is_some() {
+            self.growing = bytes.len();
+        }
         self.items.push_back(Item::Frame { bytes, follow, progress_of });
     }
 
     fn push_update(&mut self, said: Said) {
+        let added = delta_len(&said);
+        self.growing += added;
         let mut said = Some(said);
-        if self.weight > HIGH
+        if self.weight > JOIN
             && let Some(Item::Update(last, weight)) = self.items.back_mut()
         {
-            let added = said.as_ref().map_or(0, delta_len);
             said = said.and_then(|next| last.join(next));
             if said.is_none() {
-                *weight += added;
-                self.weight += added;
+                *weight += 2 * added;
+                self.weight += 2 * added;
             }
         }
         if let Some(said) = said {
-            let weight = DELTA + delta_len(&said);
+            let weight = DELTA + 2 * self.growing;
             self.weight += weight;
             self.items.push_back(Item::Update(Box::new(said), weight));
         }
@@ -186,9 +201,26 @@ impl Shared {
                 flows: below(HIGH, level.flows),
                 reads: below(HARD, level.reads),
                 broken: queue.broken,
+                ..*level
             };
             std::mem::replace(level, next) != next
         });
+    }
+
+    /// Waits until nobody has the other end: a host that was killed while a silent tool runs is noticed by no write.
+    fn watch(&self, stdout: &File) {
+        use rustix::event::{PollFd, PollFlags, poll};
+        let gone = PollFlags::ERR | PollFlags::HUP;
+        loop {
+            let mut polled = [PollFd::new(stdout, PollFlags::empty())];
+            match poll(&mut polled, None) {
+                Ok(_) if polled[0].revents().intersects(gone) => break,
+                Err(rustix::io::Errno::INTR) => {}
+                // What cannot be watched is noticed by the next write.
+                _ => return,
+            }
+        }
+        self.level.send_modify(|level| level.unheard = true);
     }
 
     fn write(&self, mut to: File) {

@@ -1,14 +1,9 @@
 //! The loop.
 
-use super::{
-    Library,
-    outbox::{Level, Outbox},
-    perform::Performers,
-    reader,
-};
+use super::{Library, outbox::Outbox, perform::Performers, reader};
 use crate::{
     engine::{Engine, Input, Now, Output, Setup, Toolbox},
-    protocol::{Dialect, ThinkingLevel},
+    protocol::{Dialect, DialectEndOfInput, ThinkingLevel},
     tools,
 };
 use std::{
@@ -79,25 +74,25 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut stopping = false;
     let mut leaving = perform(&mut engine, &outbox, &mut performers, &mut library);
     while !leaving {
-        let Level { reads, broken, .. } = *level.borrow_and_update();
-        let input = tokio::select! {
-            // Whoever is gone hears nothing: the first thing to know, and never to be missed.
-            () = std::future::ready(()), if broken && !stopping => {
-                stopping = true;
-                status = STDOUT_GONE;
-                Input::Shutdown
-            }
-            number = signals.next() => {
-                status = signal_status(number);
-                if std::mem::replace(&mut stopping, true) {
-                    performers.end_all().await;
-                    return Ok(status);
+        let now = *level.borrow_and_update();
+        let gone = now.broken || now.unheard && !engine.is_idle();
+        let input = if gone && !std::mem::replace(&mut stopping, true) {
+            status = STDOUT_GONE;
+            Input::Shutdown
+        } else {
+            tokio::select! {
+                number = signals.next() => {
+                    status = signal_status(number);
+                    if std::mem::replace(&mut stopping, true) {
+                        performers.end_all().await;
+                        return Ok(status);
+                    }
+                    Input::Shutdown
                 }
-                Input::Shutdown
+                Ok(()) = level.changed() => continue,
+                Some(input) = inputs.recv() => input,
+                Some(input) = lines.recv(), if now.reads && !stopping => input,
             }
-            Ok(()) = level.changed() => continue,
-            Some(input) = inputs.recv() => input,
-            Some(input) = lines.recv(), if reads && !stopping => input,
         };
         if let Input::ToolEnd { call, .. } | Input::ShellEnd { call, .. } = &input {
             performers.ended(*call);
@@ -106,8 +101,8 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         leaving = perform(&mut engine, &outbox, &mut performers, &mut library);
     }
     performers.end_all().await;
-    finish(outbox, &mut signals, stopping).await;
-    Ok(status)
+    let hurry = stopping || dialect.record().end_of_input == DialectEndOfInput::Exit;
+    Ok(finish(outbox, &mut signals, hurry, status).await)
 }
 
 /// Does what the engine asks, in order; `true` when it wants to leave.
@@ -131,14 +126,26 @@ fn perform(engine: &mut Engine, outbox: &Outbox, performers: &mut Performers, li
     leaving
 }
 
-/// Writes what waits. A host that does not read is waited for, unless the process was told to stop.
-async fn finish(outbox: Outbox, signals: &mut Signals, stopping: bool) {
+/// Writes what waits; gives the exit status. A host that does not read is waited for, unless there is a hurry: then a
+/// while, and no longer than until the next signal.
+async fn finish(outbox: Outbox, signals: &mut Signals, mut hurry: bool, mut status: u8) -> u8 {
     let written = tokio::task::spawn_blocking(|| outbox.finish());
-    let patience = if stopping { LAST_WORDS } else { std::time::Duration::MAX };
-    tokio::select! {
-        _ = written => {}
-        _ = signals.next() => {}
-        () = tokio::time::sleep(patience) => tracing::warn!("stdout: nobody reads; leaving"),
+    tokio::pin!(written);
+    loop {
+        let patience = if hurry { LAST_WORDS } else { std::time::Duration::MAX };
+        tokio::select! {
+            _ = &mut written => return status,
+            number = signals.next() => {
+                status = signal_status(number);
+                if std::mem::replace(&mut hurry, true) {
+                    return status;
+                }
+            }
+            () = tokio::time::sleep(patience) => {
+                tracing::warn!("stdout: nobody reads; leaving");
+                return status;
+            }
+        }
     }
 }
 

@@ -1,0 +1,306 @@
+//! The real binary over real pipes, for tests.
+#![allow(dead_code, unused_imports)] // each test binary uses its part
+
+mod frames;
+mod lines;
+mod processes;
+
+pub use frames::{bash_turns, keys, of_type, types};
+use lines::Lines;
+pub use processes::{eventually, processes_of};
+
+use pi_rpc::protocol::{Dialect, Outbound, read};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::{
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::mpsc::RecvTimeoutError,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// Longer than anything takes that works, on a busy machine.
+const TOO_LONG: Duration = Duration::from_secs(30);
+
+/// The dialects that differ most.
+pub const BOTH: [Dialect; 2] = [Dialect::Pi, Dialect::Xcsh];
+
+/// The binary that is tested.
+pub fn binary() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_pi-rpc"))
+}
+
+/// The binary with nothing of our environment but the path, in `directory`, whose name marks its processes.
+pub fn command(program: &Path, directory: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("HOME", directory).env("TMPDIR", directory).current_dir(directory);
+    command
+}
+
+/// A server that runs, and a host that talks to it.
+pub struct Server {
+    pub dialect: Dialect,
+    pub dir: TempDir,
+    pub child: Child,
+    stdin: Option<ChildStdin>,
+    /// `None` once it is closed.
+    stdout: Option<Lines>,
+    stderr: Option<JoinHandle<String>>,
+    seen: Vec<String>,
+}
+
+/// How a server ended.
+pub struct Ended {
+    pub status: ExitStatus,
+    /// The frames that had not been read.
+    pub frames: Vec<Value>,
+    pub stderr: String,
+    pub dir: TempDir,
+}
+
+impl Server {
+    /// Plays the demo; in `xcsh`, `ready` is read.
+    pub fn demo(dialect: Dialect) -> Self {
+        Self::with(dialect, &[])
+    }
+
+    /// Plays a script with these `turns`.
+    pub fn script(dialect: Dialect, turns: Value) -> Self {
+        Self::script_with(dialect, json!({ "turns": turns }), &[])
+    }
+
+    /// Plays a script, with more options.
+    pub fn script_with(dialect: Dialect, script: Value, options: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("script.json"), script.to_string()).unwrap();
+        let options = [&["--model", "scripted/script.json"], options].concat();
+        Self::serve(dialect, dir, &options)
+    }
+
+    /// Plays the demo, with more options.
+    pub fn with(dialect: Dialect, options: &[&str]) -> Self {
+        Self::serve(dialect, tempfile::tempdir().unwrap(), options)
+    }
+
+    fn serve(dialect: Dialect, dir: TempDir, options: &[&str]) -> Self {
+        let mut command = command(binary(), dir.path());
+        command.args(["serve", "--no-session", "--dialect", dialect.as_str()]).args(options);
+        let mut server = Self::start(dialect, dir, command);
+        if dialect == Dialect::Xcsh {
+            assert_eq!(server.next()["type"], "ready");
+        }
+        server
+    }
+
+    /// Starts `command`, which speaks `dialect`.
+    pub fn start(dialect: Dialect, dir: TempDir, mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut errors = child.stderr.take().unwrap();
+        let stderr = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            errors.read_to_end(&mut text).unwrap();
+            String::from_utf8_lossy(&text).into_owned()
+        });
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().map(Lines::new));
+        Self { dialect, dir, child, stdin, stdout, stderr: Some(stderr), seen: Vec::new() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Sends a frame.
+    pub fn send(&mut self, frame: Value) {
+        self.send_bytes(format!("{frame}\n").as_bytes());
+    }
+
+    /// Sends bytes as they are, in one write.
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        self.stdin.as_mut().expect("stdin is open").write_all(bytes).unwrap();
+    }
+
+    /// Sends bytes, also when the server does not read for a while. stdin is closed afterwards if the handle is
+    /// dropped; join it to have it back.
+    pub fn send_aside(&mut self, bytes: Vec<u8>) -> JoinHandle<ChildStdin> {
+        let mut stdin = self.stdin.take().expect("stdin is open");
+        std::thread::spawn(move || {
+            stdin.write_all(&bytes).unwrap();
+            stdin
+        })
+    }
+
+    /// Gives back what [`send_aside`](Self::send_aside) took.
+    pub fn sent(&mut self, sending: JoinHandle<ChildStdin>) {
+        self.stdin = Some(sending.join().unwrap());
+    }
+
+    pub fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Closes our end of stdout.
+    pub fn close_stdout(&mut self) {
+        self.stdout.take().expect("stdout is open").close();
+    }
+
+    /// The bytes of the next frame; `None` at the end.
+    pub fn next_line(&mut self) -> Option<Vec<u8>> {
+        match self.stdout.as_mut().expect("stdout is open").next() {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("no frame for {TOO_LONG:?}; seen:\n{}", self.told()),
+        }
+    }
+
+    /// The next frame, which is valid.
+    #[track_caller]
+    pub fn next(&mut self) -> Value {
+        match self.frame() {
+            Some(frame) => frame,
+            None => panic!("stdout has ended; seen:\n{}", self.told()),
+        }
+    }
+
+    #[track_caller]
+    fn frame(&mut self) -> Option<Value> {
+        let line = self.next_line()?;
+        let text = String::from_utf8(line).expect("UTF-8");
+        let frame: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        if !frame["id"].is_string() && frame.get("id").is_some() {
+            // The host gave such an id; the schema wants strings.
+        } else if let Err(error) = read::<Outbound>(text.as_bytes(), self.dialect) {
+            panic!("{error}: {text}");
+        }
+        self.seen.push(text);
+        Some(frame)
+    }
+
+    /// The frames up to and with the first that fits.
+    #[track_caller]
+    pub fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            let frame = self.next();
+            let found = fits(&frame);
+            frames.push(frame);
+            if found {
+                return frames;
+            }
+        }
+    }
+
+    /// The frames up to and with the first of that type.
+    #[track_caller]
+    pub fn until_type(&mut self, kind: &str) -> Vec<Value> {
+        self.until(|frame| frame["type"] == kind)
+    }
+
+    /// The response with that id; what comes before it is passed over.
+    #[track_caller]
+    pub fn response(&mut self, id: &str) -> Value {
+        self.until(|frame| frame["type"] == "response" && frame["id"] == id).pop().unwrap()
+    }
+
+    /// Sends a command with the id `id`, and reads up to its response.
+    #[track_caller]
+    pub fn ask(&mut self, id: &str, mut command: Value) -> Value {
+        command["id"] = id.into();
+        self.send(command);
+        self.response(id)
+    }
+
+    /// The data of the response to a command, which succeeds.
+    #[track_caller]
+    pub fn data(&mut self, command: Value) -> Value {
+        let mut response = self.ask("data", command);
+        assert_eq!(response["success"], true, "{response}");
+        response["data"].take()
+    }
+
+    /// A prompt's run, up to and with its end.
+    #[track_caller]
+    pub fn run(&mut self, message: &str) -> Vec<Value> {
+        self.send(json!({"type": "prompt", "message": message}));
+        self.until_type("agent_end")
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits until that file is there.
+    #[track_caller]
+    pub fn awaits(&self, file: &str) {
+        let path = self.path(file);
+        eventually(&format!("{file} is there"), || path.exists());
+    }
+
+    /// Waits for the end of the process, within `limit`.
+    #[track_caller]
+    pub fn ends_within(self, limit: Duration) -> Ended {
+        let started = Instant::now();
+        let ended = self.ends();
+        assert!(started.elapsed() < limit, "took {:?}", started.elapsed());
+        ended
+    }
+
+    /// Waits for the end of the process; nothing of it is left.
+    #[track_caller]
+    pub fn ends(mut self) -> Ended {
+        let mut frames = Vec::new();
+        if self.stdout.is_some() {
+            while let Some(frame) = self.frame() {
+                frames.push(frame);
+            }
+        }
+        let status = self.exited();
+        let stderr = self.stderr.take().unwrap().join().unwrap();
+        let dir = std::mem::replace(&mut self.dir, tempfile::tempdir().unwrap());
+        assert_eq!(processes_of(dir.path()), Vec::<String>::new(), "left behind");
+        Ended { status, frames, stderr, dir }
+    }
+
+    /// Ends the input of a server that is idle: nothing more is said, nothing was complained of.
+    #[track_caller]
+    pub fn finishes(mut self) -> TempDir {
+        self.close_stdin();
+        let ended = self.ends();
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{:?}", ended.frames);
+        assert_eq!(ended.frames, Vec::<Value>::new());
+        ended.dir
+    }
+
+    #[track_caller]
+    fn exited(&mut self) -> ExitStatus {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(started.elapsed() < TOO_LONG, "it does not end; seen:\n{}", self.told());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// The frames so far, long ones cut.
+    fn told(&self) -> String {
+        let short = |line: &String| line.chars().take(600).collect::<String>();
+        self.seen.iter().map(short).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        for process in processes_of(self.dir.path()) {
+            let pid = process.split(' ').next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
+            pid.map(|pid| kill_process(pid, Signal::KILL));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What the system tells of processes.
+
+use super::{Server, TOO_LONG};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// The living processes that were started in `directory` by [`command`]: id and command line.
+pub fn processes_of(directory: &Path) -> Vec<String> {
+    let mark = format!("HOME={}", directory.display());
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let marked = processes.filter(|process| {
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    });
+    let told = marked.map(|process| {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        format!("{} {}", process.file_name().display(), String::from_utf8_lossy(&line).replace('\0', " "))
+    });
+    told.collect()
+}
+
+/// Waits until something is the case.
+#[track_caller]
+pub fn eventually(what: &str, is_so: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < TOO_LONG, "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+impl Server {
+    /// The most memory that the server has had so far, in MiB.
+    pub fn peak_mib(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    /// The memory that the server has now, in MiB.
+    pub fn resident_mib(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    fn memory(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of that name");
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+    }
+
+    /// Waits until it has nothing to do but to wait for us: none of its threads runs in many looks on end.
+    #[track_caller]
+    pub fn stands_still(&self) {
+        let (mut looks, mut before) = (0, 0);
+        let started = Instant::now();
+        while looks < 20 {
+            assert!(started.elapsed() < TOO_LONG, "it does not come to rest");
+            std::thread::sleep(Duration::from_millis(5));
+            let (sleeps, ticks) = self.activity();
+            looks = if sleeps && ticks == before { looks + 1 } else { 0 };
+            before = ticks;
+        }
+    }
+
+    /// Whether all threads sleep, and the time that they have run.
+    fn activity(&self) -> (bool, u64) {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().flatten();
+        let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+        stats.fold((true, 0), |(sleep, ticks), stat| {
+            let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+            let run: u64 = fields[11..13].iter().map(|field| field.parse::<u64>().unwrap()).sum();
+            (sleep && fields[0] == "S", ticks + run)
+        })
+    }
+}
