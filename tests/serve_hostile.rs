@@ -278,6 +278,19 @@ fn a_last_line_without_its_line_feed_counts() {
 }
 
 #[test]
+fn half_a_character_is_replaced() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        let name = r#"{"id":"1","type":"set_session_name","name":"a\ud83d \ud83d\ude00"}"#;
+        server.send_bytes(format!("{name}\n").as_bytes());
+        assert_eq!(server.response("1")["success"], true);
+        let state = server.data(json!({"type": "get_state"}));
+        assert_eq!(state["sessionName"], "a\u{fffd} \u{1f600}");
+        server.finishes();
+    }
+}
+
+#[test]
 fn answers_to_nothing_are_passed_over() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);

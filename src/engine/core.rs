@@ -149,10 +149,11 @@ impl Engine {
     pub fn handle(&mut self, input: Input, now: Now) {
         self.now = now;
         match input {
+            // Told to stop: whatever is still written comes too late.
+            Input::Frame(_) | Input::BadLine(_) if self.stopping => {}
             Input::Frame(frame) => self.frame(*frame),
             Input::BadLine(error) => {
                 if error.is_answered() {
-                    self.machine.bad_line(&error);
                     self.take(Waiting::BadLine(error), false);
                 }
             }
@@ -197,9 +198,7 @@ impl Engine {
         self.machine.inbound(&frame);
         // Answers belong to dialogs and host tools, of which there are none yet: an answer to nothing is ignored.
         let Inbound::Command(command) = frame else { return };
-        use RpcCommandKind as Kind;
-        let control =
-            matches!(command.kind(), Kind::Abort | Kind::AbortAndPrompt | Kind::AbortBash | Kind::AbortRetry);
+        let control = command.kind().is_control();
         self.take(Waiting::Command(command), control);
     }
 
@@ -218,6 +217,8 @@ impl Engine {
             Waiting::Command(command) => self.command(command),
             Waiting::StoppedShell(command) => self.unrun_shell(command),
             Waiting::BadLine(error) => {
+                // Only now: its error may have no id, and those of the commands before it come first.
+                self.machine.bad_line(&error);
                 let response = error.response(self.dialect);
                 self.say(Outbound::Response(response.into()));
             }

@@ -21,8 +21,8 @@ pub struct Growing {
     pub message: AssistantMessage,
     price: ModelPrice,
     dialect: Dialect,
-    /// The raw text of arguments that are still open, by block.
-    raw: BTreeMap<usize, String>,
+    /// The blocks that are still open; of a call, the raw text of its arguments.
+    open: BTreeMap<usize, String>,
     /// Something beside the content changed since the last update.
     changed: bool,
     began: Duration,
@@ -63,7 +63,7 @@ impl Growing {
             message,
             price,
             dialect,
-            raw: BTreeMap::new(),
+            open: BTreeMap::new(),
             changed: false,
             began: now.monotonic,
             first: None,
@@ -128,45 +128,42 @@ impl Growing {
                 redacted: None,
             }),
             BlockStart::Redacted { data } => redacted(data, self.dialect),
-            BlockStart::ToolCall { id, name } => {
-                self.raw.insert(index, String::new());
-                AssistantContent::ToolCall(ToolCall {
-                    id,
-                    name,
-                    arguments: Default::default(),
-                    thought_signature: None,
-                    intent: None,
-                })
-            }
+            BlockStart::ToolCall { id, name } => AssistantContent::ToolCall(ToolCall {
+                id,
+                name,
+                arguments: Default::default(),
+                thought_signature: None,
+                intent: None,
+            }),
         };
+        self.open.insert(index, String::new());
         self.message.content.push(content.clone());
         self.update(index, Step::Start(content))
     }
 
     fn delta(&mut self, index: usize, delta: String) -> Grown {
+        let Some(raw) = self.open.get_mut(&index) else { return Grown::Quiet };
         match self.message.content.get_mut(index) {
             Some(AssistantContent::Text(block)) => block.text.push_str(&delta),
             Some(AssistantContent::Thinking(block)) if block.redacted != Some(true) => {
                 block.thinking.push_str(&delta);
             }
-            Some(AssistantContent::ToolCall(_)) => match self.raw.get_mut(&index) {
-                Some(raw) => raw.push_str(&delta),
-                None => return Grown::Quiet,
-            },
+            Some(AssistantContent::ToolCall(_)) => raw.push_str(&delta),
             _ => return Grown::Quiet,
         }
         self.update(index, Step::Delta(delta))
     }
 
     fn end(&mut self, index: usize, signature: Option<String>) -> Grown {
-        let Some(block) = self.message.content.get_mut(index) else { return Grown::Quiet };
+        let (Some(raw), Some(block)) = (self.open.remove(&index), self.message.content.get_mut(index)) else {
+            return Grown::Quiet;
+        };
         match block {
             AssistantContent::Text(block) => block.text_signature = signature,
             AssistantContent::Thinking(block) if block.redacted != Some(true) => {
                 block.thinking_signature = signature;
             }
             AssistantContent::ToolCall(block) => {
-                let Some(raw) = self.raw.remove(&index) else { return Grown::Quiet };
                 block.arguments = parse_partial(&raw);
                 block.thought_signature = signature;
             }
@@ -189,7 +186,7 @@ impl Growing {
 
     /// The message as it stands when it ends here; calls that are still open show what they have.
     pub fn finish(mut self) -> AssistantMessage {
-        for (index, raw) in &self.raw {
+        for (index, raw) in &self.open {
             if let Some(AssistantContent::ToolCall(call)) = self.message.content.get_mut(*index) {
                 call.arguments = parse_partial(raw);
             }

@@ -81,7 +81,11 @@ impl Engine {
         self.event(AgentStartEvent {});
         let steering = self.steering.take();
         self.open_turn([message].into_iter().chain(steering).collect());
-        self.call_model();
+        match self.after_run.is_empty() {
+            true => self.call_model(),
+            // What was asked for after the prompt ends its run, too: nothing is spawned for it any more.
+            false => self.end_unasked(),
+        }
     }
 
     /// Ends the open run: at once while the model streams, after their end while tools run.
@@ -103,14 +107,7 @@ impl Engine {
 
     /// Does what waited for the run's end, in order, as long as no run is open.
     pub(super) fn settle(&mut self) {
-        while !self.after_run.is_empty() {
-            if self.run.is_some() {
-                // What was asked for after a prompt ends the prompt's run, too.
-                self.abort_run();
-                if self.run.is_some() {
-                    return;
-                }
-            }
+        while self.run.is_none() && !self.after_run.is_empty() {
             match self.after_run.remove(0) {
                 AfterRun::Answer { id, kind } => self.acknowledge(kind, id),
                 AfterRun::NewSession(command) => self.new_session(command),
@@ -146,9 +143,7 @@ impl Engine {
         self.end_turn(results);
         if self.run.as_ref().is_some_and(|run| run.aborting) {
             self.open_turn(Vec::new());
-            self.aborted_message();
-            self.end_turn(Vec::new());
-            return self.end_run();
+            return self.end_unasked();
         }
         let steering = self.steering.take();
         self.open_turn(steering);
@@ -216,6 +211,13 @@ impl Engine {
                 self.call_model();
             }
         }
+    }
+
+    /// Ends the run in the open turn, without asking the model.
+    fn end_unasked(&mut self) {
+        self.aborted_message();
+        self.end_turn(Vec::new());
+        self.end_run();
     }
 
     /// The empty message that the originals say where the model would have been asked after an abort.

@@ -115,6 +115,16 @@ impl Requests {
         late: bool,
     ) -> Result<(), (Rule, String)> {
         let named = |request: &Open| Some(request.command) == command && request.id.is_none();
+        // A prompt that was just acknowledged fails before the next one is answered.
+        let acknowledged =
+            |(request, success): &(Open, Option<bool>)| named(request) && *success == Some(true);
+        if late
+            && !success
+            && let Some(at) = self.answered.iter().rposition(acknowledged)
+        {
+            self.answered[at].1 = None;
+            return Ok(());
+        }
         if let Some(at) = self.open.iter().position(named) {
             if let Some(request) = self.open.remove(at) {
                 self.remember(request, success);
@@ -127,8 +137,11 @@ impl Requests {
         if command.is_none() && self.bad_lines.pop_front().is_some() {
             return Ok(());
         }
-        // The originals drop the id of a request whose handler fails; the oldest is the one.
-        let failed = |request: &Open| command.is_none() || Some(request.command) == command;
+        // The originals drop the id of a request whose handler fails; the oldest that does not overtake is the one.
+        let failed = |request: &Open| match command {
+            None => !request.command.is_control(),
+            command => Some(request.command) == command,
+        };
         match self.open.iter().position(failed) {
             Some(at) => {
                 self.open.remove(at);
