@@ -5,7 +5,10 @@ use pi_rpc::{
     engine::{Engine, Input, Now, Output, Setup, Toolbox},
     machine::Machine,
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
-    protocol::{Dialect, Encoder, Inbound, Outbound, RpcCommandKind, Said, read, read_line},
+    protocol::{
+        AgentMessage, AgentSessionEvent, AssistantContent, AssistantMessage, Dialect, Encoder, Inbound,
+        MessageUpdateEvent, Outbound, RpcCommandKind, Said, TextContent, TextDeltaUpdate, read, read_line,
+    },
     server::Library,
     tools,
 };
@@ -62,6 +65,15 @@ fn parse(bencher: Bencher, name: &str) {
         .bench_local(|| read::<Inbound>(line.as_bytes(), dialect).unwrap());
 }
 
+/// To compare with: the same prompt as an untyped value.
+#[divan::bench]
+fn parse_a_prompt_as_value(bencher: Bencher) {
+    let line = line(RpcCommandKind::Prompt);
+    bencher
+        .counter(BytesCount::of_str(&line))
+        .bench_local(|| serde_json::from_slice::<serde_json::Value>(line.as_bytes()).unwrap());
+}
+
 /// The same with what the server looks for beside: duplicate keys, UTF-8, the dialect's commands.
 #[divan::bench]
 fn read_a_prompt_line(bencher: Bencher) {
@@ -99,6 +111,42 @@ fn framing(bencher: Bencher, deltas: usize) {
     let said = conversation(deltas);
     bencher.counter(BytesCount::new(framed(&said))).bench_local(|| framed(&said));
 }
+
+/// To compare with: every snapshot serialised as a whole, twice, as a frame's type would have it.
+#[divan::bench(args = [2000], sample_count = 10)]
+fn framing_by_serialising(bencher: Bencher, deltas: usize) {
+    let Some(AgentMessage::Assistant(message)) =
+        conversation(deltas).into_iter().find_map(|said| match said {
+            Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) => {
+                matches!(end.message, AgentMessage::Assistant(_)).then_some(end.message)
+            }
+            _ => None,
+        })
+    else {
+        panic!("the conversation has an assistant message")
+    };
+    bencher
+        .counter(BytesCount::new(serialised(&message, deltas)))
+        .bench_local(|| serialised(&message, deltas));
+}
+
+fn serialised(whole: &AssistantMessage, deltas: usize) -> usize {
+    let mut growing = AssistantMessage { content: Vec::new(), ..whole.clone() };
+    let mut text = String::new();
+    let mut bytes = 0;
+    for _ in 0..deltas {
+        text.push_str(DELTA);
+        let block = TextContent { text: text.clone(), text_signature: None };
+        growing.content = vec![AssistantContent::Text(block)];
+        let (delta, partial) = (DELTA.to_owned(), growing.clone());
+        let event = TextDeltaUpdate { content_index: 0, delta, partial }.into();
+        let frame = MessageUpdateEvent { assistant_message_event: event, message: growing.clone() };
+        bytes += divan::black_box(serde_json::to_vec(&frame).unwrap()).len();
+    }
+    bytes
+}
+
+const DELTA: &str = "twenty characters ok";
 
 /// From starting the binary to its first response.
 #[divan::bench(sample_count = 50, sample_size = 1)]
@@ -166,7 +214,7 @@ fn conversation(deltas: usize) -> Vec<Said> {
     take(&mut engine, &mut call);
     let counts = TokenCounts { input: 10, output: 1, ..TokenCounts::default() };
     let start = [StreamEvent::Usage(counts), StreamEvent::Start { index: 0, block: BlockStart::Text }];
-    let grow = (0..deltas).map(|_| StreamEvent::Delta { index: 0, delta: "twenty characters ok".to_owned() });
+    let grow = (0..deltas).map(|_| StreamEvent::Delta { index: 0, delta: DELTA.to_owned() });
     let end = [StreamEvent::End { index: 0, signature: None }, StreamEvent::Finish(Finish::Stop)];
     for event in start.into_iter().chain(grow).chain(end) {
         engine.handle(Input::Model { call, event }, now);
