@@ -85,6 +85,8 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut acknowledge = TokenStream::new();
     let mut only = TokenStream::new();
     let mut cuts = Vec::new();
+    let mut control = Vec::new();
+    let mut fails = TokenStream::new();
     let variants: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
     for (value, name) in &branches {
         let def = &bundle.defs[*name];
@@ -124,6 +126,16 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             let response = exact(response);
             acknowledge.extend(quote! { Self::#variant => RpcSuccess::#variant(#response { id }), });
         }
+        if def["x-control"] == true {
+            control.push(variant.clone());
+        }
+        for (state, to) in def.get("x-fails-to").and_then(Value::as_object).into_iter().flatten() {
+            let to = camel(to.as_str().ok_or(format!("{name}: x-fails-to"))?);
+            for state in leaves(bundle, state) {
+                let state = camel(state);
+                fails.extend(quote! { (Self::#variant, FlowState::#state) => Some(FlowState::#to), });
+            }
+        }
         if def["x-cuts"] == true {
             cuts.push(variant.clone());
         }
@@ -139,6 +151,12 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             pub const fn leads_to(self, state: FlowState) -> Option<FlowState> {
                 match (self, state) { #leads _ => None }
             }
+            /// The state that its error response leads to from `state`; `None`: none changes.
+            pub const fn fails_to(self, state: FlowState) -> Option<FlowState> {
+                match (self, state) { #fails _ => None }
+            }
+            /// Whether it overtakes the commands before it, in dialects that serve them one by one.
+            pub const fn is_control(self) -> bool { matches!(self, #(Self::#control)|*) }
             /// In the originals its success response ends an open run without closing events.
             pub const fn cuts(self) -> bool { matches!(self, #(Self::#cuts)|*) }
             /// Whether dialects built on `base` have it.

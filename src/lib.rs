@@ -8,8 +8,9 @@
 //! - [`tools`]: what the model may call.
 //! - [`server`]: pipes, processes and clocks.
 //! - [`cli`]: the command line.
+//! - [`export`]: a dialect as one JSON Schema.
 //!
-//! Without the feature `serve`: [`protocol`], [`machine`] and the scripted model only.
+//! Without the feature `serve`: [`protocol`], [`machine`], [`model`] and [`export`] only.
 
 #[cfg(feature = "serve")]
 pub mod cli;

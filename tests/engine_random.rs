@@ -6,7 +6,7 @@
 
 mod engine_support;
 
-use engine_support::{Act, Close, Ending, Scenario, Work, closes, play, scenarios};
+use engine_support::{Act, Close, Ending, Scenario, Work, closes, crowded, play, scenarios};
 use pi_rpc::protocol::Dialect;
 use proptest::{
     prelude::*,
@@ -32,6 +32,11 @@ fn a_conversation_keeps_the_rules_whatever_is_written_and_happens() {
 }
 
 #[test]
+fn many_calls_keep_the_rules_while_the_host_interferes() {
+    play_many(200, crowded);
+}
+
+#[test]
 fn a_conversation_keeps_the_rules_when_the_input_ends_at_any_moment() {
     play_many(180, |dialect| {
         (scenarios(dialect), closes())
@@ -47,28 +52,34 @@ fn a_conversation_keeps_the_rules_when_the_process_is_told_to_stop_at_any_moment
     });
 }
 
-/// Plays one conversation in every dialect: these lines, each with its moment. Tools and shells end after 20 ms as
-/// `ending` has it, 5 ms after they are cancelled.
-fn play_lines(lines: &[(u64, &'static str)], turns: &[Value], ending: Ending, close: Option<(u64, Close)>) {
+/// A conversation of these lines, each with its moment. Tools and shells end after 20 ms as `ending` has it, 5 ms after
+/// they are cancelled.
+fn conversation(lines: &[(u64, &'static str)], turns: &[Value], ending: Ending) -> Scenario {
+    let mut before = 0;
+    let act = |(at, line): &(u64, &'static str)| {
+        let wait = at - std::mem::replace(&mut before, *at);
+        Act { wait, named: line.starts_with('{'), line }
+    };
+    let work = Work { waits: vec![20], ending, stops_after: 5, too_late: false };
+    Scenario {
+        dialect: Dialect::Pi,
+        host: lines.iter().map(act).collect(),
+        turns: turns.to_vec(),
+        tools: vec![work.clone()],
+        shells: vec![work],
+        close: None,
+        echoes: true,
+        strays: false,
+        seed: 0,
+    }
+}
+
+/// Plays it in every dialect, with ids and without.
+fn play_everywhere(scenario: &Scenario) {
     for dialect in Dialect::ALL {
-        for named in [true, false] {
-            let mut before = 0;
-            let act = |(at, line): &(u64, &'static str)| {
-                let wait = at - std::mem::replace(&mut before, *at);
-                Act { wait, named: named && line.starts_with('{'), line }
-            };
-            let work = Work { waits: vec![20], ending, stops_after: 5, too_late: false };
-            let scenario = Scenario {
-                dialect,
-                host: lines.iter().map(act).collect(),
-                turns: turns.to_vec(),
-                tools: vec![work.clone()],
-                shells: vec![work],
-                close,
-                echoes: true,
-                strays: false,
-                seed: 0,
-            };
+        let with_ids = Scenario { dialect, ..scenario.clone() };
+        let host = scenario.host.iter().map(|act| Act { named: false, ..*act }).collect();
+        for scenario in [Scenario { host, ..with_ids.clone() }, with_ids] {
             play(&scenario).unwrap_or_else(|wrong| panic!("{dialect:?}: {wrong}"));
         }
     }
@@ -93,30 +104,40 @@ fn a_line_that_is_no_command_is_answered_in_its_turn() {
         (4, "not json"),
         (5, r#"{"type":"get_state"}"#),
     ];
-    play_lines(&lines, &[], Ending::Done, None);
-    play_lines(&lines, &[], Ending::Failed, None);
+    play_everywhere(&conversation(&lines, &[], Ending::Done));
+    play_everywhere(&conversation(&lines, &[], Ending::Failed));
 }
 
 #[test]
 fn an_abort_ends_the_prompt_before_it_without_asking_a_model() {
-    play_lines(&[(0, PROMPT), (5, ABORT_AND_PROMPT), (6, ABORT)], &one_call(), Ending::Done, None);
-    play_lines(&[(0, PROMPT), (5, ABORT_AND_PROMPT), (6, ABORT_AND_PROMPT)], &one_call(), Ending::Done, None);
+    for last in [ABORT, ABORT_AND_PROMPT] {
+        let lines = [(0, PROMPT), (5, ABORT_AND_PROMPT), (6, last)];
+        play_everywhere(&conversation(&lines, &one_call(), Ending::Done));
+    }
 }
 
 #[test]
-fn a_shutdown_begins_nothing_that_an_abort_has_left_to_do() {
+fn a_shutdown_begins_nothing_that_was_left_to_do_or_comes_later() {
     let close = Some((7, Close::Shutdown));
-    play_lines(&[(0, PROMPT), (5, ABORT_AND_PROMPT)], &one_call(), Ending::Done, close);
-    play_lines(&[(0, PROMPT), (8, PROMPT), (9, BASH), (9, "not json")], &one_call(), Ending::Done, close);
+    let left = conversation(&[(0, PROMPT), (5, ABORT_AND_PROMPT)], &one_call(), Ending::Done);
+    play_everywhere(&Scenario { close, ..left });
+    let later = [(0, PROMPT), (8, PROMPT), (9, BASH), (9, "not json")];
+    play_everywhere(&Scenario { close, ..conversation(&later, &one_call(), Ending::Done) });
+    // Nothing but a shell runs: a prompt would find the agent idle.
+    let idle = [(0, BASH), (8, PROMPT)];
+    play_everywhere(&Scenario { close, ..conversation(&idle, &[], Ending::Done) });
 }
 
 #[test]
 fn prompts_that_were_waiting_are_refused_one_by_one() {
-    play_lines(&[(0, PROMPT), (1, BASH), (2, PROMPT), (3, PROMPT)], &one_call(), Ending::Done, None);
+    let endless = [json!({ "hang": true })];
+    let lines = [(0, PROMPT), (1, BASH), (2, PROMPT), (3, PROMPT)];
+    play_everywhere(&conversation(&lines, &endless, Ending::Done));
 }
 
 #[test]
 fn a_shell_that_does_not_start_is_not_taken_for_the_abort_before_it() {
-    play_lines(&[(0, PROMPT), (1, BASH), (19, ABORT)], &one_call(), Ending::Failed, None);
-    play_lines(&[(0, PROMPT), (1, ABORT), (1, BASH), (2, PROMPT)], &one_call(), Ending::Failed, None);
+    let lines = [(0, PROMPT), (1, ABORT), (2, BASH)];
+    let quick = vec![Work { waits: vec![1], ending: Ending::Failed, stops_after: 1, too_late: false }];
+    play_everywhere(&Scenario { shells: quick, ..conversation(&lines, &one_call(), Ending::Done) });
 }

@@ -8,13 +8,17 @@ mod schema;
 mod serve;
 
 use clap::{Parser, Subcommand};
-use std::{ffi::OsString, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io::{ErrorKind, Write as _},
+    process::ExitCode,
+};
 
 /// Exit status of a command line that cannot be understood.
 const USAGE: u8 = 2;
 
 #[derive(Parser)]
-#[command(name = "pi-rpc", about, after_help = AFTER_HELP)]
+#[command(name = "pi-rpc", about, after_help = AFTER_HELP, version)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -35,16 +39,15 @@ enum Command {
 
 const AFTER_HELP: &str = "pi-rpc --mode rpc [OPTIONS] is the same as pi-rpc serve [OPTIONS]: point a host at this \
                           binary instead of pi or xcsh. The dialect is that of --dialect, else of PI_RPC_DIALECT, \
-                          else of the name that the binary is started by, else pi.";
+                          else, when serving, of the name that the binary is started by, else pi.";
 
 /// Runs the command line.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let own = arguments.get(1).and_then(|first| first.to_str());
     let as_host = arguments.iter().skip(1).any(|argument| argument.to_str().is_some_and(is_mode));
     let asks_version = |argument: &OsString| argument == "--version" || argument == "-v";
-    if own != Some("serve") && arguments.iter().skip(1).any(asks_version) {
-        println!("{}", env!("CARGO_PKG_VERSION"));
-        return ExitCode::SUCCESS;
+    if arguments.iter().skip(1).any(asks_version) {
+        return print(env!("CARGO_PKG_VERSION"));
     }
     if as_host && own != Some("serve") {
         return serve::run(arguments.first(), &arguments[1..]);
@@ -59,8 +62,17 @@ fn is_mode(argument: &str) -> bool {
     argument == "--mode" || argument.starts_with("--mode=")
 }
 
-/// Prints `text` and fails with `status`.
+/// Prints `text` to stdout. Whoever closes the pipe early has seen enough.
+fn print(text: &str) -> ExitCode {
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => refuse(&format!("stdout: {error}"), 1),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Prints why to stderr and fails with `status`.
 fn refuse(text: &str, status: u8) -> ExitCode {
-    eprintln!("{text}");
+    // Nobody may be there to hear it.
+    let _ = writeln!(std::io::stderr(), "Error: {text}");
     ExitCode::from(status)
 }

@@ -12,17 +12,19 @@ Options:
   --model <PATTERN>            scripted/demo (the default), or scripted/<FILE> to play a script;
                                a thinking level may follow: scripted/demo:high
   --thinking <LEVEL>           off, minimal, low, medium, high, xhigh
-  --tools <A,B>                offer these tools only: read, bash, ls
+  -t, --tools <A,B>            offer these tools only: read, bash, ls
   --no-tools                   offer no tools
-  --system-prompt <TEXT>       instructions in place of the built-in ones
+  --system-prompt <TEXT>       instructions in place of the built-in ones, or a file that holds them
   --append-system-prompt <TEXT>
-  --name <NAME>                the session's name
+                               instructions to add, or a file that holds them
+  -n, --name <NAME>            the session's name
   --no-session                 keep the session in memory (this version always does)
   --max-frame <BYTES>          the longest line that is read (64 MiB)
   -h, --help                   this text
 
-Other options of pi are accepted and do nothing yet. @file arguments are refused.
-RUST_LOG sets what is logged to stderr (default: warn).";
+Other options of pi are accepted and do nothing yet; --session, --continue and --resume are refused,
+and so are @file arguments. RUST_LOG sets what is logged to stderr (default: warn; debug tells which
+options were ignored).";
 
 /// Everything that a host asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -77,14 +79,14 @@ const RESUMING: [&str; 3] = ["session", "continue", "resume"];
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
     let mut options = HostOptions::default();
     let mut parser = lexopt::Parser::from_args(arguments.iter().map(spelled_out));
-    let usage = |error: lexopt::Error| Refusal(format!("Error: {error}"), super::USAGE);
+    let usage = |error: lexopt::Error| Refusal(error.to_string(), super::USAGE);
     while let Some(argument) = parser.next().map_err(usage)? {
         match argument {
             Long("dialect") => options.dialect = Some(dialect(&text(&mut parser)?)?),
             Long("mode") => {
                 let mode = text(&mut parser)?;
                 if mode != "rpc" {
-                    return Err(Refusal(format!("Error: --mode {mode}: only rpc is served"), super::USAGE));
+                    return Err(Refusal(format!("--mode {mode}: only rpc is served"), super::USAGE));
                 }
             }
             Long("provider") => options.provider = Some(text(&mut parser)?),
@@ -112,12 +114,11 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("max-frame") => options.max_frame = Some(bytes(&text(&mut parser)?)?),
             Long("help") | Short('h') => options.help = true,
             Long(name) if RESUMING.contains(&name) => {
-                let text =
-                    format!("Error: --{name}: this version of pi-rpc does not keep sessions on disk yet");
+                let text = format!("--{name}: this version of pi-rpc does not keep sessions on disk yet");
                 return Err(Refusal(text, 1));
             }
             Short('c' | 'r') => {
-                let text = "Error: this version of pi-rpc does not keep sessions on disk yet";
+                let text = "-c, -r: this version of pi-rpc does not keep sessions on disk yet";
                 return Err(Refusal(text.to_owned(), 1));
             }
             Long(name) if WITH_VALUE.contains(&name) => {
@@ -129,10 +130,17 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                 text(&mut parser)?;
             }
             // pi takes unknown options for flags of extensions.
-            Long(_) | Short(_) => drop(parser.optional_value()),
+            Long(name) => {
+                options.ignored.push(format!("--{name}"));
+                parser.optional_value();
+            }
+            Short(letter) => {
+                options.ignored.push(format!("-{letter}"));
+                parser.optional_value();
+            }
             Value(value) => {
                 if value.to_string_lossy().starts_with('@') {
-                    let text = "Error: @file arguments are not supported in RPC mode";
+                    let text = "@file arguments are not supported in RPC mode";
                     return Err(Refusal(text.to_owned(), 1));
                 }
             }
@@ -156,21 +164,21 @@ fn spelled_out(argument: &OsString) -> OsString {
 }
 
 fn text(parser: &mut lexopt::Parser) -> Result<String, Refusal> {
-    let usage = |error: lexopt::Error| Refusal(format!("Error: {error}"), super::USAGE);
+    let usage = |error: lexopt::Error| Refusal(error.to_string(), super::USAGE);
     parser.value().and_then(|value| value.string()).map_err(usage)
 }
 
 fn dialect(name: &str) -> Result<Dialect, Refusal> {
     Dialect::parse(name).ok_or_else(|| {
         let known = Dialect::ALL.map(Dialect::as_str).join(", ");
-        Refusal(format!("Error: unknown dialect {name:?}; known: {known}"), super::USAGE)
+        Refusal(format!("unknown dialect {name:?}; known: {known}"), super::USAGE)
     })
 }
 
 fn bytes(text: &str) -> Result<usize, Refusal> {
     let bytes = text.parse().ok().filter(|bytes| *bytes > 0);
     bytes.ok_or_else(|| {
-        Refusal(format!("Error: --max-frame {text}: expected a number of bytes"), super::USAGE)
+        Refusal(format!("--max-frame {text}: expected a number of bytes above 0"), super::USAGE)
     })
 }
 
@@ -184,7 +192,8 @@ pub fn default_dialect(started_as: Option<&OsString>) -> Result<Dialect, Refusal
     if let Ok(name) = std::env::var("PI_RPC_DIALECT")
         && !name.is_empty()
     {
-        return dialect(&name);
+        return dialect(&name)
+            .map_err(|Refusal(text, status)| Refusal(format!("PI_RPC_DIALECT: {text}"), status));
     }
     let stem = started_as.and_then(|path| std::path::Path::new(path).file_stem()?.to_str());
     let named =

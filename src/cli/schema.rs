@@ -1,6 +1,6 @@
 //! `pi-rpc schema`.
 
-use super::refuse;
+use super::{print, refuse};
 use crate::{export, model::scripted::script_schema, protocol::Dialect};
 use clap::{Args, ValueEnum};
 use std::process::ExitCode;
@@ -34,6 +34,5 @@ pub fn run(options: &Options) -> ExitCode {
             return refuse(&format!("unknown dialect {:?}; known: {known}", options.dialect), super::USAGE);
         }
     };
-    println!("{schema:#}");
-    ExitCode::SUCCESS
+    print(&format!("{schema:#}"))
 }

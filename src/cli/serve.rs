@@ -2,7 +2,7 @@
 
 use super::{
     options::{self, HostOptions, Refusal},
-    refuse,
+    print, refuse,
 };
 use crate::{
     server::{Library, Options, SYSTEM_PROMPT, serve},
@@ -18,11 +18,8 @@ const MAX_FRAME: usize = 64 * 1024 * 1024;
 pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     let options = match options::parse(arguments) {
         Ok(options) if options.help => {
-            println!(
-                "Speak the protocol on stdin and stdout\n\nUsage: pi-rpc serve [OPTIONS]\n\n{}",
-                options::HELP
-            );
-            return ExitCode::SUCCESS;
+            let usage = "Speak the protocol on stdin and stdout\n\nUsage: pi-rpc serve [OPTIONS]\n";
+            return print(&format!("{usage}\n{}", options::HELP));
         }
         Ok(options) => options,
         Err(Refusal(text, status)) => return refuse(&text, status),
@@ -43,14 +40,14 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     };
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return refuse(&format!("Error: {error}"), 1),
+        Err(error) => return refuse(&error.to_string(), 1),
     };
     let served = runtime.block_on(serve(options));
     // The threads of stdin and of a host that does not read may never end; nothing waits for them.
     runtime.shutdown_background();
     match served {
         Ok(status) => ExitCode::from(status),
-        Err(text) => refuse(&format!("Error: {text}"), 1),
+        Err(text) => refuse(&text, 1),
     }
 }
 
@@ -66,7 +63,8 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
     }
     let (library, level) = Library::open(options.provider.as_deref(), options.model.as_deref())
         .map_err(|error| Refusal(error.to_string(), 1))?;
-    let directory = std::env::current_dir().map_err(|error| Refusal(format!("Error: {error}"), 1))?;
+    let directory =
+        std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let parts = [options.system_prompt.unwrap_or_else(|| SYSTEM_PROMPT.to_owned())];
     let system_prompt =
         parts.into_iter().chain(options.append_system_prompt).collect::<Vec<_>>().join("\n\n");

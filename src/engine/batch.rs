@@ -111,6 +111,8 @@ impl Engine {
             StopReason::Aborted => errors::call_aborted(base, &reason),
             _ => errors::call_failed(base, &reason),
         };
+        // Without a reason the sentence ends there.
+        let text = text.strip_suffix(": ").map_or(text.clone(), |sentence| format!("{sentence}."));
         let calls = calls.into_iter().map(|call| Slot { call, stage: Stage::Waiting }).collect();
         if let Some(run) = &mut self.run {
             run.batch = Some(Batch { calls, results: Vec::new(), skipping: false });

@@ -63,10 +63,13 @@ impl Engine {
                 self.follow_up.push(message);
                 self.acknowledge(kind, id);
             }
-            RpcCommand::Abort(_) => match disposition {
-                Disposition::Preempt => self.preempt(AfterRun::Answer { id, kind }),
-                _ => self.acknowledge(kind, id),
-            },
+            RpcCommand::Abort(_) => {
+                self.stop_waiting_prompts();
+                match disposition {
+                    Disposition::Preempt => self.preempt(AfterRun::Answer { id, kind }),
+                    _ => self.acknowledge(kind, id),
+                }
+            }
             RpcCommand::NewSession(it) => match disposition {
                 Disposition::Preempt => self.preempt(AfterRun::NewSession(it)),
                 _ => self.new_session(it),
@@ -125,7 +128,7 @@ impl Engine {
             RpcCommand::Bash(it) => self.start_shell(id, it.command),
             RpcCommand::AbortBash(_) => {
                 self.cancel_shells();
-                self.cancel_waiting_shells();
+                self.stop_waiting_shells();
                 self.acknowledge(kind, id);
             }
             RpcCommand::SetSessionName(it) => self.set_name(it),

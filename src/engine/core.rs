@@ -71,7 +71,7 @@ pub struct Engine {
     /// The shell's directory, where the dialect keeps it.
     pub(super) directory: Option<String>,
     pub(super) ids: Ids,
-    /// Model calls made in this session.
+    /// Model calls made in this process: ids are counted on from it.
     pub(super) calls: usize,
     pub(super) now: Now,
     /// Lines that wait for the command before them, in dialects that serve them one by one.
@@ -79,6 +79,8 @@ pub struct Engine {
     closing: bool,
     /// The process was told to stop: no run is opened any more.
     pub(super) stopping: bool,
+    /// The prompt that is being served was aborted before.
+    pub(super) unasked: bool,
     exited: bool,
     outputs: VecDeque<Output>,
 }
@@ -89,6 +91,8 @@ enum Waiting {
     Command(RpcCommand),
     /// A shell command that was stopped before it began.
     StoppedShell(BashCommand),
+    /// A prompt that was aborted before it was served.
+    StoppedPrompt(RpcCommand),
     BadLine(LineError),
 }
 
@@ -136,6 +140,7 @@ impl Engine {
             waiting: VecDeque::new(),
             closing: false,
             stopping: false,
+            unasked: false,
             exited: false,
             outputs: VecDeque::new(),
         };
@@ -216,6 +221,11 @@ impl Engine {
         match line {
             Waiting::Command(command) => self.command(command),
             Waiting::StoppedShell(command) => self.unrun_shell(command),
+            Waiting::StoppedPrompt(command) => {
+                self.unasked = true;
+                self.command(command);
+                self.unasked = false;
+            }
             Waiting::BadLine(error) => {
                 // Only now: its error may have no id, and those of the commands before it come first.
                 self.machine.bad_line(&error);
@@ -227,7 +237,7 @@ impl Engine {
 
     /// Whether a command is in hand whose response the next one waits for.
     fn is_busy(&self) -> bool {
-        !self.shells.is_empty() || self.after_run.iter().any(|after| !after.is_abort())
+        !self.shells.is_empty() || !self.after_run.is_empty()
     }
 
     fn serve_waiting(&mut self) {
@@ -239,10 +249,20 @@ impl Engine {
     }
 
     /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
-    pub(super) fn cancel_waiting_shells(&mut self) {
+    pub(super) fn stop_waiting_shells(&mut self) {
         for line in &mut self.waiting {
             if let Waiting::Command(RpcCommand::Bash(command)) = line {
                 *line = Waiting::StoppedShell(command.clone());
+            }
+        }
+    }
+
+    /// An abort that overtakes a prompt stops it, too: its run opens when its turn comes, and no model is asked.
+    pub(super) fn stop_waiting_prompts(&mut self) {
+        for line in &mut self.waiting {
+            if let Waiting::Command(command @ (RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_))) = line
+            {
+                *line = Waiting::StoppedPrompt(command.clone());
             }
         }
     }

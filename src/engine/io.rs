@@ -104,7 +104,7 @@ pub struct ModelCall {
     pub messages: Vec<Arc<AgentMessage>>,
     /// The tools that it may call.
     pub tools: Arc<[ToolSpec]>,
-    /// How many models this session has asked before.
+    /// How many models were asked before, in this process.
     pub count: usize,
 }
 

@@ -58,13 +58,6 @@ pub enum AfterRun {
     },
 }
 
-impl AfterRun {
-    /// Whether it belongs to the control lane.
-    pub const fn is_abort(&self) -> bool {
-        !matches!(self, Self::NewSession(_))
-    }
-}
-
 impl Engine {
     /// Opens a run with the user's message; steering that waits joins its first turn.
     pub(super) fn start_run(&mut self, message: UserMessage) {
@@ -81,7 +74,7 @@ impl Engine {
         self.event(AgentStartEvent {});
         let steering = self.steering.take();
         self.open_turn([message].into_iter().chain(steering).collect());
-        match self.after_run.is_empty() {
+        match self.after_run.is_empty() && !self.unasked {
             true => self.call_model(),
             // What was asked for after the prompt ends its run, too: nothing is spawned for it any more.
             false => self.end_unasked(),

@@ -69,9 +69,14 @@ impl Flow {
         }
     }
 
+    /// Tentative: a prompt may still fail, or may have been a command of an extension that opens no run.
     #[state(superstate = "session")]
     fn starting(event: &Kind) -> Outcome<State> {
         match event {
+            Kind::Response(Some(Command::Prompt | Command::AbortAndPrompt), false) => {
+                Transition(State::idle())
+            }
+            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
             Kind::Event(Event::AgentStart) => Transition(State::between()),
             Kind::Event(Event::AutoCompactionStart) => Transition(State::compacting()),
             _ => Super,
@@ -82,8 +87,7 @@ impl Flow {
     fn turn(context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
             Kind::MessageStart(Role::Assistant) => Transition(State::message()),
-            Kind::MessageStart(Role::ToolResult) | Kind::MessageEnd(Role::ToolResult) => Super,
-            Kind::MessageStart(_) | Kind::MessageEnd(_) => Handled,
+            Kind::MessageStart(role) | Kind::MessageEnd(role) if is_input(*role) => Handled,
             Kind::MessageUpdate(_) => context.lost(State::message()),
             Kind::AssistantEnd(_) => context.lost(State::tools()),
             _ => Super,
@@ -110,7 +114,7 @@ impl Flow {
             | Kind::HostToolCall
             | Kind::HostToolCancel => Handled,
             Kind::Event(Event::TurnEnd) => Transition(State::between()),
-            Kind::MessageStart(role) if *role != Role::Assistant => context.lost(State::turn()),
+            Kind::MessageStart(role) if is_input(*role) => context.lost(State::turn()),
             _ => Super,
         }
     }
@@ -120,9 +124,7 @@ impl Flow {
         match event {
             Kind::Event(Event::TurnStart) => Transition(State::turn()),
             Kind::Event(Event::AgentEnd) => Transition(State::idle()),
-            Kind::MessageStart(role) if !matches!(role, Role::Assistant | Role::ToolResult) => {
-                context.lost(State::turn())
-            }
+            Kind::MessageStart(role) if is_input(*role) => context.lost(State::turn()),
             _ => Super,
         }
     }
@@ -186,6 +188,11 @@ impl Flow {
             }
         }
     }
+}
+
+/// What may stand before the assistant message of a turn.
+const fn is_input(role: Role) -> bool {
+    matches!(role, Role::User | Role::Custom | Role::Developer | Role::FileMention)
 }
 
 impl State {

@@ -117,11 +117,6 @@ impl Machine {
         self.closing = true;
     }
 
-    /// A dialog was given up by the server (deadline, abort): it no longer waits.
-    pub fn withdrawn(&mut self, id: &str) {
-        self.asks.remove(id);
-    }
-
     /// Something is said. Gives what is wrong with it, and goes on from where it leads.
     pub fn outbound(&mut self, said: &Said) -> Vec<Violation> {
         self.frames += 1;

@@ -1,6 +1,6 @@
 //! The rows of the generated tables: when a command is legal, when an event may fire.
 
-use super::{Base, Disposition, ErrorText, FlowState, RpcCommandKind};
+use super::{Base, Disposition, ErrorText, FlowState};
 
 /// One row of what becomes of a command in a state. A row applies if all of its conditions hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +39,6 @@ impl Case {
             case.only.is_none_or(|only| base.is_in(only))
                 && case.when.is_none_or(|(field, is)| choice(field).is_some_and(|value| is.contains(&value)))
         })
-    }
-}
-
-impl RpcCommandKind {
-    /// Whether it stops something, and so overtakes in dialects that serve commands one by one.
-    pub const fn is_control(self) -> bool {
-        matches!(self, Self::Abort | Self::AbortAndPrompt | Self::AbortBash | Self::AbortRetry)
     }
 }
 

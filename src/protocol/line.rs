@@ -2,7 +2,9 @@
 
 use super::{
     Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, JsonObject, RequestId,
-    RpcCommandKind, RpcErrorResponse, errors, map::TextSeed, read::read_scalar_id,
+    RpcCommandKind, RpcErrorResponse, errors,
+    map::TextSeed,
+    read::{json_words, read_scalar_id},
     surrogates::mend_surrogates,
 };
 use serde::{
@@ -132,7 +134,7 @@ fn without_nulls(text: &str, dialect: Dialect) -> Option<Inbound> {
 
 /// serde_json's text without the line, which is always the first.
 fn plain(text: &str) -> String {
-    text.replace(" at line 1 column 0", "").replace(" at line 1 column ", " at column ")
+    json_words(text).replace(" at line 1 column 0", "").replace(" at line 1 column ", " at column ")
 }
 
 /// The members that every inbound frame has, read leniently; the whole line is scanned for duplicate keys.
@@ -165,7 +167,7 @@ impl<'de> de::Visitor<'de> for EnvelopeVisitor {
             keys.add(key)?;
             let value: Scanned = map.next_value()?;
             if is_id {
-                envelope.id = value.id;
+                envelope.id = value.id.or_else(|| value.text.as_deref().map(RequestId::from));
             } else if is_kind {
                 envelope.kind = value.text;
             }
@@ -174,7 +176,7 @@ impl<'de> de::Visitor<'de> for EnvelopeVisitor {
     }
 }
 
-/// Any value, scanned for duplicate keys; what it was is kept if it is a scalar.
+/// Any value, scanned for duplicate keys; a scalar is kept: a string as `text`, any other as `id`.
 struct Scanned<'de> {
     id: Option<RequestId>,
     text: Option<Cow<'de, str>>,
@@ -186,14 +188,9 @@ impl<'de> Scanned<'de> {
         Self { id: Some(id), text: None }
     }
     fn text(text: Cow<'de, str>) -> Self {
-        // Ids are short; the copy is not made for the long texts of messages.
-        let id = (text.len() <= MAX_ID).then(|| RequestId::from(text.as_ref()));
-        Self { id, text: Some(text) }
+        Self { id: None, text: Some(text) }
     }
 }
-
-/// Bytes; a longer id is read by the command itself, only an error would not echo it.
-const MAX_ID: usize = 4096;
 
 impl<'de> Deserialize<'de> for Scanned<'de> {
     fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -46,8 +46,9 @@ fn pruned<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
     let mut value: Value =
         serde_json::from_slice(bytes).map_err(|error| ReadError::Type(error.to_string()))?;
     prune(&mut value, T::SHAPE, dialect.base());
-    serde_path_to_error::deserialize(&value)
-        .map_err(|error| ReadError::Type(located(&error.path().to_string(), &error.inner().to_string())))
+    serde_path_to_error::deserialize(&value).map_err(|error| {
+        ReadError::Type(located(&error.path().to_string(), &json_words(&error.inner().to_string())))
+    })
 }
 
 /// The text of an error below `path`; one that names a field itself, as those about tags do, names it in full.
@@ -57,4 +58,15 @@ fn located(path: &str, text: &str) -> String {
         Some((field, text)) => format!("`{path}.{field}`: {text}"),
         None => format!("`{path}`: {text}"),
     }
+}
+
+/// serde's text in JSON's words.
+pub(super) fn json_words(text: &str) -> String {
+    [
+        ("type: map,", "type: object,"),
+        ("type: sequence,", "type: array,"),
+        ("expected a sequence", "expected an array"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (serde, json)| text.replace(serde, json))
 }

@@ -28,7 +28,7 @@ pub struct Library {
 pub enum UnknownModel {
     /// No such model.
     #[error(
-        "Model \"{0}\" not found. Use --list-models to see available models.\n\
+        "Model \"{0}\" not found.\n\
          This version of pi-rpc has scripted models only: scripted/demo, or scripted/<file> for a script of your own."
     )]
     NotFound(String),

@@ -5,10 +5,11 @@
 //! above [`HARD`] the loop stops reading commands.
 
 use crate::protocol::{AgentMessage, AgentSessionEvent, Encoder, Outbound, Said};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::{
     collections::VecDeque,
     fs::File,
-    io::Write,
+    io::{self, Write},
     os::fd::AsFd,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
@@ -116,15 +117,17 @@ impl Outbox {
         self.level.clone()
     }
 
-    /// Nothing more will be said: writes what waits. Blocks until the host has read it or is gone.
-    pub fn finish(mut self) {
+    /// Nothing more will be said: writes what waits. Blocks until the host has read it or is gone; `false`: it is gone.
+    pub fn finish(mut self) -> bool {
         self.shared.lock().closed = true;
         self.shared.filled.notify_one();
         if let Some(writer) = self.writer.take()
             && writer.join().is_err()
         {
             tracing::error!("stdout: the writer panicked");
+            return false;
         }
+        !self.shared.lock().broken
     }
 }
 
@@ -209,7 +212,6 @@ impl Shared {
 
     /// Waits until nobody has the other end: a host that was killed while a silent tool runs is noticed by no write.
     fn watch(&self, stdout: &File) {
-        use rustix::event::{PollFd, PollFlags, poll};
         let gone = PollFlags::ERR | PollFlags::HUP;
         loop {
             let mut polled = [PollFd::new(stdout, PollFlags::empty())];
@@ -273,7 +275,7 @@ impl Shared {
     }
 
     fn flush(&self, to: &mut File, out: &mut Vec<u8>) -> bool {
-        let written = to.write_all(out);
+        let written = write_all(to, out);
         out.clear();
         if let Err(error) = &written {
             tracing::warn!("stdout: {error}");
@@ -285,6 +287,22 @@ impl Shared {
         }
         written.is_ok()
     }
+}
+
+/// [`Write::write_all`] for a pipe that a host may have made non-blocking.
+fn write_all(to: &mut File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match to.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                poll(&mut [PollFd::new(to, PollFlags::OUT)], None)?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// The call whose progress the frame tells.

@@ -5,8 +5,8 @@ use crate::{
     model::scripted::{Step, What},
     protocol::{AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent, TextContent, UserContent},
     tools::{
-        self, Block, Limits, Processes, ShellControl, ShellOptions, ShellOutcome, StopNotice, ToolContext,
-        ToolOutput, run_shell,
+        self, Block, Ending, Limits, Processes, ShellControl, ShellOptions, ShellOutcome, StopNotice,
+        ToolContext, ToolOutput, run_shell,
     },
 };
 use serde_json::Value;
@@ -126,8 +126,11 @@ impl Performers {
             progress: None,
             processes: self.processes.clone(),
         };
-        let options = self.shell_options(ShellOptions::for_command());
-        let directory = directory.map_or_else(|| self.directory.clone(), PathBuf::from);
+        let keeps_directory = self.dialect.record().bash.keeps_directory;
+        let options = ShellOptions { keeps_directory, ..self.shell_options(ShellOptions::for_command()) };
+        // A kept directory that is gone would shut the host out for good.
+        let kept = directory.map(PathBuf::from).filter(|directory| directory.is_dir());
+        let directory = kept.unwrap_or_else(|| self.directory.clone());
         let inputs = self.inputs.clone();
         tokio::spawn(async move {
             let ran = run_shell(&command, Path::new(&directory), &options, control).await;
@@ -164,7 +167,6 @@ impl Performers {
         ShellOptions {
             timeout: bash.timeout_seconds.map(Duration::from_secs),
             limits: Limits { lines: bash.max_lines, bytes: bash.max_bytes },
-            keeps_directory: bash.keeps_directory && options.clean,
             stop_notice: match bash.abort_notice {
                 DialectBashAbortNotice::AfterOutput => StopNotice::After,
                 DialectBashAbortNotice::BeforeOutput => StopNotice::Before,
@@ -187,10 +189,16 @@ fn tool_result(output: ToolOutput) -> (AgentToolResult, bool) {
 fn shell_end(outcome: ShellOutcome, options: &ShellOptions) -> ShellEnd {
     let exit_code = outcome.ending.exit_code();
     let cut = &outcome.truncation;
-    let counts = [cut.total_lines, cut.total_bytes, cut.output_lines, cut.output_bytes];
-    let notice = outcome.ending.leading_notice().filter(|_| options.stop_notice == StopNotice::Before);
-    let output = match notice {
-        Some(notice) => format!("{notice}\n{}", cut.content),
+    let mut counts = [cut.total_lines, cut.total_bytes, cut.output_lines, cut.output_bytes];
+    // Of a command that the host stopped nothing needs to be said; of one that took too long, what it was.
+    let timed_out =
+        options.stop_notice == StopNotice::Before && matches!(outcome.ending, Ending::TimedOut(_));
+    let output = match outcome.ending.leading_notice().filter(|_| timed_out) {
+        Some(notice) => {
+            let added = [1, notice.len() as u64 + 1, 1, notice.len() as u64 + 1];
+            counts.iter_mut().zip(added).for_each(|(count, added)| *count += added);
+            format!("{notice}\n{}", cut.content)
+        }
         None => cut.content.clone(),
     };
     ShellEnd {

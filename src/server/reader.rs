@@ -4,11 +4,13 @@ use crate::{
     engine::Input,
     protocol::{Dialect, LineSplitter, SplitLine, read_line},
 };
+use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{ErrorKind, Read};
 use tokio::sync::mpsc;
 
-/// Lines that wait for the loop; the thread waits when there are more, and so does the host.
-const AHEAD: usize = 64;
+/// Lines that wait for the loop, each of any length up to the limit; the thread waits when there are more, and so does
+/// the host.
+const AHEAD: usize = 2;
 
 const CHUNK: usize = 64 * 1024;
 
@@ -31,10 +33,12 @@ fn read(mut from: impl Read, dialect: Dialect, max_frame: usize, mut take: impl 
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => {
-                tracing::error!("stdin: {error}");
-                break;
-            }
+            // A host may have made its end, and so ours, non-blocking.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => match wait() {
+                Ok(()) => continue,
+                Err(error) => return broken(&error, &mut take),
+            },
+            Err(error) => return broken(&error, &mut take),
         };
         splitter.push(&chunk[..count]);
         while let Some(line) = splitter.next_line() {
@@ -49,6 +53,16 @@ fn read(mut from: impl Read, dialect: Dialect, max_frame: usize, mut take: impl 
         return;
     }
     take(Input::EndOfInput);
+}
+
+fn wait() -> std::io::Result<()> {
+    poll(&mut [PollFd::new(&std::io::stdin(), PollFlags::IN)], None)?;
+    Ok(())
+}
+
+fn broken(error: &std::io::Error, take: &mut impl FnMut(Input) -> bool) {
+    tracing::error!("stdin: {error}");
+    take(Input::Shutdown);
 }
 
 fn offer(line: SplitLine, dialect: Dialect, max_frame: usize, take: &mut impl FnMut(Input) -> bool) -> bool {

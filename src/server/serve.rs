@@ -41,6 +41,9 @@ const AHEAD: usize = 256;
 /// The exit status when stdout is gone, as the originals have it.
 const STDOUT_GONE: u8 = 1;
 
+/// The exit status when stdin cannot be read.
+const STDIN_BROKEN: u8 = 1;
+
 /// What a process answers to the signal `number` with, in the shells' convention.
 const fn signal_status(number: u8) -> u8 {
     128 + number
@@ -91,7 +94,12 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                 }
                 Ok(()) = level.changed() => continue,
                 Some(input) = inputs.recv() => input,
-                Some(input) = lines.recv(), if now.reads && !stopping => input,
+                Some(input) = lines.recv(), if now.reads && !stopping => {
+                    if matches!(input, Input::Shutdown) {
+                        (stopping, status) = (true, STDIN_BROKEN);
+                    }
+                    input
+                }
             }
         };
         if let Input::ToolEnd { call, .. } | Input::ShellEnd { call, .. } = &input {
@@ -134,7 +142,10 @@ async fn finish(outbox: Outbox, signals: &mut Signals, mut hurry: bool, mut stat
     loop {
         let patience = if hurry { LAST_WORDS } else { std::time::Duration::MAX };
         tokio::select! {
-            _ = &mut written => return status,
+            written = &mut written => {
+                let gone = !matches!(written, Ok(true));
+                return if gone && status == 0 { STDOUT_GONE } else { status };
+            }
             number = signals.next() => {
                 status = signal_status(number);
                 if std::mem::replace(&mut hurry, true) {

@@ -174,7 +174,10 @@ pub async fn run_shell(
     if control.cancel.is_cancelled() {
         return Ok(outcome(Ending::Cancelled, &output, None));
     }
-    let report = if options.keeps_directory { Some(DirectoryReport::new()?) } else { None };
+    let report = options.keeps_directory.then(DirectoryReport::new).and_then(|report| {
+        // Keeping the directory is a comfort; running the command is the job.
+        report.inspect_err(|error| tracing::warn!("the directory cannot be kept: {error}")).ok()
+    });
     let mut running = Running::start(command, cwd, options, report.as_ref(), &control.processes)?;
     let ending = running.follow(&mut output, options.timeout, control).await?;
     if let Ending::Cancelled | Ending::TimedOut(_) = ending {

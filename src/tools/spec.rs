@@ -23,8 +23,8 @@ pub fn specs() -> Vec<ToolSpec> {
         ToolSpec {
             name: "bash".to_owned(),
             description: "Run a shell command in the working directory and get its output, stdout and stderr \
-                          together. Of long output the last 2000 lines or 50KB are given, whichever is less, and the \
-                          path of a file with all of it. There is no input and, unless you set one, no time limit.".to_owned(),
+                          together. Of long output only the end is given, up to 50KB, and the path of a file with all \
+                          of it. There is no input. A time limit can be set.".to_owned(),
             parameters: schema_of::<BashArguments>(),
             exclusive: true,
         },

@@ -24,7 +24,8 @@ pub struct Actor {
     pub plan: u32,
     /// It was cancelled. A model owes nothing then; whatever it still says must not be heard.
     pub cancelled: bool,
-    stop: Option<(u64, Input)>,
+    /// What it does when it is cancelled.
+    stop: Vec<(u64, Input)>,
     echo: Option<Input>,
 }
 
@@ -61,7 +62,7 @@ impl Actor {
             [step].into_iter().chain(stray)
         });
         let steps = steps.collect();
-        Self { call, steps, plan: 0, cancelled: false, stop: None, echo: None }
+        Self { call, steps, plan: 0, cancelled: false, stop: Vec::new(), echo: None }
     }
 
     /// A tool called `name` that goes as `work` has it. `echoes`: it reports once more when it is long over.
@@ -94,7 +95,8 @@ impl Actor {
             steps: reports.chain(natural.map(|end| (*end_wait, end))).collect(),
             plan: 0,
             cancelled: false,
-            stop: Some((work.stops_after, stop)),
+            // It may have been about to say something.
+            stop: echoes.then(|| (0, progress(8))).into_iter().chain([(work.stops_after, stop)]).collect(),
             echo: echoes.then(|| progress(9)),
         }
     }
@@ -124,7 +126,7 @@ impl Actor {
             steps: natural.map(|end| (wait, Input::ShellEnd { call, end })).into_iter().collect(),
             plan: 0,
             cancelled: false,
-            stop: Some((work.stops_after, Input::ShellEnd { call, end: stop })),
+            stop: vec![(work.stops_after, Input::ShellEnd { call, end: stop })],
             echo: None,
         }
     }
@@ -151,13 +153,11 @@ impl Actor {
         if std::mem::replace(&mut self.cancelled, true) {
             return;
         }
-        match self.stop.take() {
-            Some(stop) => {
-                self.plan += 1;
-                self.steps = [stop].into();
-            }
-            None if !echoes => self.steps.clear(),
-            None => {}
+        if !self.stop.is_empty() {
+            self.plan += 1;
+            self.steps = std::mem::take(&mut self.stop).into();
+        } else if !echoes {
+            self.steps.clear();
         }
     }
 }

@@ -28,6 +28,18 @@ pub const TALK: &[(u32, &str)] = &[
     (3, r#"{"type":"abort_bash"}"#),
 ];
 
+/// What a host writes while tools run.
+pub const MEDDLING: &[(u32, &str)] = &[
+    (6, r#"{"type":"steer","message":"turn $"}"#),
+    (2, r#"{"type":"follow_up","message":"then $"}"#),
+    (2, r#"{"type":"abort"}"#),
+    (1, r#"{"type":"abort_and_prompt","message":"rather $"}"#),
+    (1, r#"{"type":"new_session"}"#),
+    (1, r#"{"type":"prompt","message":"ask $"}"#),
+    (1, r#"{"type":"bash","command":"echo $"}"#),
+    (1, r#"{"type":"get_state"}"#),
+];
+
 /// Everything else that a host may write, sense or nonsense.
 pub const REST: &[(u32, &str)] = &[
     (2, r#"{"type":"set_model","provider":"lab","modelId":"thinker"}"#),

@@ -21,7 +21,7 @@ mod watch;
 mod wire;
 mod world;
 
-pub use scenario::{Act, Close, Ending, Scenario, Work, closes, scenarios};
+pub use scenario::{Act, Close, Ending, Scenario, Work, closes, crowded, scenarios};
 pub use world::play;
 
 /// Whether a rule holds; if not, what is wrong.

@@ -40,12 +40,8 @@ impl Waiting {
 impl Asked {
     /// Whether it overtakes in dialects that serve one command after another.
     const fn is_control(&self) -> bool {
-        use RpcCommandKind as Kind;
         match self {
-            Self::Command(command) => matches!(
-                command.kind(),
-                Kind::Abort | Kind::AbortAndPrompt | Kind::AbortBash | Kind::AbortRetry
-            ),
+            Self::Command(command) => command.kind().is_control(),
             Self::Bad(_) => false,
         }
     }

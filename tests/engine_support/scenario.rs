@@ -1,6 +1,6 @@
 //! What happens in a world: data, so that it can be drawn at random, shrunk and printed.
 
-use super::lines::{JUNK, REST, TALK};
+use super::lines::{JUNK, MEDDLING, REST, TALK};
 use pi_rpc::protocol::Dialect;
 use proptest::{prelude::*, strategy::Union};
 use serde_json::{Value, json};
@@ -104,6 +104,30 @@ pub fn scenarios(dialect: Dialect) -> impl Strategy<Value = Scenario> {
             echoes,
             strays,
             seed,
+        },
+    )
+}
+
+/// Conversations in `dialect` about messages with many calls, while the host keeps interfering.
+pub fn crowded(dialect: Dialect) -> impl Strategy<Value = Scenario> {
+    let opening = prop_oneof![
+        2 => Just(r#"{"type":"set_interrupt_mode","mode":"immediate"}"#),
+        1 => Just(r#"{"type":"set_steering_mode","mode":"all"}"#),
+    ];
+    let meddling = prop::collection::vec((0..8_u64, any::<bool>(), lines(MEDDLING)), 1..7);
+    let turns = prop::collection::vec(prop::collection::vec(call(), 2..6), 1..4);
+    let works = prop::collection::vec((0..14_u64, work()), 2..6);
+    (scenarios(dialect), opening, meddling, turns, works).prop_map(
+        |(scenario, opening, meddling, turns, works)| {
+            let act = |(wait, named, line)| Act { wait, named, line };
+            let first = [opening, r#"{"type":"prompt","message":"ask $"}"#].map(|line| act((0, true, line)));
+            let host = first.into_iter().chain(meddling.into_iter().map(act)).collect();
+            let turns = turns.into_iter().map(|say| json!({ "say": say })).collect();
+            let longer = |(wait, work): (u64, Work)| Work {
+                waits: [wait].into_iter().chain(work.waits).collect(),
+                ..work
+            };
+            Scenario { host, turns, tools: works.into_iter().map(longer).collect(), ..scenario }
         },
     )
 }
