@@ -2,7 +2,9 @@
 
 use pi_rpc::{
     machine::{Cell, Kind, around, chart, walk},
-    protocol::{AgentMessageKind, Base, Case, Dialect, Disposition, FlowState, RpcCommandKind, StreamingBehavior},
+    protocol::{
+        AgentMessageKind, Base, Case, Dialect, Disposition, FlowState, RpcCommandKind, StreamingBehavior,
+    },
 };
 use std::{collections::BTreeSet, fmt::Write as _};
 

@@ -249,12 +249,21 @@ fn a_command_during_a_run_joins_the_conversation_when_the_run_is_over() {
 }
 
 #[test]
+fn a_kept_directory_that_is_gone_shuts_nobody_out() {
+    let mut server = Server::demo(Xcsh);
+    server.data(bash("mkdir here; cd here"));
+    std::fs::remove_dir_all(server.path("here")).unwrap();
+    let answer = server.data(bash("pwd"));
+    assert_eq!(answer["output"], format!("{}\n", server.dir.path().canonicalize().unwrap().display()));
+    server.finishes();
+}
+
+#[test]
 fn a_directory_that_is_gone_is_an_error_of_the_command() {
     for (dialect, answered_as, id) in [(Pi, "bash", json!("x")), (Xcsh, "parse", Value::Null)] {
         let mut server = Server::demo(dialect);
-        server.data(bash("mkdir here; cd here"));
-        let gone = if dialect == Pi { server.dir.path().to_owned() } else { server.path("here") };
-        std::fs::remove_dir_all(gone).unwrap();
+        server.data(json!({"type": "get_state"}));
+        std::fs::remove_dir_all(server.dir.path()).unwrap();
         server.send(json!({"id": "x", "type": "bash", "command": "true"}));
         let answer = server.next();
         assert_eq!(

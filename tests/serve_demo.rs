@@ -221,12 +221,12 @@ fn what_cannot_be_served_is_refused_in_words() {
         assert_eq!(told(arguments), (Some(1), String::new(), file.to_owned()));
     }
     for (arguments, status, words) in [
-        (&["serve", "--model", "no-such/model"][..], 1, "Model \"no-such/model\" not found."),
-        (&["serve", "--provider", "anthropic", "--model", "demo"], 1, "Model \"demo\" not found."),
+        (&["serve", "--model", "no-such/model"][..], 1, "Error: Model \"no-such/model\" not found."),
+        (&["serve", "--provider", "anthropic", "--model", "demo"], 1, "Error: Model \"demo\" not found."),
         (
             &["serve", "--model", "scripted/no-such-file.json"],
             1,
-            "Cannot read the script no-such-file.json: ",
+            "Error: Cannot read the script no-such-file.json: ",
         ),
         (&["serve", "--dialect", "klingon"], 2, "Error: unknown dialect \"klingon\"; known: "),
         (&["--mode", "json"], 2, "Error: --mode json: only rpc is served"),

@@ -296,3 +296,42 @@ fn a_failed_answer_ends_its_run_and_not_the_server() {
         assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""));
     }
 }
+
+#[test]
+fn in_xcsh_what_follows_an_abort_waits_for_it() {
+    let stubborn = "trap '' TERM; touch begun; while true; do sleep 0.02; done";
+    let turns = json!([
+        { "say": [{ "tool": "bash", "arguments": { "command": stubborn } }] },
+        { "say": [{ "text": "Done over." }] },
+    ]);
+    let mut server = Server::script(Xcsh, turns);
+    server.send(json!({"id": "1", "type": "prompt", "message": "run"}));
+    server.awaits("begun");
+    server.send_bytes(
+        b"{\"id\":\"a\",\"type\":\"abort\"}\n{\"id\":\"2\",\"type\":\"prompt\",\"message\":\"redo\"}\n",
+    );
+    let before = server.until(|frame| frame["id"] == "a");
+    assert!(before.iter().all(|frame| frame["id"] != "2"), "{before:?}");
+    let answer = server.response("2");
+    assert_eq!(answer["success"], true);
+    assert_eq!(texts_of(&server.until_type("agent_end"), "assistant"), ["Done over."]);
+    server.finishes();
+}
+
+#[test]
+fn in_xcsh_an_abort_stops_the_prompt_that_waits_behind_a_command() {
+    let mut server = Server::demo(Xcsh);
+    server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 60"}));
+    server.send(json!({"id": "2", "type": "prompt", "message": "wait"}));
+    server.awaits("begun");
+    for kind in ["abort", "abort_bash"] {
+        assert_eq!(server.ask(kind, json!({"type": kind}))["success"], true);
+    }
+    assert_eq!(server.response("1")["data"]["cancelled"], true);
+    assert_eq!(server.response("2")["success"], true);
+    let run = server.until_type("agent_end");
+    let messages = run.last().and_then(|end| end["messages"].as_array()).unwrap();
+    assert_eq!(messages.last().unwrap()["stopReason"], "aborted");
+    assert_eq!(messages.last().unwrap()["content"], json!([]));
+    server.finishes();
+}

@@ -2,14 +2,14 @@
 
 use crate::protocol::{BUNDLE, Base, Dialect};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
 
-/// What a host may write, and what a server may write; everything else in the document is there for these.
+/// What a host may write, and what a server may write.
 const ROOTS: [&str; 2] = ["Inbound", "Outbound"];
 
 /// The frames of `dialect` as one JSON Schema 2020-12, without a trace of the other dialects and of the annotations.
 ///
-/// `$defs` holds `Inbound`, `Outbound` and whatever these lead to, in the order of `schema/`; the root accepts either.
+/// `$defs` holds every def of the dialect, in the order of `schema/`: the frames, and what free-form fields hold by
+/// convention (the details of tools). The root accepts `Inbound` and `Outbound`.
 /// An overlay speaks the frames of its base.
 ///
 /// ```
@@ -23,10 +23,7 @@ pub fn json_schema(dialect: Dialect) -> Value {
     let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
     let export = Export { base: base_id(dialect.base()), defs: &bundle["$defs"] };
     let own = export.defs.as_object().into_iter().flatten().filter(|(_, def)| export.has(def));
-    let mut defs: Map<String, Value> =
-        own.map(|(name, def)| (name.clone(), export.plain(def, false))).collect();
-    let reached = reachable(&defs);
-    defs.retain(|name, _| reached.contains(name));
+    let defs: Map<String, Value> = own.map(|(name, def)| (name.clone(), export.plain(def, false))).collect();
     let record = dialect.record();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -153,29 +150,6 @@ fn without_null_type(types: &Value) -> Value {
     let Value::Array(list) = types else { return types.clone() };
     let mut left: Vec<Value> = list.iter().filter(|ty| *ty != "null").cloned().collect();
     if left.len() == 1 { left.remove(0) } else { Value::Array(left) }
-}
-
-/// The defs that the roots lead to.
-fn reachable(defs: &Map<String, Value>) -> HashSet<String> {
-    let mut reached = HashSet::new();
-    let mut open: Vec<&str> = ROOTS.to_vec();
-    while let Some(name) = open.pop() {
-        if let Some(def) = defs.get(name)
-            && reached.insert(name.to_owned())
-        {
-            refs(def, &mut open);
-        }
-    }
-    reached
-}
-
-fn refs<'d>(schema: &'d Value, into: &mut Vec<&'d str>) {
-    into.extend(ref_name(schema));
-    match schema {
-        Value::Object(map) => map.values().for_each(|inner| refs(inner, into)),
-        Value::Array(list) => list.iter().for_each(|inner| refs(inner, into)),
-        _ => {}
-    }
 }
 
 #[cfg(test)]

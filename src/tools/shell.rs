@@ -176,7 +176,7 @@ pub async fn run_shell(
     }
     let report = options.keeps_directory.then(DirectoryReport::new).and_then(|report| {
         // Keeping the directory is a comfort; running the command is the job.
-        report.inspect_err(|error| tracing::warn!("the directory cannot be kept: {error}")).ok()
+        report.inspect_err(|error| tracing::debug!("the directory cannot be kept: {error}")).ok()
     });
     let mut running = Running::start(command, cwd, options, report.as_ref(), &control.processes)?;
     let ending = running.follow(&mut output, options.timeout, control).await?;

@@ -29,7 +29,9 @@ pub fn responses(bundle: &Value) -> Complaints {
     let orphans = successes.iter().filter(|name| !answered.contains(name));
     out.extend(orphans.map(|name| format!("{name}: answers no command")));
     let strangers = defs(bundle).filter(|(name, def)| {
-        ["x-response", "x-in", "x-leads-to", "x-cuts"].iter().any(|key| def.get(key).is_some())
+        ["x-response", "x-in", "x-leads-to", "x-fails-to", "x-control", "x-cuts"]
+            .iter()
+            .any(|key| def.get(key).is_some())
             && !commands(bundle).any(|(command, _)| command == *name)
     });
     out.extend(strangers.map(|(name, _)| format!("{name}: has what only commands have")));
@@ -98,16 +100,19 @@ pub fn leads(bundle: &Value) -> Complaints {
     let (all, leaves) = (states(bundle), leaf_states(bundle));
     let mut out = Complaints::new();
     for (name, def) in commands(bundle) {
-        for (from, to) in members(&def["x-leads-to"]) {
+        let leads = ["x-leads-to", "x-fails-to"].map(|key| members(&def[key]).map(move |lead| (key, lead)));
+        for (key, (from, to)) in leads.into_iter().flatten() {
             if !all.contains(&from.as_str()) {
-                out.push(format!("{name}: x-leads-to names `{from}`, which is no state"));
+                out.push(format!("{name}: {key} names `{from}`, which is no state"));
             }
             if to.as_str().is_none_or(|to| !leaves.contains(&to)) {
-                out.push(format!("{name}: x-leads-to leads from {from} to {to}, which is no state"));
+                out.push(format!("{name}: {key} leads from {from} to {to}, which is no state"));
             }
         }
-        if def.get("x-cuts").is_some_and(|cuts| *cuts != true) {
-            out.push(format!("{name}: x-cuts can only be true"));
+        for key in ["x-cuts", "x-control"] {
+            if def.get(key).is_some_and(|flag| *flag != true) {
+                out.push(format!("{name}: {key} can only be true"));
+            }
         }
     }
     out

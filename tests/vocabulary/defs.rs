@@ -3,7 +3,7 @@
 use super::*;
 
 /// The keywords of the subset and the annotations, with where they may stand: on defs, on properties, inside both.
-const KEYWORDS: [(&str, &[Place]); 29] = {
+const KEYWORDS: [(&str, &[Place]); 30] = {
     use Place::{Def, Inner, Property};
     const ALL: &[Place] = &[Def, Property, Inner];
     const OUTER: &[Place] = &[Def, Property];
@@ -29,10 +29,11 @@ const KEYWORDS: [(&str, &[Place]); 29] = {
         ("x-source", OUTER),
         ("x-doc", &[Def]),
         ("x-rust", &[Def]),
-        ("x-since", &[Def]),
         ("x-response", &[Def]),
         ("x-in", &[Def]),
         ("x-leads-to", &[Def]),
+        ("x-fails-to", &[Def]),
+        ("x-control", &[Def]),
         ("x-cuts", &[Def]),
         ("x-fires-in", &[Def]),
         ("x-answer", &[Def]),

@@ -234,6 +234,7 @@ pub const SPOILED: &[Spoiled] = &[
             "PromptCommand: in streaming reject names `busy`, which has no text for xcsh",
             "PromptCommand: in retrying reject names `busy`, which has no text for xcsh",
             "PromptCommand: in compacting reject names `busy`, which has no text for xcsh",
+            "AbortAndPromptCommand: in compacting reject names `busy`, which has no text for xcsh",
         ],
     ),
     (
