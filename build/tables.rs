@@ -12,7 +12,14 @@ use serde_json::{Map, Value};
 
 /// Emits the states, the dispositions, the fires-in table and the error texts.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
-    let parts = [states(bundle)?, dispositions(bundle), commands(bundle)?, fires(bundle)?, errors(bundle)];
+    let parts = [
+        states(bundle)?,
+        dispositions(bundle),
+        commands(bundle)?,
+        dialogs(bundle)?,
+        fires(bundle)?,
+        errors(bundle),
+    ];
     Ok(parts.into_iter().collect())
 }
 
@@ -219,6 +226,32 @@ fn fields_asked(table: &Map<String, Value>) -> Vec<&str> {
     fields.sort_unstable();
     fields.dedup();
     fields
+}
+
+fn dialogs(bundle: &Bundle) -> Result<TokenStream, String> {
+    let (Shape::Tagged { branches, .. }, Shape::Either(answers)) =
+        (bundle.shape("RpcExtensionUIRequest"), bundle.shape("RpcExtensionUIResponse"))
+    else {
+        return Err("RpcExtensionUIRequest or RpcExtensionUIResponse is no union of its kind".into());
+    };
+    let requests: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
+    let asking = branches.iter().filter(|(_, name)| bundle.defs[*name]["x-answer"].is_string());
+    let asking = asking.map(|(value, _)| camel(value));
+    let answers = answers.iter().filter_map(|answer| crate::bundle::ref_name(answer)).map(exact);
+    Ok(quote! {
+        impl RpcExtensionUIRequestKind {
+            /// Whether the host must answer it: a dialog, not a notice.
+            pub const fn wants_answer(self) -> bool { matches!(self, #(Self::#asking)|*) }
+        }
+        impl RpcExtensionUIRequest {
+            /// What an answer names it by.
+            pub fn id(&self) -> &str { match self { #(Self::#requests(request) => &request.id),* } }
+        }
+        impl RpcExtensionUIResponse {
+            /// The dialog that it answers.
+            pub fn id(&self) -> &str { match self { #(Self::#answers(answer) => &answer.id),* } }
+        }
+    })
 }
 
 fn fires(bundle: &Bundle) -> Result<TokenStream, String> {

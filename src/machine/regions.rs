@@ -6,7 +6,7 @@ use super::{
 };
 use crate::protocol::{
     Case, Dialect, DialectPromptAck, DialectReady, FlowState, Inbound, LineError, Outbound, RpcCommand,
-    RpcCommandKind, RpcExtensionUIRequestKind, RpcExtensionUIResponse, Said,
+    RpcCommandKind, Said,
 };
 use statig::prelude::*;
 use std::{collections::BTreeSet, fmt};
@@ -100,7 +100,7 @@ impl Machine {
                 self.requests.open(command.id().cloned(), command.kind(), state);
             }
             Inbound::ExtensionUIResponse(response) => {
-                self.asks.remove(answered(response));
+                self.asks.remove(response.id());
             }
             Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) => {}
         }
@@ -172,18 +172,13 @@ impl Machine {
                 found.extend(self.requests.answer(response, late).err());
             }
             Outbound::ExtensionUIRequest(request) => {
-                use RpcExtensionUIRequestKind as Method;
-                let id = ask_id(request);
-                if !self.asked.insert(id.to_owned()) {
+                if !self.asked.insert(request.id().to_owned()) {
                     found.push((Rule::UiIdUnique, "an id that was not used before".to_owned()));
                 }
-                if matches!(request.kind(), Method::Select | Method::Confirm | Method::Input | Method::Editor)
-                {
-                    self.asks.insert(id.to_owned());
+                if request.kind().wants_answer() {
+                    self.asks.insert(request.id().to_owned());
                 }
             }
-            // The host may have written before.
-            // Out of place in a run, it has been reported.
             Outbound::ReadyFrame(_)
                 if found.is_empty() && (record.ready == DialectReady::None || self.spoken) =>
             {
@@ -203,31 +198,6 @@ impl Machine {
             true => "nothing of the kind".to_owned(),
             false => format!("it in {}", states.join(" or ")),
         }
-    }
-}
-
-/// The id of a dialog or notice.
-fn ask_id(request: &crate::protocol::RpcExtensionUIRequest) -> &str {
-    use crate::protocol::RpcExtensionUIRequest as Request;
-    match request {
-        Request::Select(it) => &it.id,
-        Request::Confirm(it) => &it.id,
-        Request::Input(it) => &it.id,
-        Request::Editor(it) => &it.id,
-        Request::Cancel(it) => &it.id,
-        Request::Notify(it) => &it.id,
-        Request::SetStatus(it) => &it.id,
-        Request::SetWidget(it) => &it.id,
-        Request::SetTitle(it) => &it.id,
-        Request::SetEditorText(it) => &it.id,
-    }
-}
-
-fn answered(response: &RpcExtensionUIResponse) -> &str {
-    match response {
-        RpcExtensionUIResponse::UIValueResponse(it) => &it.id,
-        RpcExtensionUIResponse::UIConfirmedResponse(it) => &it.id,
-        RpcExtensionUIResponse::UICancelledResponse(it) => &it.id,
     }
 }
 
