@@ -2,7 +2,8 @@
 
 mod tools_support;
 
-use pi_rpc::tools::{Block, Limits, TruncatedBy, size_text, specs, truncate_head, truncate_tail};
+use pi_rpc::protocol::TruncationUnit;
+use pi_rpc::tools::{Block, Limits, size_text, specs, truncate_head, truncate_tail};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tools_support::{Place, assert_error, assert_ok, text};
@@ -264,7 +265,7 @@ proptest! {
             prop_assert_eq!(cut.truncated, !fits(&all));
             prop_assert_eq!(cut.truncated, cut.truncated_by.is_some());
             if cut.first_line_exceeds_limit || cut.last_line_partial {
-                prop_assert_eq!(cut.truncated_by, Some(TruncatedBy::Bytes));
+                prop_assert_eq!(cut.truncated_by, Some(TruncationUnit::Bytes));
                 let nothing_wasted = all.ends_with(kept) && kept.len() as u64 > bytes - 2;
                 prop_assert!(if head { kept.is_empty() } else { nothing_wasted }, "kept {:?}", kept);
                 continue;

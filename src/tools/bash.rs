@@ -3,14 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::run::{ToolContext, ToolOutput, whole_number};
+use super::run::{ToolContext, ToolOutput};
 use super::shell::{
     Ending, Progress, ShellControl, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice, run_shell,
 };
 use super::spec::BashArguments;
-use super::truncate::{TruncatedBy, TruncationResult, size_text};
+use super::truncate::size_text;
+use crate::protocol::{BashToolDetails, TruncationResult, TruncationUnit};
 
 /// Runs a command. A time limit in the arguments goes before the one of the options; one of 0 or less is none.
 pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Result<ToolOutput, String> {
@@ -28,7 +29,7 @@ pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Resu
 /// Progress: the tail so far. The details are always an object, with what there is to tell.
 fn render(snapshot: ShellSnapshot) -> ToolOutput {
     let details = details(&snapshot.truncation, snapshot.full_output_path.as_deref());
-    ToolOutput { details: Some(details.into()), ..ToolOutput::text(snapshot.truncation.content) }
+    ToolOutput { details: Some(json!(details)), ..ToolOutput::text(snapshot.truncation.content) }
 }
 
 fn in_words(outcome: ShellOutcome, options: &ShellOptions) -> ToolOutput {
@@ -75,8 +76,8 @@ fn cut_notice(outcome: &ShellOutcome) -> String {
             let (shown, size) = (size_text(cut.output_bytes), size_text(outcome.last_line_bytes));
             format!("last {shown} of line {line} (line is {size})")
         }
-        TruncatedBy::Lines => format!("lines {first}-{total} of {total}"),
-        TruncatedBy::Bytes => {
+        TruncationUnit::Lines => format!("lines {first}-{total} of {total}"),
+        TruncationUnit::Bytes => {
             format!("lines {first}-{total} of {total} ({} limit)", size_text(cut.max_bytes))
         }
     };
@@ -85,23 +86,18 @@ fn cut_notice(outcome: &ShellOutcome) -> String {
 
 /// The details of a success: only what there is to tell, and nothing if there is nothing.
 fn final_details(outcome: &ShellOutcome, options: &ShellOptions) -> Option<Value> {
-    let mut told = match outcome.truncation.truncated {
-        true => details(&outcome.truncation, outcome.full_output_path.as_deref()),
-        false => Map::new(),
-    };
-    if let Some(limit) = options.timeout.filter(|_| options.reports_timeout) {
-        told.insert("timeoutSeconds".into(), whole_number(limit.as_secs_f64()));
-    }
-    (!told.is_empty()).then_some(Value::Object(told))
+    let truncated = outcome.truncation.truncated;
+    let full_output = outcome.full_output_path.as_deref().filter(|_| truncated);
+    let limit = options.timeout.filter(|_| options.reports_timeout);
+    let timeout_seconds = limit.map(|limit| limit.as_secs_f64().ceil() as u64);
+    let details = BashToolDetails { timeout_seconds, ..details(&outcome.truncation, full_output) };
+    (truncated || limit.is_some()).then(|| json!(details))
 }
 
-fn details(truncation: &TruncationResult, full_output: Option<&Path>) -> Map<String, Value> {
-    let mut details = Map::new();
-    if truncation.truncated {
-        details.insert("truncation".into(), json!(truncation));
+fn details(truncation: &TruncationResult, full_output: Option<&Path>) -> BashToolDetails {
+    BashToolDetails {
+        truncation: truncation.truncated.then(|| truncation.clone()),
+        full_output_path: full_output.map(|path| path.to_string_lossy().into_owned()),
+        timeout_seconds: None,
     }
-    if let Some(path) = full_output {
-        details.insert("fullOutputPath".into(), path.to_string_lossy().into());
-    }
-    details
 }

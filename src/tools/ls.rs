@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::path::{resolve, system_error};
-use super::run::{ToolOutput, whole_number};
+use super::run::ToolOutput;
 use super::spec::LsArguments;
 use super::truncate::{Limits, MAX_BYTES, NO_LINE_LIMIT, size_text, truncate_head};
+use crate::protocol::LsToolDetails;
 
 /// How many names are listed unless the caller says otherwise, as in pi.
 const USUAL_LIMIT: f64 = 500.0;
@@ -28,19 +29,20 @@ pub(super) fn ls(arguments: &LsArguments, cwd: &Path) -> Result<ToolOutput, Stri
     let cut = truncate_head(&lines.join("\n"), Limits { lines: NO_LINE_LIMIT, bytes: MAX_BYTES });
     let mut text = cut.content.clone();
     let mut notices = Vec::new();
-    let mut details = Map::new();
     if limited {
         notices.push(format!("{limit} entries limit reached. Use limit={} for more", limit * 2.0));
-        details.insert("entryLimitReached".into(), whole_number(limit));
     }
     if cut.truncated {
         notices.push(format!("{} limit reached", size_text(MAX_BYTES)));
-        details.insert("truncation".into(), json!(cut));
     }
     if !notices.is_empty() {
         text += &format!("\n\n[{}]", notices.join(". "));
     }
-    let details = (!details.is_empty()).then_some(Value::Object(details));
+    let details = LsToolDetails {
+        entry_limit_reached: limited.then_some(limit.ceil() as u64),
+        truncation: cut.truncated.then_some(cut),
+    };
+    let details = (!notices.is_empty()).then(|| json!(details));
     Ok(ToolOutput { details, ..ToolOutput::text(text) })
 }
 

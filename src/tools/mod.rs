@@ -40,7 +40,4 @@ pub use shell::{
     run_shell,
 };
 pub use spec::specs;
-pub use truncate::{
-    Limits, MAX_BYTES, MAX_LINES, NO_LINE_LIMIT, TruncatedBy, TruncationResult, size_text, truncate_head,
-    truncate_tail,
-};
+pub use truncate::{Limits, MAX_BYTES, MAX_LINES, NO_LINE_LIMIT, size_text, truncate_head, truncate_tail};

@@ -12,7 +12,8 @@ use serde_json::json;
 use super::path::{resolve_existing, system_error};
 use super::run::{Block, ToolOutput};
 use super::spec::ReadArguments;
-use super::truncate::{Limits, MAX_BYTES, TruncatedBy, line_feeds, size_text, truncate_head};
+use super::truncate::{Limits, MAX_BYTES, line_feeds, size_text, truncate_head};
+use crate::protocol::{ReadToolDetails, TruncationUnit};
 
 /// The largest file that is read at all, in bytes; about what pi's runtime can hold.
 const LARGEST_FILE: u64 = 512 * 1024 * 1024;
@@ -84,12 +85,12 @@ fn stretch(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, String> 
                  Use bash: sed -n '{first}p' {path} | head -c {MAX_BYTES}]"
             )
         }
-        Some(TruncatedBy::Lines) => format!(
+        Some(TruncationUnit::Lines) => format!(
             "{}\n\n[Showing lines {first}-{last} of {total}. Use offset={} to continue.]",
             cut.content,
             last + 1
         ),
-        Some(TruncatedBy::Bytes) => format!(
+        Some(TruncationUnit::Bytes) => format!(
             "{}\n\n[Showing lines {first}-{last} of {total} ({limit} limit). Use offset={} to continue.]",
             cut.content,
             last + 1
@@ -101,7 +102,7 @@ fn stretch(text: &str, arguments: &ReadArguments) -> Result<ToolOutput, String> 
         ),
         None => cut.content.clone(),
     };
-    let details = cut.truncated.then(|| json!({ "truncation": cut }));
+    let details = cut.truncated.then(|| json!(ReadToolDetails { truncation: Some(cut), meta: None }));
     Ok(ToolOutput { details, ..ToolOutput::text(shown) })
 }
 

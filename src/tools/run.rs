@@ -107,8 +107,3 @@ async fn aside(
         }
     }
 }
-
-/// For details: `5`, not `5.0`, where the number is whole.
-pub(super) fn whole_number(number: f64) -> Value {
-    if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
-}

@@ -13,7 +13,8 @@ use super::output::Output;
 use super::processes::Processes;
 use super::run::ToolOutput;
 use super::running::Running;
-use super::truncate::{Limits, TruncationResult};
+use super::truncate::Limits;
+use crate::protocol::TruncationResult;
 
 /// How commands are run: the settings, and what differs between dialects.
 #[derive(Debug, Clone)]

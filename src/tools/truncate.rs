@@ -3,7 +3,7 @@
 //! Lines are what lies between line feeds, so `"a\n"` has two; all sizes are UTF-8 bytes. Both directions keep whole
 //! lines, with one exception: a last line that alone is too long keeps its end.
 
-use serde::Serialize;
+use crate::protocol::{TruncationResult, TruncationUnit};
 
 /// Most lines in a tool's result, as in pi.
 pub const MAX_LINES: u64 = 2000;
@@ -29,44 +29,6 @@ impl Default for Limits {
     }
 }
 
-/// Which limit did the cutting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TruncatedBy {
-    /// The line limit.
-    Lines,
-    /// The byte limit.
-    Bytes,
-}
-
-/// What was kept and what there was. Serialises with the names and in the order of the wire.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TruncationResult {
-    /// What was kept.
-    pub content: String,
-    /// Whether anything was cut.
-    pub truncated: bool,
-    /// Which limit cut; `None` (`null` on the wire) if neither.
-    pub truncated_by: Option<TruncatedBy>,
-    /// Lines before the cut.
-    pub total_lines: u64,
-    /// Bytes before the cut.
-    pub total_bytes: u64,
-    /// Lines in `content`.
-    pub output_lines: u64,
-    /// Bytes in `content`.
-    pub output_bytes: u64,
-    /// Tail only: `content` begins inside a line, since that line alone is over the limit.
-    pub last_line_partial: bool,
-    /// Head only: the first line alone is over the limit, so `content` is empty.
-    pub first_line_exceeds_limit: bool,
-    /// The line limit that held.
-    pub max_lines: u64,
-    /// The byte limit that held.
-    pub max_bytes: u64,
-}
-
 /// Keeps the first whole lines of `text`.
 pub fn truncate_head(text: &str, limits: Limits) -> TruncationResult {
     let totals = Totals::of(text);
@@ -75,13 +37,13 @@ pub fn truncate_head(text: &str, limits: Limits) -> TruncationResult {
     }
     let mut end = 0;
     let mut lines = 0;
-    let mut truncated_by = TruncatedBy::Lines;
+    let mut truncated_by = TruncationUnit::Lines;
     for line_end in line_ends(text) {
         if lines == limits.lines {
             break;
         }
         if line_end as u64 > limits.bytes {
-            truncated_by = TruncatedBy::Bytes;
+            truncated_by = TruncationUnit::Bytes;
             break;
         }
         end = line_end;
@@ -107,13 +69,13 @@ pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> Tru
     }
     let mut start = end.len();
     let mut lines = 0;
-    let mut truncated_by = TruncatedBy::Lines;
+    let mut truncated_by = TruncationUnit::Lines;
     for line_start in line_starts_backwards(end) {
         if lines == limits.lines {
             break;
         }
         if (end.len() - line_start) as u64 > limits.bytes {
-            truncated_by = TruncatedBy::Bytes;
+            truncated_by = TruncationUnit::Bytes;
             break;
         }
         start = line_start;
@@ -121,7 +83,7 @@ pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> Tru
     }
     // Nothing but the empty piece after the last line feed fits: the line before it is the last line that says
     // anything. (pi shows nothing at all here; a reader is better off with the end of that line.)
-    let partial = start == end.len() && truncated_by == TruncatedBy::Bytes;
+    let partial = start == end.len() && truncated_by == TruncationUnit::Bytes;
     if partial {
         let room = usize::try_from(limits.bytes).unwrap_or(usize::MAX);
         start = end.ceil_char_boundary(end.len().saturating_sub(room));
@@ -183,12 +145,12 @@ fn whole(text: &str, totals: Totals, limits: Limits) -> TruncationResult {
         truncated: false,
         truncated_by: None,
         output_lines: totals.lines,
-        ..cut(text.to_owned(), TruncatedBy::Lines, totals, limits)
+        ..cut(text.to_owned(), TruncationUnit::Lines, totals, limits)
     }
 }
 
 /// The parts that all cuts share; the caller fills in the rest.
-fn cut(content: String, truncated_by: TruncatedBy, totals: Totals, limits: Limits) -> TruncationResult {
+fn cut(content: String, truncated_by: TruncationUnit, totals: Totals, limits: Limits) -> TruncationResult {
     TruncationResult {
         truncated: true,
         truncated_by: Some(truncated_by),
