@@ -2,8 +2,7 @@
 
 use crate::protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessageEventKind,
-    Base, Fires, Inbound, Outbound, RpcCommandKind, RpcExtensionUIRequestKind, RpcResponse, Said, StopReason,
-    fires,
+    Base, Fires, Outbound, RpcCommandKind, RpcExtensionUIRequestKind, RpcResponse, Said, StopReason, fires,
 };
 use std::fmt;
 
@@ -92,16 +91,6 @@ impl Kind {
             Outbound::ReadyFrame(_) => Self::Ready,
             Outbound::HostToolCall(_) => Self::HostToolCall,
             Outbound::HostToolCancel(_) => Self::HostToolCancel,
-        }
-    }
-
-    /// The kind of a frame that the host wrote.
-    pub const fn of_inbound(frame: &Inbound) -> Self {
-        match frame {
-            Inbound::Command(command) => Self::Command(command.kind()),
-            Inbound::ExtensionUIResponse(_) => Self::Answer,
-            Inbound::HostToolUpdate(_) => Self::HostToolUpdate,
-            Inbound::HostToolResult(_) => Self::HostToolResult,
         }
     }
 

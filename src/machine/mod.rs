@@ -24,4 +24,4 @@ pub use checks::Checks;
 pub use kind::Kind;
 pub use regions::{Machine, State};
 pub use requests::{Open, Requests};
-pub use violation::{Rule, Tier, Violation};
+pub use violation::{Rule, Violation};

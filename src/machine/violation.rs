@@ -3,17 +3,6 @@
 use super::{Kind, State};
 use std::fmt;
 
-/// How strongly a rule binds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tier {
-    /// The published references say so, or the order of events forces it.
-    Must,
-    /// It holds in the originals but for known exceptions.
-    Should,
-    /// Only what the originals were seen to do; a departure is worth a note.
-    Observed,
-}
-
 /// The rules that the machine knows. The name is stable: reports and expectation files use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rule {
@@ -171,17 +160,6 @@ impl Rule {
             Self::Ready => "ready",
             Self::HostCallWindow => "host-call-window",
             Self::FiresIn => "fires-in",
-        }
-    }
-
-    /// How strongly it binds.
-    pub const fn tier(self) -> Tier {
-        match self {
-            Self::RunCut => Tier::Observed,
-            Self::MsgAdjacent | Self::RunEdges | Self::ToolcallArgs | Self::EndEqLast | Self::StopReason => {
-                Tier::Should
-            }
-            _ => Tier::Must,
         }
     }
 }

@@ -35,8 +35,7 @@ fn render(snapshot: ShellSnapshot) -> ToolOutput {
 fn in_words(outcome: ShellOutcome, options: &ShellOptions) -> ToolOutput {
     let output = format!("{}{}", outcome.truncation.content, cut_notice(&outcome));
     let shown = if output.is_empty() { "(no output)" } else { &output };
-    let directory = outcome.directory.clone();
-    let result = match outcome.ending {
+    match outcome.ending {
         Ending::Exited(0) | Ending::Signalled(_) => {
             ToolOutput { details: final_details(&outcome, options), ..ToolOutput::text(shown) }
         }
@@ -46,8 +45,7 @@ fn in_words(outcome: ShellOutcome, options: &ShellOptions) -> ToolOutput {
             let words = format!("Command timed out after {} seconds", limit.as_secs_f64());
             ToolOutput::error(stopped(&output, &words, outcome.ending, options))
         }
-    };
-    ToolOutput { directory, ..result }
+    }
 }
 
 /// The output of a command that was stopped, and the words for that, where the dialect wants them.

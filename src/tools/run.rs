@@ -20,8 +20,6 @@ pub struct ToolOutput {
     pub details: Option<Value>,
     /// Whether the call failed.
     pub is_error: bool,
-    /// The working directory from now on, where the dialect lets a command change it.
-    pub directory: Option<PathBuf>,
 }
 
 /// A part of a tool's content.
@@ -57,7 +55,7 @@ pub struct ToolContext {
 impl ToolOutput {
     /// Success with a text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Block::Text(text.into())], details: None, is_error: false, directory: None }
+        Self { content: vec![Block::Text(text.into())], details: None, is_error: false }
     }
 
     /// Failure: the text says why, the details are an empty object, as pi has it for every failure.
