@@ -86,6 +86,10 @@ impl Growing {
             StreamEvent::Start { index, block } => self.start(index, block, now),
             StreamEvent::Delta { index, delta } => self.delta(index, delta),
             StreamEvent::End { index, signature } => self.end(index, signature),
+            StreamEvent::Signature { index, signature } => {
+                self.sign(index, signature);
+                Grown::Quiet
+            }
             StreamEvent::Finish(finish) => {
                 let reason = match finish {
                     Finish::Stop => StopReason::Stop,
@@ -95,7 +99,7 @@ impl Growing {
                 self.close(reason, None, now);
                 Grown::Over
             }
-            StreamEvent::Fail { message } => {
+            StreamEvent::Fail { message, .. } => {
                 self.close(StopReason::Error, Some(message), now);
                 Grown::Over
             }
@@ -158,19 +162,25 @@ impl Growing {
         let (Some(raw), Some(block)) = (self.open.remove(&index), self.message.content.get_mut(index)) else {
             return Grown::Quiet;
         };
-        match block {
-            AssistantContent::Text(block) => block.text_signature = signature,
-            AssistantContent::Thinking(block) if block.redacted != Some(true) => {
-                block.thinking_signature = signature;
+        if let AssistantContent::ToolCall(call) = block {
+            call.arguments = parse_partial(&raw);
+        }
+        if let Some(signature) = signature {
+            self.sign(index, signature);
+        }
+        let whole = self.message.content[index].clone();
+        self.update(index, Step::End(whole))
+    }
+
+    fn sign(&mut self, index: usize, signature: String) {
+        match self.message.content.get_mut(index) {
+            Some(AssistantContent::Text(block)) => block.text_signature = Some(signature),
+            Some(AssistantContent::Thinking(block)) if block.redacted != Some(true) => {
+                block.thinking_signature = Some(signature);
             }
-            AssistantContent::ToolCall(block) => {
-                block.arguments = parse_partial(&raw);
-                block.thought_signature = signature;
-            }
+            Some(AssistantContent::ToolCall(call)) => call.thought_signature = Some(signature),
             _ => {}
         }
-        let whole = block.clone();
-        self.update(index, Step::End(whole))
     }
 
     fn update(&mut self, index: usize, step: Step) -> Grown {

@@ -5,6 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use std::time::Duration;
 
 /// One step of a model's answer, as the engine takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,13 @@ pub enum StreamEvent {
         /// The provider's opaque proof of the block, to be sent back with it.
         signature: Option<String>,
     },
+    /// The provider's opaque proof of a block that has begun, and may have ended: to be sent back with it.
+    Signature {
+        /// The block's place in the message.
+        index: usize,
+        /// Replaces what was known before.
+        signature: String,
+    },
     /// Tokens used so far by this answer; each event replaces the one before.
     Usage(TokenCounts),
     /// The answer is complete. Nothing follows.
@@ -40,6 +48,8 @@ pub enum StreamEvent {
     Fail {
         /// The text for the message's `errorMessage`.
         message: String,
+        /// How long the provider asks to be left alone.
+        retry_after: Option<Duration>,
     },
 }
 

@@ -59,7 +59,7 @@ pub fn finish(steps: &[Step]) -> Option<Finish> {
 /// The text of the failure that ended the answer.
 pub fn failure(steps: &[Step]) -> &str {
     match events(steps).last() {
-        Some(StreamEvent::Fail { message }) => message,
+        Some(StreamEvent::Fail { message, .. }) => message,
         last => panic!("no failure but {last:?}"),
     }
 }

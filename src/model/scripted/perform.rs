@@ -84,7 +84,7 @@ impl Performance<'_> {
         let delay_ms = if begun { 0 } else { self.turn.first_delay_ms };
         if let Some(failure) = &self.turn.fail {
             let message = failure.error_message(begun);
-            self.event_after(delay_ms, StreamEvent::Fail { message });
+            self.event_after(delay_ms, StreamEvent::Fail { message, retry_after: None });
         } else if self.turn.hang {
             self.steps.push(Step { delay_ms, what: What::Hang });
         } else {

@@ -1,0 +1,85 @@
+//! What a model is asked, before any provider's own words for it.
+
+use super::types::{StreamEvent, ToolSpec};
+use crate::protocol::{AgentMessage, Model, ThinkingLevel};
+use serde_json::Value;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// A model with everything that is needed to ask it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Endpoint {
+    /// As hosts see it; `api`, `base_url`, `max_tokens`, `input` and `compat` say how to ask it.
+    pub model: Model,
+    /// The thinking levels that it takes, in order; of a model that does not think: `off` alone.
+    pub levels: Vec<ThinkingLevel>,
+    /// The provider's word for a level, where it is not the usual one.
+    pub efforts: BTreeMap<ThinkingLevel, String>,
+    /// It decides by itself how long to think, and is told an effort instead of a number of tokens.
+    pub adaptive: bool,
+}
+
+/// What proves to the provider who asks, found out when it is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Credentials {
+    /// The key or token.
+    pub key: Option<String>,
+    /// Headers of the provider's and the model's configuration, in order; later ones win.
+    pub headers: Vec<(String, String)>,
+    /// The key goes into `Authorization: Bearer` even where the API has a header of its own for it.
+    pub bearer: bool,
+}
+
+/// What the user's settings say about every request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestOptions {
+    /// Tokens to think with, for models that are told a number.
+    pub budgets: BTreeMap<ThinkingLevel, u64>,
+    /// Images are replaced by a text.
+    pub blocks_images: bool,
+    /// Ask the provider to remember the conversation for an hour or a day instead of minutes.
+    pub caches_long: bool,
+}
+
+/// One request to a model.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelRequest<'a> {
+    /// Whom to ask.
+    pub endpoint: &'a Endpoint,
+    /// Who asks.
+    pub credentials: &'a Credentials,
+    /// How hard to think; one of the endpoint's levels.
+    pub level: ThinkingLevel,
+    /// The instructions that come first.
+    pub system_prompt: &'a str,
+    /// The conversation.
+    pub messages: &'a [Arc<AgentMessage>],
+    /// The tools that the model may call.
+    pub tools: &'a [ToolSpec],
+    /// Tells conversations apart, for the provider's cache.
+    pub session_id: &'a str,
+    /// The user's settings.
+    pub options: &'a RequestOptions,
+}
+
+/// A request in the provider's words: a `POST` whose body is JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HttpRequest {
+    /// Where to.
+    pub url: String,
+    /// Names in lower case; each name once.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Value,
+}
+
+/// Reads a provider's stream of server-sent events.
+///
+/// The last of all events that it gives is [`StreamEvent::Finish`] or [`StreamEvent::Fail`]; after it, it gives none.
+/// Blocks come one after another: each is ended before the next begins.
+pub trait Reader: Send {
+    /// What one server-sent event says: its `event` field (`message` where it has none) and its `data`.
+    fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent>;
+
+    /// What it means that the stream ends here, without an error of the connection.
+    fn end(&mut self) -> Vec<StreamEvent>;
+}
