@@ -2,7 +2,7 @@
 
 use divan::{Bencher, counter::BytesCount, counter::ItemsCount};
 use pi_rpc::{
-    engine::{Engine, Input, Now, Output, Setup, Toolbox},
+    engine::{Engine, Input, Modes, Now, Output, Setup, Toolbox},
     machine::Machine,
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
@@ -190,6 +190,7 @@ fn conversation(deltas: usize) -> Vec<Said> {
         start: 0,
         scope: None,
         level: None,
+        modes: Modes::of(Dialect::Pi),
         tools: Toolbox::new(tools::specs()).unwrap(),
         system_prompt: "".into(),
         name: None,

@@ -1,12 +1,6 @@
 //! What each command does.
 
-use super::{
-    Engine, Output, ShellEnd, ShellStart,
-    core::Shell,
-    io::not_yet,
-    levels::{clamp, levels},
-    run::AfterRun,
-};
+use super::{Choice, Engine, Output, ShellEnd, ShellStart, core::Shell, io::not_yet, run::AfterRun};
 use crate::{
     protocol::{
         AgentMessage, AssistantContent, Attribution, BashCommand, BashExecutionMessage, BashResponse,
@@ -96,7 +90,7 @@ impl Engine {
                 self.succeed(GetCommandsResponse { id, data: CommandList { commands: Vec::new() } });
             }
             RpcCommand::GetAvailableModels(_) => {
-                let models = self.models.iter().map(|choice| choice.model.clone()).collect();
+                let models = self.usable().map(|at| self.models[at].model.clone()).collect();
                 self.succeed(GetAvailableModelsResponse { id, data: ModelList { models } });
             }
             RpcCommand::SetModel(it) => self.set_model(it),
@@ -180,10 +174,21 @@ impl Engine {
                 let text = error.unwrap_or(ErrorText::Busy).template(self.dialect.base());
                 self.fail(id, kind, text.to_owned());
             }
-            _ => {
-                self.acknowledge(kind, id);
-                self.start_run(message);
-            }
+            _ => self.open_run(id, kind, message),
+        }
+    }
+
+    /// Starts a run if its model can be asked; answers in any case.
+    pub(super) fn open_run(&mut self, id: Option<RequestId>, kind: RpcCommandKind, message: UserMessage) {
+        let Choice { model, unusable, .. } = &self.models[self.model];
+        let error =
+            unusable.as_ref().map(|why| errors::no_api_key(self.dialect.base(), &model.provider, why));
+        if error.is_none() || self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError {
+            self.acknowledge(kind, id.clone());
+        }
+        match error {
+            Some(error) => self.fail(id, kind, error),
+            None => self.start_run(message),
         }
     }
 
@@ -299,14 +304,20 @@ impl Engine {
     pub(super) fn fitting(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
         let choice = &self.models[self.model];
         let unset = self.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Unset;
-        (choice.model.reasoning || !unset).then(|| clamp(choice, wanted))
+        (choice.model.reasoning || !unset).then(|| choice.clamp(wanted))
+    }
+
+    /// Places of the models that can be asked.
+    fn usable(&self) -> impl Iterator<Item = usize> {
+        (0..self.models.len()).filter(|at| self.models[*at].unusable.is_none())
     }
 
     fn set_model(&mut self, command: SetModelCommand) {
-        let wanted = |choice: &super::Choice| {
-            choice.model.provider == command.provider && choice.model.id == command.model_id
+        let is_wanted = |at: &usize| {
+            let model = &self.models[*at].model;
+            model.provider == command.provider && model.id == command.model_id
         };
-        let Some(at) = self.models.iter().position(wanted) else {
+        let Some(at) = self.usable().find(is_wanted) else {
             let error = errors::model_not_found(self.dialect.base(), &command.provider, &command.model_id);
             return self.fail(command.id, RpcCommandKind::SetModel, error);
         };
@@ -315,19 +326,22 @@ impl Engine {
     }
 
     fn cycle_model(&mut self, id: Option<RequestId>) {
-        let all: Vec<usize> = (0..self.models.len()).collect();
         let is_scoped = self.scope.is_some();
-        let round = self.scope.clone().unwrap_or(all);
+        let round: Vec<_> = match &self.scope {
+            Some(scope) => {
+                scope.iter().filter(|(at, _)| self.models[*at].unusable.is_none()).copied().collect()
+            }
+            None => self.usable().map(|at| (at, None)).collect(),
+        };
         if round.len() <= 1 {
             return self.succeed(CycleModelResponse { id, data: None });
         }
-        let current = round.iter().position(|at| *at == self.model).unwrap_or(0);
-        let next = round[(current + 1) % round.len()];
+        let current = round.iter().position(|(at, _)| *at == self.model).unwrap_or(0);
+        let (next, level) = round[(current + 1) % round.len()];
         let thought = self.models[self.model].model.reasoning;
         self.switch(next);
-        let default = ThinkingLevel::parse(self.dialect.record().defaults.thinking_level.as_str());
-        let restored = default.filter(|_| !thought && self.dialect.record().cycle_restores_level);
-        if let Some(level) = self.models[next].level.or(restored) {
+        let restores = !thought && self.dialect.record().cycle_restores_level;
+        if let Some(level) = level.or(restores.then_some(self.default_level)) {
             self.level = self.fitting(level);
         }
         let data =
@@ -350,7 +364,7 @@ impl Engine {
         if !choice.model.reasoning {
             return self.succeed(CycleThinkingLevelResponse { id, data: None });
         }
-        let levels = levels(choice);
+        let levels = &choice.levels;
         let current = self.level.and_then(|level| levels.iter().position(|l| *l == level));
         let level = levels[current.map_or(0, |at| (at + 1) % levels.len())];
         self.level = Some(level);

@@ -24,14 +24,17 @@ use std::{
 pub struct Setup {
     /// The dialect spoken.
     pub dialect: Dialect,
-    /// Models with credentials, in the registry's order.
+    /// All models, in the registry's order; not empty.
     pub models: Vec<Choice>,
     /// Where in `models` the session starts.
     pub start: usize,
-    /// The models that `cycle_model` goes round, if a scope was given: places in `models`.
-    pub scope: Option<Vec<usize>>,
-    /// The level asked for; `None`: the dialect's default.
+    /// The models that `cycle_model` goes round, if a scope was given: places in `models`, each with the level that the
+    /// scope names for it.
+    pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
+    /// The level asked for; `None`: that of `modes`.
     pub level: Option<ThinkingLevel>,
+    /// What the user has set.
+    pub modes: Modes,
     /// The tools offered to the model.
     pub tools: Toolbox,
     /// The instructions that come first.
@@ -44,16 +47,47 @@ pub struct Setup {
     pub checked: bool,
 }
 
+/// The settings that a session starts with; commands change them for the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modes {
+    /// How many steering messages go at once.
+    pub steering: QueueMode,
+    /// How many follow-up messages go at once.
+    pub follow_up: QueueMode,
+    /// Whether a full context is compacted without being asked.
+    pub auto_compaction: bool,
+    /// Whether a failed run is tried again without being asked.
+    pub auto_retry: bool,
+    /// The thinking level where nothing else names one.
+    pub level: ThinkingLevel,
+}
+
+impl Modes {
+    /// What holds in `dialect` when the user has set nothing.
+    pub fn of(dialect: Dialect) -> Self {
+        let defaults = &dialect.record().defaults;
+        let mode = |text: &str| QueueMode::parse(text).unwrap_or(QueueMode::OneAtATime);
+        Self {
+            steering: mode(defaults.steering_mode.as_str()),
+            follow_up: mode(defaults.follow_up_mode.as_str()),
+            auto_compaction: defaults.auto_compaction,
+            auto_retry: defaults.auto_retry,
+            level: ThinkingLevel::parse(defaults.thinking_level.as_str()).unwrap_or(ThinkingLevel::Off),
+        }
+    }
+}
+
 /// One conversation.
 pub struct Engine {
     pub(super) dialect: Dialect,
     pub(super) machine: Machine,
     pub(super) session: Memory,
     pub(super) models: Vec<Choice>,
-    pub(super) scope: Option<Vec<usize>>,
+    pub(super) scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
     /// Place of the current model in `models`.
     pub(super) model: usize,
     pub(super) level: Option<ThinkingLevel>,
+    pub(super) default_level: ThinkingLevel,
     pub(super) tools: Toolbox,
     pub(super) system_prompt: Arc<str>,
     pub(super) steering: Queue,
@@ -109,7 +143,6 @@ impl Engine {
     /// A conversation that has not begun. `setup.start` must be a place in `setup.models`.
     pub fn new(setup: Setup, now: Now) -> Self {
         let record = setup.dialect.record();
-        let mode = |text: &str| QueueMode::parse(text).unwrap_or(QueueMode::OneAtATime);
         let mut ids = Ids::new(setup.seed);
         let mut session = Memory::new(ids.session(setup.dialect, now), None);
         session.name = setup.name;
@@ -122,13 +155,14 @@ impl Engine {
             scope: setup.scope,
             model: setup.start,
             level: None,
+            default_level: setup.modes.level,
             tools: setup.tools,
             system_prompt: setup.system_prompt,
-            steering: Queue::new(mode(defaults.steering_mode.as_str())),
-            follow_up: Queue::new(mode(defaults.follow_up_mode.as_str())),
+            steering: Queue::new(setup.modes.steering),
+            follow_up: Queue::new(setup.modes.follow_up),
             interrupt: InterruptMode::parse(defaults.interrupt_mode.as_str()).unwrap_or(InterruptMode::Wait),
-            auto_compaction: defaults.auto_compaction,
-            auto_retry: defaults.auto_retry,
+            auto_compaction: setup.modes.auto_compaction,
+            auto_retry: setup.modes.auto_retry,
             run: None,
             after_run: Vec::new(),
             shells: BTreeMap::new(),
@@ -144,8 +178,7 @@ impl Engine {
             exited: false,
             outputs: VecDeque::new(),
         };
-        let wanted = setup.level.or_else(|| ThinkingLevel::parse(defaults.thinking_level.as_str()));
-        engine.level = wanted.and_then(|level| engine.fitting(level));
+        engine.level = engine.fitting(setup.level.unwrap_or(setup.modes.level));
         engine.greet();
         engine
     }

@@ -94,10 +94,14 @@ pub enum Output {
 pub struct ModelCall {
     /// For the answer.
     pub call: CallId,
+    /// The place of the model asked, in [`Setup::models`](super::Setup::models).
+    pub place: usize,
     /// The model asked.
     pub model: Model,
     /// The thinking level; `None`: none is set.
     pub level: Option<ThinkingLevel>,
+    /// The session, for the provider's cache.
+    pub session_id: String,
     /// The instructions that come first.
     pub system_prompt: Arc<str>,
     /// The conversation.

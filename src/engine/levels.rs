@@ -7,25 +7,16 @@ use crate::protocol::{Model, ThinkingLevel};
 pub struct Choice {
     /// As the wire shows it.
     pub model: Model,
-    /// Whether it takes the highest level: only some do.
-    pub takes_xhigh: bool,
-    /// A level that the scope names for it.
-    pub level: Option<ThinkingLevel>,
+    /// The thinking levels that it takes, in order; a model that does not think takes `off` alone.
+    pub levels: Vec<ThinkingLevel>,
+    /// Why it cannot be asked, and what would help. Such a model is not offered, yet a session may start with it.
+    pub unusable: Option<String>,
 }
 
-/// The levels that a model takes, in order; a model that does not think takes `off` alone.
-pub fn levels(choice: &Choice) -> &'static [ThinkingLevel] {
-    use ThinkingLevel::{High, Low, Medium, Minimal, Off, Xhigh};
-    match (choice.model.reasoning, choice.takes_xhigh) {
-        (false, _) => &[Off],
-        (true, false) => &[Off, Minimal, Low, Medium, High],
-        (true, true) => &[Off, Minimal, Low, Medium, High, Xhigh],
+impl Choice {
+    /// The level nearest to `wanted` that the model takes: the next higher one, else the next lower.
+    pub fn clamp(&self, wanted: ThinkingLevel) -> ThinkingLevel {
+        let higher = self.levels.iter().find(|level| **level >= wanted);
+        higher.or(self.levels.last()).copied().unwrap_or(ThinkingLevel::Off)
     }
-}
-
-/// The level nearest to `wanted` that the model takes: the next higher one, else the next lower.
-pub fn clamp(choice: &Choice, wanted: ThinkingLevel) -> ThinkingLevel {
-    let levels = levels(choice);
-    let higher = levels.iter().find(|level| **level >= wanted);
-    higher.or(levels.last()).copied().unwrap_or(ThinkingLevel::Off)
 }

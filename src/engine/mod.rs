@@ -28,6 +28,6 @@ mod queues;
 mod run;
 
 pub use arguments::Toolbox;
-pub use core::{Engine, Setup};
+pub use core::{Engine, Modes, Setup};
 pub use io::{CallId, Input, ModelCall, Now, Output, ShellEnd, ShellStart, ToolStart};
-pub use levels::{Choice, clamp, levels};
+pub use levels::Choice;

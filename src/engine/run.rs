@@ -109,8 +109,7 @@ impl Engine {
                     self.fail(id, kind, error);
                 }
                 AfterRun::Prompt { id, kind, message } => {
-                    self.acknowledge(kind, id);
-                    self.start_run(*message);
+                    self.open_run(id, kind, *message);
                 }
             }
         }
@@ -165,8 +164,10 @@ impl Engine {
         run.growing = Some(growing);
         let request = ModelCall {
             call,
+            place: run.model,
             model,
             level: run.level,
+            session_id: self.session.id.clone(),
             system_prompt: self.system_prompt.clone(),
             messages: self.session.messages().to_vec(),
             tools: self.tools.specs().clone(),

@@ -133,7 +133,8 @@ impl Library {
             priority: None,
         };
         self.players.insert(id.to_owned(), Player::new(script));
-        self.choices.push(Choice { model, takes_xhigh: true, level: None });
+        let levels = if model.reasoning { ThinkingLevel::ALL.to_vec() } else { vec![ThinkingLevel::Off] };
+        self.choices.push(Choice { model, levels, unusable: None });
         self.choices.len() - 1
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Library, outbox::Outbox, perform::Performers, reader};
 use crate::{
-    engine::{Engine, Input, Now, Output, Setup, Toolbox},
+    engine::{Engine, Input, Modes, Now, Output, Setup, Toolbox},
     protocol::{Dialect, DialectEndOfInput, ThinkingLevel},
     tools,
 };
@@ -66,6 +66,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         start: library.start(),
         scope: None,
         level: options.level,
+        modes: Modes::of(dialect),
         tools: toolbox(options.tools.as_deref())?,
         system_prompt: options.system_prompt.into(),
         name: options.name,

@@ -8,9 +8,9 @@ use super::{
     watch::{Watch, toolbox},
 };
 use pi_rpc::{
-    engine::{CallId, Choice, Engine, Input, Now, Output, Setup},
+    engine::{CallId, Choice, Engine, Input, Modes, Now, Output, Setup},
     model::scripted::{Player, Script},
-    protocol::{Model, read_line},
+    protocol::{Model, ThinkingLevel, read_line},
 };
 use serde_json::json;
 use std::{
@@ -69,8 +69,9 @@ impl<'a> World<'a> {
             dialect: scenario.dialect,
             models,
             start: (scenario.seed % 3) as usize,
-            scope: scenario.seed.is_multiple_of(2).then(|| vec![0, 1]),
+            scope: scenario.seed.is_multiple_of(2).then(|| vec![(0, None), (1, Some(ThinkingLevel::Low))]),
             level: None,
+            modes: Modes::of(scenario.dialect),
             tools: toolbox(),
             system_prompt: "Be brief.".into(),
             name: None,
@@ -244,5 +245,10 @@ fn choice(id: &str, reasoning: bool) -> Choice {
         "cost": { "input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75 },
     });
     let model: Model = serde_json::from_value(model).expect("a model");
-    Choice { model, takes_xhigh: id == "dreamer", level: None }
+    let most = if id == "dreamer" { ThinkingLevel::Xhigh } else { ThinkingLevel::High };
+    let levels = ThinkingLevel::ALL.into_iter().filter(|level| match reasoning {
+        true => *level <= most,
+        false => *level == ThinkingLevel::Off,
+    });
+    Choice { model, levels: levels.collect(), unusable: None }
 }

@@ -7,13 +7,14 @@ mod shape;
 mod watch;
 
 use pi_rpc::{
-    engine::{CallId, Choice, Engine, Input, ModelCall, Now, Output, Setup, ShellEnd, Toolbox},
+    engine::{CallId, Choice, Engine, Input, ModelCall, Modes, Now, Output, Setup, ShellEnd, Toolbox},
     model::{
         scripted::{Ask, Player, Script, ToolText, What},
         types::ToolSpec,
     },
     protocol::{
-        AgentMessage, AgentToolResult, Dialect, Encoder, MessageContent, Model, UserContent, read, read_line,
+        AgentMessage, AgentToolResult, Dialect, Encoder, MessageContent, Model, ThinkingLevel, UserContent,
+        read, read_line,
     },
 };
 use plan::{Ending, Plan};
@@ -118,10 +119,15 @@ impl World {
         let script = Script::from_json(&json!({ "turns": turns }).to_string()).expect("a script");
         let setup = Setup {
             dialect,
-            models: vec![Choice { model: model(dialect), takes_xhigh: false, level: None }],
+            models: vec![Choice {
+                model: model(dialect),
+                levels: ThinkingLevel::ALL[..5].to_vec(),
+                unusable: None,
+            }],
             start: 0,
             scope: None,
             level: None,
+            modes: Modes::of(dialect),
             tools: Toolbox::new(tools()).expect("schemas"),
             system_prompt: "Be brief.".into(),
             name: None,
