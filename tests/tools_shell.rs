@@ -84,6 +84,18 @@ async fn late_output_of_a_pipeline_is_kept() {
 }
 
 #[tokio::test]
+async fn the_agents_programs_come_before_those_of_the_path() {
+    let mut place = place();
+    let programs = place.dir.path().join("bin");
+    std::fs::create_dir(&programs).unwrap();
+    let program = programs.join("ls");
+    std::fs::write(&program, "#!/bin/sh\necho ours\n").unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    place.shell.programs = Some(programs);
+    assert_eq!(shell(&place, "ls; echo there | cat").await.truncation.content, "ours\nthere\n");
+}
+
+#[tokio::test]
 async fn a_prefix_goes_before_the_command() {
     let mut place = place();
     place.shell.prefix = Some("shopt -s expand_aliases\nalias hi='echo hello'".into());

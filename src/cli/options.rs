@@ -39,10 +39,16 @@ pub struct HostOptions {
     pub thinking: Option<ThinkingLevel>,
     /// `--tools` and `--no-tools`.
     pub tools: Option<Vec<String>>,
-    /// `--system-prompt` with what `--append-system-prompt` adds.
+    /// `--models`: patterns of the models to go round.
+    pub models: Option<Vec<String>>,
+    /// `--api-key`.
+    pub api_key: Option<String>,
+    /// `--system-prompt`: a text, or the name of a file that holds it.
     pub system_prompt: Option<String>,
-    /// Added to the instructions.
+    /// `--append-system-prompt`, each as `--system-prompt`.
     pub append_system_prompt: Vec<String>,
+    /// `--no-context-files`.
+    pub no_context_files: bool,
     /// `--name`.
     pub name: Option<String>,
     /// `--max-frame`, in bytes.
@@ -60,17 +66,8 @@ pub struct HostOptions {
 pub struct Refusal(pub String, pub u8);
 
 /// Options of pi that take a value and do nothing here yet.
-const WITH_VALUE: [&str; 9] = [
-    "api-key",
-    "models",
-    "session-dir",
-    "extension",
-    "skill",
-    "prompt-template",
-    "theme",
-    "export",
-    "permission-mode",
-];
+const WITH_VALUE: [&str; 7] =
+    ["session-dir", "extension", "skill", "prompt-template", "theme", "export", "permission-mode"];
 
 /// Options of pi that would bring a session back; without session files they cannot be honoured.
 const RESUMING: [&str; 3] = ["session", "continue", "resume"];
@@ -100,16 +97,16 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                 }
             }
             Long("tools") => {
-                options.tools =
-                    Some(text(&mut parser)?.split(',').map(|name| name.trim().to_owned()).collect());
+                options.tools = Some(list(&text(&mut parser)?));
             }
             Long("no-tools") => {
                 options.tools.get_or_insert_default();
             }
-            Long("system-prompt") => options.system_prompt = Some(text_or_file(&text(&mut parser)?)),
-            Long("append-system-prompt") => {
-                options.append_system_prompt.push(text_or_file(&text(&mut parser)?))
-            }
+            Long("system-prompt") => options.system_prompt = Some(text(&mut parser)?),
+            Long("append-system-prompt") => options.append_system_prompt.push(text(&mut parser)?),
+            Long("models") => options.models = Some(list(&text(&mut parser)?)),
+            Long("api-key") => options.api_key = Some(text(&mut parser)?),
+            Long("no-context-files") => options.no_context_files = true,
             Long("name") | Short('n') => options.name = Some(text(&mut parser)?),
             Long("max-frame") => options.max_frame = Some(bytes(&text(&mut parser)?)?),
             Long("help") | Short('h') => options.help = true,
@@ -182,9 +179,9 @@ fn bytes(text: &str) -> Result<usize, Refusal> {
     })
 }
 
-/// The contents of the file of that name, if there is one; else the text itself, as pi does.
-fn text_or_file(text: &str) -> String {
-    std::fs::read_to_string(text).unwrap_or_else(|_| text.to_owned())
+/// The parts of a list with commas.
+fn list(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// The dialect of the environment, else of the name that the binary was started by, else pi.

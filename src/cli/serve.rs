@@ -66,8 +66,8 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let parts = [options.system_prompt.unwrap_or_else(|| SYSTEM_PROMPT.to_owned())];
-    let system_prompt =
-        parts.into_iter().chain(options.append_system_prompt).collect::<Vec<_>>().join("\n\n");
+    let parts = parts.into_iter().chain(options.append_system_prompt);
+    let system_prompt = parts.map(text_or_file).collect::<Vec<_>>().join("\n\n");
     Ok(Options {
         dialect,
         library,
@@ -78,6 +78,11 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         max_frame: options.max_frame.unwrap_or(MAX_FRAME),
         directory,
     })
+}
+
+/// The contents of the file of that name, if there is one; else the text itself, as pi does.
+fn text_or_file(text: String) -> String {
+    std::fs::read_to_string(&text).unwrap_or(text)
 }
 
 /// Logs to stderr: stdout belongs to the protocol.

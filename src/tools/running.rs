@@ -5,12 +5,13 @@
 //! its shell has exited and what it wrote has been read; a background job that keeps the pipe open is waited for only
 //! briefly, and then goes on writing into nothing.
 
-use std::io;
+use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
+use std::{io, iter};
 
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
@@ -65,6 +66,9 @@ impl Running {
         let (reader, writer) = io::pipe()?;
         process.arg("-c").arg(script).current_dir(cwd).stdin(Stdio::null());
         process.stdout(writer.try_clone()?).stderr(writer);
+        if let Some(programs) = &options.programs {
+            process.env("PATH", path_with(programs));
+        }
         let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
         let (child, group) = processes.spawn(&mut process)?;
         // `process` holds our copies of the writing end: they go with it, here.
@@ -171,6 +175,15 @@ fn shell_to_use(wanted: Option<&Path>) -> Result<PathBuf, ShellError> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join("bash")).find(|bash| bash.is_file());
     Ok(found.unwrap_or_else(|| PathBuf::from("sh")))
+}
+
+/// `PATH` with `programs` first, once.
+fn path_with(programs: &Path) -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let others = std::env::split_paths(&path).filter(|folder| folder != programs);
+    let folders = iter::once(programs.to_owned()).chain(others);
+    // A folder whose name cannot stand in `PATH` does without.
+    std::env::join_paths(folders).unwrap_or(path)
 }
 
 fn ended_by_itself(status: ExitStatus) -> Ending {

@@ -23,6 +23,8 @@ pub struct ShellOptions {
     pub shell: Option<PathBuf>,
     /// Lines put before every command.
     pub prefix: Option<String>,
+    /// A folder of programs that come before those of `PATH`: the agent's own.
+    pub programs: Option<PathBuf>,
     /// When to end a command that does not end; `None`: never. pi has none, xcsh 300 s.
     pub timeout: Option<Duration>,
     /// How much of the output's tail is shown.
@@ -50,6 +52,7 @@ impl ShellOptions {
         Self {
             shell: None,
             prefix: None,
+            programs: None,
             timeout: None,
             limits: Limits::default(),
             clean: true,
