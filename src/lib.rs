@@ -5,6 +5,7 @@
 //! - [`engine`]: the agent's decisions, without IO.
 //! - [`session`]: the conversation so far.
 //! - [`model`]: what models are asked and answer; the scripted model.
+//! - [`config`]: what the user has configured: settings, models, keys.
 //! - [`tools`]: what the model may call.
 //! - [`server`]: pipes, processes and clocks.
 //! - [`cli`]: the command line.
@@ -14,6 +15,8 @@
 
 #[cfg(feature = "serve")]
 pub mod cli;
+#[cfg(feature = "serve")]
+pub mod config;
 #[cfg(feature = "serve")]
 pub mod engine;
 pub mod export;

@@ -6,16 +6,17 @@ use std::{
 };
 
 /// Each module with the modules that it may use.
-const MAY_USE: [(&str, &[&str]); 9] = [
+const MAY_USE: [(&str, &[&str]); 10] = [
     ("protocol", &[]),
     ("machine", &["protocol"]),
     ("session", &["protocol"]),
     ("model", &["protocol"]),
+    ("config", &["model", "protocol"]),
     ("export", &["protocol"]),
     ("engine", &["machine", "model", "protocol", "session"]),
     ("tools", &["engine", "model", "protocol"]),
     ("server", &["engine", "machine", "model", "protocol", "session", "tools"]),
-    ("cli", &["engine", "export", "machine", "model", "protocol", "server", "session", "tools"]),
+    ("cli", &["config", "engine", "export", "machine", "model", "protocol", "server", "session", "tools"]),
 ];
 
 /// Modules that take time and input as arguments.

@@ -1,0 +1,30 @@
+//! The environment variables, as they were when the process started.
+
+use std::collections::BTreeMap;
+
+/// Environment variables by name. An empty one counts as absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    /// The process's own; variables that are not UTF-8 are left out.
+    pub fn of_process() -> Self {
+        let pairs = std::env::vars_os();
+        Self(
+            pairs
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+                .collect(),
+        )
+    }
+
+    /// The value of the variable `name`, where it is set and not empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
+        Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}

@@ -1,0 +1,245 @@
+//! What proves to a provider who asks: found out when a model is asked.
+
+use super::{
+    Environment,
+    auth::{Login, Logins},
+    catalogue::Catalogue,
+    command::Commands,
+    models_file::{Override, Providers},
+    value::resolve,
+};
+use crate::{
+    model::request::Credentials,
+    protocol::{JsonObject, Model},
+};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// APIs that this build can speak.
+pub const APIS: [&str; 3] = ["anthropic-messages", "openai-completions", "openai-responses"];
+
+/// Everything that may prove who asks. A copy shares what commands have printed.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    pub(super) environment: Environment,
+    pub(super) logins: Logins,
+    /// What is configured of providers, by name.
+    pub(super) providers: BTreeMap<String, Configured>,
+    /// Headers of single models, by provider and id; values as configured.
+    pub(super) model_headers: BTreeMap<(String, String), JsonObject>,
+    /// `--api-key`: a provider and its key.
+    pub(super) runtime: Option<(String, String)>,
+    /// Where the user may add keys, for the errors.
+    pub(super) agent: PathBuf,
+    commands: Arc<Commands>,
+}
+
+/// What is configured of a provider's keys.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Configured {
+    /// Variables that may hold the key.
+    variables: Vec<String>,
+    /// Of `models.json`, as configured.
+    key: Option<String>,
+    headers: JsonObject,
+    /// `models.json` asks for it, or the provider has always wanted it.
+    bearer: bool,
+    /// `models.json` asks for it: then there must be a key.
+    must_bear: bool,
+}
+
+/// Why a model cannot be asked. The texts are for people: they say what would help.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoCredentials {
+    /// Nothing is configured for the provider.
+    #[error("No API key found for {provider}.\n\n{}", help(provider, variables, agent))]
+    NoKey {
+        /// The provider.
+        provider: String,
+        /// The variables that would help.
+        variables: Vec<String>,
+        /// The agent directory.
+        agent: PathBuf,
+    },
+    /// The login has ended.
+    #[error(
+        "The login of {provider} in {}/auth.json has expired, and this version cannot renew it.\n\n\
+         Start pi once to renew it, or use an API key.", agent.display()
+    )]
+    Expired {
+        /// The provider.
+        provider: String,
+        /// The agent directory.
+        agent: PathBuf,
+    },
+    /// A command printed no key.
+    #[error("Failed to resolve {what} from shell command: {command}")]
+    Command {
+        /// What it was to print.
+        what: String,
+        /// The command.
+        command: String,
+    },
+    /// The API is not spoken.
+    #[error("The API {0:?} is not supported by this version; supported: {apis}.", apis = APIS.join(", "))]
+    Api(String),
+}
+
+fn help(provider: &str, variables: &[String], agent: &std::path::Path) -> String {
+    let variable = match variables {
+        [] => String::new(),
+        names => format!("Set {}, or add", names.join(" or ")),
+    };
+    let add = if variable.is_empty() { "Add" } else { &variable };
+    format!(
+        "{add} it to {}/auth.json: {{\"{provider}\": {{\"type\": \"api_key\", \"key\": \"…\"}}}}",
+        agent.display()
+    )
+}
+
+impl Keys {
+    /// Everything that the files and the environment say.
+    pub fn new(
+        catalogue: &Catalogue,
+        configured: &Providers,
+        logins: Logins,
+        environment: Environment,
+        agent: PathBuf,
+    ) -> Self {
+        let mut keys = Self { environment, logins, agent, ..Self::default() };
+        for known in &catalogue.providers {
+            let provider = keys.providers.entry(known.id.clone()).or_default();
+            provider.variables.clone_from(&known.env);
+            provider.bearer = known.bearer;
+        }
+        for (name, file) in configured {
+            let provider = keys.providers.entry(name.clone()).or_default();
+            provider.key.clone_from(&file.api_key);
+            provider.headers.clone_from(&file.headers);
+            provider.bearer |= file.auth_header;
+            provider.must_bear = file.auth_header;
+            // As pi: a model's own headers replace those of an override, and an empty list takes them away.
+            for (id, over) in &file.model_overrides {
+                let over: Override = serde_json::from_value(over.clone()).unwrap_or_default();
+                keys.model_headers.insert((name.clone(), id.clone()), over.headers);
+            }
+            for model in &file.models {
+                keys.model_headers.insert((name.clone(), model.id.clone()), model.headers.clone());
+            }
+        }
+        keys
+    }
+
+    /// These, with a key that the command line gives for `provider`; it comes before all others.
+    #[must_use]
+    pub fn with_runtime(mut self, provider: &str, key: &str) -> Self {
+        self.runtime = Some((provider.to_owned(), key.to_owned()));
+        self
+    }
+
+    /// Whether anything is configured for the provider: then its models are offered. Runs nothing.
+    pub fn is_configured(&self, provider: &str) -> bool {
+        let configured = self.providers.get(provider);
+        self.runtime(provider).is_some()
+            || self.logins.contains_key(provider)
+            || configured.is_some_and(|it| it.key.is_some() || self.variable(it).is_some())
+    }
+
+    /// Whether the model can be asked, as far as that is known without running a command.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub fn check(&self, model: &Model) -> Result<(), NoCredentials> {
+        if !APIS.contains(&model.api.as_str()) {
+            return Err(NoCredentials::Api(model.api.clone()));
+        }
+        let provider = &model.provider;
+        match self.logins.get(provider) {
+            _ if self.runtime(provider).is_some() => Ok(()),
+            Some(Login::Oauth { expires, .. }) if has_passed(*expires) => self.expired(provider),
+            _ if self.is_configured(provider) => Ok(()),
+            _ => self.no_key(provider),
+        }
+    }
+
+    /// What proves to the model's provider who asks: the key of the command line, else of `auth.json`, else of the
+    /// environment, else of `models.json`; and the configured headers. May run commands and wait for them, up to ten
+    /// seconds each.
+    ///
+    /// # Errors
+    ///
+    /// When nothing is configured, a login has ended, a command prints nothing, or the API is not supported.
+    pub fn credentials(&self, model: &Model) -> Result<Credentials, NoCredentials> {
+        self.check(model)?;
+        let provider = &model.provider;
+        let nothing = Configured::default();
+        let configured = self.providers.get(provider).unwrap_or(&nothing);
+        let key = self.key(provider, configured)?;
+        if key.is_none() && configured.must_bear {
+            return self.no_key(provider);
+        }
+        let mut headers = self.headers(&configured.headers, &format!("provider {provider:?}"))?;
+        if let Some(own) = self.model_headers.get(&(provider.clone(), model.id.clone())) {
+            headers.extend(self.headers(own, &format!("model \"{provider}/{}\"", model.id))?);
+        }
+        Ok(Credentials { key, headers, bearer: configured.bearer })
+    }
+
+    fn key(&self, provider: &str, configured: &Configured) -> Result<Option<String>, NoCredentials> {
+        let what = || format!("API key for provider {provider:?}");
+        if let Some(key) = self.runtime(provider) {
+            return Ok(Some(key.to_owned()));
+        }
+        match self.logins.get(provider) {
+            Some(Login::ApiKey { key }) => return self.resolve(key, what).map(Some),
+            Some(Login::Oauth { access, .. }) => return Ok(Some(access.clone())),
+            None => {}
+        }
+        if let Some(key) = self.variable(configured) {
+            return Ok(Some(key.to_owned()));
+        }
+        configured.key.as_deref().map(|key| self.resolve(key, what)).transpose()
+    }
+
+    fn headers(&self, configured: &JsonObject, of: &str) -> Result<Vec<(String, String)>, NoCredentials> {
+        let texts = configured.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
+        let resolved = texts
+            .map(|(name, text)| Ok((name.clone(), self.resolve(text, || format!("{of} header {name:?}"))?)));
+        resolved.collect()
+    }
+
+    fn resolve(&self, text: &str, what: impl Fn() -> String) -> Result<String, NoCredentials> {
+        resolve(text, &self.environment, &self.commands).ok_or_else(|| NoCredentials::Command {
+            what: what(),
+            command: text.trim_start_matches('!').to_owned(),
+        })
+    }
+
+    fn runtime(&self, provider: &str) -> Option<&str> {
+        self.runtime.as_ref().filter(|(whose, _)| whose == provider).map(|(_, key)| key.as_str())
+    }
+
+    fn variable(&self, configured: &Configured) -> Option<&str> {
+        configured.variables.iter().find_map(|name| self.environment.get(name))
+    }
+
+    fn expired(&self, provider: &str) -> Result<(), NoCredentials> {
+        Err(NoCredentials::Expired { provider: provider.to_owned(), agent: self.agent.clone() })
+    }
+
+    fn no_key<T>(&self, provider: &str) -> Result<T, NoCredentials> {
+        let variables = self.providers.get(provider).map(|it| it.variables.clone()).unwrap_or_default();
+        Err(NoCredentials::NoKey { provider: provider.to_owned(), variables, agent: self.agent.clone() })
+    }
+}
+
+/// Whether the moment, in milliseconds since 1970, has passed.
+fn has_passed(moment: f64) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0);
+    now >= moment
+}

@@ -1,0 +1,37 @@
+//! What the user has configured: which models there are, who asks them, and how.
+//!
+//! The files are pi's own and are only read: `settings.json`, `models.json` and `auth.json` of the agent directory, and
+//! `settings.json` of the project. [`load`] reads them into a [`Config`]; [`select`](select()) decides with which model
+//! a session starts and which it may change to; [`Keys`] finds out, when a model is asked, what proves who asks.
+//!
+//! - [`directory`], [`environment`]: where to look.
+//! - [`disk`], [`command`]: what touches the machine; everything else is made of texts.
+//! - [`settings`], [`auth`], [`models_file`]: the files.
+//! - [`catalogue`]: the models and providers that are known without any file.
+//! - [`registry`]: catalogue and `models.json` together.
+//! - [`value`], [`keys`]: keys and headers.
+//! - [`thinking`], [`pattern`], [`select`](mod@select): choosing.
+//!
+//! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
+
+pub mod auth;
+pub mod catalogue;
+pub mod command;
+pub mod directory;
+pub mod disk;
+pub mod environment;
+pub mod keys;
+pub mod models_file;
+pub mod pattern;
+pub mod registry;
+pub mod select;
+pub mod settings;
+pub mod thinking;
+pub mod value;
+
+pub use directory::Directories;
+pub use disk::{Config, Sources, load};
+pub use environment::Environment;
+pub use keys::{Keys, NoCredentials};
+pub use select::{Offer, Refused, Scoped, Selection, Wanted, select};
+pub use settings::Settings;

@@ -1,0 +1,276 @@
+//! `models.json`: its text, its shape, and what is wrong with it.
+
+use super::catalogue::Catalogue;
+use crate::protocol::{InputKind, JsonObject};
+use json_comments::{CommentSettings, StripComments};
+use jsonschema::{
+    ValidationError,
+    error::{TypeKind, ValidationErrorKind},
+};
+use serde::Deserialize;
+use serde_json::{Number, Value};
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+/// The shape of the file as JSON Schema 2020-12, for editors; and what is checked.
+pub const SCHEMA: &str = include_str!("../../data/models-file.schema.json");
+
+/// What is configured of providers, in the order of the file.
+pub type Providers = Vec<(String, ProviderKeys)>;
+
+/// One provider of the file.
+///
+/// Source: pi's `models.md`; pi 0.73.1 observed.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProviderKeys {
+    /// Its address: of custom models, and in place of that of built-in ones.
+    pub base_url: Option<String>,
+    /// The key, as configured: see [`super::value`].
+    pub api_key: Option<String>,
+    /// The API of custom models that name none.
+    pub api: Option<String>,
+    /// HTTP headers, values as configured.
+    pub headers: JsonObject,
+    /// Whether the key goes into `Authorization: Bearer`.
+    pub auth_header: bool,
+    /// Laid over that of built-in models and under that of custom ones.
+    pub compat: Option<JsonObject>,
+    /// Custom models.
+    pub models: Vec<ModelKeys>,
+    /// Changes to built-in models, by id: [`Override`].
+    pub model_overrides: JsonObject,
+}
+
+/// A model: one of the file, or one of the catalogue. What is `None` has a default.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelKeys {
+    /// What the provider calls it.
+    pub id: String,
+    /// The name for people.
+    pub name: Option<String>,
+    /// The API by which it is asked.
+    pub api: Option<String>,
+    /// Its address.
+    pub base_url: Option<String>,
+    /// Whether it can think.
+    pub reasoning: Option<bool>,
+    /// By level the provider's word, or null where it does not take the level.
+    pub thinking_level_map: Option<JsonObject>,
+    /// What it accepts.
+    pub input: Option<Vec<InputKind>>,
+    /// US dollars per million tokens.
+    pub cost: Option<Cost>,
+    /// Tokens.
+    pub context_window: Option<f64>,
+    /// Tokens.
+    pub max_tokens: Option<f64>,
+    /// HTTP headers, values as configured.
+    #[serde(default)]
+    pub headers: JsonObject,
+    /// Where its API departs from what its name suggests.
+    pub compat: Option<JsonObject>,
+}
+
+/// Prices of a model, in US dollars per million tokens.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    /// For tokens read.
+    pub input: Number,
+    /// For tokens written.
+    pub output: Number,
+    /// For tokens from a cache.
+    pub cache_read: Number,
+    /// For tokens put into a cache.
+    pub cache_write: Number,
+}
+
+/// What is changed of a built-in model.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Override {
+    /// In place of the name.
+    pub name: Option<String>,
+    /// In place of whether it can think.
+    pub reasoning: Option<bool>,
+    /// Laid over the model's, level by level.
+    pub thinking_level_map: Option<JsonObject>,
+    /// In place of what it accepts.
+    pub input: Option<Vec<InputKind>>,
+    /// In place of single prices.
+    pub cost: PartialCost,
+    /// In place of its tokens.
+    pub context_window: Option<f64>,
+    /// In place of its tokens.
+    pub max_tokens: Option<f64>,
+    /// HTTP headers of requests to it, values as configured.
+    pub headers: JsonObject,
+    /// Laid over the model's, key by key.
+    pub compat: Option<JsonObject>,
+}
+
+/// Single prices, in US dollars per million tokens.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PartialCost {
+    /// For tokens read.
+    pub input: Option<Number>,
+    /// For tokens written.
+    pub output: Option<Number>,
+    /// For tokens from a cache.
+    pub cache_read: Option<Number>,
+    /// For tokens put into a cache.
+    pub cache_write: Option<Number>,
+}
+
+/// Why `models.json` is left out, all of it. The texts are pi's, so that its documents explain them.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelsFileError {
+    /// It is not JSON.
+    #[error("Failed to parse models.json: {reason}\n\nFile: {}", path.display())]
+    Syntax {
+        /// What the parser says.
+        reason: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// It has the wrong shape.
+    #[error("Invalid models.json schema:\n{}\n\nFile: {}", lines.join("\n"), path.display())]
+    Shape {
+        /// `  - <JSON pointer, or root>: <reason>`.
+        lines: Vec<String>,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something is missing in it.
+    #[error("Failed to load models.json: {reason}\n\nFile: {}", path.display())]
+    Rule {
+        /// What.
+        reason: String,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Reads the text of `models.json`, which may have comments and trailing commas. `path` is for the errors.
+///
+/// # Errors
+///
+/// When it is not JSON, has the wrong shape, or leaves out what its models need.
+pub fn read(text: &str, path: &Path, catalogue: &Catalogue) -> Result<Providers, ModelsFileError> {
+    let path = || path.to_owned();
+    let syntax =
+        |error: serde_json::Error| ModelsFileError::Syntax { reason: error.to_string(), path: path() };
+    let rule = |reason: String| ModelsFileError::Rule { reason, path: path() };
+    let file: Value = serde_json::from_str(&plain_json(text)).map_err(syntax)?;
+    let lines = faults(&file);
+    if !lines.is_empty() {
+        return Err(ModelsFileError::Shape { lines, path: path() });
+    }
+    let providers = file.get("providers").and_then(Value::as_object).cloned().unwrap_or_default();
+    let read = |(name, value): (String, Value)| {
+        let keys = serde_json::from_value(value).map_err(|error| format!("Provider {name}: {error}"))?;
+        check(&name, &keys, catalogue.provider(&name).is_some())?;
+        Ok((name, keys))
+    };
+    providers.into_iter().map(read).collect::<Result<_, _>>().map_err(rule)
+}
+
+/// `text` with blanks in place of comments and of commas before a closing bracket.
+fn plain_json(text: &str) -> String {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut stripped = StripComments::with_settings(CommentSettings::c_style(), text.as_bytes());
+    // What cannot be stripped, such as a comment that never ends, is the parser's to complain about.
+    if stripped.read_to_end(&mut plain).is_err() {
+        return text.to_owned();
+    }
+    let mut comma = None;
+    let mut in_string = false;
+    let mut escaped = false;
+    for at in 0..plain.len() {
+        match plain[at] {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => {
+                in_string = !in_string;
+                comma = None;
+            }
+            _ if in_string => {}
+            b',' => comma = Some(at),
+            b'}' | b']' => {
+                if let Some(comma) = comma.take() {
+                    plain[comma] = b' ';
+                }
+            }
+            byte if byte.is_ascii_whitespace() => {}
+            _ => comma = None,
+        }
+    }
+    String::from_utf8(plain).unwrap_or_else(|_| text.to_owned())
+}
+
+/// What is wrong with the shape, one line each.
+fn faults(file: &Value) -> Vec<String> {
+    let schema = serde_json::from_str(SCHEMA).unwrap_or(Value::Bool(true));
+    let Ok(validator) = jsonschema::validator_for(&schema) else { return Vec::new() };
+    validator.iter_errors(file).map(|error| line(&error)).collect()
+}
+
+fn line(error: &ValidationError<'_>) -> String {
+    let place = error.instance_path().as_str();
+    let reason = match error.kind() {
+        ValidationErrorKind::Type { kind: TypeKind::Single(kind) } => format!("must be {kind}"),
+        ValidationErrorKind::Type { kind: TypeKind::Multiple(kinds) } => {
+            let kinds: Vec<String> = kinds.iter().map(|kind| kind.to_string()).collect();
+            format!("must be {}", kinds.join(","))
+        }
+        ValidationErrorKind::Required { property } => {
+            format!("must have required property '{}'", property.as_str().unwrap_or_default())
+        }
+        ValidationErrorKind::MinLength { limit } => format!("must NOT have fewer than {limit} characters"),
+        ValidationErrorKind::Enum { .. } => "must be equal to one of the allowed values".to_owned(),
+        _ => error.to_string(),
+    };
+    format!("  - {}: {reason}", if place.is_empty() { "root" } else { place })
+}
+
+/// What a provider's entry must say. One that pi knows has an API, an address and variables for its key already.
+fn check(name: &str, keys: &ProviderKeys, known: bool) -> Result<(), String> {
+    let changes = keys.base_url.is_some()
+        || !keys.headers.is_empty()
+        || keys.compat.is_some()
+        || !keys.model_overrides.is_empty();
+    if keys.models.is_empty() {
+        return match changes {
+            true => Ok(()),
+            false => Err(format!(
+                "Provider {name}: must specify \"baseUrl\", \"headers\", \"compat\", \"modelOverrides\", or \"models\"."
+            )),
+        };
+    }
+    let required = |key| Err(format!("Provider {name}: \"{key}\" is required when defining custom models."));
+    if !known && keys.base_url.is_none() {
+        return required("baseUrl");
+    }
+    if !known && keys.api_key.is_none() {
+        return required("apiKey");
+    }
+    for model in &keys.models {
+        let id = &model.id;
+        if !known && keys.api.is_none() && model.api.is_none() {
+            return Err(format!(
+                "Provider {name}, model {id}: no \"api\" specified. Set at provider or model level."
+            ));
+        }
+        for (key, tokens) in [("contextWindow", model.context_window), ("maxTokens", model.max_tokens)] {
+            if tokens.is_some_and(|tokens| tokens <= 0.0) {
+                return Err(format!("Provider {name}, model {id}: invalid {key}"));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Every model there is: the catalogue with `models.json` laid over it.
+
+use super::{
+    catalogue::{Catalogue, Entry, whole},
+    models_file::{Override, ProviderKeys, Providers},
+    thinking::{LevelMap, is_adaptive},
+};
+use crate::{model::request::Endpoint, protocol::JsonObject};
+use serde_json::Value;
+
+/// Parts of `compat` that are laid over each other key by key, too.
+const ROUTING: [&str; 2] = ["openRouterRouting", "vercelGatewayRouting"];
+
+/// The models of the catalogue, changed as `configured` says, with its custom models: in place of a built-in model of
+/// the same provider and id, else behind all others.
+///
+/// Source: pi's `models.md`, merge semantics.
+pub fn models(catalogue: &Catalogue, configured: &Providers) -> Vec<Endpoint> {
+    let mut entries: Vec<Entry> = catalogue.models.clone();
+    for (name, keys) in configured {
+        for entry in entries.iter_mut().filter(|entry| entry.model.provider == *name) {
+            change(entry, keys);
+        }
+    }
+    for (name, keys) in configured {
+        for custom in custom(catalogue, name, keys) {
+            let same = |entry: &&mut Entry| {
+                entry.model.provider == custom.model.provider && entry.model.id == custom.model.id
+            };
+            match entries.iter_mut().find(same) {
+                Some(entry) => *entry = custom,
+                None => entries.push(custom),
+            }
+        }
+    }
+    entries.into_iter().map(endpoint).collect()
+}
+
+/// Changes a built-in model as its provider's keys say.
+fn change(entry: &mut Entry, keys: &ProviderKeys) {
+    let model = &mut entry.model;
+    if let Some(base_url) = &keys.base_url {
+        model.base_url.clone_from(base_url);
+    }
+    merge_compat(&mut model.compat, keys.compat.as_ref());
+    let over = keys.model_overrides.get(&model.id).cloned();
+    let Some(over) = over.and_then(|over| serde_json::from_value::<Override>(over).ok()) else { return };
+    merge_compat(&mut model.compat, over.compat.as_ref());
+    let replace = |price: &mut serde_json::Number, with: Option<serde_json::Number>| {
+        if let Some(with) = with {
+            *price = with;
+        }
+    };
+    replace(&mut model.cost.input, over.cost.input);
+    replace(&mut model.cost.output, over.cost.output);
+    replace(&mut model.cost.cache_read, over.cost.cache_read);
+    replace(&mut model.cost.cache_write, over.cost.cache_write);
+    model.name = over.name.unwrap_or_else(|| model.name.clone());
+    model.reasoning = over.reasoning.unwrap_or(model.reasoning);
+    model.input = over.input.unwrap_or_else(|| model.input.clone());
+    model.context_window = over.context_window.map_or(model.context_window, whole);
+    model.max_tokens = over.max_tokens.map_or(model.max_tokens, whole);
+    if let Some(map) = &over.thinking_level_map {
+        entry.levels.extend(&LevelMap::new(map));
+    }
+}
+
+/// The custom models of a provider.
+fn custom(catalogue: &Catalogue, name: &str, keys: &ProviderKeys) -> Vec<Entry> {
+    let known = catalogue.provider(name);
+    let api = keys.api.as_deref().or(known.map(|known| &*known.api));
+    let base_url = keys.base_url.as_deref().or(known.and_then(|known| known.base_url.as_deref()));
+    let models = keys.models.iter().cloned().filter_map(|mut model| {
+        let mut compat = keys.compat.clone();
+        merge_compat(&mut compat, model.compat.as_ref());
+        model.compat = compat;
+        Entry::new(name, model, api, base_url)
+    });
+    models.collect()
+}
+
+/// Lays `over` over `base`, key by key.
+fn merge_compat(base: &mut Option<JsonObject>, over: Option<&JsonObject>) {
+    let Some(over) = over else { return };
+    let base = base.get_or_insert_default();
+    for (key, value) in over {
+        match (base.get_mut(key).and_then(Value::as_object_mut), value.as_object()) {
+            (Some(under), Some(routing)) if ROUTING.contains(&key.as_str()) => under.extend(routing.clone()),
+            _ => drop(base.insert(key.clone(), value.clone())),
+        }
+    }
+}
+
+fn endpoint(entry: Entry) -> Endpoint {
+    let Entry { model, levels } = entry;
+    let (efforts, adaptive) = (levels.efforts(), is_adaptive(&model));
+    Endpoint { levels: levels.levels(model.reasoning), efforts, adaptive, model }
+}

@@ -1,0 +1,297 @@
+//! Which models a session offers, and which one it starts with.
+
+use super::{
+    Config, Keys,
+    catalogue::Catalogue,
+    pattern::{self, Found, Suffix, full_id},
+    thinking::{clamp, is_adaptive},
+};
+use crate::{
+    model::request::Endpoint,
+    protocol::{Model, ThinkingLevel},
+};
+
+/// What the command line asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// `--provider`: where `--model` looks; alone it chooses nothing.
+    pub provider: Option<String>,
+    /// `--model`: a pattern.
+    pub model: Option<String>,
+    /// `--models`: the patterns between its commas.
+    pub models: Option<Vec<String>>,
+    /// `--thinking`.
+    pub thinking: Option<ThinkingLevel>,
+    /// `--api-key`: for the provider of the model that is started with.
+    pub api_key: Option<String>,
+}
+
+/// The models of a session.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// What hosts may choose from, in order: what is [listed](Offer::listed); and the start model.
+    pub offers: Vec<Offer>,
+    /// The place in `offers` of the model that the session starts with.
+    pub start: usize,
+    /// The level that it starts with; one of that model's.
+    pub level: ThinkingLevel,
+    /// What `cycle_model` goes round, where it is limited.
+    pub scope: Option<Vec<Scoped>>,
+    /// What proves who asks, with `--api-key`.
+    pub keys: Keys,
+    /// What the user should know, for stderr.
+    pub warnings: Vec<String>,
+}
+
+/// A model that may be chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// The model.
+    pub endpoint: Endpoint,
+    /// Something is configured for its provider, so that `get_available_models`, `set_model` and `cycle_model` know it.
+    /// Only the start model may not be listed.
+    pub listed: bool,
+    /// `Err`: why asking it fails, as far as that is known without asking.
+    pub usable: Result<(), String>,
+}
+
+/// A model of the scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scoped {
+    /// Its place in [`Selection::offers`].
+    pub at: usize,
+    /// The level that the scope names for it.
+    pub level: Option<ThinkingLevel>,
+}
+
+/// Why no session can start. The texts are pi's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// Nothing is configured.
+    #[error(
+        "No models available.\n\nSet an API key environment variable:\n  \
+         ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, etc.\n\nOr create {0}"
+    )]
+    NoModels(String),
+    /// `--provider` names none.
+    #[error("Unknown provider \"{0}\". Use --list-models to see available providers/models.")]
+    UnknownProvider(String),
+    /// `--model` names none.
+    #[error("Model \"{0}\" not found. Use --list-models to see available models.")]
+    NotFound(String),
+    /// `--api-key` does not say whose it is.
+    #[error("--api-key requires a model to be specified via --model, --provider/--model, or --models")]
+    KeyWithoutModel,
+}
+
+/// A model with the level that was named with it.
+type Leveled<'a> = (&'a Endpoint, Option<ThinkingLevel>);
+
+/// Decides with which model a session starts, and which it may change to.
+///
+/// Source: behaviour of pi 0.73.1, observed; its published `models.md` and `settings.md`.
+///
+/// # Errors
+///
+/// When what is asked for does not exist, or there is nothing to start with.
+pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
+    let mut warnings = Vec::new();
+    let all: Vec<&Endpoint> = config.models.iter().collect();
+    let configured = |keys: &Keys, endpoint: &Endpoint| keys.is_configured(&endpoint.model.provider);
+    let available: Vec<&Endpoint> =
+        all.iter().filter(|endpoint| configured(&config.keys, endpoint)).copied().collect();
+
+    let patterns = wanted.models.as_ref().or(config.settings.enabled_models.as_ref());
+    let scope = scope(patterns.map_or(&[], Vec::as_slice), &available, &mut warnings);
+    let asked = match wanted.model.as_deref().filter(|pattern| !pattern.is_empty()) {
+        Some(pattern) => {
+            let named = named(pattern, wanted.provider.as_deref(), &all, &config.catalogue)?;
+            warnings.extend(named.warning);
+            Some((named.endpoint, named.level))
+        }
+        None => from_scope(config, &scope).map(|(endpoint, level)| (endpoint.clone(), level)),
+    };
+    let mut keys = config.keys.clone();
+    match (&wanted.api_key, &asked) {
+        (Some(_), None) => return Err(Refused::KeyWithoutModel),
+        (Some(key), Some((endpoint, _))) => keys = keys.with_runtime(&endpoint.model.provider, key),
+        (None, _) => {}
+    }
+    let first = || automatic(config, &available).map(|endpoint| (endpoint.clone(), None));
+    let models_file = || config.directories.agent.join("models.json").display().to_string();
+    let (start, level) = asked.or_else(first).ok_or_else(|| Refused::NoModels(models_file()))?;
+
+    let default = ThinkingLevel::parse(config.dialect.record().defaults.thinking_level.as_str());
+    let level = wanted.thinking.or(level).or(config.settings.default_thinking_level).or(default);
+    let level = clamp(&start.levels, level.unwrap_or(ThinkingLevel::Off));
+
+    let offer = |endpoint: &Endpoint, listed| Offer {
+        usable: keys.check(&endpoint.model).map_err(|error| error.to_string()),
+        endpoint: endpoint.clone(),
+        listed,
+    };
+    let listed = all.iter().filter(|endpoint| configured(&keys, endpoint));
+    let mut offers: Vec<Offer> = listed.map(|endpoint| offer(endpoint, true)).collect();
+    let place = |offers: &[Offer], model: &Model| {
+        offers.iter().position(|offer| is_same(&offer.endpoint.model, model))
+    };
+    let scope = scope
+        .into_iter()
+        .filter_map(|(endpoint, level)| Some(Scoped { at: place(&offers, &endpoint.model)?, level }));
+    let scope: Vec<Scoped> = scope.collect();
+    let start = place(&offers, &start.model).unwrap_or_else(|| {
+        offers.push(offer(&start, false));
+        offers.len() - 1
+    });
+    Ok(Selection { offers, start, level, scope: Some(scope).filter(|it| !it.is_empty()), keys, warnings })
+}
+
+fn is_same(a: &Model, b: &Model) -> bool {
+    a.provider == b.provider && a.id == b.id
+}
+
+/// The models that the patterns of `--models` or `enabledModels` mean: in the patterns' order, then the registry's; each
+/// once.
+fn scope<'a>(
+    patterns: &[String],
+    available: &[&'a Endpoint],
+    warnings: &mut Vec<String>,
+) -> Vec<Leveled<'a>> {
+    let mut scope: Vec<Leveled<'a>> = Vec::new();
+    for pattern in patterns {
+        let (found, level) = if pattern::is_glob(pattern) {
+            pattern::glob(pattern, available)
+        } else {
+            let found = pattern::find(pattern, available, Suffix::Anything);
+            if let Some(Found { not_a_level: Some(suffix), .. }) = &found {
+                warnings.push(format!(
+                    "Invalid thinking level \"{suffix}\" in pattern \"{pattern}\". Using default instead."
+                ));
+            }
+            (found.iter().map(|found| found.endpoint).collect(), found.and_then(|found| found.level))
+        };
+        if found.is_empty() {
+            warnings.push(format!("No models match pattern \"{pattern}\""));
+        }
+        for endpoint in found {
+            if !scope.iter().any(|(known, _)| is_same(&known.model, &endpoint.model)) {
+                scope.push((endpoint, level));
+            }
+        }
+    }
+    scope
+}
+
+/// The saved default if it is in the scope, else the scope's first.
+fn from_scope<'a>(config: &Config, scope: &[Leveled<'a>]) -> Option<Leveled<'a>> {
+    let saved = saved(config);
+    let is_saved =
+        |(endpoint, _): &&Leveled<'a>| saved.is_some_and(|saved| is_same(&saved.model, &endpoint.model));
+    scope.iter().find(is_saved).or(scope.first()).copied()
+}
+
+/// The model that the settings name, with or without a key.
+fn saved(config: &Config) -> Option<&Endpoint> {
+    let provider = config.settings.default_provider.as_ref()?;
+    let id = config.settings.default_model.as_ref()?;
+    config.models.iter().find(|it| it.model.provider == *provider && it.model.id == *id)
+}
+
+/// The model to start with where nobody asks for one: the saved one; else the default of the first provider that has
+/// one; else the first.
+fn automatic<'a>(config: &'a Config, available: &[&'a Endpoint]) -> Option<&'a Endpoint> {
+    let default = || {
+        let defaults =
+            config.catalogue.providers.iter().flat_map(|it| it.defaults.iter().map(move |id| (it, id)));
+        defaults.into_iter().find_map(|(provider, id)| {
+            available.iter().find(|it| it.model.provider == provider.id && it.model.id == *id).copied()
+        })
+    };
+    saved(config).or_else(default).or(available.first().copied())
+}
+
+/// What `--model` names.
+struct Named {
+    endpoint: Endpoint,
+    level: Option<ThinkingLevel>,
+    warning: Option<String>,
+}
+
+/// The model that `--model` and `--provider` name, with or without a key.
+fn named(
+    asked: &str,
+    provider: Option<&str>,
+    all: &[&Endpoint],
+    catalogue: &Catalogue,
+) -> Result<Named, Refused> {
+    let canonical = |name: &str| {
+        let mut providers = all.iter().map(|endpoint| endpoint.model.provider.as_str());
+        providers.find(|provider| provider.to_lowercase() == name.to_lowercase())
+    };
+    let exact = |text: &str| {
+        let text = text.to_lowercase();
+        let mut all = all.iter();
+        let found =
+            all.find(|it| it.model.id.to_lowercase() == text || full_id(&it.model).to_lowercase() == text);
+        found.map(|endpoint| Found { endpoint, level: None, not_a_level: None })
+    };
+    let of = |provider: &str| -> Vec<&Endpoint> {
+        all.iter().filter(|endpoint| endpoint.model.provider == provider).copied().collect()
+    };
+    let inferred = || {
+        let (front, rest) = asked.split_once('/')?;
+        Some((canonical(front)?, rest))
+    };
+    let (provider, pattern, found) = match provider {
+        Some(name) => {
+            let provider = canonical(name).ok_or_else(|| Refused::UnknownProvider(name.to_owned()))?;
+            let pattern = without_provider(asked, provider);
+            (Some(provider), pattern, pattern::find(pattern, &of(provider), Suffix::Level))
+        }
+        None => match inferred() {
+            Some((provider, rest)) => {
+                // What looks like a provider may be the first part of an id.
+                let found = pattern::find(rest, &of(provider), Suffix::Level)
+                    .or_else(|| exact(asked))
+                    .or_else(|| pattern::find(asked, all, Suffix::Level));
+                (Some(provider), rest, found)
+            }
+            None => {
+                let found = exact(asked).or_else(|| pattern::find(asked, all, Suffix::Level));
+                (None, asked, found)
+            }
+        },
+    };
+    match (found, provider) {
+        (Some(Found { endpoint, level, .. }), _) => {
+            Ok(Named { endpoint: endpoint.clone(), level, warning: None })
+        }
+        (None, Some(provider)) => {
+            let endpoint = made_up(pattern, provider, &of(provider), catalogue)
+                .ok_or_else(|| Refused::NotFound(format!("{provider}/{pattern}")))?;
+            let warning =
+                format!("Model \"{pattern}\" not found for provider \"{provider}\". Using custom model id.");
+            Ok(Named { endpoint, level: None, warning: Some(warning) })
+        }
+        (None, None) => Err(Refused::NotFound(asked.to_owned())),
+    }
+}
+
+/// `asked` without a leading `provider/`.
+fn without_provider<'a>(asked: &'a str, provider: &str) -> &'a str {
+    match asked.split_once('/') {
+        Some((front, rest)) if front.to_lowercase() == provider.to_lowercase() => rest,
+        _ => asked,
+    }
+}
+
+/// A model that nobody knows: as the provider's default, with another id.
+fn made_up(id: &str, provider: &str, siblings: &[&Endpoint], catalogue: &Catalogue) -> Option<Endpoint> {
+    let defaults = catalogue.provider(provider).map_or(&[][..], |known| &known.defaults);
+    let default = defaults.iter().find_map(|id| siblings.iter().find(|it| it.model.id == *id));
+    let mut endpoint = Endpoint::clone(default.or(siblings.first())?);
+    id.clone_into(&mut endpoint.model.id);
+    id.clone_into(&mut endpoint.model.name);
+    endpoint.adaptive = is_adaptive(&endpoint.model);
+    Some(endpoint)
+}

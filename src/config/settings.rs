@@ -1,0 +1,208 @@
+//! `settings.json`: of the user, and of the project on top of it.
+
+use super::Environment;
+use crate::{
+    model::request::RequestOptions,
+    protocol::{JsonObject, QueueMode, ThinkingLevel},
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::{collections::BTreeMap, path::Path};
+
+/// Tokens to think with where the settings do not say. Source: pi's `settings.md`.
+const BUDGETS: [(ThinkingLevel, u64); 5] = [
+    (ThinkingLevel::Minimal, 1024),
+    (ThinkingLevel::Low, 2048),
+    (ThinkingLevel::Medium, 8192),
+    (ThinkingLevel::High, 16384),
+    (ThinkingLevel::Xhigh, 16384),
+];
+
+/// What the settings say of a session; `None` and empty: nothing, so that the dialect's default holds.
+///
+/// Source: pi's `settings.md`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// `defaultProvider`: with [`Self::default_model`], the model that a session starts with.
+    pub default_provider: Option<String>,
+    /// `defaultModel`: its id.
+    pub default_model: Option<String>,
+    /// `defaultThinkingLevel`.
+    pub default_thinking_level: Option<ThinkingLevel>,
+    /// `steeringMode`; before it was called so, `queueMode`.
+    pub steering_mode: Option<QueueMode>,
+    /// `followUpMode`.
+    pub follow_up_mode: Option<QueueMode>,
+    /// `compaction`.
+    pub compaction: Compaction,
+    /// `retry`.
+    pub retry: Retry,
+    /// `thinkingBudgets`: tokens to think with, by level.
+    pub thinking_budgets: BTreeMap<ThinkingLevel, u64>,
+    /// `enabledModels`: patterns of the models that `cycle_model` goes round.
+    pub enabled_models: Option<Vec<String>>,
+    /// `shellPath`: the shell that runs commands.
+    pub shell_path: Option<String>,
+    /// `shellCommandPrefix`: what is put before every command, on a line of its own.
+    pub shell_command_prefix: Option<String>,
+    /// `images.autoResize`: large images are scaled down.
+    pub resizes_images: Option<bool>,
+    /// `images.blockImages`: images are not sent to models.
+    pub blocks_images: Option<bool>,
+    /// `httpIdleTimeoutMs`: how long a provider may be silent, in milliseconds; 0 (in the file also `"disabled"`): for
+    /// ever. Source: pi 1.5.2's `settings.md`.
+    pub http_idle_timeout_ms: Option<u64>,
+}
+
+/// When and how far a conversation is summed up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compaction {
+    /// `compaction.enabled`: without being asked.
+    pub enabled: Option<bool>,
+    /// `compaction.reserveTokens`: kept free of the context window.
+    pub reserve_tokens: Option<u64>,
+    /// `compaction.keepRecentTokens`: the newest part that stays as it is.
+    pub keep_recent_tokens: Option<u64>,
+}
+
+/// How a failed request is tried again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Retry {
+    /// `retry.enabled`.
+    pub enabled: Option<bool>,
+    /// `retry.maxRetries`.
+    pub max_retries: Option<u64>,
+    /// `retry.baseDelayMs`: before the first try, in milliseconds; doubled for each further one.
+    pub base_delay_ms: Option<u64>,
+    /// `retry.provider.maxRetryDelayMs`, else `retry.maxDelayMs`: the longest delay that a provider may ask for, in
+    /// milliseconds; beyond it the request fails at once. 0: no limit.
+    pub max_delay_ms: Option<u64>,
+}
+
+impl Settings {
+    /// Reads the text of a settings file, and says of each key of the wrong shape that it is left out. A text that is
+    /// no JSON object says nothing, and there is a warning. `path` is for the warnings.
+    pub fn read(text: &str, path: &Path) -> (Self, Vec<String>) {
+        match serde_json::from_str::<JsonObject>(text) {
+            Ok(object) => {
+                let mut file = File { object, path, warnings: Vec::new() };
+                let settings = file.settings();
+                (settings, file.warnings)
+            }
+            Err(error) => {
+                (Self::default(), vec![format!("{}: {error}; the file is left out", path.display())])
+            }
+        }
+    }
+
+    /// These settings where they say something, else `base`.
+    #[must_use]
+    pub fn over(self, base: Self) -> Self {
+        let mut thinking_budgets = base.thinking_budgets;
+        thinking_budgets.extend(self.thinking_budgets);
+        Self {
+            default_provider: self.default_provider.or(base.default_provider),
+            default_model: self.default_model.or(base.default_model),
+            default_thinking_level: self.default_thinking_level.or(base.default_thinking_level),
+            steering_mode: self.steering_mode.or(base.steering_mode),
+            follow_up_mode: self.follow_up_mode.or(base.follow_up_mode),
+            compaction: Compaction {
+                enabled: self.compaction.enabled.or(base.compaction.enabled),
+                reserve_tokens: self.compaction.reserve_tokens.or(base.compaction.reserve_tokens),
+                keep_recent_tokens: self.compaction.keep_recent_tokens.or(base.compaction.keep_recent_tokens),
+            },
+            retry: Retry {
+                enabled: self.retry.enabled.or(base.retry.enabled),
+                max_retries: self.retry.max_retries.or(base.retry.max_retries),
+                base_delay_ms: self.retry.base_delay_ms.or(base.retry.base_delay_ms),
+                max_delay_ms: self.retry.max_delay_ms.or(base.retry.max_delay_ms),
+            },
+            thinking_budgets,
+            enabled_models: self.enabled_models.or(base.enabled_models),
+            shell_path: self.shell_path.or(base.shell_path),
+            shell_command_prefix: self.shell_command_prefix.or(base.shell_command_prefix),
+            resizes_images: self.resizes_images.or(base.resizes_images),
+            blocks_images: self.blocks_images.or(base.blocks_images),
+            http_idle_timeout_ms: self.http_idle_timeout_ms.or(base.http_idle_timeout_ms),
+        }
+    }
+
+    /// What these settings, and the variable `PI_CACHE_RETENTION`, say about every request to a model.
+    pub fn request_options(&self, environment: &Environment) -> RequestOptions {
+        let mut budgets = BTreeMap::from(BUDGETS);
+        budgets.extend(&self.thinking_budgets);
+        if let Some(high) = self.thinking_budgets.get(&ThinkingLevel::High)
+            && !self.thinking_budgets.contains_key(&ThinkingLevel::Xhigh)
+        {
+            budgets.insert(ThinkingLevel::Xhigh, *high);
+        }
+        RequestOptions {
+            budgets,
+            blocks_images: self.blocks_images.unwrap_or(false),
+            caches_long: environment.get("PI_CACHE_RETENTION") == Some("long"),
+        }
+    }
+}
+
+/// One file that is being read.
+struct File<'a> {
+    object: JsonObject,
+    path: &'a Path,
+    warnings: Vec<String>,
+}
+
+impl File<'_> {
+    fn settings(&mut self) -> Settings {
+        Settings {
+            default_provider: self.value("/defaultProvider"),
+            default_model: self.value("/defaultModel"),
+            default_thinking_level: self.value("/defaultThinkingLevel"),
+            steering_mode: self.value("/steeringMode").or_else(|| self.value("/queueMode")),
+            follow_up_mode: self.value("/followUpMode"),
+            compaction: Compaction {
+                enabled: self.value("/compaction/enabled"),
+                reserve_tokens: self.value("/compaction/reserveTokens"),
+                keep_recent_tokens: self.value("/compaction/keepRecentTokens"),
+            },
+            retry: Retry {
+                enabled: self.value("/retry/enabled"),
+                max_retries: self.value("/retry/maxRetries"),
+                base_delay_ms: self.value("/retry/baseDelayMs"),
+                max_delay_ms: self
+                    .value("/retry/provider/maxRetryDelayMs")
+                    .or_else(|| self.value("/retry/maxDelayMs")),
+            },
+            thinking_budgets: self.budgets(),
+            enabled_models: self.value("/enabledModels"),
+            shell_path: self.value("/shellPath"),
+            shell_command_prefix: self.value("/shellCommandPrefix"),
+            resizes_images: self.value("/images/autoResize"),
+            blocks_images: self.value("/images/blockImages"),
+            http_idle_timeout_ms: match self.object.get("httpIdleTimeoutMs") {
+                Some(Value::String(word)) if word == "disabled" => Some(0),
+                _ => self.value("/httpIdleTimeoutMs"),
+            },
+        }
+    }
+
+    fn budgets(&mut self) -> BTreeMap<ThinkingLevel, u64> {
+        let levels = ThinkingLevel::ALL.into_iter();
+        levels.filter_map(|level| Some((level, self.value(&format!("/thinkingBudgets/{level}"))?))).collect()
+    }
+
+    /// The value at a JSON pointer; null counts as absent.
+    fn value<T: DeserializeOwned>(&mut self, pointer: &str) -> Option<T> {
+        let mut keys = pointer.split('/').skip(1);
+        let first = self.object.get(keys.next()?)?;
+        let value = keys.try_fold(first, |value, key| value.get(key))?;
+        if value.is_null() {
+            return None;
+        }
+        serde_json::from_value(value.clone())
+            .map_err(|error| {
+                let key = pointer[1..].replace('/', ".");
+                self.warnings.push(format!("{}: {key}: {error}; the key is left out", self.path.display()));
+            })
+            .ok()
+    }
+}
