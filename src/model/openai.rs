@@ -1,0 +1,143 @@
+//! What the two APIs of OpenAI, Chat Completions and Responses, have in common.
+
+use super::request::{HttpRequest, ModelRequest};
+use crate::protocol::{ImageContent, ThinkingLevel};
+use serde_json::Value;
+
+/// The error of a stream that ends in the middle of an answer. It says `terminated`, which runs are tried again for.
+pub const CUT: &str = "The stream was terminated before the answer was complete";
+
+/// The error where the provider has no text for it.
+pub const UNKNOWN: &str = "An unknown error occurred";
+
+/// The text in place of a tool's result that has none but an image.
+pub const SEE_IMAGE: &str = "(see attached image)";
+
+/// A `POST` of `body` to `path` below the model's address, with the key as bearer token.
+pub fn post(request: &ModelRequest<'_>, path: &str, body: Value) -> HttpRequest {
+    let mut headers = vec![header("accept", "application/json"), header("content-type", "application/json")];
+    if let Some(key) = &request.credentials.key {
+        headers.push(header("authorization", &format!("Bearer {key}")));
+    }
+    for (name, value) in &request.credentials.headers {
+        let name = name.to_lowercase();
+        headers.retain(|(given, _)| *given != name);
+        headers.push((name, value.clone()));
+    }
+    let base = request.endpoint.model.base_url.trim_end_matches('/');
+    HttpRequest { url: format!("{base}{path}"), headers, body }
+}
+
+/// How many tokens the answer may have, where the model says how many it can.
+pub fn max_tokens(request: &ModelRequest<'_>) -> Option<u64> {
+    Some(request.endpoint.model.max_tokens.min(MOST_TOKENS)).filter(|tokens| *tokens > 0)
+}
+
+/// The level to think at; `None`: the model does not think, or shall not. `xhigh` is `high` to models without it.
+pub fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingLevel> {
+    let endpoint = request.endpoint;
+    match request.level {
+        ThinkingLevel::Off => None,
+        _ if !endpoint.model.reasoning => None,
+        ThinkingLevel::Xhigh if !endpoint.levels.contains(&ThinkingLevel::Xhigh) => Some(ThinkingLevel::High),
+        level => Some(level),
+    }
+}
+
+/// An image as an address that holds it.
+pub fn data_url(image: &ImageContent) -> String {
+    format!("data:{};base64,{}", image.mime_type, image.data)
+}
+
+/// The part of a call's id that both APIs know; Responses ids are `<call id>|<item id>`.
+pub fn call_part(id: &str) -> &str {
+    id.split_once('|').map_or(id, |(call, _)| call)
+}
+
+/// An id of at most `limit` characters from `A-Z a-z 0-9 _ -`; others become `_`.
+pub fn plain_id(id: &str, limit: usize) -> String {
+    let plain = |found: char| if found.is_ascii_alphanumeric() || "_-".contains(found) { found } else { '_' };
+    id.chars().take(limit).map(plain).collect()
+}
+
+/// What a stream sends under `data`: an object; `Ok(None)` for what says nothing.
+///
+/// Fails with a text for the answer when it is not JSON.
+pub fn read(data: &str) -> Result<Option<Value>, String> {
+    if data.trim().is_empty() {
+        return Ok(None);
+    }
+    match serde_json::from_str::<Value>(&crate::protocol::mend_surrogates(data)) {
+        Ok(value) => Ok(Some(value).filter(Value::is_object)),
+        Err(error) => Err(format!("The provider sent what is no JSON: {error}")),
+    }
+}
+
+/// The text for an error object as the client library of OpenAI words it, with what OpenRouter adds. `None` where
+/// there is no error.
+pub fn error_text(error: &Value) -> Option<String> {
+    let text = match &error["message"] {
+        Value::String(text) if !text.is_empty() => text.clone(),
+        message if is_something(message) => message.to_string(),
+        _ if is_something(error) => error.to_string(),
+        _ => return None,
+    };
+    let raw = &error["metadata"]["raw"];
+    Some(match raw {
+        Value::String(raw) if !raw.is_empty() => format!("{text}\n{raw}"),
+        raw if is_something(raw) => format!("{text}\n{raw}"),
+        _ => text,
+    })
+}
+
+/// The text of a member that is a string and not empty.
+pub fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value[key].as_str().filter(|text| !text.is_empty())
+}
+
+/// A short name for a long text: 16 hexadecimal digits (FNV-1a).
+pub fn short_hash(text: &str) -> String {
+    let mut hash = Hash::default();
+    hash.add(text);
+    hash.digits()
+}
+
+/// A running hash (FNV-1a, 64 bits).
+#[derive(Debug)]
+pub struct Hash(u64);
+
+impl Default for Hash {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hash {
+    /// Takes in more text.
+    pub fn add(&mut self, text: &str) {
+        self.0 =
+            text.bytes().fold(self.0, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    }
+
+    /// 16 hexadecimal digits for everything so far.
+    pub fn digits(&self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+/// More is never asked for.
+const MOST_TOKENS: u64 = 32_000;
+
+fn header(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+/// What JavaScript takes for true.
+fn is_something(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        _ => true,
+    }
+}

@@ -1,0 +1,188 @@
+//! The conversation as Chat Completions takes it.
+
+use crate::{
+    model::{
+        compat::Compat,
+        convert::{AssistantTurn, Block, CallResult, Part, Turn, convert},
+        openai::{SEE_IMAGE, call_part, data_url, plain_id},
+        request::ModelRequest,
+    },
+    protocol::{AssistantMessage, JsonObject},
+};
+use serde_json::{Value, json};
+
+/// The keys under which servers send thinking, and take it back; the first that is not empty counts.
+pub const THINKING_KEYS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+/// All messages, the instructions first.
+pub fn messages(request: &ModelRequest<'_>, compat: &Compat) -> Vec<Value> {
+    let model = &request.endpoint.model;
+    let instructor = if model.reasoning && compat.developer_role { "developer" } else { "system" };
+    let mut messages = Vec::new();
+    if !request.system_prompt.is_empty() {
+        messages.push(json!({"role": instructor, "content": request.system_prompt}));
+    }
+    let id_of = |id: &str, _: &AssistantMessage| known_id(id, &model.provider);
+    let mut after_results = false;
+    for turn in convert(request, id_of) {
+        let results = match &turn {
+            Turn::User(parts) | Turn::Developer(parts) => {
+                if after_results && compat.assistant_after_tool_result {
+                    messages.push(bridge());
+                }
+                messages.extend(user(parts));
+                false
+            }
+            Turn::Assistant(turn) => {
+                messages.extend(assistant(turn, compat));
+                add_results(&mut messages, &turn.results, compat)
+            }
+        };
+        after_results = results;
+    }
+    if model.provider == "openrouter" && model.id.starts_with("anthropic/") {
+        mark_for_cache(&mut messages);
+    }
+    messages
+}
+
+/// A call's id of another model: OpenAI takes 40 characters, and ids of Responses have a second part.
+fn known_id(id: &str, provider: &str) -> String {
+    match (id.contains('|'), provider) {
+        (true, _) => plain_id(call_part(id), ID_LIMIT),
+        (false, "openai") => id.chars().take(ID_LIMIT).collect(),
+        (false, _) => id.to_owned(),
+    }
+}
+
+const ID_LIMIT: usize = 40;
+
+fn user(parts: &[Part<'_>]) -> Option<Value> {
+    if let [Part::Text(text)] = parts {
+        return Some(json!({"role": "user", "content": text}));
+    }
+    let parts: Vec<Value> = parts.iter().map(part).collect();
+    (!parts.is_empty()).then(|| json!({"role": "user", "content": parts}))
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "text", "text": text}),
+        Part::Image(image) => json!({"type": "image_url", "image_url": {"url": data_url(image)}}),
+    }
+}
+
+/// What the model said; nothing where it has neither content nor calls, as servers refuse that.
+fn assistant(turn: &AssistantTurn<'_>, compat: &Compat) -> Option<Value> {
+    let mut texts = Vec::new();
+    let mut thinking: Vec<(&str, Option<&str>)> = Vec::new();
+    let mut calls = Vec::new();
+    let mut details = Vec::new();
+    for block in &turn.blocks {
+        match block {
+            Block::Text { text, .. } if !text.trim().is_empty() => texts.push(*text),
+            Block::Thinking { text, signature } if !text.trim().is_empty() => {
+                thinking.push((text, *signature))
+            }
+            Block::Call { id, name, arguments, signature } => {
+                calls.push(call(id, name, arguments));
+                details.extend(signature.and_then(|detail| serde_json::from_str::<Value>(detail).ok()));
+            }
+            Block::Text { .. } | Block::Thinking { .. } | Block::Redacted { .. } => {}
+        }
+    }
+    let content = content(&texts, &thinking, compat);
+    if content.is_none() && calls.is_empty() {
+        return None;
+    }
+    let empty = if compat.assistant_after_tool_result { json!("") } else { Value::Null };
+    let mut message = json!({"role": "assistant", "content": content.unwrap_or(empty)});
+    let key = thinking.first().and_then(|(_, key)| *key).filter(|key| THINKING_KEYS.contains(key));
+    if let (Some(key), false) = (key, compat.thinking_as_text) {
+        message[key] = joined(&thinking, "\n").into();
+    }
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    if !details.is_empty() {
+        message["reasoning_details"] = details.into();
+    }
+    Some(message)
+}
+
+/// One string, as some models copy the shape of their earlier answers; a list where thinking comes before it.
+fn content(texts: &[&str], thinking: &[(&str, Option<&str>)], compat: &Compat) -> Option<Value> {
+    if compat.thinking_as_text && !thinking.is_empty() {
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let mut parts = vec![text(&joined(thinking, "\n\n"))];
+        parts.extend(texts.iter().map(|said| text(said)));
+        return Some(parts.into());
+    }
+    (!texts.is_empty()).then(|| texts.concat().into())
+}
+
+fn joined(thinking: &[(&str, Option<&str>)], between: &str) -> String {
+    thinking.iter().map(|(text, _)| *text).collect::<Vec<_>>().join(between)
+}
+
+fn call(id: &str, name: &str, arguments: &JsonObject) -> Value {
+    let arguments = Value::Object(arguments.clone()).to_string();
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+}
+
+/// The results of a turn's calls, then the images among them as if the user had sent them: results are text only.
+/// Whether a result comes last.
+fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &Compat) -> bool {
+    let mut images = Vec::new();
+    for result in results {
+        let texts: Vec<&str> = result.content.iter().filter_map(text_of).collect();
+        let text = Some(texts.join("\n")).filter(|text| !text.is_empty());
+        let text = text.unwrap_or_else(|| SEE_IMAGE.to_owned());
+        let mut message = json!({"role": "tool", "content": text, "tool_call_id": result.id});
+        if compat.tool_result_name {
+            message["name"] = result.name.into();
+        }
+        messages.push(message);
+        images.extend(result.content.iter().filter(|part| matches!(part, Part::Image(_))).map(part));
+    }
+    if images.is_empty() {
+        return !results.is_empty();
+    }
+    if compat.assistant_after_tool_result {
+        messages.push(bridge());
+    }
+    images.insert(0, json!({"type": "text", "text": "Attached image(s) from tool result:"}));
+    messages.push(json!({"role": "user", "content": images}));
+    false
+}
+
+fn text_of<'p>(part: &'p Part<'_>) -> Option<&'p str> {
+    match part {
+        Part::Text(text) => Some(text),
+        Part::Image(_) => None,
+    }
+}
+
+/// Between results and the user, for servers that want the assistant to speak there.
+fn bridge() -> Value {
+    json!({"role": "assistant", "content": "I have processed the tool results."})
+}
+
+/// Anthropic's models behind OpenRouter cache up to a marked text: the last of the user or the assistant.
+fn mark_for_cache(messages: &mut [Value]) {
+    let said = messages
+        .iter_mut()
+        .rev()
+        .filter(|message| matches!(message["role"].as_str(), Some("user" | "assistant")));
+    for message in said {
+        if let Value::String(text) = &message["content"] {
+            message["content"] = json!([{"type": "text", "text": text}]);
+        }
+        let parts = message["content"].as_array_mut();
+        let text = parts.and_then(|parts| parts.iter_mut().rev().find(|part| part["type"] == "text"));
+        if let Some(part) = text {
+            part["cache_control"] = json!({"type": "ephemeral"});
+            return;
+        }
+    }
+}

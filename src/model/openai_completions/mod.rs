@@ -1,0 +1,101 @@
+//! OpenAI's Chat Completions, the API that most other servers speak too.
+//!
+//! Source: pi source (`openai-completions`); OpenAI API reference: chat; observed.
+
+mod calls;
+mod messages;
+mod reader;
+
+use super::{
+    compat::{Compat, ThinkingFormat},
+    openai::{max_tokens, post, thinking},
+    request::{HttpRequest, ModelRequest, Reader},
+    types::ToolSpec,
+};
+use crate::protocol::{AgentMessage, AssistantContent, JsonObject};
+use serde_json::{Value, json};
+
+/// The request in the words of Chat Completions, as far as the model's server knows them.
+pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
+    let model = &request.endpoint.model;
+    let compat = Compat::of(model);
+    let mut body = JsonObject::new();
+    body.insert("model".into(), model.id.clone().into());
+    body.insert("messages".into(), messages::messages(request, &compat).into());
+    body.insert("stream".into(), true.into());
+    if compat.usage_in_streaming {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    if compat.store {
+        body.insert("store".into(), false.into());
+    }
+    if let Some(tokens) = max_tokens(request) {
+        body.insert(compat.max_tokens_field.clone(), tokens.into());
+    }
+    if !request.tools.is_empty() || has_tool_traffic(request) {
+        body.insert("tools".into(), request.tools.iter().map(|tool| offer(tool, &compat)).collect());
+    }
+    if let Some((key, value)) = thinking_switch(request, &compat) {
+        body.insert(key.into(), value);
+    }
+    if let Some((key, value)) = routing(&model.base_url, &compat) {
+        body.insert(key.into(), value);
+    }
+    post(request, "/chat/completions", body.into())
+}
+
+/// A reader of one answer.
+pub fn reader() -> Box<dyn Reader> {
+    Box::new(reader::Answer::default())
+}
+
+/// Whether the history has calls or results: some servers refuse those without `tools`, be the list empty.
+fn has_tool_traffic(request: &ModelRequest<'_>) -> bool {
+    request.messages.iter().any(|message| match &**message {
+        AgentMessage::ToolResult(_) => true,
+        AgentMessage::Assistant(message) => {
+            message.content.iter().any(|block| matches!(block, AssistantContent::ToolCall(_)))
+        }
+        _ => false,
+    })
+}
+
+fn offer(tool: &ToolSpec, compat: &Compat) -> Value {
+    let mut function =
+        json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
+    if compat.strict_mode {
+        function["strict"] = false.into();
+    }
+    json!({"type": "function", "function": function})
+}
+
+/// The member that asks for thinking, or for none.
+fn thinking_switch(request: &ModelRequest<'_>, compat: &Compat) -> Option<(&'static str, Value)> {
+    let level = thinking(request);
+    let reasons = request.endpoint.model.reasoning;
+    match compat.thinking_format {
+        ThinkingFormat::Switch => reasons.then(|| ("enable_thinking", level.is_some().into())),
+        ThinkingFormat::TemplateSwitch => {
+            reasons.then(|| ("chat_template_kwargs", json!({"enable_thinking": level.is_some()})))
+        }
+        ThinkingFormat::Openai => {
+            let level = level.filter(|_| compat.reasoning_effort)?;
+            let word = request.endpoint.efforts.get(&level).or_else(|| compat.efforts.get(level.as_str()));
+            Some(("reasoning_effort", word.map_or(level.as_str(), String::as_str).into()))
+        }
+    }
+}
+
+/// Which of the providers behind a gateway shall answer.
+fn routing(base_url: &str, compat: &Compat) -> Option<(&'static str, Value)> {
+    if base_url.contains("openrouter.ai") {
+        return compat.open_router_routing.clone().map(|routing| ("provider", routing.into()));
+    }
+    let routing =
+        compat.vercel_gateway_routing.as_ref().filter(|_| base_url.contains("ai-gateway.vercel.sh"))?;
+    let known: JsonObject = ["only", "order"]
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), routing.get(*key)?.clone())))
+        .collect();
+    (!known.is_empty()).then(|| ("providerOptions", json!({"gateway": known})))
+}

@@ -1,0 +1,166 @@
+//! Reading a streamed answer of Chat Completions.
+//!
+//! Servers differ most in tool calls. A fragment belongs to the call that its `index` or `id` says, else to the latest.
+//! A call begins to be told when its arguments begin, because until then its name may come in pieces; it ends when
+//! another block begins, or, where its arguments are not complete by then, when they are. What comes after it waits.
+
+use super::{calls::Calls, messages::THINKING_KEYS};
+use crate::model::{
+    openai::{CUT, Hash, UNKNOWN, error_text, read, text},
+    request::Reader,
+    sequence::Sequence,
+    types::{BlockStart, Finish, StreamEvent, TokenCounts},
+};
+use serde_json::Value;
+
+/// One answer as far as it has come.
+#[derive(Debug, Default)]
+pub struct Answer {
+    out: Sequence,
+    /// The open block of text or thinking.
+    prose: Option<Prose>,
+    calls: Calls,
+    finish_reason: Option<String>,
+    has_id: bool,
+    /// Everything so far, for ids of calls that come without.
+    heard: Hash,
+}
+
+/// A block of text, or of thinking under `key`.
+#[derive(Clone, Copy, Debug)]
+struct Prose {
+    index: usize,
+    key: Option<&'static str>,
+}
+
+impl Reader for Answer {
+    fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {
+        if self.out.is_over() {
+            return Vec::new();
+        }
+        if data.trim() == "[DONE]" {
+            self.finish();
+            return self.out.take();
+        }
+        self.heard.add(data);
+        match read(data) {
+            Ok(Some(chunk)) => self.chunk(name, &chunk),
+            Ok(None) => {}
+            Err(message) => self.out.fail(message),
+        }
+        self.out.take()
+    }
+
+    fn end(&mut self) -> Vec<StreamEvent> {
+        if !self.out.is_over() {
+            match self.finish_reason {
+                Some(_) => self.finish(),
+                None => self.out.fail(CUT.to_owned()),
+            }
+        }
+        self.out.take()
+    }
+}
+
+impl Answer {
+    fn chunk(&mut self, name: &str, chunk: &Value) {
+        let own = (name == "error").then(|| error_text(chunk).unwrap_or_else(|| UNKNOWN.to_owned()));
+        if let Some(message) = error_text(&chunk["error"]).or(own) {
+            return self.out.fail(message);
+        }
+        if let (Some(id), false) = (text(chunk, "id"), self.has_id) {
+            self.has_id = true;
+            self.out.say(StreamEvent::ResponseId(id.to_owned()));
+        }
+        let choice = &chunk["choices"][0];
+        if let Some(counts) = usage(&chunk["usage"]).or_else(|| usage(&choice["usage"])) {
+            self.out.say(StreamEvent::Usage(counts));
+        }
+        if let Some(reason) = text(choice, "finish_reason") {
+            self.finish_reason = Some(reason.to_owned());
+        }
+        self.delta(&choice["delta"]);
+    }
+
+    fn delta(&mut self, delta: &Value) {
+        for key in ["content", "refusal"] {
+            if let Some(said) = text(delta, key) {
+                self.say(None, said);
+            }
+        }
+        if let Some((key, thought)) = THINKING_KEYS.iter().find_map(|key| Some((*key, text(delta, key)?))) {
+            self.say(Some(key), thought);
+        }
+        for fragment in list(&delta["tool_calls"]) {
+            if self.calls.begins(fragment) {
+                self.end_prose();
+            }
+            self.calls.fragment(fragment, &self.heard, &mut self.out);
+        }
+        for detail in list(&delta["reasoning_details"]) {
+            self.calls.detail(detail, &mut self.out);
+        }
+    }
+
+    /// Text, or thinking that came under `key`.
+    fn say(&mut self, key: Option<&'static str>, said: &str) {
+        let open = self.prose.filter(|prose| prose.key.is_some() == key.is_some());
+        let prose = open.unwrap_or_else(|| self.open_prose(key));
+        self.out.delta(prose.index, said);
+    }
+
+    fn open_prose(&mut self, key: Option<&'static str>) -> Prose {
+        self.end_prose();
+        self.calls.make_way(&self.heard, &mut self.out);
+        let block = if key.is_some() { BlockStart::Thinking } else { BlockStart::Text };
+        let prose = Prose { index: self.out.open(block), key };
+        if let Some(key) = key {
+            self.out.sign(prose.index, key.to_owned());
+        }
+        self.prose = Some(prose);
+        prose
+    }
+
+    fn end_prose(&mut self) {
+        if let Some(prose) = self.prose.take() {
+            self.out.end(prose.index, prose.key.map(str::to_owned));
+        }
+    }
+
+    /// The server has said everything.
+    fn finish(&mut self) {
+        self.end_prose();
+        self.calls.end(&self.heard, &mut self.out);
+        match self.finish_reason.as_deref() {
+            None | Some("stop" | "end") => self.out.finish(Finish::Stop),
+            Some("length") => self.out.finish(Finish::Length),
+            Some("tool_calls" | "function_call") => self.out.finish(Finish::ToolUse),
+            Some("content_filter") => self.out.fail(UNKNOWN.to_owned()),
+            Some(reason) => self.out.fail(format!("Unhandled stop reason: {reason}")),
+        }
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Tokens as the server counts them; cached ones are among `prompt_tokens`.
+fn usage(usage: &Value) -> Option<TokenCounts> {
+    let usage = Some(usage).filter(|usage| usage.is_object())?;
+    let count = |value: &Value| value.as_u64();
+    let prompt = count(&usage["prompt_tokens"]).unwrap_or(0);
+    let completion = count(&usage["completion_tokens"]).unwrap_or(0);
+    let cached = count(&usage["prompt_tokens_details"]["cached_tokens"])
+        .or_else(|| count(&usage["prompt_cache_hit_tokens"]))
+        .unwrap_or(0);
+    let reasoning = count(&usage["completion_tokens_details"]["reasoning_tokens"]).unwrap_or(0);
+    // Servers count reasoning among the completion or beside it; their total tells which.
+    let among = count(&usage["total_tokens"]) == Some(prompt.saturating_add(completion));
+    Some(TokenCounts {
+        input: prompt.saturating_sub(cached),
+        output: if among { completion } else { completion.saturating_add(reasoning) },
+        cache_read: cached,
+        cache_write: 0,
+    })
+}

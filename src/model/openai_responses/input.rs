@@ -1,0 +1,185 @@
+//! The conversation as Responses takes it: a list of items.
+//!
+//! What the model said goes back as the items that it came as. Thinking is kept as its item's JSON in the block's
+//! signature; the id of a text's item in [`TextMark`]; a call's id is `<call id>|<item id>`.
+
+use crate::{
+    model::{
+        convert::{AssistantTurn, Block, CallResult, Part, Turn, convert},
+        openai::{SEE_IMAGE, call_part, data_url, plain_id, short_hash},
+        request::ModelRequest,
+    },
+    protocol::{AssistantMessage, JsonObject, Model},
+};
+use serde_json::{Value, json};
+
+/// All items, the instructions first.
+pub fn input(request: &ModelRequest<'_>) -> Vec<Value> {
+    let model = &request.endpoint.model;
+    let instructor = if model.reasoning { "developer" } else { "system" };
+    let mut items = Vec::new();
+    if !request.system_prompt.is_empty() {
+        items.push(json!({"role": instructor, "content": request.system_prompt}));
+    }
+    // Counts the texts without an id of their own; ids must differ.
+    let mut nameless = 0;
+    for turn in convert(request, |id, source| known_id(id, source, model)) {
+        match &turn {
+            Turn::User(parts) => items.extend(said("user", parts)),
+            Turn::Developer(parts) => items.extend(said(instructor, parts)),
+            Turn::Assistant(turn) => {
+                items.extend(assistant(turn, model, &mut nameless));
+                items.extend(turn.results.iter().map(result));
+            }
+        }
+    }
+    items
+}
+
+/// What a text's signature says: `{"v":1,"id":…,"phase":…}`, or, of old sessions, the bare id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextMark {
+    /// The id of the item that the text came in.
+    pub id: String,
+    /// Whether it is a remark on the way or the answer; absent where the model does not say.
+    pub phase: Option<String>,
+}
+
+impl TextMark {
+    /// Reads a signature.
+    pub fn read(signature: &str) -> Self {
+        let mark: Value = serde_json::from_str(signature).unwrap_or_default();
+        match (&mark["v"], mark["id"].as_str()) {
+            (version, Some(id)) if *version == 1 => {
+                let phase = mark["phase"].as_str();
+                let known = phase.filter(|phase| ["commentary", "final_answer"].contains(phase));
+                Self { id: id.to_owned(), phase: known.map(str::to_owned) }
+            }
+            _ => Self { id: signature.to_owned(), phase: None },
+        }
+    }
+
+    /// The signature for it.
+    pub fn write(&self) -> String {
+        let mut mark = json!({"v": 1, "id": self.id});
+        if let Some(phase) = &self.phase {
+            mark["phase"] = phase.as_str().into();
+        }
+        mark.to_string()
+    }
+}
+
+/// The longest id that the server takes.
+const ID_LIMIT: usize = 64;
+
+/// Providers that know the two parts of a call's id; others get one.
+const TWO_PART_IDS: [&str; 3] = ["openai", "openai-codex", "opencode"];
+
+/// A call's id of another model. The item's id is kept within one provider; of others only something as unique.
+fn known_id(id: &str, source: &AssistantMessage, model: &Model) -> String {
+    let part = |part: &str| plain_id(part, ID_LIMIT).trim_end_matches('_').to_owned();
+    let parts = id.split_once('|').filter(|_| TWO_PART_IDS.contains(&model.provider.as_str()));
+    let Some((call, item)) = parts else { return part(id) };
+    let foreign = source.provider != model.provider || source.api != model.api;
+    let item = match part(item) {
+        _ if foreign => format!("fc_{}", short_hash(item)),
+        item if item.starts_with("fc_") => item,
+        item => part(&format!("fc_{item}")),
+    };
+    format!("{}|{item}", part(call))
+}
+
+fn said(role: &str, parts: &[Part<'_>]) -> Option<Value> {
+    let parts: Vec<Value> = parts.iter().map(part).collect();
+    (!parts.is_empty()).then(|| json!({"role": role, "content": parts}))
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "input_text", "text": text}),
+        Part::Image(image) => json!({"type": "input_image", "detail": "auto", "image_url": data_url(image)}),
+    }
+}
+
+fn assistant(turn: &AssistantTurn<'_>, model: &Model, nameless: &mut usize) -> Vec<Value> {
+    // The server checks that a call of its own goes with the thinking it came with, which other models do not get.
+    let source = turn.source;
+    let sibling = source.model != model.id && source.provider == model.provider && source.api == model.api;
+    let mut items: Vec<Value> = Vec::new();
+    for block in &turn.blocks {
+        match block {
+            Block::Text { text, signature } => items.push(message(text, *signature, nameless)),
+            Block::Thinking { signature, .. } => items.extend(signature.and_then(reasoning)),
+            Block::Redacted { .. } => {}
+            Block::Call { id, name, arguments, .. } => items.push(call(id, name, arguments, sibling)),
+        }
+    }
+    // Thinking that nothing follows is refused.
+    while items.last().is_some_and(|item| item["type"] == "reasoning") {
+        items.pop();
+    }
+    items
+}
+
+/// The item that thinking came in.
+fn reasoning(signature: &str) -> Option<Value> {
+    let item: Value = serde_json::from_str(signature).ok()?;
+    (item["type"] == "reasoning").then_some(item)
+}
+
+fn message(text: &str, signature: Option<&str>, nameless: &mut usize) -> Value {
+    let mark = signature.filter(|signature| !signature.is_empty()).map(TextMark::read);
+    let (id, phase) = match mark {
+        Some(mark) if mark.id.chars().count() > ID_LIMIT => {
+            (format!("msg_{}", short_hash(&mark.id)), mark.phase)
+        }
+        Some(mark) => (mark.id, mark.phase),
+        None => {
+            *nameless += 1;
+            (format!("msg_{}", *nameless - 1), None)
+        }
+    };
+    let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
+    let mut item =
+        json!({"type": "message", "role": "assistant", "content": content, "status": "completed", "id": id});
+    if let Some(phase) = phase {
+        item["phase"] = phase.into();
+    }
+    item
+}
+
+fn call(id: &str, name: &str, arguments: &JsonObject, sibling: bool) -> Value {
+    let mut call = json!({"type": "function_call"});
+    match id.split_once('|') {
+        None | Some((_, "")) => {}
+        Some((_, item)) if sibling && item.starts_with("fc_") => {}
+        Some((_, item)) => call["id"] = item.into(),
+    }
+    call["call_id"] = call_part(id).into();
+    call["name"] = name.into();
+    call["arguments"] = Value::Object(arguments.clone()).to_string().into();
+    call
+}
+
+/// Text as one string; with images a list.
+fn result(result: &CallResult<'_>) -> Value {
+    let texts: Vec<&str> = result.content.iter().filter_map(text_of).collect();
+    let text = texts.join("\n");
+    let mut images = result.content.iter().filter(|part| matches!(part, Part::Image(_))).map(part).peekable();
+    let output = match images.peek() {
+        Some(_) => {
+            let text = (!text.is_empty()).then(|| json!({"type": "input_text", "text": text}));
+            text.into_iter().chain(images).collect()
+        }
+        None if text.is_empty() => SEE_IMAGE.into(),
+        None => Value::from(text),
+    };
+    json!({"type": "function_call_output", "call_id": call_part(&result.id), "output": output})
+}
+
+fn text_of<'p>(part: &'p Part<'_>) -> Option<&'p str> {
+    match part {
+        Part::Text(text) => Some(text),
+        Part::Image(_) => None,
+    }
+}

@@ -1,0 +1,64 @@
+//! OpenAI's Responses.
+//!
+//! Source: pi source (`openai-responses`); OpenAI API reference: responses; observed.
+
+mod input;
+mod reader;
+
+use super::{
+    openai::{max_tokens, post, thinking},
+    request::{HttpRequest, ModelRequest, Reader},
+    types::ToolSpec,
+};
+use crate::protocol::JsonObject;
+use serde_json::{Value, json};
+
+/// The request in the words of Responses. The server keeps nothing: the conversation goes along each time.
+pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
+    let model = &request.endpoint.model;
+    let level = thinking(request);
+    let mut input = input::input(request);
+    if model.reasoning && level.is_none() && model.name.starts_with("gpt-5") {
+        // The only way to keep these models from thinking.
+        let text = "# Juice: 0 !important";
+        input.push(json!({"role": "developer", "content": [{"type": "input_text", "text": text}]}));
+    }
+    let mut body = JsonObject::new();
+    body.insert("model".into(), model.id.clone().into());
+    body.insert("input".into(), input.into());
+    body.insert("stream".into(), true.into());
+    if !request.session_id.is_empty() {
+        body.insert("prompt_cache_key".into(), request.session_id.into());
+    }
+    if request.options.caches_long && model.base_url.contains("api.openai.com") {
+        body.insert("prompt_cache_retention".into(), "24h".into());
+    }
+    body.insert("store".into(), false.into());
+    if let Some(tokens) = max_tokens(request) {
+        body.insert("max_output_tokens".into(), tokens.into());
+    }
+    if !request.tools.is_empty() {
+        body.insert("tools".into(), request.tools.iter().map(offer).collect());
+    }
+    if let Some(level) = level {
+        let effort = request.endpoint.efforts.get(&level).map_or(level.as_str(), String::as_str);
+        body.insert("reasoning".into(), json!({"effort": effort, "summary": "auto"}));
+        body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+    }
+    post(request, "/responses", body.into())
+}
+
+/// A reader of one answer.
+pub fn reader() -> Box<dyn Reader> {
+    Box::new(reader::Answer::default())
+}
+
+fn offer(tool: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": false,
+    })
+}

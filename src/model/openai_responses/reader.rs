@@ -1,0 +1,305 @@
+//! Reading a streamed answer of Responses.
+//!
+//! Each output item is a block. What an item says when it is done is the truth; where that is more than its deltas
+//! said, the rest is one more delta, so that the deltas together are the block's text.
+
+use super::input::TextMark;
+use crate::model::{
+    openai::{CUT, Hash, UNKNOWN, error_text, read, text},
+    request::Reader,
+    sequence::Sequence,
+    types::{BlockStart, Finish, StreamEvent, TokenCounts},
+};
+use serde_json::Value;
+
+/// One answer as far as it has come.
+#[derive(Debug, Default)]
+pub struct Answer {
+    out: Sequence,
+    items: Vec<Item>,
+    response_id: Option<String>,
+    /// Everything so far, for ids of calls that come without.
+    heard: Hash,
+}
+
+#[derive(Debug)]
+struct Item {
+    kind: Kind,
+    /// The server's `output_index`.
+    place: Option<u64>,
+    /// The block.
+    index: usize,
+    /// What its deltas said.
+    said: String,
+    /// How many parts have begun.
+    parts: usize,
+    /// The type of the part that grows.
+    part: String,
+    ended: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Reasoning,
+    Message,
+    Call,
+}
+
+/// Between the parts of a summary.
+const BLANK_LINE: &str = "\n\n";
+
+impl Reader for Answer {
+    fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {
+        if self.out.is_over() {
+            return Vec::new();
+        }
+        if data.trim() == "[DONE]" {
+            return self.end();
+        }
+        self.heard.add(data);
+        match read(data) {
+            Ok(Some(event)) => self.read(name, &event),
+            Ok(None) => {}
+            Err(message) => self.out.fail(message),
+        }
+        self.out.take()
+    }
+
+    fn end(&mut self) -> Vec<StreamEvent> {
+        if !self.out.is_over() {
+            self.out.fail(CUT.to_owned());
+        }
+        self.out.take()
+    }
+}
+
+impl Answer {
+    fn read(&mut self, name: &str, event: &Value) {
+        let delta = event["delta"].as_str().unwrap_or_default();
+        match event["type"].as_str().unwrap_or(name) {
+            "response.created" => self.response_id(&event["response"]),
+            "response.output_item.added" => drop(self.add(&event["item"], place(event))),
+            "response.reasoning_summary_part.added" => self.summary_part(event),
+            "response.reasoning_summary_text.delta" => {
+                self.grow(event, Kind::Reasoning, |item| item.parts > 0, delta);
+            }
+            "response.reasoning_text.delta" => self.grow(event, Kind::Reasoning, |_| true, delta),
+            "response.content_part.added" => self.content_part(event),
+            "response.output_text.delta" => {
+                self.grow(event, Kind::Message, |item| item.part == "output_text", delta);
+            }
+            "response.refusal.delta" => {
+                self.grow(event, Kind::Message, |item| item.part == "refusal", delta);
+            }
+            "response.function_call_arguments.delta" => self.grow(event, Kind::Call, |_| true, delta),
+            "response.function_call_arguments.done" => {
+                if let Some(at) = self.find(event, Kind::Call) {
+                    self.complete(at, event["arguments"].as_str().unwrap_or_default());
+                }
+            }
+            "response.output_item.done" => self.done(event),
+            "response.completed" => self.finish(&event["response"], "completed"),
+            "response.incomplete" => self.finish(&event["response"], "incomplete"),
+            "response.failed" => self.out.fail(failure(&event["response"])),
+            "error" => self.out.fail(error(event)),
+            // Not of this API: how gateways report errors.
+            _ => {
+                if let Some(message) = error_text(&event["error"]) {
+                    self.out.fail(message);
+                }
+            }
+        }
+    }
+
+    fn response_id(&mut self, response: &Value) {
+        let id = text(response, "id").map(str::to_owned);
+        if let (Some(id), true) = (&id, id != self.response_id) {
+            self.out.say(StreamEvent::ResponseId(id.clone()));
+            self.response_id = Some(id.clone());
+        }
+    }
+
+    /// Opens a block for an item; nothing for kinds of items that are no block.
+    fn add(&mut self, item: &Value, place: Option<u64>) -> Option<usize> {
+        let kind = kind(item)?;
+        let block = match kind {
+            Kind::Reasoning => BlockStart::Thinking,
+            Kind::Message => BlockStart::Text,
+            Kind::Call => BlockStart::ToolCall {
+                id: self.call_id(item),
+                name: text(item, "name").unwrap_or_default().to_owned(),
+            },
+        };
+        let index = self.out.open(block);
+        let (said, part) = (String::new(), String::new());
+        self.items.push(Item { kind, place, index, said, parts: 0, part, ended: false });
+        let at = self.items.len() - 1;
+        if kind == Kind::Call {
+            self.say(at, text(item, "arguments").unwrap_or_default());
+        }
+        Some(at)
+    }
+
+    fn call_id(&self, item: &Value) -> String {
+        match (text(item, "call_id"), text(item, "id")) {
+            (Some(call), Some(item)) => format!("{call}|{item}"),
+            (Some(id), None) | (None, Some(id)) => id.to_owned(),
+            (None, None) => format!("call_{}_{}", self.heard.digits(), self.items.len()),
+        }
+    }
+
+    fn summary_part(&mut self, event: &Value) {
+        let Some(at) = self.find(event, Kind::Reasoning) else { return };
+        self.items[at].parts += 1;
+        if self.items[at].parts > 1 {
+            self.say(at, BLANK_LINE);
+        }
+        self.say(at, text(&event["part"], "text").unwrap_or_default());
+    }
+
+    fn content_part(&mut self, event: &Value) {
+        let part = &event["part"];
+        let Some(at) = self.find(event, Kind::Message) else { return };
+        if let Some(kind @ ("output_text" | "refusal")) = part["type"].as_str() {
+            kind.clone_into(&mut self.items[at].part);
+            self.say(at, &part_text(part));
+        }
+    }
+
+    /// The item that `event` is about grows, if it is ready to.
+    fn grow(&mut self, event: &Value, kind: Kind, is_ready: impl Fn(&Item) -> bool, delta: &str) {
+        if let Some(at) = self.find(event, kind)
+            && is_ready(&self.items[at])
+        {
+            self.items[at].said.push_str(delta);
+            self.out.delta(self.items[at].index, delta);
+        }
+    }
+
+    /// Says what is not empty.
+    fn say(&mut self, at: usize, delta: &str) {
+        if !delta.is_empty() {
+            self.items[at].said.push_str(delta);
+            self.out.delta(self.items[at].index, delta);
+        }
+    }
+
+    /// Says what `whole` has beyond what was said. A text that is another stays as it was said.
+    fn complete(&mut self, at: usize, whole: &str) {
+        let rest = whole.strip_prefix(self.items[at].said.as_str()).map(str::to_owned);
+        self.say(at, &rest.unwrap_or_default());
+    }
+
+    fn done(&mut self, event: &Value) {
+        let item = &event["item"];
+        let Some(kind) = kind(item) else { return };
+        let Some(at) = self.find(event, kind).or_else(|| self.add(item, place(event))) else { return };
+        let (whole, signature) = match kind {
+            Kind::Reasoning => (thoughts(item), Some(item.to_string())),
+            Kind::Message => (parts(&item["content"], part_text, ""), text_mark(item)),
+            Kind::Call => (text(item, "arguments").unwrap_or_default().to_owned(), None),
+        };
+        self.complete(at, &whole);
+        self.items[at].ended = true;
+        self.out.end(self.items[at].index, signature);
+    }
+
+    /// The open item that `event` is about: at its place, or the latest.
+    fn find(&self, event: &Value, kind: Kind) -> Option<usize> {
+        let place = place(event);
+        self.items.iter().rposition(|item| {
+            item.kind == kind
+                && !item.ended
+                && (place.is_none() || item.place.is_none() || item.place == place)
+        })
+    }
+
+    fn finish(&mut self, response: &Value, status: &str) {
+        self.response_id(response);
+        if let Some(counts) = usage(&response["usage"]) {
+            self.out.say(StreamEvent::Usage(counts));
+        }
+        let called = self.items.iter().any(|item| item.kind == Kind::Call);
+        match text(response, "status").unwrap_or(status) {
+            "completed" | "in_progress" | "queued" if called => self.out.finish(Finish::ToolUse),
+            "completed" | "in_progress" | "queued" => self.out.finish(Finish::Stop),
+            "incomplete" => self.out.finish(Finish::Length),
+            "failed" | "cancelled" => self.out.fail(UNKNOWN.to_owned()),
+            status => self.out.fail(format!("Unhandled stop reason: {status}")),
+        }
+    }
+}
+
+fn kind(item: &Value) -> Option<Kind> {
+    match item["type"].as_str()? {
+        "reasoning" => Some(Kind::Reasoning),
+        "message" => Some(Kind::Message),
+        "function_call" => Some(Kind::Call),
+        _ => None,
+    }
+}
+
+fn place(event: &Value) -> Option<u64> {
+    event["output_index"].as_u64()
+}
+
+/// The summary, or where there is none the thinking itself.
+fn thoughts(item: &Value) -> String {
+    let text = |part: &Value| part["text"].as_str().unwrap_or_default().to_owned();
+    let summary = parts(&item["summary"], text, BLANK_LINE);
+    if summary.is_empty() { parts(&item["content"], text, BLANK_LINE) } else { summary }
+}
+
+fn parts(list: &Value, text: impl Fn(&Value) -> String, between: &str) -> String {
+    let list = list.as_array().map_or(&[][..], Vec::as_slice);
+    list.iter().map(text).collect::<Vec<_>>().join(between)
+}
+
+/// The text of a message's part, or why the model refuses.
+fn part_text(part: &Value) -> String {
+    let key = if part["type"] == "refusal" { "refusal" } else { "text" };
+    part[key].as_str().unwrap_or_default().to_owned()
+}
+
+fn text_mark(item: &Value) -> Option<String> {
+    let phase = text(item, "phase").map(str::to_owned);
+    text(item, "id").map(|id| TextMark { id: id.to_owned(), phase }.write())
+}
+
+/// Tokens as the server counts them; cached ones are among `input_tokens`, thinking among `output_tokens`.
+fn usage(usage: &Value) -> Option<TokenCounts> {
+    let usage = Some(usage).filter(|usage| usage.is_object())?;
+    let cached = usage["input_tokens_details"]["cached_tokens"].as_u64().unwrap_or(0);
+    Some(TokenCounts {
+        input: usage["input_tokens"].as_u64().unwrap_or(0).saturating_sub(cached),
+        output: usage["output_tokens"].as_u64().unwrap_or(0),
+        cache_read: cached,
+        cache_write: 0,
+    })
+}
+
+/// The text of an `error` event; some servers wrap the error.
+fn error(event: &Value) -> String {
+    if let Some(message) = error_text(&event["error"]) {
+        return message;
+    }
+    let message = text(event, "message").unwrap_or(UNKNOWN);
+    match &event["code"] {
+        Value::Null => message.to_owned(),
+        Value::String(code) => format!("Error Code {code}: {message}"),
+        code => format!("Error Code {code}: {message}"),
+    }
+}
+
+/// The text of a response that failed.
+fn failure(response: &Value) -> String {
+    let error = &response["error"];
+    if error.is_object() {
+        let code = text(error, "code").unwrap_or("unknown");
+        return format!("{code}: {}", text(error, "message").unwrap_or("no message"));
+    }
+    match text(&response["incomplete_details"], "reason") {
+        Some(reason) => format!("incomplete: {reason}"),
+        None => "Unknown error (no error details in response)".to_owned(),
+    }
+}

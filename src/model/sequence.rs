@@ -1,0 +1,128 @@
+//! Blocks one after another, also where a provider sends them interleaved.
+
+use super::types::{BlockStart, Finish, StreamEvent};
+use std::{collections::VecDeque, mem};
+
+/// Collects the steps of an answer so that they obey [`super::request::Reader`]: a block that begins while another is
+/// still open waits until that one has ended, and nothing follows the last event.
+#[derive(Debug, Default)]
+pub struct Sequence {
+    /// What can be said.
+    said: Vec<StreamEvent>,
+    /// The place of the one block that may speak.
+    speaking: usize,
+    /// What the blocks after that one have to say.
+    waiting: VecDeque<Vec<StreamEvent>>,
+    /// The place of the next block.
+    next: usize,
+    over: bool,
+}
+
+impl Sequence {
+    /// Opens a block; its place.
+    pub fn open(&mut self, block: BlockStart) -> usize {
+        let index = self.next;
+        self.next += 1;
+        if index > self.speaking {
+            self.waiting.push_back(Vec::new());
+        }
+        self.put(index, StreamEvent::Start { index, block });
+        index
+    }
+
+    /// An open block grows.
+    pub fn delta(&mut self, index: usize, delta: &str) {
+        self.put(index, StreamEvent::Delta { index, delta: delta.to_owned() });
+    }
+
+    /// The proof of a block that has begun; the block may have ended.
+    pub fn sign(&mut self, index: usize, signature: String) {
+        self.put(index, StreamEvent::Signature { index, signature });
+    }
+
+    /// Ends a block; ending it again does nothing.
+    pub fn end(&mut self, index: usize, signature: Option<String>) {
+        self.put(index, StreamEvent::End { index, signature });
+    }
+
+    /// Something that concerns no block.
+    pub fn say(&mut self, event: StreamEvent) {
+        if !self.over {
+            self.said.push(event);
+        }
+    }
+
+    /// Whether another block has begun after the one at `index`.
+    pub fn is_followed(&self, index: usize) -> bool {
+        index + 1 < self.next
+    }
+
+    /// The answer is complete; blocks that are still open end here.
+    pub fn finish(&mut self, finish: Finish) {
+        while self.speaking < self.next {
+            self.end(self.speaking, None);
+        }
+        self.say(StreamEvent::Finish(finish));
+        self.over = true;
+    }
+
+    /// The answer failed; blocks that waited are never heard.
+    pub fn fail(&mut self, message: String) {
+        self.say(StreamEvent::Fail { message, retry_after: None });
+        self.over = true;
+    }
+
+    /// Whether the last event has been said.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// What has become sayable since the last call.
+    pub fn take(&mut self) -> Vec<StreamEvent> {
+        mem::take(&mut self.said)
+    }
+
+    fn put(&mut self, index: usize, event: StreamEvent) {
+        if self.over {
+            return;
+        }
+        let ends = matches!(event, StreamEvent::End { .. });
+        match index.checked_sub(self.speaking) {
+            Some(0) => {
+                self.said.push(event);
+                if ends {
+                    self.advance();
+                }
+            }
+            Some(after) => {
+                let Some(events) = self.waiting.get_mut(after - 1) else { return };
+                if is_signature(&event) || !has_ended(events) {
+                    events.push(event);
+                }
+            }
+            None if is_signature(&event) => self.said.push(event),
+            None => {}
+        }
+    }
+
+    /// The next block speaks: what it had to say, and those after it as long as each has ended.
+    fn advance(&mut self) {
+        loop {
+            self.speaking += 1;
+            let Some(events) = self.waiting.pop_front() else { return };
+            let ended = has_ended(&events);
+            self.said.extend(events);
+            if !ended {
+                return;
+            }
+        }
+    }
+}
+
+fn is_signature(event: &StreamEvent) -> bool {
+    matches!(event, StreamEvent::Signature { .. })
+}
+
+fn has_ended(events: &[StreamEvent]) -> bool {
+    events.iter().any(|event| matches!(event, StreamEvent::End { .. }))
+}
