@@ -3,7 +3,7 @@
 mod tools_support;
 
 use pi_rpc::protocol::TruncationUnit;
-use pi_rpc::tools::{Block, Limits, size_text, specs, truncate_head, truncate_tail};
+use pi_rpc::tools::{Block, DEFAULT, Limits, size_text, specs, truncate_head, truncate_tail};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tools_support::{Place, assert_error, assert_ok, text};
@@ -201,6 +201,11 @@ async fn a_cancelled_tool_does_nothing() {
     place.cancel.cancel();
     assert_error(&place.call("read", json!({"path": "a"})).await, "Operation aborted");
     assert_error(&place.call("ls", json!({})).await, "Operation aborted");
+    assert_error(&place.call("grep", json!({"pattern": "a"})).await, "Operation aborted");
+    assert_error(&place.call("find", json!({"pattern": "*"})).await, "Operation aborted");
+    assert_error(&place.call("write", json!({"path": "started", "content": ""})).await, "Operation aborted");
+    let edit = json!({"path": "started", "oldText": "a", "newText": "b"});
+    assert_error(&place.call("edit", edit).await, "Operation aborted");
     assert_error(&place.call("bash", json!({"command": "touch started"})).await, "Command aborted");
     assert!(!place.path("started").exists());
 }
@@ -208,7 +213,11 @@ async fn a_cancelled_tool_does_nothing() {
 #[test]
 fn specs_are_plain_object_schemas() {
     let specs = specs();
-    assert_eq!(specs.iter().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["read", "bash", "ls"]);
+    let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+    assert_eq!(names, ["read", "bash", "edit", "write", "grep", "find", "ls"]);
+    let exclusive = specs.iter().filter(|spec| spec.exclusive).map(|spec| spec.name.as_str());
+    assert_eq!(exclusive.collect::<Vec<_>>(), ["bash", "edit", "write"]);
+    assert_eq!(DEFAULT, ["read", "bash", "edit", "write"]);
     assert_eq!(
         specs[1].parameters,
         json!({
@@ -220,7 +229,29 @@ fn specs_are_plain_object_schemas() {
             "required": ["command"],
         })
     );
-    assert_eq!(specs[2].parameters.get("required"), None::<&Value>);
+    assert_eq!(specs[6].parameters.get("required"), None::<&Value>);
+    let shapes = specs[2..6].iter().map(|spec| {
+        let parameters = spec.parameters["properties"].as_object().unwrap().iter();
+        let types = parameters.map(|(name, schema)| format!("{name}: {}", schema["type"].as_str().unwrap()));
+        (types.collect::<Vec<_>>().join(", "), spec.parameters["required"].clone())
+    });
+    assert_eq!(
+        shapes.collect::<Vec<_>>(),
+        [
+            (
+                "path: string, oldText: string, newText: string".to_owned(),
+                json!(["path", "oldText", "newText"])
+            ),
+            ("path: string, content: string".to_owned(), json!(["path", "content"])),
+            (
+                "pattern: string, path: string, glob: string, ignoreCase: boolean, literal: boolean, \
+                 context: number, limit: number"
+                    .to_owned(),
+                json!(["pattern"])
+            ),
+            ("pattern: string, path: string, limit: number".to_owned(), json!(["pattern"])),
+        ]
+    );
 }
 
 #[test]

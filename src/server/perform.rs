@@ -88,6 +88,7 @@ impl Performers {
             progress: Some(progress),
             gate: self.gate.clone(),
             shell: self.shell_options(ShellOptions::for_tool()),
+            scales_images: true,
             processes: self.processes.clone(),
         };
         let inputs = self.inputs.clone();

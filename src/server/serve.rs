@@ -170,8 +170,9 @@ pub const SYSTEM_PROMPT: &str = "You are a coding assistant. You help with the f
 
 fn toolbox(names: Option<&[String]>) -> Result<Toolbox, String> {
     let mut specs = tools::specs();
-    if let Some(names) = names {
-        specs.retain(|spec| names.contains(&spec.name));
+    match names {
+        Some(names) => specs.retain(|spec| names.contains(&spec.name)),
+        None => specs.retain(|spec| tools::DEFAULT.contains(&spec.name.as_str())),
     }
     Toolbox::new(specs)
 }

@@ -15,7 +15,7 @@ use crate::protocol::{BashToolDetails, TruncationResult, TruncationUnit};
 
 /// Runs a command. A time limit in the arguments goes before the one of the options; one of 0 or less is none.
 pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Result<ToolOutput, String> {
-    let ToolContext { cwd, cancel, progress, gate, shell: mut options, processes } = context;
+    let ToolContext { cwd, cancel, progress, gate, shell: mut options, processes, .. } = context;
     if let Some(seconds) = arguments.timeout.filter(|seconds| *seconds > 0.0) {
         options.timeout = Duration::try_from_secs_f64(seconds).ok();
     }

@@ -1,9 +1,10 @@
 //! The tools that the model may call, and the running of shell commands.
 //!
 //! ```text
-//! call ─→ run ─→ read │ ls │ bash ─→ ToolOutput
-//!                             │
-//! the host's `bash` ─────→ shell ─→ running
+//! call ─→ run ─→ read │ edit │ write │ grep │ find │ ls │ bash ─→ ToolOutput
+//!                 │      └──┬──┘                         │
+//!                 image     changing, diff               │
+//! the host's `bash` ─────────────────────────────────→ shell ─→ running
 //!                            ├─ processes   groups: started, ended, remembered
 //!                            ├─ output      decoded, cleaned, rolled, spooled
 //!                            └─ directory   where the command left off
@@ -12,16 +13,23 @@
 //! Everything here does as pi does, text for text, because hosts and models have learnt those texts. What another
 //! dialect does differently is data in [`ShellOptions`], never a second code path.
 //!
-//! Three promises hold for every tool:
+//! Four promises hold for every tool:
 //!
 //! - **Nothing grows without bound.** A result is at most [`MAX_LINES`] lines or [`MAX_BYTES`] bytes; a command's
 //!   output is a rolling tail in memory and a file on disk; progress is built only when somebody can take it.
-//! - **Cancelling ends it.** A cancelled command returns only when its process group is dead. A tool that is
-//!   cancelled before it starts, starts nothing.
+//! - **Cancelling ends it.** A cancelled command returns only when its process group is dead, a cancelled search only
+//!   when nothing searches any more. A tool that is cancelled before it starts, starts nothing.
+//! - **Files stay whole.** Changes of one file come one after another, and none leaves half a file behind.
 //! - **Failure is a result.** A tool never returns `Err`: the model reads what went wrong as text.
 
 mod bash;
+mod changing;
+mod diff;
 mod directory;
+mod edit;
+mod find;
+mod grep;
+mod image;
 mod ls;
 mod output;
 mod path;
@@ -32,6 +40,7 @@ mod running;
 mod shell;
 mod spec;
 mod truncate;
+mod write;
 
 pub use processes::Processes;
 pub use run::{Block, ToolContext, ToolOutput, run};
@@ -39,5 +48,5 @@ pub use shell::{
     Ending, Progress, ShellControl, ShellError, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice,
     run_shell,
 };
-pub use spec::specs;
+pub use spec::{DEFAULT, specs};
 pub use truncate::{Limits, MAX_BYTES, MAX_LINES, NO_LINE_LIMIT, size_text, truncate_head, truncate_tail};

@@ -46,6 +46,9 @@ pub(super) fn system_error(error: &io::Error, call: &str, path: Option<&Path>) -
         Some(Errno::NOTDIR) => ("ENOTDIR", "not a directory"),
         Some(Errno::LOOP) => ("ELOOP", "too many symbolic links encountered"),
         Some(Errno::NAMETOOLONG) => ("ENAMETOOLONG", "name too long"),
+        Some(Errno::EXIST) => ("EEXIST", "file already exists"),
+        Some(Errno::NOSPC) => ("ENOSPC", "no space left on device"),
+        Some(Errno::ROFS) => ("EROFS", "read-only file system"),
         Some(Errno::IO) => ("EIO", "i/o error"),
         _ => return format!("{error}, {call}{place}"),
     };

@@ -4,13 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use imagesize::ImageType;
 use serde_json::json;
 
+use super::image::image;
 use super::path::{resolve_existing, system_error};
-use super::run::{Block, ToolOutput};
+use super::run::{ToolContext, ToolOutput};
 use super::spec::ReadArguments;
 use super::truncate::{Limits, MAX_BYTES, line_feeds, size_text, truncate_head};
 use crate::protocol::{ReadToolDetails, TruncationUnit};
@@ -18,23 +17,17 @@ use crate::protocol::{ReadToolDetails, TruncationUnit};
 /// The largest file that is read at all, in bytes; about what pi's runtime can hold.
 const LARGEST_FILE: u64 = 512 * 1024 * 1024;
 
-/// The largest image that is passed on, in bytes of base64, as in pi.
-const LARGEST_IMAGE: usize = 4_718_592;
-
-/// The longest side of an image that providers accept, in pixels.
-const LONGEST_SIDE: usize = 8000;
-
 /// Reads a file. Blocks on the disk.
-pub(super) fn read(arguments: &ReadArguments, cwd: &Path) -> Result<ToolOutput, String> {
-    let bytes = contents(&resolve_existing(&arguments.path, cwd))?;
+pub(super) fn read(arguments: &ReadArguments, context: &ToolContext) -> Result<ToolOutput, String> {
+    let bytes = contents(&resolve_existing(&arguments.path, &context.cwd))?;
     match image_kind(&bytes) {
-        Some(mime_type) => Ok(image(&bytes, mime_type)),
+        Some(mime_type) => Ok(image(&bytes, mime_type, context.scales_images)),
         None => stretch(&String::from_utf8_lossy(&bytes), arguments),
     }
 }
 
 /// Everything in the file. Only regular files: a pipe or a device might never end.
-fn contents(path: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn contents(path: &Path) -> Result<Vec<u8>, String> {
     let metadata = std::fs::metadata(path).map_err(|error| system_error(&error, "access", Some(path)))?;
     if metadata.is_dir() {
         return Err("EISDIR: illegal operation on a directory, read".into());
@@ -124,23 +117,4 @@ fn image_kind(bytes: &[u8]) -> Option<&'static str> {
         ImageType::Webp => Some("image/webp"),
         _ => None,
     }
-}
-
-/// Images are passed on as they are. One that no provider would take is left out: once in the conversation, it would
-/// make every later request fail.
-fn image(bytes: &[u8], mime_type: &str) -> ToolOutput {
-    let heading = format!("Read image file [{mime_type}]");
-    let data = STANDARD.encode(bytes);
-    let (width, height) = imagesize::blob_size(bytes).map_or((0, 0), |size| (size.width, size.height));
-    if data.len() > LARGEST_IMAGE || width.max(height) > LONGEST_SIDE {
-        let size = size_text(data.len() as u64);
-        let most = size_text(LARGEST_IMAGE as u64);
-        return ToolOutput::text(format!(
-            "{heading}\n[Image left out: {width}x{height} pixels, {size} in base64. At most {LONGEST_SIDE} pixels a \
-             side and {most} can be shown; make a smaller copy and read that.]"
-        ));
-    }
-    let mut output = ToolOutput::text(heading);
-    output.content.push(Block::Image { data, mime_type: mime_type.to_owned() });
-    output
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::processes::Processes;
 use super::shell::ShellOptions;
-use super::{bash, ls, read};
+use super::{bash, edit, find, grep, ls, read, write};
 use serde::de::DeserializeOwned;
 
 /// What a tool gives back, at its end or as progress.
@@ -48,6 +48,8 @@ pub struct ToolContext {
     pub gate: watch::Receiver<bool>,
     /// How commands are run.
     pub shell: ShellOptions,
+    /// Whether images that are too large for providers are scaled down (the setting `images.autoResize`).
+    pub scales_images: bool,
     /// Remembers what commands leave running.
     pub processes: Processes,
 }
@@ -66,26 +68,41 @@ impl ToolOutput {
 
 /// Runs the tool `name`. The engine has checked the arguments against the tool's schema. Whatever goes wrong is a result.
 pub async fn run(name: &str, arguments: &Value, context: ToolContext) -> ToolOutput {
-    let result = match name {
-        "bash" => match read_arguments(name, arguments) {
-            Ok(arguments) => bash::bash(arguments, context).await,
-            Err(unfit) => Err(unfit),
-        },
-        "read" => match read_arguments(name, arguments) {
-            Ok(arguments) => aside(context.cancel, move || read::read(&arguments, &context.cwd)).await,
-            Err(unfit) => Err(unfit),
-        },
-        "ls" => match read_arguments(name, arguments) {
-            Ok(arguments) => aside(context.cancel, move || ls::ls(&arguments, &context.cwd)).await,
-            Err(unfit) => Err(unfit),
-        },
+    call(name, arguments, context).await.unwrap_or_else(ToolOutput::error)
+}
+
+async fn call(name: &str, arguments: &Value, context: ToolContext) -> Result<ToolOutput, String> {
+    match name {
+        "read" => {
+            let arguments = read_arguments(name, arguments)?;
+            aside(context.cancel.clone(), move || read::read(&arguments, &context)).await
+        }
+        "bash" => bash::bash(read_arguments(name, arguments)?, context).await,
+        "edit" => edit::edit(read_arguments(name, arguments)?, context).await,
+        "write" => write::write(read_arguments(name, arguments)?, context).await,
+        "grep" => {
+            let arguments = read_arguments(name, arguments)?;
+            to_its_end(context.cancel, move |cancel| grep::grep(&arguments, &context.cwd, cancel)).await
+        }
+        "find" => {
+            let arguments = read_arguments(name, arguments)?;
+            to_its_end(context.cancel, move |cancel| find::find(&arguments, &context.cwd, cancel)).await
+        }
+        "ls" => {
+            let arguments = read_arguments(name, arguments)?;
+            aside(context.cancel.clone(), move || ls::ls(&arguments, &context.cwd)).await
+        }
         _ => Err(format!("Tool {name} not found")),
-    };
-    result.unwrap_or_else(ToolOutput::error)
+    }
 }
 
 fn read_arguments<T: DeserializeOwned>(name: &str, arguments: &Value) -> Result<T, String> {
     T::deserialize(arguments).map_err(|error| format!("{name}: {error}"))
+}
+
+/// What a cancelled tool says.
+pub(super) fn aborted() -> String {
+    "Operation aborted".to_owned()
 }
 
 /// Does work that blocks on the disk beside the runtime. If it is cancelled, its result is not waited for.
@@ -93,15 +110,31 @@ async fn aside(
     cancel: CancellationToken,
     work: impl FnOnce() -> Result<ToolOutput, String> + Send + 'static,
 ) -> Result<ToolOutput, String> {
-    let aborted = || Err("Operation aborted".to_owned());
     if cancel.is_cancelled() {
-        return aborted();
+        return Err(aborted());
     }
     tokio::select! {
         biased;
-        () = cancel.cancelled() => aborted(),
-        done = tokio::task::spawn_blocking(work) => {
-            done.unwrap_or_else(|panic| Err(format!("The tool failed: {panic}")))
-        }
+        () = cancel.cancelled() => Err(aborted()),
+        done = tokio::task::spawn_blocking(work) => done.unwrap_or_else(|panic| Err(panicked(&panic))),
     }
+}
+
+/// Like [`aside`], for work that must not go on behind a result: it is waited for, and looks at the token itself. If
+/// nobody waits any more (the future is dropped), the token is cancelled.
+pub(super) async fn to_its_end(
+    cancel: CancellationToken,
+    work: impl FnOnce(&CancellationToken) -> Result<ToolOutput, String> + Send + 'static,
+) -> Result<ToolOutput, String> {
+    if cancel.is_cancelled() {
+        return Err(aborted());
+    }
+    let token = cancel.child_token();
+    let _dropped = token.clone().drop_guard();
+    let done = tokio::task::spawn_blocking(move || work(&token)).await;
+    done.unwrap_or_else(|panic| Err(panicked(&panic)))
+}
+
+fn panicked(panic: &tokio::task::JoinError) -> String {
+    format!("The tool failed: {panic}")
 }

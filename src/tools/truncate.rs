@@ -31,7 +31,12 @@ impl Default for Limits {
 
 /// Keeps the first whole lines of `text`.
 pub fn truncate_head(text: &str, limits: Limits) -> TruncationResult {
-    let totals = Totals::of(text);
+    truncate_head_of(text, Totals::of(text), limits)
+}
+
+/// Like [`truncate_head`], for a text of which only the start is at hand: `totals` describes the whole, `text` is its
+/// first part, and unless it is the whole it is longer than `limits.bytes`.
+fn truncate_head_of(text: &str, totals: Totals, limits: Limits) -> TruncationResult {
     if totals.fit(limits) {
         return whole(text, totals, limits);
     }
@@ -93,6 +98,37 @@ pub(super) fn truncate_tail_of(end: &str, totals: Totals, limits: Limits) -> Tru
         last_line_partial: partial,
         output_lines: lines,
         ..cut(end[start..].to_owned(), truncated_by, totals, limits)
+    }
+}
+
+/// Lines of a result that grows: only as many are kept as can be shown, the rest is counted.
+pub(super) struct Lines {
+    start: String,
+    totals: Totals,
+}
+
+impl Lines {
+    pub(super) fn new() -> Self {
+        Self { start: String::new(), totals: Totals { lines: 0, bytes: 0 } }
+    }
+
+    pub(super) fn push(&mut self, line: &str) {
+        let feed = u64::from(self.totals.lines > 0);
+        if self.start.len() as u64 <= MAX_BYTES {
+            self.start.push_str(if feed > 0 { "\n" } else { "" });
+            self.start.push_str(line);
+        }
+        self.totals.lines += 1;
+        self.totals.bytes += feed + line.len() as u64;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.totals.lines == 0
+    }
+
+    /// The lines that fit into [`MAX_BYTES`]; their number does not count.
+    pub(super) fn cut(&self) -> TruncationResult {
+        truncate_head_of(&self.start, self.totals, Limits { lines: NO_LINE_LIMIT, bytes: MAX_BYTES })
     }
 }
 

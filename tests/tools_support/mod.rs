@@ -52,6 +52,7 @@ impl Place {
             progress: None,
             gate: self.gate.subscribe(),
             shell: self.shell.clone(),
+            scales_images: true,
             processes: self.processes.clone(),
         }
     }

@@ -1,0 +1,133 @@
+//! Changing files: one change of a file at a time, and none that leaves half a file behind.
+
+use std::collections::HashMap;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, chown};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+
+use tokio::sync::Mutex as Turns;
+use tokio_util::sync::CancellationToken;
+
+use super::path::system_error;
+use super::run::{ToolOutput, aborted, to_its_end};
+
+/// The files that are being changed, by their real paths. Files belong to the whole process, and so does this.
+static CHANGING: LazyLock<Mutex<HashMap<PathBuf, Weak<Turns<()>>>>> = LazyLock::new(Mutex::default);
+
+/// Does `work`, which changes the file at `path`, when all that were asked for earlier have done theirs.
+pub(super) async fn in_turn(
+    path: PathBuf,
+    cancel: CancellationToken,
+    work: impl FnOnce(&Path, &CancellationToken) -> Result<ToolOutput, String> + Send + 'static,
+) -> Result<ToolOutput, String> {
+    let turns = turns(&path);
+    let turn = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(aborted()),
+        turn = turns.lock_owned() => turn,
+    };
+    to_its_end(cancel, move |cancel| {
+        let _turn = turn;
+        work(&path, cancel)
+    })
+    .await
+}
+
+fn turns(path: &Path) -> Arc<Turns<()>> {
+    let real = real_path(path);
+    // A poisoned map is still a map: nothing is left half done in it.
+    let mut changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(turns) = changing.get(&real).and_then(Weak::upgrade) {
+        return turns;
+    }
+    changing.retain(|_, turns| turns.strong_count() > 0);
+    let turns = Arc::new(Turns::new(()));
+    changing.insert(real, Arc::downgrade(&turns));
+    turns
+}
+
+/// The path without links; of a file that is not there yet, at least its directory's.
+fn real_path(path: &Path) -> PathBuf {
+    let in_directory = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+    fs::canonicalize(path).ok().or_else(in_directory).unwrap_or_else(|| path.to_owned())
+}
+
+/// Puts `bytes` into the file at `path`, which need not be there yet; its directory must be.
+///
+/// They go to a new file beside it, which then takes its name. Whoever looks sees the old content or the new one, and a
+/// full disk or a kill on the way costs nothing. Links are followed, mode and owner stay. Where a new file cannot stand
+/// for the old one, the old one is overwritten: it has other names (hard links), it is mounted by itself, it is another
+/// user's, or its directory takes no new files.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let failed = |error: io::Error| system_error(&error, "open", Some(path));
+    let old = match fs::metadata(path) {
+        Ok(old) => Some(old),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(error)),
+    };
+    if let Some(old) = &old {
+        if !old.is_file() && !old.is_dir() {
+            return Err(format!("Not a regular file: {}", path.display()));
+        }
+        // A name can be taken from a file that may not be written; we do not.
+        OpenOptions::new().write(true).open(path).map_err(failed)?;
+    }
+    // A link that leads nowhere is followed by writing through it.
+    let new_may_stand = old.as_ref().map_or(!path.is_symlink(), |old| old.nlink() == 1);
+    if new_may_stand && beside(&real_path(path), old.as_ref(), bytes).map_err(failed)? {
+        return Ok(());
+    }
+    in_place(path, bytes).map_err(failed)
+}
+
+/// Writes a new file and gives it the name `path`; `false` if it cannot stand for the old one.
+fn beside(path: &Path, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<bool> {
+    let name = format!(".pi-write-{:016x}", getrandom::u64()?);
+    let new = Unfinished(path.with_file_name(name));
+    let mut file = match File::create_new(&new.0) {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+            return Ok(false);
+        }
+        Err(error) => return Err(error),
+    };
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    let alike = old.is_none_or(|old| make_alike(&new.0, &file, old).is_ok());
+    Ok(alike && fs::rename(&new.0, path).is_ok())
+}
+
+/// Gives the new file the owner and the mode of the old one.
+fn make_alike(path: &Path, new: &File, old: &Metadata) -> io::Result<()> {
+    let made = new.metadata()?;
+    if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
+        chown(path, Some(old.uid()), Some(old.gid()))?;
+    }
+    new.set_permissions(old.permissions())
+}
+
+/// Overwrites the file. What needs more room on the disk comes first: if there is none, nothing is lost.
+fn in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    let old = file.metadata()?.len();
+    let (within, beyond) = bytes.split_at(bytes.len().min(usize::try_from(old).unwrap_or(usize::MAX)));
+    if let Err(error) = file.write_all_at(beyond, old) {
+        // The error counts, not whether the tail could be taken back.
+        let _ = file.set_len(old);
+        return Err(error);
+    }
+    file.write_all_at(within, 0)?;
+    file.set_len(bytes.len() as u64)
+}
+
+/// A file that is removed unless it has got another name.
+struct Unfinished(PathBuf);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // After the renaming there is nothing to remove.
+        let _ = fs::remove_file(&self.0);
+    }
+}

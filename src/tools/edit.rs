@@ -1,0 +1,124 @@
+//! The `edit` tool: one stretch of text in a file gives way to another.
+//!
+//! As pi does, matching works on text with line feeds only and without a byte-order mark; both are put back. A text that
+//! is not there as it is, is looked for once more with typographic differences set aside ([`plain`]); then the whole file
+//! is written in that plain form, which is pi's documented behaviour. The text must be unique in the plain form even if
+//! it was found as it is.
+
+use std::borrow::Cow;
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use unicode_normalization::UnicodeNormalization;
+
+use super::changing::{in_turn, replace};
+use super::diff::numbered_diff;
+use super::path::resolve;
+use super::read::contents;
+use super::run::{ToolContext, ToolOutput, aborted};
+use super::spec::EditArguments;
+
+const BYTE_ORDER_MARK: &str = "\u{FEFF}";
+
+/// Edits a file.
+pub(super) async fn edit(arguments: EditArguments, context: ToolContext) -> Result<ToolOutput, String> {
+    let path = resolve(&arguments.path, &context.cwd);
+    in_turn(path, context.cancel, move |path, cancel| change(&arguments, path, cancel)).await
+}
+
+fn change(arguments: &EditArguments, path: &Path, cancel: &CancellationToken) -> Result<ToolOutput, String> {
+    let name = &arguments.path;
+    let not_found = |_| format!("File not found: {name}");
+    if fs::metadata(path).map_err(not_found)?.is_file() {
+        OpenOptions::new().read(true).write(true).open(path).map_err(not_found)?;
+    }
+    let text = String::from_utf8(contents(path)?).map_err(|_| {
+        format!("{name} is not UTF-8 text; editing it as text would damage it. Use bash to change it.")
+    })?;
+    let (mark, body) = match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(body) => (BYTE_ORDER_MARK, body),
+        None => ("", text.as_str()),
+    };
+    let fed = line_fed(body);
+    let (before, after) = replaced(&fed, arguments)?;
+    let has_crlf = body.find('\n').is_some_and(|feed| body[..feed].ends_with('\r'));
+    let ended = if has_crlf { Cow::Owned(after.replace('\n', "\r\n")) } else { Cow::Borrowed(&*after) };
+    if cancel.is_cancelled() {
+        return Err(aborted());
+    }
+    replace(path, format!("{mark}{ended}").as_bytes())?;
+    let details = Some(json!(numbered_diff(&before, &after)));
+    Ok(ToolOutput { details, ..ToolOutput::text(format!("Successfully replaced text in {name}.")) })
+}
+
+/// The text before and after: as it is in the file, or plain if only that has the text to replace.
+fn replaced<'a>(body: &'a str, arguments: &EditArguments) -> Result<(Cow<'a, str>, String), String> {
+    let name = &arguments.path;
+    let (old, new) = (line_fed(&arguments.old_text), line_fed(&arguments.new_text));
+    let (plain_body, plain_old) = (plain(body), plain(&old));
+    let (before, at, length) = if let Some(at) = body.find(&*old) {
+        (Cow::Borrowed(body), at, old.len())
+    } else if let Some(at) = plain_body.find(&plain_old) {
+        (Cow::Owned(plain_body.clone()), at, plain_old.len())
+    } else {
+        return Err(format!(
+            "Could not find the exact text in {name}. The old text must match exactly including all whitespace and \
+             newlines."
+        ));
+    };
+    let count = occurrences(&plain_body, &plain_old);
+    if count > 1 {
+        return Err(format!(
+            "Found {count} occurrences of the text in {name}. The text must be unique. Please provide more context to \
+             make it unique."
+        ));
+    }
+    let after = format!("{}{new}{}", &before[..at], &before[at + length..]);
+    if *before == after {
+        return Err(format!(
+            "No changes made to {name}. The replacement produced identical content. This might indicate an issue with \
+             special characters or the text not existing as expected."
+        ));
+    }
+    Ok((before, after))
+}
+
+/// How often `wanted` occurs, without overlaps; nothing occurs between any two UTF-16 code units, as in pi.
+fn occurrences(text: &str, wanted: &str) -> usize {
+    if wanted.is_empty() {
+        return text.encode_utf16().count().saturating_sub(1);
+    }
+    text.matches(wanted).count()
+}
+
+/// The text with line feeds only.
+fn line_fed(text: &str) -> Cow<'_, str> {
+    if !text.contains('\r') {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+}
+
+/// The text without typographic differences: NFKC, no blanks at the ends of lines, ASCII quotes, dashes and blanks.
+fn plain(text: &str) -> String {
+    let composed: String = text.nfkc().collect();
+    let lines: Vec<&str> = composed.split('\n').map(|line| line.trim_end_matches(is_blank)).collect();
+    lines.join("\n").chars().map(ascii_of).collect()
+}
+
+/// What JavaScript takes for a blank.
+fn is_blank(letter: char) -> bool {
+    letter == '\u{FEFF}' || (letter.is_whitespace() && letter != '\u{85}')
+}
+
+fn ascii_of(letter: char) -> char {
+    match letter {
+        '\u{2018}'..='\u{201B}' => '\'',
+        '\u{201C}'..='\u{201F}' => '"',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{A0}' | '\u{2002}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}' => ' ',
+        other => other,
+    }
+}

@@ -1,0 +1,120 @@
+//! The `find` tool: files and directories by a glob, with the rules of `fd --glob --hidden --no-require-git`, and in
+//! the order of their paths.
+
+use std::fs;
+use std::path::Path;
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::WalkBuilder;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::path::resolve;
+use super::run::{ToolOutput, aborted};
+use super::spec::FindArguments;
+use super::truncate::{Lines, MAX_BYTES, size_text};
+use crate::protocol::FindToolDetails;
+
+/// How many paths are listed unless the caller says otherwise, as in pi.
+const USUAL_LIMIT: f64 = 1000.0;
+
+/// Looks through a directory. Blocks on the disk.
+pub(super) fn find(
+    arguments: &FindArguments,
+    cwd: &Path,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, String> {
+    let directory = resolve(arguments.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."), cwd);
+    match fs::metadata(&directory) {
+        Err(_) => return Err(format!("Path not found: {}", directory.display())),
+        Ok(metadata) if !metadata.is_dir() => {
+            return Err(format!("Not a directory: {}", directory.display()));
+        }
+        Ok(_) => {}
+    }
+    let wanted = Wanted::new(&arguments.pattern)?;
+    let limit = arguments.limit.unwrap_or(USUAL_LIMIT).max(1.0);
+    // `as` rounds down and stops at the ends of the range.
+    let mut left = limit.ceil() as u64;
+    let mut lines = Lines::new();
+    let mut trouble = None;
+    let mut walk = WalkBuilder::new(&directory);
+    walk.hidden(false).require_git(false).add_custom_ignore_filename(".fdignore").current_dir(cwd);
+    walk.sort_by_file_path(Path::cmp);
+    for entry in walk.build() {
+        if cancel.is_cancelled() {
+            return Err(aborted());
+        }
+        match entry {
+            Ok(entry) if entry.depth() > 0 && wanted.is(entry.path()) => {
+                let path = entry.path().strip_prefix(&directory).unwrap_or(entry.path());
+                let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
+                lines.push(&format!("{}{slash}", path.display()));
+                left -= 1;
+            }
+            Ok(_) => {}
+            Err(error) => trouble = trouble.or_else(|| Some(error.to_string())),
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    if lines.is_empty() {
+        // What cannot be read does not spoil what was found; alone it is what there is to tell.
+        return trouble.map_or_else(|| Ok(ToolOutput::text("No files found matching pattern")), Err);
+    }
+    Ok(in_words(&lines, (left == 0).then_some(limit)))
+}
+
+/// The paths, and what was left out; `limit` is the one that was reached.
+fn in_words(lines: &Lines, limit: Option<f64>) -> ToolOutput {
+    let cut = lines.cut();
+    let mut notices = Vec::new();
+    if let Some(limit) = limit {
+        let double = limit * 2.0;
+        notices
+            .push(format!("{limit} results limit reached. Use limit={double} for more, or refine pattern"));
+    }
+    if cut.truncated {
+        notices.push(format!("{} limit reached", size_text(MAX_BYTES)));
+    }
+    let mut text = cut.content.clone();
+    let details = FindToolDetails {
+        result_limit_reached: limit.map(|limit| limit.ceil() as u64),
+        truncation: cut.truncated.then_some(cut),
+    };
+    let details = (!notices.is_empty()).then(|| json!(details));
+    if !notices.is_empty() {
+        text += &format!("\n\n[{}]", notices.join(". "));
+    }
+    ToolOutput { details, ..ToolOutput::text(text) }
+}
+
+/// What is looked for.
+struct Wanted {
+    /// `None`: everything.
+    glob: Option<GlobMatcher>,
+    whole_path: bool,
+}
+
+impl Wanted {
+    /// A glob with a slash is for whole paths and may start anywhere in them; one without is for names. Capital and
+    /// small letters are the same unless the glob has a capital letter.
+    fn new(pattern: &str) -> Result<Self, String> {
+        let whole_path = pattern.contains('/');
+        let anywhere = !whole_path || pattern.starts_with('/') || pattern.starts_with("**/");
+        let pattern = if anywhere { pattern.to_owned() } else { format!("**/{pattern}") };
+        let glob = GlobBuilder::new(&pattern)
+            .literal_separator(true)
+            .case_insensitive(!pattern.contains(char::is_uppercase))
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(Self { glob: (!pattern.is_empty()).then(|| glob.compile_matcher()), whole_path })
+    }
+
+    fn is(&self, path: &Path) -> bool {
+        let Some(glob) = &self.glob else { return true };
+        let part = if self.whole_path { Some(path.as_os_str()) } else { path.file_name() };
+        part.is_some_and(|part| glob.is_match(part))
+    }
+}

@@ -1,0 +1,173 @@
+//! Images that the `read` tool shows: as they are if they are small enough, else scaled down.
+//!
+//! An image that no provider takes must never get into the conversation: every later request would fail. So what is too
+//! large and cannot be scaled down is left out, and the text says so.
+
+use std::io::Cursor;
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use image::codecs::jpeg::JpegEncoder;
+use image::error::{LimitError, LimitErrorKind};
+use image::imageops::FilterType;
+use image::{
+    DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, ImageResult, Limits, Rgb, RgbImage,
+};
+
+use super::run::{Block, ToolOutput};
+use super::truncate::size_text;
+
+/// The largest image that is passed on, in bytes of base64, as in pi.
+const LARGEST: usize = 4_718_592;
+
+/// The longest side of an image that providers accept, in pixels.
+const LONGEST_SIDE: usize = 8000;
+
+/// The longest side of an image that is scaled down, in pixels, as in pi.
+const LONGEST_SCALED: u32 = 2000;
+
+/// What a decoded picture may take, in bytes; enough for a photo of 85 megapixels.
+const MOST_MEMORY: u64 = 256 * 1024 * 1024;
+
+/// The JPEG qualities that are tried at each size, the first together with PNG.
+const QUALITIES: [u8; 4] = [80, 70, 55, 40];
+
+/// The sizes that are tried, in hundredths of the largest.
+const SCALES: [u64; 5] = [100, 75, 50, 35, 25];
+
+/// Scaling takes much memory, so it is done once at a time.
+static SCALING: Mutex<()> = Mutex::new(());
+
+/// What the tool gives for an image of this kind.
+pub(super) fn image(bytes: &[u8], mime_type: &str, scales: bool) -> ToolOutput {
+    let data = STANDARD.encode(bytes);
+    let (width, height) = imagesize::blob_size(bytes).map_or((0, 0), |size| (size.width, size.height));
+    let longest = width.max(height);
+    if scales
+        && (data.len() > LARGEST || longest > LONGEST_SCALED as usize)
+        && let Some(scaled) = scaled(bytes)
+    {
+        return with_image(
+            format!("{}\n{}", heading(scaled.mime_type), scaled.note()),
+            &scaled.bytes,
+            scaled.mime_type,
+        );
+    }
+    if data.len() > LARGEST || longest > LONGEST_SIDE {
+        let (size, most) = (size_text(data.len() as u64), size_text(LARGEST as u64));
+        return ToolOutput::text(format!(
+            "{}\n[Image left out: {width}x{height} pixels, {size} in base64. At most {LONGEST_SIDE} pixels a side and \
+             {most} can be shown; make a smaller copy and read that.]",
+            heading(mime_type)
+        ));
+    }
+    with_image(heading(mime_type), bytes, mime_type)
+}
+
+fn heading(mime_type: &str) -> String {
+    format!("Read image file [{mime_type}]")
+}
+
+fn with_image(text: String, bytes: &[u8], mime_type: &str) -> ToolOutput {
+    let mut output = ToolOutput::text(text);
+    output.content.push(Block::Image { data: STANDARD.encode(bytes), mime_type: mime_type.to_owned() });
+    output
+}
+
+struct Scaled {
+    bytes: Vec<u8>,
+    mime_type: &'static str,
+    original: (u32, u32),
+    shown: (u32, u32),
+}
+
+impl Scaled {
+    /// How what is shown compares to the file, as pi puts it.
+    fn note(&self) -> String {
+        let ((width, height), (shown_width, shown_height)) = (self.original, self.shown);
+        // Halves round up, as JavaScript's `toFixed` does.
+        let (wide, narrow) = (u64::from(width), u64::from(shown_width));
+        let hundredths = (wide * 200 + narrow) / (narrow * 2);
+        format!(
+            "[Image: original {width}x{height}, displayed at {shown_width}x{shown_height}. Multiply coordinates by \
+             {}.{:02} to map to original image.]",
+            hundredths / 100,
+            hundredths % 100
+        )
+    }
+}
+
+/// A copy that fits; none if the image cannot be decoded or no size fits.
+fn scaled(bytes: &[u8]) -> Option<Scaled> {
+    // Poison is no harm: the lock guards nothing but the turn.
+    let _turn = SCALING.lock().unwrap_or_else(PoisonError::into_inner);
+    let picture =
+        decoded(bytes).inspect_err(|error| tracing::debug!("an image cannot be decoded: {error}")).ok()?;
+    let original = (picture.width(), picture.height());
+    let longest = original.0.max(original.1);
+    let most = longest.min(LONGEST_SCALED);
+    SCALES.iter().find_map(|scale| {
+        let side = |length: u32| {
+            let scaled = u64::from(length) * u64::from(most) * scale;
+            let whole = u64::from(longest) * 100;
+            u32::try_from((scaled + whole / 2) / whole).unwrap_or(most).max(1)
+        };
+        let shown = (side(original.0), side(original.1));
+        let smaller = match shown == original {
+            true => picture.clone(),
+            false => picture.resize_exact(shown.0, shown.1, FilterType::Lanczos3),
+        };
+        let (bytes, mime_type) = encoded(&smaller)?;
+        Some(Scaled { bytes, mime_type, original, shown })
+    })
+}
+
+/// The picture the right way up: a new encoding does not say how the camera was held.
+fn decoded(bytes: &[u8]) -> ImageResult<DynamicImage> {
+    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format()?;
+    let mut limits = Limits::no_limits();
+    limits.max_alloc = Some(MOST_MEMORY);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder()?;
+    // Some decoders do not look at the limit.
+    if decoder.total_bytes() > MOST_MEMORY {
+        return Err(ImageError::Limits(LimitError::from_kind(LimitErrorKind::InsufficientMemory)));
+    }
+    let orientation = decoder.orientation()?;
+    let mut picture = DynamicImage::from_decoder(decoder)?;
+    picture.apply_orientation(orientation);
+    Ok(picture)
+}
+
+/// The first encoding that fits: the smaller one of PNG and a good JPEG, else a worse JPEG.
+fn encoded(picture: &DynamicImage) -> Option<(Vec<u8>, &'static str)> {
+    let mut png = Cursor::new(Vec::new());
+    let png = picture.write_to(&mut png, ImageFormat::Png).is_ok().then(|| (png.into_inner(), "image/png"));
+    let opaque = on_white(picture);
+    let mut jpegs = QUALITIES.iter().filter_map(|quality| {
+        let mut bytes = Vec::new();
+        JpegEncoder::new_with_quality(&mut bytes, *quality).encode_image(&opaque).ok()?;
+        Some((bytes, "image/jpeg"))
+    });
+    let good = jpegs.next();
+    let best = png.into_iter().chain(good).min_by_key(|(bytes, _)| bytes.len());
+    best.into_iter().chain(jpegs).find(|(bytes, _)| fits(bytes))
+}
+
+fn fits(bytes: &[u8]) -> bool {
+    bytes.len().div_ceil(3) * 4 <= LARGEST
+}
+
+/// The picture on white paper: JPEG knows no transparency.
+fn on_white(picture: &DynamicImage) -> RgbImage {
+    if !picture.color().has_alpha() {
+        return picture.to_rgb8();
+    }
+    let picture = picture.to_rgba8();
+    RgbImage::from_fn(picture.width(), picture.height(), |x, y| {
+        let [red, green, blue, alpha] = picture.get_pixel(x, y).0.map(u16::from);
+        let mixed = |colour: u16| ((colour * alpha + 255 * (255 - alpha)) / 255) as u8;
+        Rgb([mixed(red), mixed(green), mixed(blue)])
+    })
+}

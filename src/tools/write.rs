@@ -1,0 +1,30 @@
+//! The `write` tool: a file with the content that the model gives.
+
+use std::fs;
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+
+use super::changing::{in_turn, replace};
+use super::path::{resolve, system_error};
+use super::run::{ToolContext, ToolOutput, aborted};
+use super::spec::WriteArguments;
+
+/// Writes a file, and makes the directories that are missing.
+pub(super) async fn write(arguments: WriteArguments, context: ToolContext) -> Result<ToolOutput, String> {
+    let path = resolve(&arguments.path, &context.cwd);
+    in_turn(path, context.cancel, move |path, cancel| put(&arguments, path, cancel)).await
+}
+
+fn put(arguments: &WriteArguments, path: &Path, cancel: &CancellationToken) -> Result<ToolOutput, String> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(|error| system_error(&error, "mkdir", Some(directory)))?;
+    }
+    if cancel.is_cancelled() {
+        return Err(aborted());
+    }
+    replace(path, arguments.content.as_bytes())?;
+    // pi says bytes and counts UTF-16 code units.
+    let size = arguments.content.encode_utf16().count();
+    Ok(ToolOutput::text(format!("Successfully wrote {size} bytes to {}", arguments.path)))
+}
