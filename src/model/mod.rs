@@ -1,12 +1,13 @@
 //! Models: what they are asked, what they answer.
 //!
-//! - [`compat`], [`openai`], [`openai_completions`], [`openai_responses`]: the APIs of OpenAI and of those who speak them.
-//! - [`convert`]: the conversation as any provider takes it.
-//! - [`sequence`]: blocks one after another.
 //! - [`types`]: the steps of an answer, as the engine takes them.
 //! - [`request`]: what a model is asked, and how its answer is read, whoever the provider.
+//! - [`convert`]: the conversation as any provider takes it.
+//! - [`api`]: the APIs of real models: [`anthropic`], [`openai_completions`], [`openai_responses`].
 //! - [`scripted`]: the model that is built in: a demo, and scripts that say what a model would.
 
+pub mod anthropic;
+pub mod api;
 pub mod compat;
 pub mod convert;
 pub mod openai;
@@ -15,4 +16,5 @@ pub mod openai_responses;
 pub mod request;
 pub mod scripted;
 pub mod sequence;
+mod sse;
 pub mod types;

@@ -1,0 +1,9 @@
+//! Anthropic Messages (`anthropic-messages`), as the vendor and those who imitate its API speak it.
+//!
+//! Source: the vendor's API reference (Messages, streaming); pi source (provider `anthropic`); observed.
+
+mod reader;
+mod request;
+
+pub use reader::reader;
+pub use request::request;

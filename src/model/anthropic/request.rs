@@ -1,0 +1,295 @@
+//! What is sent to Anthropic Messages.
+
+use crate::{
+    model::{
+        convert::{AssistantTurn, Block, CallResult, Part, Turn, convert},
+        request::{Endpoint, HttpRequest, ModelRequest},
+        types::ToolSpec,
+    },
+    protocol::{ImageContent, JsonObject, ThinkingLevel},
+};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The request in the vendor's words, to `{baseUrl}/v1/messages`.
+pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
+    let base = request.endpoint.model.base_url.trim_end_matches('/');
+    HttpRequest { url: format!("{base}/v1/messages"), headers: headers(request), body: body(request) }
+}
+
+/// Keys that contain this are tokens of a subscription; they are sent and introduced differently.
+const SUBSCRIPTION_TOKEN: &str = "sk-ant-oat";
+
+/// The first instruction of every request with a subscription's token: the vendor refuses such tokens without exactly
+/// this sentence in a block of its own. The real instructions follow in the next block.
+const SUBSCRIPTION_SYSTEM: &str = "You are Claude Code, Anthropic's official CLI for Claude.";
+
+fn has_subscription(request: &ModelRequest<'_>) -> bool {
+    request.credentials.key.as_deref().is_some_and(|key| key.contains(SUBSCRIPTION_TOKEN))
+}
+
+fn headers(request: &ModelRequest<'_>) -> Vec<(String, String)> {
+    let subscription = has_subscription(request);
+    let mut betas = Vec::new();
+    if subscription {
+        betas.extend(["claude-code-20250219", "oauth-2025-04-20"]);
+    }
+    betas.push("fine-grained-tool-streaming-2025-05-14");
+    if !request.endpoint.adaptive {
+        betas.push("interleaved-thinking-2025-05-14");
+    }
+    let mut headers = vec![
+        ("accept".to_owned(), "application/json".to_owned()),
+        ("content-type".to_owned(), "application/json".to_owned()),
+        ("anthropic-version".to_owned(), "2023-06-01".to_owned()),
+        ("anthropic-dangerous-direct-browser-access".to_owned(), "true".to_owned()),
+        ("anthropic-beta".to_owned(), betas.join(",")),
+    ];
+    if subscription {
+        headers.push(("x-app".to_owned(), "cli".to_owned()));
+    }
+    match &request.credentials.key {
+        Some(key) if subscription || request.credentials.bearer => {
+            headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+        }
+        Some(key) => headers.push(("x-api-key".to_owned(), key.clone())),
+        None => {}
+    }
+    for (name, value) in &request.credentials.headers {
+        let name = name.to_ascii_lowercase();
+        headers.retain(|(known, _)| *known != name);
+        headers.push((name, value.clone()));
+    }
+    headers
+}
+
+fn body(request: &ModelRequest<'_>) -> Value {
+    let model = &request.endpoint.model;
+    let (max_tokens, thinking) = thinking(request);
+    let mut body = json!({
+        "model": model.id,
+        "messages": messages(request),
+        "max_tokens": max_tokens,
+        "stream": true,
+    });
+    let mut set = |key: &str, value: Value| body[key] = value;
+    let mut system = Vec::new();
+    if has_subscription(request) {
+        system.push(SUBSCRIPTION_SYSTEM);
+    }
+    // The vendor refuses blank texts.
+    if !request.system_prompt.trim().is_empty() {
+        system.push(request.system_prompt);
+    }
+    if !system.is_empty() {
+        let cache = cache_control(request);
+        let block = |text| json!({ "type": "text", "text": text, "cache_control": cache });
+        set("system", system.into_iter().map(block).collect());
+    }
+    if !request.tools.is_empty() {
+        set("tools", request.tools.iter().map(tool).collect());
+    }
+    match thinking {
+        Thinking::None => {}
+        Thinking::Adaptive(effort) => {
+            set("thinking", json!({ "type": "adaptive" }));
+            set("output_config", json!({ "effort": effort }));
+        }
+        Thinking::Budget(tokens) => {
+            set("thinking", json!({ "type": "enabled", "budget_tokens": tokens }));
+        }
+    }
+    body
+}
+
+enum Thinking<'a> {
+    None,
+    Adaptive(&'a str),
+    Budget(u64),
+}
+
+/// Tokens of the answer when no thinking is added to them, unless the model has fewer.
+const USUAL_TOKENS: u64 = 32_000;
+/// What the answer keeps when the thinking would take all.
+const ANSWER_TOKENS: u64 = 1024;
+/// The vendor refuses smaller budgets; a model that small answers without thinking.
+const LEAST_BUDGET: u64 = 1024;
+
+/// `max_tokens`, which counts the thinking too, and how to think.
+fn thinking<'a>(request: &ModelRequest<'a>) -> (u64, Thinking<'a>) {
+    let Endpoint { model, adaptive, efforts, .. } = request.endpoint;
+    let usual = model.max_tokens.min(USUAL_TOKENS);
+    if !model.reasoning || request.level == ThinkingLevel::Off {
+        return (usual, Thinking::None);
+    }
+    if *adaptive {
+        return (usual, Thinking::Adaptive(effort(request.level, &model.id, efforts)));
+    }
+    let mut budget = budget(request.level, &request.options.budgets);
+    let most = usual.saturating_add(budget).min(model.max_tokens);
+    if most <= budget {
+        budget = most.saturating_sub(ANSWER_TOKENS);
+    }
+    if budget < LEAST_BUDGET {
+        return (usual, Thinking::None);
+    }
+    (most, Thinking::Budget(budget))
+}
+
+fn effort<'a>(level: ThinkingLevel, model: &str, efforts: &'a BTreeMap<ThinkingLevel, String>) -> &'a str {
+    match (efforts.get(&level), level) {
+        (Some(word), _) => word,
+        (None, ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low) => "low",
+        (None, ThinkingLevel::Medium) => "medium",
+        (None, ThinkingLevel::Xhigh) if model.contains("opus") => "max",
+        (None, ThinkingLevel::High | ThinkingLevel::Xhigh) => "high",
+    }
+}
+
+/// Tokens to think with; `xhigh` has those of `high`.
+fn budget(level: ThinkingLevel, budgets: &BTreeMap<ThinkingLevel, u64>) -> u64 {
+    let (level, usual) = match level {
+        ThinkingLevel::Off | ThinkingLevel::Minimal => (ThinkingLevel::Minimal, 1024),
+        ThinkingLevel::Low => (ThinkingLevel::Low, 2048),
+        ThinkingLevel::Medium => (ThinkingLevel::Medium, 8192),
+        ThinkingLevel::High | ThinkingLevel::Xhigh => (ThinkingLevel::High, 16384),
+    };
+    budgets.get(&level).copied().unwrap_or(usual)
+}
+
+/// The mark at whose end the vendor remembers the conversation.
+fn cache_control(request: &ModelRequest<'_>) -> Value {
+    let base = &request.endpoint.model.base_url;
+    let host = base.split_once("://").map_or(base.as_str(), |(_, rest)| rest);
+    let host = host.split(['/', ':']).next().unwrap_or_default();
+    // Only the vendor's own service is known to take the longer time.
+    match request.options.caches_long && host == "api.anthropic.com" {
+        true => json!({ "type": "ephemeral", "ttl": "1h" }),
+        false => json!({ "type": "ephemeral" }),
+    }
+}
+
+fn tool(tool: &ToolSpec) -> Value {
+    let member = |key: &str, missing: Value| tool.parameters.get(key).cloned().unwrap_or(missing);
+    json!({
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": {
+            "type": "object",
+            "properties": member("properties", json!({})),
+            "required": member("required", json!([])),
+        },
+    })
+}
+
+fn messages(request: &ModelRequest<'_>) -> Vec<Value> {
+    let mut messages = Vec::new();
+    let mut say = |role: &str, content: Vec<Value>| {
+        if !content.is_empty() {
+            messages.push(json!({ "role": role, "content": content }));
+        }
+    };
+    for turn in convert(request, |id, _| taken_id(id)) {
+        match turn {
+            // There is no role for the agent's own remarks.
+            Turn::User(parts) | Turn::Developer(parts) => say("user", blocks(&parts)),
+            Turn::Assistant(turn) => {
+                say("assistant", turn.blocks.iter().filter_map(block).collect());
+                say("user", results(&turn));
+            }
+        }
+    }
+    if let Some(last) = messages.last_mut()
+        && last["role"] == "user"
+        && let Some(block) = last["content"].as_array_mut().and_then(|content| content.last_mut())
+    {
+        block["cache_control"] = cache_control(request);
+    }
+    messages
+}
+
+/// An id with the characters and the length that the vendor takes.
+fn taken_id(id: &str) -> String {
+    let taken = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    id.chars().take(64).map(|c| if taken(c) { c } else { '_' }).collect()
+}
+
+/// What the model said; blank texts are left out, the vendor refuses them.
+fn block(block: &Block<'_>) -> Option<Value> {
+    let text = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
+    match block {
+        Block::Text { text: said, .. } | Block::Thinking { text: said, signature: None } => text(said),
+        Block::Thinking { text, signature: Some(signature) } => {
+            Some(json!({ "type": "thinking", "thinking": text, "signature": signature }))
+        }
+        Block::Redacted { data } => Some(json!({ "type": "redacted_thinking", "data": data })),
+        Block::Call { id, name, arguments, .. } => Some(tool_use(id, name, arguments)),
+    }
+}
+
+fn tool_use(id: &str, name: &str, input: &JsonObject) -> Value {
+    json!({ "type": "tool_use", "id": id, "name": name, "input": input })
+}
+
+/// Text and images; blank texts are left out.
+fn blocks(parts: &[Part<'_>]) -> Vec<Value> {
+    let block = |part: &Part<'_>| match part {
+        Part::Text(text) if text.trim().is_empty() => None,
+        Part::Text(text) => Some(json!({ "type": "text", "text": text })),
+        Part::Image(found) => Some(image(found)),
+    };
+    parts.iter().filter_map(block).collect()
+}
+
+fn image(image: &ImageContent) -> Value {
+    json!({
+        "type": "image",
+        "source": { "type": "base64", "media_type": image.mime_type, "data": image.data },
+    })
+}
+
+/// All results of a turn; after them the images of those that failed, for which the vendor takes text only.
+fn results(turn: &AssistantTurn<'_>) -> Vec<Value> {
+    let mut content: Vec<Value> = turn.results.iter().map(result).collect();
+    for result in turn.results.iter().filter(|result| result.is_error) {
+        let images: Vec<Value> = images(&result.content).map(image).collect();
+        if !images.is_empty() {
+            let caption = format!("Images of the failed call of {}:", result.name);
+            content.push(json!({ "type": "text", "text": caption }));
+            content.extend(images);
+        }
+    }
+    content
+}
+
+fn result(result: &CallResult<'_>) -> Value {
+    let texts: Vec<&str> = result.content.iter().filter_map(text_of).collect();
+    let shows_images = !result.is_error && images(&result.content).next().is_some();
+    let content = match shows_images {
+        true => {
+            let mut content = blocks(&result.content);
+            if content.iter().all(|block| block["type"] == "image") {
+                content.insert(0, json!({ "type": "text", "text": "(see attached image)" }));
+            }
+            Value::Array(content)
+        }
+        // The vendor refuses errors that say nothing.
+        false if result.is_error && texts.iter().all(|text| text.trim().is_empty()) => "(no output)".into(),
+        false => texts.join("\n").into(),
+    };
+    json!({ "type": "tool_result", "tool_use_id": result.id, "content": content, "is_error": result.is_error })
+}
+
+fn text_of<'p>(part: &'p Part<'_>) -> Option<&'p str> {
+    match part {
+        Part::Text(text) => Some(text),
+        Part::Image(_) => None,
+    }
+}
+
+fn images<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'a ImageContent> + use<'p, 'a> {
+    parts.iter().filter_map(|part| match part {
+        Part::Image(image) => Some(*image),
+        Part::Text(_) => None,
+    })
+}
