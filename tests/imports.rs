@@ -22,9 +22,13 @@ const MAY_USE: [(&str, &[&str]); 10] = [
 /// Modules that take time and input as arguments.
 const PURE: [&str; 5] = ["protocol", "machine", "session", "engine", "model"];
 
+/// The files in them that do IO after all: everything else in `model` says and reads what these carry.
+const CARRIERS: [&str; 1] = ["model/http.rs"];
+
 /// What does IO, or asks the clock or chance.
-const IMPURE: [&str; 9] = [
+const IMPURE: [&str; 10] = [
     "tokio",
+    "reqwest",
     "std::fs",
     "std::net",
     "std::process",
@@ -47,9 +51,13 @@ fn modules_import_only_what_is_below_them() {
 
 #[test]
 fn pure_modules_do_no_io() {
-    let wrong = files().into_iter().filter(|(module, ..)| PURE.contains(&module.as_str())).flat_map(
-        |(_, path, text)| impure(&text).into_iter().map(move |line| format!("{}: {line}", path.display())),
-    );
+    let pure = |module: &str, path: &Path| {
+        PURE.contains(&module) && !CARRIERS.iter().any(|carrier| path.ends_with(carrier))
+    };
+    let wrong =
+        files().into_iter().filter(|(module, path, _)| pure(module, path)).flat_map(|(_, path, text)| {
+            impure(&text).into_iter().map(move |line| format!("{}: {line}", path.display()))
+        });
     assert_eq!(wrong.collect::<Vec<_>>(), Vec::<String>::new());
 }
 

@@ -4,12 +4,15 @@
 //! - [`request`]: what a model is asked, and how its answer is read, whoever the provider.
 //! - [`convert`]: the conversation as any provider takes it.
 //! - [`api`]: the APIs of real models: [`anthropic`], [`openai_completions`], [`openai_responses`].
+//! - `http`: asking a real model over the network.
 //! - [`scripted`]: the model that is built in: a demo, and scripts that say what a model would.
 
 pub mod anthropic;
 pub mod api;
 pub mod compat;
 pub mod convert;
+#[cfg(feature = "serve")]
+pub mod http;
 pub mod openai;
 pub mod openai_completions;
 pub mod openai_responses;
