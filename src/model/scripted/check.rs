@@ -38,7 +38,7 @@ fn check_turn(turn: &Turn, path: &str) -> Result<(), ScriptError> {
 }
 
 fn check_failure(failure: &Failure, before_anything: bool, path: &str) -> Result<(), ScriptError> {
-    let Failure { status, kind, message, body } = failure;
+    let Failure { status, kind, message, body, retry_after } = failure;
     if status.is_some_and(|status| !(400..=599).contains(&status)) {
         return invalid(&format!("{path}.status"), "expected an HTTP error status, 400 to 599");
     }
@@ -50,6 +50,9 @@ fn check_failure(failure: &Failure, before_anything: bool, path: &str) -> Result
     }
     if failure.body().is_some_and(|body| body.is_empty()) && !before_anything {
         return invalid(&format!("{path}.body"), "an answer that has begun cannot fail with an empty body");
+    }
+    if retry_after.is_some() && (failure.status().is_none() || !before_anything) {
+        return invalid(path, "`retryAfter` is told with a `status`, before anything is said");
     }
     if status.is_none() && kind.is_none() && message.as_deref().unwrap_or_default().is_empty() {
         return invalid(path, "expected `status`, `kind`, or a `message` that is not empty");

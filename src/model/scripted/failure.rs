@@ -20,6 +20,8 @@ pub struct Failure {
     /// The error's body, instead of one made of `kind` and `message`: JSON, or a string for a body
     /// that is not JSON.
     pub body: Option<Value>,
+    /// Seconds after which the provider wants to be asked again, told with the `status`.
+    pub retry_after: Option<u32>,
 }
 
 impl Failure {
@@ -36,6 +38,12 @@ impl Failure {
             Some(json) => Some(json.to_string()),
             None => self.status().map(|status| self.default_body(status)),
         }
+    }
+
+    /// What the error says, or what is usually said with its status.
+    pub fn message_or_usual(&self) -> &str {
+        let usual = || self.status().map_or("", |status| Usual::of_status(status).message);
+        self.message.as_deref().unwrap_or_else(usual)
     }
 
     /// The text for `errorMessage`; `begun` says whether the model had already said something.

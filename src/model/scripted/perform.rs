@@ -2,6 +2,7 @@
 
 use std::iter;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use super::block::Block;
 use super::player::Ask;
@@ -84,7 +85,8 @@ impl Performance<'_> {
         let delay_ms = if begun { 0 } else { self.turn.first_delay_ms };
         if let Some(failure) = &self.turn.fail {
             let message = failure.error_message(begun);
-            self.event_after(delay_ms, StreamEvent::Fail { message, retry_after: None });
+            let retry_after = failure.retry_after.map(|seconds| Duration::from_secs(seconds.into()));
+            self.event_after(delay_ms, StreamEvent::Fail { message, retry_after });
         } else if self.turn.hang {
             self.steps.push(Step { delay_ms, what: What::Hang });
         } else {

@@ -41,6 +41,9 @@ pub struct Turn {
     pub hang: bool,
     /// Fail or hang after so many deltas, counted over all blocks, instead of after all of them.
     pub after_deltas: Option<u32>,
+    /// Behind a vendor's HTTP API: cut the connection after so many bytes of the answer's body. Elsewhere the
+    /// turn plays as if this were not written.
+    pub cut_after_bytes: Option<u64>,
     /// Milliseconds before anything comes, be it the first block or a failure (default 0).
     pub first_delay_ms: u64,
     /// Characters of a delta, in all blocks that do not say otherwise (default 20); 0: each block in one.
