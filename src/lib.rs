@@ -8,6 +8,7 @@
 //! - [`config`]: what the user has configured: settings, models, keys.
 //! - [`tools`]: what the model may call.
 //! - [`server`]: pipes, processes and clocks.
+//! - [`mock`]: the scripted model behind the HTTP APIs of real vendors.
 //! - [`cli`]: the command line.
 //! - [`export`]: a dialect as one JSON Schema.
 //!
@@ -21,6 +22,8 @@ pub mod config;
 pub mod engine;
 pub mod export;
 pub mod machine;
+#[cfg(feature = "serve")]
+pub mod mock;
 pub mod model;
 pub mod protocol;
 #[cfg(feature = "serve")]

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Each module with the modules that it may use.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("protocol", &[]),
     ("machine", &["protocol"]),
     ("session", &["protocol"]),
@@ -15,8 +15,12 @@ const MAY_USE: [(&str, &[&str]); 10] = [
     ("export", &["protocol"]),
     ("engine", &["machine", "model", "protocol", "session"]),
     ("tools", &["engine", "model", "protocol"]),
-    ("server", &["engine", "machine", "model", "protocol", "session", "tools"]),
-    ("cli", &["config", "engine", "export", "machine", "model", "protocol", "server", "session", "tools"]),
+    ("server", &["config", "engine", "machine", "model", "protocol", "session", "tools"]),
+    ("mock", &["model", "protocol"]),
+    (
+        "cli",
+        &["config", "engine", "export", "machine", "mock", "model", "prompt", "protocol", "server", "session", "tools"],
+    ),
 ];
 
 /// Modules that take time and input as arguments.

@@ -3,6 +3,7 @@
 //! `pi-rpc --mode rpc …` is how hosts start an agent, so it is served before clap sees anything: pi's own options are
 //! pi's grammar (unknown ones are ignored), not ours.
 
+mod mock_llm;
 mod options;
 mod schema;
 mod serve;
@@ -35,6 +36,8 @@ enum Command {
     },
     /// Print the protocol's JSON Schema, or that of the script files
     Schema(schema::Options),
+    /// Play a script behind the HTTP APIs of Anthropic (Messages) and OpenAI (Chat Completions, Responses)
+    MockLlm(mock_llm::Options),
 }
 
 const AFTER_HELP: &str = "pi-rpc --mode rpc [OPTIONS] is the same as pi-rpc serve [OPTIONS]: point a host at this \
@@ -55,6 +58,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     match Cli::parse_from(&arguments).command {
         Command::Serve { options } => serve::run(arguments.first(), &options),
         Command::Schema(options) => schema::run(&options),
+        Command::MockLlm(options) => mock_llm::run(&options),
     }
 }
 

@@ -1,0 +1,104 @@
+//! `pi-rpc mock-llm`.
+
+use super::{print, refuse};
+use crate::{mock::Mock, model::scripted::Script};
+use clap::Args;
+use std::{
+    fs::{self, File},
+    future::pending,
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
+
+/// Where to listen, and what to answer.
+#[derive(Args)]
+pub struct Options {
+    /// The address to listen at; port 0 takes any free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+    /// Listen at an address that others can reach, too: whoever reaches it is answered, and its answers tell agents
+    /// what to run
+    #[arg(long)]
+    allow_remote: bool,
+    /// The script to play; without it, a demo
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// Append every request to this file, one JSON line each, keys left out
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Answer requests, too, that the vendor would refuse; the log says why it would
+    #[arg(long)]
+    lenient: bool,
+    /// End when stdin does, so that the server cannot outlive the test that started it
+    #[arg(long)]
+    exit_with_stdin: bool,
+}
+
+/// Serves until it is told to end.
+pub fn run(options: &Options) -> ExitCode {
+    if !options.listen.ip().is_loopback() && !options.allow_remote {
+        let text = format!("{} can be reached by others; --allow-remote if that is meant", options.listen);
+        return refuse(&text, super::USAGE);
+    }
+    let script = match options.script.as_deref().map_or_else(|| Ok(Script::demo()), read) {
+        Ok(script) => script,
+        Err(text) => return refuse(&text, 1),
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(&error.to_string(), 1),
+    };
+    let served = runtime.block_on(serve(options, script));
+    // Answers that never end, and the thread of stdin, must not hold it up.
+    runtime.shutdown_background();
+    served.unwrap_or_else(|text| refuse(&text, 1))
+}
+
+async fn serve(options: &Options, script: Script) -> Result<ExitCode, String> {
+    let at = |error: io::Error| format!("{}: {error}", options.listen);
+    let mut mock = Mock::bind(options.listen, script).await.map_err(at)?;
+    if let Some(path) = &options.log {
+        let file = File::options().create(true).append(true).open(path);
+        mock = mock.log_to(file.map_err(|error| format!("{}: {error}", path.display()))?);
+    }
+    if options.lenient {
+        mock = mock.lenient();
+    }
+    let failed = |error: io::Error| error.to_string();
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let stdin = end_of_stdin(options.exit_with_stdin);
+    print(&format!("listening on http://{}", mock.address()));
+    tokio::select! {
+        served = mock.serve() => served.map_err(failed).map(|()| ExitCode::SUCCESS),
+        _ = terminate.recv() => Ok(ExitCode::SUCCESS),
+        _ = interrupt.recv() => Ok(ExitCode::SUCCESS),
+        () = stdin => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Waits for the end of stdin if that `matters`, else forever.
+async fn end_of_stdin(matters: bool) {
+    if !matters {
+        return pending().await;
+    }
+    let (gone, end) = oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        // A stdin that cannot be read is as good as one that has ended.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        drop(gone);
+    });
+    let _ = end.await;
+}
+
+fn read(path: &Path) -> Result<Script, String> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| format!("Cannot read the script {}: {error}", path.display()))?;
+    Script::from_json(&text).map_err(|error| format!("{}: {error}", path.display()))
+}

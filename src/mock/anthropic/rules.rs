@@ -1,0 +1,226 @@
+//! What Anthropic enforces beyond the shape of a request.
+//!
+//! Left out on purpose: that a final assistant message begins with thinking when thinking is on. A script may well
+//! call a tool without a thought, and its client could only send that back.
+
+use crate::mock::{asked::items, refusal::Refusal};
+use axum::http::HeaderMap;
+use serde_json::Value;
+use std::collections::HashSet;
+
+const VERSIONS: [&str; 2] = ["2023-06-01", "2023-01-01"];
+const MAX_CACHE_MARKS: usize = 4;
+
+/// The header that says which version of the API is spoken.
+pub fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
+    let Some(version) = headers.get("anthropic-version") else {
+        return Err(Refusal::invalid("anthropic-version: header is required"));
+    };
+    match version.to_str() {
+        Ok(version) if VERSIONS.contains(&version) => Ok(()),
+        _ => Err(Refusal::invalid(format!(
+            "anthropic-version: {:?} is not a valid version",
+            String::from_utf8_lossy(version.as_bytes())
+        ))),
+    }
+}
+
+/// The rules, for a body that has the right shape.
+pub fn check(body: &Value) -> Result<(), Refusal> {
+    check_thinking(body)?;
+    check_tools(body)?;
+    check_cache_marks(body)?;
+    check_texts(items(&body["system"]), "system")?;
+    let messages = items(&body["messages"]);
+    if messages.first().is_some_and(|message| message["role"] != "user") {
+        return Err(Refusal::invalid("messages: first message must use the \"user\" role"));
+    }
+    for (index, message) in messages.iter().enumerate() {
+        check_message(index, message, index + 1 == messages.len())?;
+    }
+    check_calls(messages)
+}
+
+fn check_thinking(body: &Value) -> Result<(), Refusal> {
+    let thinking = &body["thinking"];
+    if let (Some(budget), Some(max)) = (thinking["budget_tokens"].as_u64(), body["max_tokens"].as_u64())
+        && max <= budget
+    {
+        return Err(Refusal::invalid("`max_tokens` must be greater than `thinking.budget_tokens`."));
+    }
+    if !matches!(thinking["type"].as_str(), Some("enabled" | "adaptive")) {
+        return Ok(());
+    }
+    if body["temperature"].as_f64().is_some_and(|temperature| temperature < 1.0) {
+        return Err(Refusal::invalid("`temperature` may only be set to 1 when thinking is enabled."));
+    }
+    if body["top_k"].is_number() {
+        return Err(Refusal::invalid("`top_k` must be unset when thinking is enabled."));
+    }
+    if matches!(body["tool_choice"]["type"].as_str(), Some("any" | "tool")) {
+        return Err(Refusal::invalid("Thinking may not be enabled when tool_choice forces tool use."));
+    }
+    Ok(())
+}
+
+fn check_tools(body: &Value) -> Result<(), Refusal> {
+    let tools = items(&body["tools"]);
+    let mut names = HashSet::new();
+    if tools.iter().filter_map(|tool| tool["name"].as_str()).any(|name| !names.insert(name)) {
+        return Err(Refusal::invalid("tools: Tool names must be unique."));
+    }
+    match body["tool_choice"]["name"].as_str() {
+        Some(name) if !names.contains(name) => {
+            Err(Refusal::invalid(format!("Tool '{name}' not found in provided tools")))
+        }
+        None if tools.is_empty()
+            && body["tool_choice"].is_object()
+            && body["tool_choice"]["type"] != "none" =>
+        {
+            Err(Refusal::invalid("tool_choice: `tool_choice` may only be specified while providing `tools`."))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_cache_marks(body: &Value) -> Result<(), Refusal> {
+    let blocks = items(&body["messages"]).iter().flat_map(|message| items(&message["content"]));
+    let nested = blocks.clone().flat_map(|block| items(&block["content"]));
+    let all = items(&body["system"]).iter().chain(items(&body["tools"])).chain(blocks).chain(nested);
+    let marks = all.chain([body]).filter(|place| place["cache_control"].is_object()).count();
+    if marks > MAX_CACHE_MARKS {
+        return Err(Refusal::invalid(format!(
+            "A maximum of {MAX_CACHE_MARKS} blocks with cache_control may be provided. Found {marks}."
+        )));
+    }
+    Ok(())
+}
+
+fn check_message(index: usize, message: &Value, is_last: bool) -> Result<(), Refusal> {
+    let content = &message["content"];
+    let is_assistant = message["role"] == "assistant";
+    let is_empty = content.as_str().map_or_else(|| items(content).is_empty(), str::is_empty);
+    if is_empty && !(is_last && is_assistant) {
+        return Err(Refusal::invalid(format!(
+            "messages.{index}: all messages must have non-empty content except for the optional final assistant message"
+        )));
+    }
+    if content.as_str().is_some_and(|text| !text.is_empty() && text.trim().is_empty()) {
+        return Err(Refusal::invalid("messages: text content blocks must contain non-whitespace text"));
+    }
+    check_texts(items(content), "messages")?;
+    for (place, block) in items(content).iter().enumerate() {
+        let kind = block["type"].as_str().unwrap_or_default();
+        let wrong = match kind {
+            "tool_use" | "thinking" | "redacted_thinking" | "server_tool_use" => !is_assistant,
+            "tool_result" | "image" | "document" | "search_result" => is_assistant,
+            _ => false,
+        };
+        if wrong {
+            let role = if is_assistant { "assistant" } else { "user" };
+            return Err(Refusal::invalid(format!(
+                "messages.{index}.content.{place}: `{kind}` blocks may not be provided in {role} messages"
+            )));
+        }
+        check_texts(items(&block["content"]), "messages")?;
+        let images_only = items(&block["content"]).iter().any(|part| part["type"] != "text");
+        if block["is_error"] == true && images_only {
+            return Err(Refusal::invalid(format!(
+                "messages.{index}.content.{place}.tool_result: all content must be type \"text\" if `is_error` is true"
+            )));
+        }
+    }
+    let last_text = content.as_str().or_else(|| items(content).last()?["text"].as_str());
+    if is_last && is_assistant && last_text.is_some_and(|text| text.ends_with(char::is_whitespace)) {
+        return Err(Refusal::invalid(
+            "messages: final assistant content cannot end with trailing whitespace",
+        ));
+    }
+    Ok(())
+}
+
+fn check_texts(blocks: &[Value], place: &str) -> Result<(), Refusal> {
+    for text in
+        blocks.iter().filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str())
+    {
+        if text.is_empty() {
+            return Err(Refusal::invalid(format!("{place}: text content blocks must be non-empty")));
+        }
+        if text.trim().is_empty() {
+            return Err(Refusal::invalid(format!(
+                "{place}: text content blocks must contain non-whitespace text"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Consecutive messages of one role count as one; every call is answered at the beginning of the next.
+fn check_calls(messages: &[Value]) -> Result<(), Refusal> {
+    let mut seen = HashSet::new();
+    let mut open: Option<(usize, Vec<&str>)> = None;
+    let mut at = 0;
+    for turn in messages.chunk_by(|one, two| one["role"] == two["role"]) {
+        let first = at;
+        at += turn.len();
+        if turn[0]["role"] == "assistant" {
+            let calls = turn.iter().flat_map(|message| items(&message["content"]));
+            let calls =
+                calls.filter(|block| block["type"] == "tool_use").filter_map(|block| block["id"].as_str());
+            let calls: Vec<&str> = calls.collect();
+            if let Some(place) = calls.iter().position(|id| !seen.insert(*id)) {
+                return Err(Refusal::invalid(format!(
+                    "messages.{first}.content.{place}: `tool_use` ids must be unique"
+                )));
+            }
+            open = (!calls.is_empty()).then_some((first, calls));
+        } else {
+            check_results(first, turn, open.take())?;
+        }
+    }
+    // Without a next message, the missing results are as missing.
+    open.map_or(Ok(()), |(index, calls)| Err(without_results(index, &calls)))
+}
+
+fn check_results(first: usize, turn: &[Value], calls: Option<(usize, Vec<&str>)>) -> Result<(), Refusal> {
+    let called = calls.as_ref().map_or(&[][..], |(_, calls)| calls);
+    let mut answered = HashSet::new();
+    let mut leading = true;
+    let mut late = HashSet::new();
+    for (index, message) in (first..).zip(turn) {
+        leading &= !message["content"].is_string();
+        for (place, block) in items(&message["content"]).iter().enumerate() {
+            let Some(id) = block["tool_use_id"].as_str().filter(|_| block["type"] == "tool_result") else {
+                leading = false;
+                continue;
+            };
+            if !called.contains(&id) {
+                return Err(Refusal::invalid(format!(
+                    "messages.{index}.content.{place}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. \
+                     Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+                )));
+            }
+            if !answered.insert(id) {
+                return Err(Refusal::invalid(format!(
+                    "messages.{index}.content.{place}: each tool_use must have a single result. Found multiple \
+                     `tool_result` blocks with id: {id}"
+                )));
+            }
+            if !leading {
+                late.insert(id);
+            }
+        }
+    }
+    let Some((index, calls)) = calls else { return Ok(()) };
+    let missing: Vec<&str> =
+        calls.into_iter().filter(|id| !answered.contains(id) || late.contains(id)).collect();
+    if missing.is_empty() { Ok(()) } else { Err(without_results(index, &missing)) }
+}
+
+fn without_results(index: usize, ids: &[&str]) -> Refusal {
+    Refusal::invalid(format!(
+        "messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. Each \
+         `tool_use` block must have a corresponding `tool_result` block in the next message.",
+        ids.join(", ")
+    ))
+}

@@ -1,0 +1,234 @@
+//! The stream of Chat Completions: nameless chunks, each with a delta of the one choice.
+
+use crate::{
+    mock::{
+        answer::{Writer, sse},
+        handle::CREATED,
+        vendor::model,
+    },
+    model::{
+        scripted::Failure,
+        types::{BlockStart, Finish, StreamEvent, TokenCounts},
+    },
+};
+use serde_json::{Map, Value, json};
+
+/// A completion that grows.
+pub struct Chunks {
+    id: String,
+    model: String,
+    /// The client wants to know the usage, in a chunk of its own.
+    tells_usage: bool,
+    blocks: Vec<Block>,
+    begun: bool,
+    usage: TokenCounts,
+    finish_reason: Value,
+}
+
+/// What the delta of a block becomes.
+struct Block {
+    kind: Kind,
+    text: String,
+}
+
+enum Kind {
+    Text,
+    /// OpenAI does not show thinking here; other vendors of this API do, by this name.
+    Thinking,
+    /// There is no word for it in this API.
+    Redacted,
+    Call {
+        index: usize,
+        id: String,
+        name: String,
+    },
+}
+
+impl Chunks {
+    /// The answer to the request `body`.
+    pub fn new(body: &Value) -> Self {
+        Self {
+            id: "chatcmpl-scripted".to_owned(),
+            model: model(body),
+            tells_usage: body["stream_options"]["include_usage"] == true,
+            blocks: Vec::new(),
+            begun: false,
+            usage: TokenCounts::default(),
+            finish_reason: Value::Null,
+        }
+    }
+
+    fn chunk(&self, choices: Value, usage: Value) -> String {
+        let mut chunk = json!({
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": CREATED,
+            "model": self.model,
+            "service_tier": "default",
+            "system_fingerprint": null,
+            "choices": choices,
+        });
+        if self.tells_usage {
+            chunk["usage"] = usage;
+        }
+        sse(None, &chunk.to_string())
+    }
+
+    fn delta(&self, delta: Value) -> String {
+        self.choice(delta, Value::Null)
+    }
+
+    fn choice(&self, delta: Value, finish_reason: Value) -> String {
+        let choice = json!({ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason });
+        self.chunk(json!([choice]), Value::Null)
+    }
+
+    fn start(&mut self, block: &BlockStart) -> String {
+        let kind = match block {
+            BlockStart::Text => Kind::Text,
+            BlockStart::Thinking => Kind::Thinking,
+            BlockStart::Redacted { .. } => Kind::Redacted,
+            BlockStart::ToolCall { id, name } => {
+                Kind::Call { index: self.calls().count(), id: id.clone(), name: name.clone() }
+            }
+        };
+        let text = match &kind {
+            Kind::Call { index, id, name } => self.delta(json!({
+                "tool_calls": [{
+                    "index": index,
+                    "id": id,
+                    "type": "function",
+                    "function": { "name": name, "arguments": "" },
+                }],
+            })),
+            Kind::Text | Kind::Thinking | Kind::Redacted => String::new(),
+        };
+        self.blocks.push(Block { kind, text: String::new() });
+        text
+    }
+
+    fn grow(&mut self, index: usize, more: &str) -> String {
+        let Some(block) = self.blocks.get_mut(index) else { return String::new() };
+        block.text.push_str(more);
+        let delta = match block.kind {
+            Kind::Text => json!({ "content": more }),
+            Kind::Thinking => json!({ "reasoning_content": more }),
+            Kind::Redacted => return String::new(),
+            Kind::Call { index, .. } => {
+                json!({ "tool_calls": [{ "index": index, "function": { "arguments": more } }] })
+            }
+        };
+        self.delta(delta)
+    }
+
+    fn usage(&mut self, usage: TokenCounts) -> String {
+        self.usage = usage;
+        if std::mem::replace(&mut self.begun, true) {
+            return String::new();
+        }
+        self.delta(json!({ "role": "assistant", "content": "", "refusal": null }))
+    }
+
+    fn finish(&mut self, finish: Finish) -> String {
+        let reason = match finish {
+            Finish::Stop => "stop",
+            Finish::Length => "length",
+            Finish::ToolUse => "tool_calls",
+        };
+        self.finish_reason = reason.into();
+        let mut text = self.choice(json!({}), self.finish_reason.clone());
+        if self.tells_usage {
+            text += &self.chunk(json!([]), self.tokens());
+        }
+        text + &sse(None, "[DONE]")
+    }
+
+    /// What is read from the cache counts as read by the model here; what is written to it is not told.
+    fn tokens(&self) -> Value {
+        let TokenCounts { input, output, cache_read, cache_write } = self.usage;
+        let prompt = input + cache_read + cache_write;
+        json!({
+            "prompt_tokens": prompt,
+            "completion_tokens": output,
+            "total_tokens": prompt + output,
+            "prompt_tokens_details": { "cached_tokens": cache_read, "audio_tokens": 0 },
+            "completion_tokens_details": {
+                "reasoning_tokens": 0,
+                "audio_tokens": 0,
+                "accepted_prediction_tokens": 0,
+                "rejected_prediction_tokens": 0,
+            },
+        })
+    }
+
+    fn calls(&self) -> impl Iterator<Item = Value> {
+        self.blocks.iter().filter_map(|block| match &block.kind {
+            Kind::Call { id, name, .. } => Some(json!({
+                "id": id,
+                "type": "function",
+                "function": { "name": name, "arguments": block.text },
+            })),
+            Kind::Text | Kind::Thinking | Kind::Redacted => None,
+        })
+    }
+
+    /// The text of all blocks of a kind; null when there is none.
+    fn joined(&self, is_kind: fn(&Kind) -> bool) -> Value {
+        let blocks = self.blocks.iter().filter(|block| is_kind(&block.kind));
+        let texts: Vec<&str> = blocks.map(|block| block.text.as_str()).collect();
+        if texts.is_empty() { Value::Null } else { texts.concat().into() }
+    }
+}
+
+impl Writer for Chunks {
+    fn event(&mut self, event: &StreamEvent) -> String {
+        match event {
+            StreamEvent::ResponseId(id) => {
+                self.id = format!("chatcmpl-{id}");
+                String::new()
+            }
+            StreamEvent::Usage(usage) => self.usage(*usage),
+            StreamEvent::Start { block, .. } => self.start(block),
+            StreamEvent::Delta { index, delta } => self.grow(*index, delta),
+            StreamEvent::Finish(finish) => self.finish(*finish),
+            // The end of a block is not told in this form, and failures do not come here.
+            StreamEvent::End { .. } | StreamEvent::Signature { .. } | StreamEvent::Fail { .. } => {
+                String::new()
+            }
+        }
+    }
+
+    fn failure(&mut self, _failure: &Failure, body: &str) -> String {
+        sse(None, body)
+    }
+
+    fn whole(&self) -> Value {
+        let mut message = Map::from_iter([("role".to_owned(), "assistant".into())]);
+        message.insert("content".to_owned(), self.joined(|kind| matches!(kind, Kind::Text)));
+        message.insert("refusal".to_owned(), Value::Null);
+        message.insert("annotations".to_owned(), json!([]));
+        let thinking = self.joined(|kind| matches!(kind, Kind::Thinking));
+        if !thinking.is_null() {
+            message.insert("reasoning_content".to_owned(), thinking);
+        }
+        let calls: Vec<Value> = self.calls().collect();
+        if !calls.is_empty() {
+            message.insert("tool_calls".to_owned(), calls.into());
+        }
+        json!({
+            "id": self.id,
+            "object": "chat.completion",
+            "created": CREATED,
+            "model": self.model,
+            "choices": [{
+                "index": 0,
+                "message": message,
+                "logprobs": null,
+                "finish_reason": self.finish_reason,
+            }],
+            "usage": self.tokens(),
+            "service_tier": "default",
+            "system_fingerprint": null,
+        })
+    }
+}

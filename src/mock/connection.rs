@@ -1,0 +1,149 @@
+//! Connections that an answer can cut: HTTP libraries have no word for a server that just hangs up.
+
+use axum::{
+    extract::connect_info::Connected,
+    serve::{IncomingStream, Listener},
+};
+use std::{
+    io::{self, ErrorKind, IoSlice},
+    net::SocketAddr,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    time::sleep,
+};
+
+/// How long to wait when the system has no room for another connection.
+const CROWDED: Duration = Duration::from_millis(100);
+
+const OPEN: u8 = 0;
+const CUT_AFTER_WRITING: u8 = 1;
+const CUT: u8 = 2;
+
+/// The handle by which an answer cuts its connection.
+#[derive(Clone)]
+pub(super) struct Connection(Arc<AtomicU8>);
+
+impl Connection {
+    /// Nothing more is written, not even what waits to be.
+    pub fn cut(&self) {
+        self.0.store(CUT, Ordering::Relaxed);
+    }
+
+    /// The connection ends as soon as everything that was said is written.
+    pub fn cut_after_writing(&self) {
+        self.0.store(CUT_AFTER_WRITING, Ordering::Relaxed);
+    }
+
+    fn is(&self, state: u8) -> bool {
+        self.0.load(Ordering::Relaxed) == state
+    }
+}
+
+impl Connected<IncomingStream<'_, Door>> for Connection {
+    fn connect_info(stream: IncomingStream<'_, Door>) -> Self {
+        stream.io().connection.clone()
+    }
+}
+
+/// Lets connections in that can be cut.
+pub(super) struct Door(TcpListener);
+
+impl Door {
+    pub const fn new(listener: TcpListener) -> Self {
+        Self(listener)
+    }
+}
+
+impl Listener for Door {
+    type Io = Cuttable;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Cuttable, SocketAddr) {
+        loop {
+            match self.0.accept().await {
+                Ok((stream, address)) => {
+                    // Deltas must not wait for each other; where that cannot be had, they arrive all the same.
+                    let _ = stream.set_nodelay(true);
+                    let connection = Connection(Arc::new(AtomicU8::new(OPEN)));
+                    return (Cuttable { stream, connection }, address);
+                }
+                Err(_) => sleep(CROWDED).await,
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+/// A stream that fails once its connection is cut; the HTTP library then closes it without another word.
+pub(super) struct Cuttable {
+    stream: TcpStream,
+    connection: Connection,
+}
+
+impl Cuttable {
+    fn fail<T>() -> Poll<io::Result<T>> {
+        Poll::Ready(Err(ErrorKind::ConnectionAborted.into()))
+    }
+}
+
+impl AsyncRead for Cuttable {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Cuttable {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.connection.is(CUT) {
+            return Self::fail();
+        }
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.connection.is(CUT) {
+            return Self::fail();
+        }
+        Pin::new(&mut self.stream).poll_write_vectored(context, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    // It is flushed when everything is written: the moment for which a cut may wait.
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.connection.is(OPEN) {
+            return Self::fail();
+        }
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,284 @@
+//! From a request to its answer.
+
+use super::{
+    Journal, Received,
+    answer::{Answer, Outcome, wait},
+    connection::Connection,
+    journal::{Running, lock},
+    refusal::{Refusal, failure_body},
+    vendor::Vendor,
+};
+use crate::model::scripted::{Failure, ModelCard, Player, Turn};
+use axum::{
+    body::{Body, to_bytes},
+    extract::{ConnectInfo, Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    response::Response,
+};
+use serde_json::{Value, json};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+/// The longest body that is taken, as Anthropic limits it: 32 MiB.
+const MAX_BODY: usize = 32 * 1024 * 1024;
+
+/// The model's id in the lists of models. A request may name any.
+const MODEL: &str = "scripted";
+
+/// When everything here was made, in seconds since 1970: the answers of a script are the same every time.
+pub(super) const CREATED: u64 = 1_700_000_000;
+const CREATED_TEXT: &str = "2023-11-14T22:13:20Z";
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream; charset=utf-8";
+
+/// What all requests share.
+pub(super) struct Shared {
+    pub model: ModelCard,
+    pub player: Mutex<Player>,
+    /// Requests so far, for their ids.
+    pub requests: AtomicUsize,
+    /// Calls of the model so far, for the ids in its answers.
+    pub calls: AtomicUsize,
+    pub journal: Arc<Journal>,
+    pub lenient: bool,
+}
+
+/// Answers any request.
+pub(super) async fn handle(
+    State(shared): State<Arc<Shared>>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    request: Request,
+) -> Response {
+    let running = shared.journal.begin();
+    let number = shared.requests.fetch_add(1, Ordering::Relaxed) + 1;
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path();
+    let body = to_bytes(body, MAX_BODY).await;
+    let exchange = Exchange {
+        vendor: Vendor::at(path).unwrap_or_else(|| Vendor::of_headers(&parts.headers)),
+        request_id: format!("req_scripted_{number}"),
+        connection,
+        running,
+        received: Received {
+            method: parts.method.to_string(),
+            path: parts.uri.path_and_query().map_or_else(String::new, ToString::to_string),
+            headers: readable(&parts.headers),
+            body: body.as_ref().map_or(Value::Null, |bytes| json_or_text(bytes)),
+            status: None,
+            refusal: None,
+        },
+        shared,
+    };
+    let route = match route(&parts.method, path, exchange.vendor) {
+        Ok(_) if body.is_err() => Err(too_large(exchange.vendor)),
+        route => route,
+    };
+    let allowed = route.and_then(|route| exchange.vendor.check_key(&parts.headers).map(|()| route));
+    match allowed {
+        Ok(Route::Models(id)) => exchange.models(id),
+        Ok(Route::Answer) => exchange.answer(&parts.headers).await,
+        Err(refusal) => exchange.refuse(&refusal),
+    }
+}
+
+enum Route<'a> {
+    /// Call the model.
+    Answer,
+    /// Tell of all models, or of one.
+    Models(Option<&'a str>),
+}
+
+fn route<'a>(method: &Method, path: &'a str, vendor: Vendor) -> Result<Route<'a>, Refusal> {
+    let (route, wanted) = match (Vendor::at(path), path.rsplit_once("/models")) {
+        (Some(_), _) => (Route::Answer, Method::POST),
+        (None, Some((_, ""))) => (Route::Models(None), Method::GET),
+        (None, Some((_, id))) if id.starts_with('/') => (Route::Models(Some(&id[1..])), Method::GET),
+        _ => return Err(no_such_url(method, path, vendor)),
+    };
+    match *method == wanted {
+        true => Ok(route),
+        false => Err(not_allowed(method, path, vendor)),
+    }
+}
+
+fn no_such_url(method: &Method, path: &str, vendor: Vendor) -> Refusal {
+    match vendor {
+        Vendor::Anthropic => Refusal::of(404, "not_found_error", "Not Found"),
+        Vendor::Completions | Vendor::Responses => {
+            Refusal::of(404, "invalid_request_error", format!("Invalid URL ({method} {path})"))
+        }
+    }
+}
+
+fn not_allowed(method: &Method, path: &str, vendor: Vendor) -> Refusal {
+    match vendor {
+        Vendor::Anthropic => Refusal::of(405, "invalid_request_error", "Method Not Allowed"),
+        Vendor::Completions | Vendor::Responses => {
+            let message = format!("Not allowed to {method} on {path}.");
+            Refusal::of(405, "invalid_request_error", message).code("method_not_supported")
+        }
+    }
+}
+
+fn too_large(vendor: Vendor) -> Refusal {
+    let kind = if vendor == Vendor::Anthropic { "request_too_large" } else { "invalid_request_error" };
+    Refusal::of(413, kind, "Request exceeds the maximum size")
+}
+
+/// One request on its way to its answer.
+struct Exchange {
+    shared: Arc<Shared>,
+    vendor: Vendor,
+    request_id: String,
+    connection: Connection,
+    running: Running,
+    received: Received,
+}
+
+impl Exchange {
+    async fn answer(mut self, headers: &HeaderMap) -> Response {
+        if let Err(refusal) = self.check(headers) {
+            if !self.shared.lenient || !self.received.body.is_object() {
+                return self.refuse(&refusal);
+            }
+            self.received.refusal = Some(refusal.message);
+        }
+        let body = &self.received.body;
+        let asked = self.vendor.asked(body);
+        let ask = asked.ask(self.shared.calls.fetch_add(1, Ordering::Relaxed) + 1);
+        let turn = lock(&self.shared.player).take(&ask).into_owned();
+        let mut steps = turn.steps(&ask);
+        let writer = self.vendor.writer(body);
+        let streams = body["stream"] == true && begins(&turn);
+        self.received.status = status(&turn, streams);
+        self.shared.journal.add(self.received);
+
+        let first_delay = if streams { steps.first_mut() } else { None };
+        wait(first_delay.map_or(0, |step| std::mem::take(&mut step.delay_ms))).await;
+        let mut answer = Answer {
+            vendor: self.vendor,
+            writer,
+            steps: steps.into_iter(),
+            failure: turn.fail,
+            connection: self.connection,
+            left: turn.cut_after_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+            _running: self.running,
+        };
+        if streams {
+            return respond(self.vendor, 200, &self.request_id, EVENTS, answer.stream());
+        }
+        match answer.outcome().await {
+            Outcome::Whole(json) => {
+                respond(self.vendor, 200, &self.request_id, JSON, answer.piece(json.to_string()))
+            }
+            Outcome::Failed(failure) => fail(&failure, self.vendor, &self.request_id, &answer.connection),
+        }
+    }
+
+    fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        match (&self.received.body, self.vendor) {
+            (Value::Object(_), vendor) => vendor.check(headers, &self.received.body),
+            (_, Vendor::Anthropic) => Err(Refusal::invalid("The request body is not a valid JSON object")),
+            (_, Vendor::Completions | Vendor::Responses) => Err(Refusal::invalid(
+                "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your \
+                 HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
+            )),
+        }
+    }
+
+    fn models(mut self, id: Option<&str>) -> Response {
+        let name = self.shared.model.name.as_deref().unwrap_or(MODEL);
+        let one = match self.vendor {
+            Vendor::Anthropic => json!({
+                "type": "model", "id": MODEL, "display_name": name, "created_at": CREATED_TEXT,
+            }),
+            Vendor::Completions | Vendor::Responses => json!({
+                "id": MODEL, "object": "model", "created": CREATED, "owned_by": "pi-rpc",
+            }),
+        };
+        let body = match (id, self.vendor) {
+            (Some(MODEL), _) => one,
+            (Some(id), Vendor::Anthropic) => {
+                return self.refuse(&Refusal::of(404, "not_found_error", format!("model: {id}")));
+            }
+            (Some(id), _) => {
+                let message = format!("The model '{id}' does not exist");
+                let refusal = Refusal::of(404, "invalid_request_error", message);
+                return self.refuse(&refusal.at("model").code("model_not_found"));
+            }
+            (None, Vendor::Anthropic) => {
+                json!({ "data": [one], "has_more": false, "first_id": MODEL, "last_id": MODEL })
+            }
+            (None, _) => json!({ "object": "list", "data": [one] }),
+        };
+        self.received.status = Some(200);
+        self.shared.journal.add(self.received);
+        respond(self.vendor, 200, &self.request_id, JSON, body.to_string().into())
+    }
+
+    fn refuse(mut self, refusal: &Refusal) -> Response {
+        self.received.status = Some(refusal.status);
+        self.received.refusal = Some(refusal.message.clone());
+        self.shared.journal.add(self.received);
+        let body = refusal.body(self.vendor, &self.request_id).to_string();
+        respond(self.vendor, refusal.status, &self.request_id, JSON, body.into())
+    }
+}
+
+/// Whether anything at all is said before the turn fails or falls silent.
+fn begins(turn: &Turn) -> bool {
+    !turn.say.is_empty() || (turn.fail.is_none() && !turn.hang)
+}
+
+/// The status that the turn will be answered with; nothing when it is not answered.
+fn status(turn: &Turn, streams: bool) -> Option<u16> {
+    match &turn.fail {
+        _ if streams => Some(200),
+        Some(failure) => failure.status(),
+        None if turn.hang => None,
+        None => Some(200),
+    }
+}
+
+fn fail(failure: &Failure, vendor: Vendor, request_id: &str, connection: &Connection) -> Response {
+    let Some((status, body)) = failure.status().zip(failure_body(failure, vendor)) else {
+        connection.cut();
+        return respond(vendor, 200, request_id, JSON, Body::empty());
+    };
+    let kind = if body.starts_with('{') { JSON } else { "text/plain; charset=utf-8" };
+    let mut response = respond(vendor, status, request_id, kind, body.into());
+    if let Some(seconds) = failure.retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+fn respond(vendor: Vendor, status: u16, request_id: &str, kind: &'static str, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    if kind == EVENTS {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert(vendor.request_id_header(), id);
+    }
+    response
+}
+
+fn readable(headers: &HeaderMap) -> Vec<(String, String)> {
+    let value = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    headers.iter().map(|(name, own)| (name.to_string(), value(own))).collect()
+}
+
+fn json_or_text(bytes: &[u8]) -> Value {
+    match serde_json::from_slice(bytes) {
+        Ok(json) => json,
+        Err(_) if bytes.is_empty() => Value::Null,
+        Err(_) => String::from_utf8_lossy(bytes).into(),
+    }
+}

@@ -1,0 +1,118 @@
+//! Whose API a request is for.
+
+use super::{
+    answer::Writer, anthropic, asked::Asked, completions, fault, refusal::Refusal, responses, wording,
+};
+use axum::http::HeaderMap;
+use jsonschema::Validator;
+use serde_json::Value;
+use std::sync::LazyLock;
+
+/// An API that is spoken here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Vendor {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions.
+    Completions,
+    /// OpenAI Responses.
+    Responses,
+}
+
+static ANTHROPIC: LazyLock<Validator> =
+    LazyLock::new(|| compile(include_str!("../../schema/vendors/anthropic-messages.json")));
+static COMPLETIONS: LazyLock<Validator> =
+    LazyLock::new(|| compile(include_str!("../../schema/vendors/openai-completions.json")));
+static RESPONSES: LazyLock<Validator> =
+    LazyLock::new(|| compile(include_str!("../../schema/vendors/openai-responses.json")));
+
+fn compile(text: &str) -> Validator {
+    let schema: Value = serde_json::from_str(text).expect("our own schema is JSON");
+    jsonschema::draft202012::new(&schema).expect("our own schema is one")
+}
+
+impl Vendor {
+    /// Whose answer is asked for at `path`, under any prefix.
+    pub fn at(path: &str) -> Option<Self> {
+        let endpoints = [
+            ("/v1/messages", Self::Anthropic),
+            ("/chat/completions", Self::Completions),
+            ("/responses", Self::Responses),
+        ];
+        endpoints.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, vendor)| vendor)
+    }
+
+    /// Whose client sends such headers, where the path does not say.
+    pub fn of_headers(headers: &HeaderMap) -> Self {
+        let anthropic = headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
+        if anthropic { Self::Anthropic } else { Self::Completions }
+    }
+
+    /// The header that tells a request's id.
+    pub const fn request_id_header(self) -> &'static str {
+        match self {
+            Self::Anthropic => "request-id",
+            Self::Completions | Self::Responses => "x-request-id",
+        }
+    }
+
+    /// Refuses a request without a key. Any key is as good as another.
+    pub fn check_key(self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let value = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let bearer = value("authorization").strip_prefix("Bearer ").unwrap_or_default();
+        let has_key = !bearer.trim().is_empty();
+        match self {
+            Self::Anthropic if has_key || !value("x-api-key").trim().is_empty() => Ok(()),
+            Self::Anthropic => Err(Refusal::of(401, "authentication_error", "x-api-key header is required")),
+            Self::Completions | Self::Responses if has_key => Ok(()),
+            Self::Completions | Self::Responses => Err(Refusal::of(
+                401,
+                "invalid_request_error",
+                "You didn't provide an API key. You need to provide your API key in an Authorization header using \
+                 Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+            )),
+        }
+    }
+
+    /// Refuses what the vendor refuses: first by the body's shape, then by the rules beyond it.
+    pub fn check(self, headers: &HeaderMap, body: &Value) -> Result<(), Refusal> {
+        match self {
+            Self::Anthropic => {
+                anthropic::rules::check_headers(headers)?;
+                fault::find(&ANTHROPIC, body).map_or(Ok(()), |fault| Err(wording::anthropic(&fault)))?;
+                anthropic::rules::check(body)
+            }
+            Self::Completions => {
+                fault::find(&COMPLETIONS, body).map_or(Ok(()), |fault| Err(wording::openai(&fault)))?;
+                completions::rules::check(body)
+            }
+            Self::Responses => {
+                fault::find(&RESPONSES, body).map_or(Ok(()), |fault| Err(wording::openai(&fault)))?;
+                responses::rules::check(body)
+            }
+        }
+    }
+
+    /// What the model is asked in `body`.
+    pub fn asked(self, body: &Value) -> Asked {
+        match self {
+            Self::Anthropic => anthropic::asked(body),
+            Self::Completions => completions::asked(body),
+            Self::Responses => responses::asked(body),
+        }
+    }
+
+    /// Renders the answer to `body`.
+    pub fn writer(self, body: &Value) -> Box<dyn Writer> {
+        match self {
+            Self::Anthropic => Box::new(anthropic::writer::Messages::new(body)),
+            Self::Completions => Box::new(completions::writer::Chunks::new(body)),
+            Self::Responses => Box::new(responses::writer::Items::new(body)),
+        }
+    }
+}
+
+/// The model that `body` asks for; its id is echoed whatever it is.
+pub(super) fn model(body: &Value) -> String {
+    body["model"].as_str().unwrap_or("scripted").to_owned()
+}
