@@ -5,7 +5,10 @@ use super::{
     models_file::{Override, ProviderKeys, Providers},
     thinking::{LevelMap, is_adaptive},
 };
-use crate::{model::request::Endpoint, protocol::JsonObject};
+use crate::{
+    model::request::Endpoint,
+    protocol::{JsonObject, Model, ModelThinking, ThinkingLevel},
+};
 use serde_json::Value;
 
 /// Parts of `compat` that are laid over each other key by key, too.
@@ -92,7 +95,17 @@ fn merge_compat(base: &mut Option<JsonObject>, over: Option<&JsonObject>) {
 }
 
 fn endpoint(entry: Entry) -> Endpoint {
-    let Entry { model, levels } = entry;
-    let (efforts, adaptive) = (levels.efforts(), is_adaptive(&model));
-    Endpoint { levels: levels.levels(model.reasoning), efforts, adaptive, model }
+    let Entry { mut model, levels: map } = entry;
+    let (levels, adaptive) = (map.levels(model.reasoning), is_adaptive(&model));
+    model.thinking = thinking(&model, &levels, adaptive);
+    Endpoint { levels, efforts: map.efforts(), adaptive, model }
+}
+
+/// How xcsh describes the thinking of a model: `budget` where it is told a number of tokens, else `effort`.
+/// Source: xcsh observed.
+fn thinking(model: &Model, levels: &[ThinkingLevel], adaptive: bool) -> Option<ModelThinking> {
+    let mut thinks = levels.iter().copied().filter(|level| *level != ThinkingLevel::Off);
+    let min_level = thinks.next()?;
+    let mode = if model.api == "anthropic-messages" && !adaptive { "budget" } else { "effort" };
+    Some(ModelThinking { mode: mode.to_owned(), min_level, max_level: thinks.last().unwrap_or(min_level) })
 }
