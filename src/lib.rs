@@ -25,6 +25,8 @@ pub mod machine;
 #[cfg(feature = "serve")]
 pub mod mock;
 pub mod model;
+#[cfg(feature = "serve")]
+pub mod prompt;
 pub mod protocol;
 #[cfg(feature = "serve")]
 pub mod server;

@@ -5,10 +5,18 @@ use super::{
     print, refuse,
 };
 use crate::{
-    server::{Library, Options, SYSTEM_PROMPT, serve},
+    config::{self, Config, Environment, Refused, Sources, Wanted},
+    engine::Modes,
+    model::types::ToolSpec,
+    prompt::{PromptParts, files::PromptFiles, system_prompt, tool_line},
+    server::{Library, Options, Workplace, scripted_name, serve},
     tools,
 };
-use std::{ffi::OsString, process::ExitCode};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 /// The longest line that is read when nothing else is said: 64 MiB.
@@ -27,9 +35,6 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     log();
     for option in &options.ignored {
         tracing::debug!("{option}: not implemented yet; ignored");
-    }
-    if options.model.is_none() && options.provider.as_deref().is_some_and(|provider| provider != "scripted") {
-        tracing::warn!("--provider without --model chooses nothing; serving scripted/demo");
     }
     for warning in &options.warnings {
         tracing::warn!("{warning}");
@@ -56,33 +61,119 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         Some(dialect) => dialect,
         None => options::default_dialect(started_as)?,
     };
-    for name in
-        options.tools.iter().flatten().filter(|name| !tools::specs().iter().any(|spec| spec.name == **name))
-    {
-        tracing::warn!("--tools: there is no tool {name:?}");
-    }
-    let (library, level) = Library::open(options.provider.as_deref(), options.model.as_deref())
-        .map_err(|error| Refusal(error.to_string(), 1))?;
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
-    let parts = [options.system_prompt.unwrap_or_else(|| SYSTEM_PROMPT.to_owned())];
-    let parts = parts.into_iter().chain(options.append_system_prompt);
-    let system_prompt = parts.map(text_or_file).collect::<Vec<_>>().join("\n\n");
+    let environment = Environment::of_process();
+    let sources =
+        Sources { dialect, working_directory: directory.clone(), environment: environment.clone() };
+    let config = config::load(sources);
+    let library = library(&config, &options, &environment)?;
+    let tools = offered(options.tools.as_deref());
+    let system_prompt = instructions(&config, &options, &tools, &directory);
+    let settings = config.settings;
+    let own = Modes::of(dialect);
+    let modes = Modes {
+        steering: settings.steering_mode.unwrap_or(own.steering),
+        follow_up: settings.follow_up_mode.unwrap_or(own.follow_up),
+        auto_compaction: settings.compaction.enabled.unwrap_or(own.auto_compaction),
+        auto_retry: settings.retry.enabled.unwrap_or(own.auto_retry),
+        level: settings.default_thinking_level.unwrap_or(own.level),
+    };
+    let workplace = Workplace {
+        directory,
+        shell: settings.shell_path.map(PathBuf::from),
+        prefix: settings.shell_command_prefix,
+        programs: Some(config.directories.agent.join("bin")),
+        scales_images: settings.resizes_images.unwrap_or(true),
+    };
     Ok(Options {
         dialect,
         library,
-        level: options.thinking.or(level),
-        tools: options.tools,
+        level: options.thinking,
+        modes,
+        tools,
         system_prompt,
         name: options.name,
         max_frame: options.max_frame.unwrap_or(MAX_FRAME),
-        directory,
+        workplace,
+    })
+}
+
+/// The models: a script alone where one is asked for, else those that the user has configured.
+fn library(config: &Config, options: &HostOptions, environment: &Environment) -> Result<Library, Refusal> {
+    if let Some(name) = scripted_name(options.provider.as_deref(), options.model.as_deref()) {
+        return Library::scripted(name).map_err(|error| Refusal(error.to_string(), 1));
+    }
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+    let wanted = Wanted {
+        provider: options.provider.clone(),
+        model: options.model.clone(),
+        models: options.models.clone(),
+        thinking: options.thinking,
+        api_key: options.api_key.clone(),
+    };
+    let selection = config::select(config, &wanted).map_err(|refused| {
+        let hint = match refused {
+            Refused::NoModels(_) => NO_MODELS_HINT,
+            _ => "",
+        };
+        Refusal(format!("{refused}{hint}"), 1)
+    })?;
+    for warning in &selection.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(Library::configured(selection, &config.settings, environment))
+}
+
+/// What needs no configuration.
+const NO_MODELS_HINT: &str = "\n\nOr try --model scripted/demo, which needs no key.";
+
+/// The tools of that names, in that order; without names, the usual ones.
+fn offered(names: Option<&[String]>) -> Vec<ToolSpec> {
+    let known = tools::specs();
+    let names = names.map_or(tools::DEFAULT.to_vec(), |names| names.iter().map(String::as_str).collect());
+    let mut offered: Vec<ToolSpec> = Vec::new();
+    for name in names {
+        match known.iter().find(|spec| spec.name == name) {
+            Some(spec) if !offered.contains(spec) => offered.push(spec.clone()),
+            Some(_) => {}
+            None => {
+                let names: Vec<&str> = known.iter().map(|spec| spec.name.as_str()).collect();
+                tracing::warn!("Unknown tool \"{name}\". Valid tools: {}", names.join(", "));
+            }
+        }
+    }
+    offered
+}
+
+/// What the model is told before the conversation.
+fn instructions(config: &Config, options: &HostOptions, tools: &[ToolSpec], directory: &Path) -> String {
+    let files = match options.no_context_files {
+        false => PromptFiles::find(&config.directories.agent, directory, config.dialect.record().directories.project),
+        true => PromptFiles::default(),
+    };
+    for warning in &files.warnings {
+        tracing::warn!("{warning}");
+    }
+    let lines: Vec<_> = tools.iter().filter_map(|tool| tool_line(&tool.name)).collect();
+    let custom = options.system_prompt.as_deref().map(text_or_file).or(files.system);
+    let added: Vec<String> = options.append_system_prompt.iter().map(|text| text_or_file(text)).collect();
+    let append = if added.is_empty() { files.append } else { Some(added.join("\n\n")) };
+    system_prompt(&PromptParts {
+        tools: &lines,
+        custom: custom.as_deref(),
+        append: append.as_deref(),
+        context_files: &files.context,
+        date: &jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        cwd: &directory.to_string_lossy(),
     })
 }
 
 /// The contents of the file of that name, if there is one; else the text itself, as pi does.
-fn text_or_file(text: String) -> String {
-    std::fs::read_to_string(&text).unwrap_or(text)
+fn text_or_file(text: &str) -> String {
+    std::fs::read_to_string(text).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Logs to stderr: stdout belongs to the protocol.

@@ -9,7 +9,7 @@ use super::{
     value::resolve,
 };
 use crate::{
-    model::request::Credentials,
+    model::{api::Api, request::Credentials},
     protocol::{JsonObject, Model},
 };
 use std::{
@@ -18,9 +18,6 @@ use std::{
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
-
-/// APIs that this build can speak.
-pub const APIS: [&str; 3] = ["anthropic-messages", "openai-completions", "openai-responses"];
 
 /// Everything that may prove who asks. A copy shares what commands have printed.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +82,7 @@ pub enum NoCredentials {
         command: String,
     },
     /// The API is not spoken.
-    #[error("The API {0:?} is not supported by this version; supported: {apis}.", apis = APIS.join(", "))]
+    #[error("The API {0:?} is not supported by this version; supported: {apis}.", apis = Api::ALL.map(Api::as_str).join(", "))]
     Api(String),
 }
 
@@ -155,7 +152,7 @@ impl Keys {
     ///
     /// Why not.
     pub fn check(&self, model: &Model) -> Result<(), NoCredentials> {
-        if !APIS.contains(&model.api.as_str()) {
+        if Api::parse(&model.api).is_none() {
             return Err(NoCredentials::Api(model.api.clone()));
         }
         let provider = &model.provider;

@@ -1,7 +1,7 @@
 //! The APIs of real models, by the names that a model's `api` has.
 
 use super::{
-    anthropic,
+    anthropic, openai_completions, openai_responses,
     request::{HttpRequest, ModelRequest, Reader},
 };
 
@@ -10,11 +10,15 @@ use super::{
 pub enum Api {
     /// `anthropic-messages`.
     AnthropicMessages,
+    /// `openai-completions`.
+    OpenaiCompletions,
+    /// `openai-responses`.
+    OpenaiResponses,
 }
 
 impl Api {
     /// Every API, in the order in which people are told.
-    pub const ALL: [Self; 1] = [Self::AnthropicMessages];
+    pub const ALL: [Self; 3] = [Self::AnthropicMessages, Self::OpenaiCompletions, Self::OpenaiResponses];
 
     /// The API called `name`.
     pub fn parse(name: &str) -> Option<Self> {
@@ -22,9 +26,11 @@ impl Api {
     }
 
     /// Its name, as a model's `api` has it.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::AnthropicMessages => "anthropic-messages",
+            Self::OpenaiCompletions => "openai-completions",
+            Self::OpenaiResponses => "openai-responses",
         }
     }
 
@@ -32,6 +38,8 @@ impl Api {
     pub fn request(self, request: &ModelRequest<'_>) -> HttpRequest {
         match self {
             Self::AnthropicMessages => anthropic::request(request),
+            Self::OpenaiCompletions => openai_completions::request(request),
+            Self::OpenaiResponses => openai_responses::request(request),
         }
     }
 
@@ -39,6 +47,8 @@ impl Api {
     pub fn reader(self) -> Box<dyn Reader> {
         match self {
             Self::AnthropicMessages => anthropic::reader(),
+            Self::OpenaiCompletions => openai_completions::reader(),
+            Self::OpenaiResponses => openai_responses::reader(),
         }
     }
 }

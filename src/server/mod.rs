@@ -15,11 +15,13 @@
 //!
 //! Logs go to stderr; nothing but frames goes to stdout.
 
+mod asking;
 mod models;
 mod outbox;
 mod perform;
 mod reader;
 mod serve;
 
-pub use models::{Library, UnknownModel};
-pub use serve::{Options, SYSTEM_PROMPT, serve};
+pub use models::{BadScript, Library, scripted_name};
+pub use perform::Workplace;
+pub use serve::{Options, serve};

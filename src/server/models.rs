@@ -1,37 +1,56 @@
-//! The models that this server can ask: the scripted ones.
+//! The models that this server can ask, and who answers for each: a script, or a provider.
 
+use super::asking::{Asking, Vendors};
 use crate::{
+    config::{Environment, Selection, Settings},
     engine::{Choice, ModelCall},
-    model::scripted::{Ask, Input, Player, Script, ScriptError, Step, ToolText},
+    model::{
+        http::Http,
+        request::Endpoint,
+        scripted::{Ask, Input, Player, Script, ScriptError, Step, ToolText},
+    },
     protocol::{
         AgentMessage, InputKind, MessageContent, Model, ModelPrice, ModelThinking, ThinkingLevel,
         UserContent, number,
     },
 };
-use std::{collections::HashMap, fs, path::PathBuf};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 /// The provider of the scripted models.
-const PROVIDER: &str = "scripted";
+pub const SCRIPTED: &str = "scripted";
 
 /// The model that needs nothing.
 const DEMO: &str = "demo";
 
-/// The models to choose from, and what plays each.
+/// How long a provider may be silent when the settings do not say, as in pi.
+const IDLE: Duration = Duration::from_secs(300);
+
+/// The models to choose from, and who answers for each.
 pub struct Library {
     choices: Vec<Choice>,
-    players: HashMap<String, Player>,
+    voices: Vec<Voice>,
     start: usize,
+    level: Option<ThinkingLevel>,
+    scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
 }
 
-/// Why the model that was asked for cannot be had.
+/// Who answers for a model.
+enum Voice {
+    Script(Box<Player>),
+    Provider(Arc<Endpoint>, Arc<Vendors>),
+}
+
+/// An answer that is to be performed.
+pub enum Answer {
+    /// Played from a script.
+    Played(Vec<Step>),
+    /// Asked of a provider.
+    Asked(Asking),
+}
+
+/// Why the script that was asked for cannot be played.
 #[derive(Debug, thiserror::Error)]
-pub enum UnknownModel {
-    /// No such model.
-    #[error(
-        "Model \"{0}\" not found.\n\
-         This version of pi-rpc has scripted models only: scripted/demo, or scripted/<file> for a script of your own."
-    )]
-    NotFound(String),
+pub enum BadScript {
     /// The script file cannot be read.
     #[error("Cannot read the script {0}: {1}")]
     Unreadable(PathBuf, #[source] std::io::Error),
@@ -40,36 +59,61 @@ pub enum UnknownModel {
     Invalid(PathBuf, #[source] ScriptError),
 }
 
+/// The name of a scripted model, if that is what `--provider` and `--model` ask for: `scripted/demo` or
+/// `scripted/<file>`, with an optional `:<level>` behind it.
+pub fn scripted_name<'a>(provider: Option<&str>, pattern: Option<&'a str>) -> Option<&'a str> {
+    let pattern = pattern?;
+    match (pattern.strip_prefix("scripted/"), provider) {
+        (Some(name), None | Some(SCRIPTED)) => Some(name),
+        (None, Some(SCRIPTED)) => Some(pattern),
+        (None, None) if pattern == DEMO => Some(pattern),
+        _ => None,
+    }
+}
+
 impl Library {
-    /// The demo, and the script that `pattern` names: `scripted/demo` or `scripted/<file>`, with an optional
-    /// `:<level>` behind it. `provider`: the pattern may then leave out the `scripted/`. Gives the level, too.
-    pub fn open(
-        provider: Option<&str>,
-        pattern: Option<&str>,
-    ) -> Result<(Self, Option<ThinkingLevel>), UnknownModel> {
-        let mut library = Self { choices: Vec::new(), players: HashMap::new(), start: 0 };
-        library.add(DEMO, Script::demo());
-        let Some(pattern) = pattern else { return Ok((library, None)) };
-        let not_found = || UnknownModel::NotFound(pattern.to_owned());
-        let name = match (pattern.strip_prefix("scripted/"), provider) {
-            (Some(name), None | Some(PROVIDER)) => name,
-            (None, Some(PROVIDER)) => pattern,
-            (None, None) if pattern == DEMO => pattern,
-            _ => return Err(not_found()),
-        };
+    /// The demo, and the script file `name` unless it is `demo`; a level may stand behind it. The user's own models are
+    /// left out: a test with a script must not reach a provider.
+    pub fn scripted(name: &str) -> Result<Self, BadScript> {
         let (name, level) =
             match name.rsplit_once(':').map(|(name, level)| (name, ThinkingLevel::parse(level))) {
                 Some((name, Some(level))) => (name, Some(level)),
                 _ => (name, None),
             };
+        let mut library = Self { choices: Vec::new(), voices: Vec::new(), start: 0, level, scope: None };
+        library.add_script(DEMO, Script::demo());
         if name != DEMO {
             let path = PathBuf::from(name);
             let text =
-                fs::read_to_string(&path).map_err(|error| UnknownModel::Unreadable(path.clone(), error))?;
-            let script = Script::from_json(&text).map_err(|error| UnknownModel::Invalid(path, error))?;
-            library.start = library.add(name, script);
+                fs::read_to_string(&path).map_err(|error| BadScript::Unreadable(path.clone(), error))?;
+            let script = Script::from_json(&text).map_err(|error| BadScript::Invalid(path, error))?;
+            library.add_script(name, script);
+            library.start = 1;
         }
-        Ok((library, level))
+        Ok(library)
+    }
+
+    /// The models that the user has configured.
+    pub fn configured(selection: Selection, settings: &Settings, environment: &Environment) -> Self {
+        let idle = settings.http_idle_timeout_ms.map_or(IDLE, Duration::from_millis);
+        let vendors = Arc::new(Vendors {
+            http: Http::default(),
+            keys: selection.keys,
+            options: settings.request_options(environment),
+            idle: if idle.is_zero() { Duration::MAX } else { idle },
+        });
+        let scope = selection.scope.map(|scope| scope.iter().map(|it| (it.at, it.level)).collect());
+        let (choices, voices) = selection
+            .offers
+            .into_iter()
+            .map(|offer| {
+                let unusable = offer.usable.err().filter(|_| !offer.listed);
+                let Endpoint { model, levels, .. } = &offer.endpoint;
+                let choice = Choice { model: model.clone(), levels: levels.clone(), unusable };
+                (choice, Voice::Provider(Arc::new(offer.endpoint), vendors.clone()))
+            })
+            .unzip();
+        Self { choices, voices, start: selection.start, level: Some(selection.level), scope }
     }
 
     /// The models, in the registry's order.
@@ -82,60 +126,83 @@ impl Library {
         self.start
     }
 
-    /// The steps of the answer to one call; none for a model that this library does not have.
-    pub fn answer(&mut self, call: &ModelCall) -> Vec<Step> {
-        let Some(player) = self.players.get_mut(&call.model.id) else { return Vec::new() };
-        let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
-        let newest =
-            call.messages.iter().rposition(|message| matches!(message.as_ref(), AgentMessage::User(_)));
-        let prompt = newest.map(|at| text_of(&call.messages[at])).unwrap_or_default();
-        let since = &call.messages[newest.unwrap_or(0)..];
-        let results: Vec<ToolText> = since.iter().filter_map(|message| result_of(message)).collect();
-        let input_chars = call.messages.iter().map(|message| text_of(message).chars().count()).sum();
-        player.answer(&Ask {
-            prompt: &prompt,
-            call: call.count,
-            results: &results,
-            tools: &tools,
-            input_chars,
-        })
+    /// The level that a session starts with, where one was chosen with the model.
+    pub const fn level(&self) -> Option<ThinkingLevel> {
+        self.level
     }
 
-    fn add(&mut self, id: &str, script: Script) -> usize {
-        let card = &script.model;
-        let thinking = card.reasoning.then(|| ModelThinking {
-            mode: "effort".to_owned(),
-            min_level: ThinkingLevel::Minimal,
-            max_level: ThinkingLevel::Xhigh,
-        });
-        let model = Model {
-            id: id.to_owned(),
-            name: card.name.clone().unwrap_or_else(|| id.to_owned()),
-            api: PROVIDER.to_owned(),
-            provider: PROVIDER.to_owned(),
-            base_url: "scripted:".to_owned(),
-            reasoning: card.reasoning,
-            thinking,
-            input: card.input.iter().map(input_kind).collect(),
-            cost: ModelPrice {
-                input: number(card.cost.input),
-                output: number(card.cost.output),
-                cache_read: number(card.cost.cache_read),
-                cache_write: number(card.cost.cache_write),
-            },
-            context_window: card.context_window,
-            max_tokens: card.max_tokens,
-            headers: None,
-            compat: None,
-            premium_multiplier: None,
-            prefer_websockets: None,
-            context_promotion_target: None,
-            priority: None,
-        };
-        self.players.insert(id.to_owned(), Player::new(script));
+    /// What `cycle_model` goes round, where it is limited.
+    pub fn scope(&self) -> Option<&[(usize, Option<ThinkingLevel>)]> {
+        self.scope.as_deref()
+    }
+
+    /// The answer to one call, to be performed; `None` for a model that this library does not have.
+    pub fn answer(&mut self, call: Box<ModelCall>) -> Option<Answer> {
+        match self.voices.get_mut(call.place)? {
+            Voice::Script(player) => Some(Answer::Played(play(player, &call))),
+            Voice::Provider(endpoint, vendors) => {
+                let (endpoint, vendors) = (endpoint.clone(), vendors.clone());
+                Some(Answer::Asked(Asking { vendors, endpoint, call }))
+            }
+        }
+    }
+
+    fn add_script(&mut self, id: &str, script: Script) {
+        let model = card(id, &script);
         let levels = if model.reasoning { ThinkingLevel::ALL.to_vec() } else { vec![ThinkingLevel::Off] };
         self.choices.push(Choice { model, levels, unusable: None });
-        self.choices.len() - 1
+        self.voices.push(Voice::Script(Box::new(Player::new(script))));
+    }
+}
+
+fn play(player: &mut Player, call: &ModelCall) -> Vec<Step> {
+    let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
+    let newest =
+        call.messages.iter().rposition(|message| matches!(message.as_ref(), AgentMessage::User(_)));
+    let prompt = newest.map(|at| text_of(&call.messages[at])).unwrap_or_default();
+    let since = &call.messages[newest.unwrap_or(0)..];
+    let results: Vec<ToolText> = since.iter().filter_map(|message| result_of(message)).collect();
+    let input_chars = call.messages.iter().map(|message| text_of(message).chars().count()).sum();
+    player.answer(&Ask {
+        prompt: &prompt,
+        call: call.count,
+        results: &results,
+        tools: &tools,
+        input_chars,
+    })
+}
+
+/// The model that a script pretends to be.
+fn card(id: &str, script: &Script) -> Model {
+    let card = &script.model;
+    let thinking = card.reasoning.then(|| ModelThinking {
+        mode: "effort".to_owned(),
+        min_level: ThinkingLevel::Minimal,
+        max_level: ThinkingLevel::Xhigh,
+    });
+    Model {
+        id: id.to_owned(),
+        name: card.name.clone().unwrap_or_else(|| id.to_owned()),
+        api: SCRIPTED.to_owned(),
+        provider: SCRIPTED.to_owned(),
+        base_url: "scripted:".to_owned(),
+        reasoning: card.reasoning,
+        thinking,
+        input: card.input.iter().map(input_kind).collect(),
+        cost: ModelPrice {
+            input: number(card.cost.input),
+            output: number(card.cost.output),
+            cache_read: number(card.cost.cache_read),
+            cache_write: number(card.cost.cache_write),
+        },
+        context_window: card.context_window,
+        max_tokens: card.max_tokens,
+        headers: None,
+        compat: None,
+        premium_multiplier: None,
+        prefer_websockets: None,
+        context_promotion_target: None,
+        priority: None,
     }
 }
 

@@ -1,8 +1,12 @@
 //! Models, tools and shell commands that run beside the loop and send it their inputs.
 
+use super::{asking::Asking, models::Answer};
 use crate::{
     engine::{CallId, Input, ShellEnd, ShellStart, ToolStart},
-    model::scripted::{Step, What},
+    model::{
+        scripted::{Step, What},
+        types::StreamEvent,
+    },
     protocol::{AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent, TextContent, UserContent},
     tools::{
         self, Block, Ending, Limits, Processes, ShellControl, ShellOptions, ShellOutcome, StopNotice,
@@ -21,12 +25,26 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+/// Where tools and commands run, and what the user has set about them.
+pub struct Workplace {
+    /// The directory.
+    pub directory: PathBuf,
+    /// The shell; `None`: bash, else sh.
+    pub shell: Option<PathBuf>,
+    /// Lines put before every command.
+    pub prefix: Option<String>,
+    /// The folder of the agent's own programs.
+    pub programs: Option<PathBuf>,
+    /// Whether large images are made smaller before a model sees them.
+    pub scales_images: bool,
+}
+
 /// Everything that runs.
 pub struct Performers {
     inputs: mpsc::Sender<Input>,
     gate: watch::Receiver<bool>,
     dialect: Dialect,
-    directory: PathBuf,
+    workplace: Workplace,
     processes: Processes,
     models: HashMap<CallId, AbortHandle>,
     tokens: HashMap<CallId, CancellationToken>,
@@ -38,35 +56,26 @@ impl Performers {
         inputs: mpsc::Sender<Input>,
         gate: watch::Receiver<bool>,
         dialect: Dialect,
-        directory: PathBuf,
+        workplace: Workplace,
     ) -> Self {
         Self {
             inputs,
             gate,
             dialect,
-            directory,
+            workplace,
             processes: Processes::new(),
             models: HashMap::new(),
             tokens: HashMap::new(),
         }
     }
 
-    /// Plays a model's answer.
-    pub fn play(&mut self, call: CallId, steps: Vec<Step>) {
-        let (inputs, mut gate) = (self.inputs.clone(), self.gate.clone());
-        let task = tokio::spawn(async move {
-            for step in steps {
-                if step.delay_ms > 0 {
-                    tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;
-                }
-                let What::Event(event) = step.what else { return std::future::pending().await };
-                // Fails only when the outbox is gone; then the send below ends the task.
-                let _ = gate.wait_for(|open| *open).await;
-                if inputs.send(Input::Model { call, event }).await.is_err() {
-                    return;
-                }
-            }
-        });
+    /// Has a model answer.
+    pub fn answer(&mut self, call: CallId, answer: Answer) {
+        let listener = Listener { call, inputs: self.inputs.clone(), gate: self.gate.clone() };
+        let task = match answer {
+            Answer::Played(steps) => tokio::spawn(listener.play(steps)),
+            Answer::Asked(asking) => tokio::spawn(listener.ask(asking)),
+        };
         self.models.retain(|_, task| !task.is_finished());
         self.models.insert(call, task.abort_handle());
     }
@@ -83,7 +92,7 @@ impl Performers {
         let ToolStart { call, name, arguments } = start;
         let (progress, mut news) = mpsc::channel(1);
         let context = ToolContext {
-            cwd: self.directory.clone(),
+            cwd: self.workplace.directory.clone(),
             cancel: self.token(call),
             progress: Some(progress),
             gate: self.gate.clone(),
@@ -131,7 +140,7 @@ impl Performers {
         let options = ShellOptions { keeps_directory, ..self.shell_options(ShellOptions::for_command()) };
         // A kept directory that is gone would shut the host out for good.
         let kept = directory.map(PathBuf::from).filter(|directory| directory.is_dir());
-        let directory = kept.unwrap_or_else(|| self.directory.clone());
+        let directory = kept.unwrap_or_else(|| self.workplace.directory.clone());
         let inputs = self.inputs.clone();
         tokio::spawn(async move {
             let ran = run_shell(&command, Path::new(&directory), &options, control).await;
@@ -165,7 +174,11 @@ impl Performers {
 
     fn shell_options(&self, options: ShellOptions) -> ShellOptions {
         let bash = &self.dialect.record().bash;
+        let Workplace { shell, prefix, programs, .. } = &self.workplace;
         ShellOptions {
+            shell: shell.clone(),
+            prefix: prefix.clone(),
+            programs: programs.clone(),
             timeout: bash.timeout_seconds.map(Duration::from_secs),
             limits: Limits { lines: bash.max_lines, bytes: bash.max_bytes },
             stop_notice: match bash.abort_notice {
@@ -175,6 +188,49 @@ impl Performers {
             reports_timeout: bash.timeout_seconds.is_some(),
             ..options
         }
+    }
+}
+
+/// Passes on what a model says, as fast as it is heard.
+struct Listener {
+    call: CallId,
+    inputs: mpsc::Sender<Input>,
+    gate: watch::Receiver<bool>,
+}
+
+/// Steps of a provider's answer that wait to be heard; what more comes waits in the connection.
+const UNHEARD: usize = 16;
+
+impl Listener {
+    async fn play(mut self, steps: Vec<Step>) {
+        for step in steps {
+            if step.delay_ms > 0 {
+                tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;
+            }
+            let What::Event(event) = step.what else { return std::future::pending().await };
+            if !self.hears(event).await {
+                return;
+            }
+        }
+    }
+
+    async fn ask(mut self, asking: Asking) {
+        let (sender, mut events) = mpsc::channel(UNHEARD);
+        let listening = async {
+            while let Some(event) = events.recv().await {
+                if !self.hears(event).await {
+                    return;
+                }
+            }
+        };
+        tokio::join!(asking.run(sender), listening);
+    }
+
+    /// `false` when the loop is gone.
+    async fn hears(&mut self, event: StreamEvent) -> bool {
+        // Fails only when the outbox is gone; then the send below fails, too.
+        let _ = self.gate.wait_for(|open| *open).await;
+        self.inputs.send(Input::Model { call: self.call, event }).await.is_ok()
     }
 }
 

@@ -1,15 +1,12 @@
 //! The loop.
 
-use super::{Library, outbox::Outbox, perform::Performers, reader};
+use super::{Library, Workplace, outbox::Outbox, perform::Performers, reader};
 use crate::{
     engine::{Engine, Input, Modes, Now, Output, Setup, Toolbox},
+    model::types::ToolSpec,
     protocol::{Dialect, DialectEndOfInput, ThinkingLevel},
-    tools,
 };
-use std::{
-    path::PathBuf,
-    time::{Instant, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
@@ -23,8 +20,10 @@ pub struct Options {
     pub library: Library,
     /// The thinking level asked for.
     pub level: Option<ThinkingLevel>,
-    /// The tools to offer, by name; `None`: all.
-    pub tools: Option<Vec<String>>,
+    /// How the session starts.
+    pub modes: Modes,
+    /// The tools to offer.
+    pub tools: Vec<ToolSpec>,
     /// The instructions that come first.
     pub system_prompt: String,
     /// The session's name.
@@ -32,7 +31,7 @@ pub struct Options {
     /// The longest line that is read, in bytes.
     pub max_frame: usize,
     /// Where tools and commands run.
-    pub directory: PathBuf,
+    pub workplace: Workplace,
 }
 
 /// Inputs of models and tools that wait for the loop.
@@ -58,16 +57,16 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut lines = reader::start(dialect, options.max_frame).map_err(|error| format!("stdin: {error}"))?;
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
     let mut level = outbox.level();
-    let mut performers = Performers::new(sender, outbox.gate(), dialect, options.directory.clone());
+    let mut performers = Performers::new(sender, outbox.gate(), dialect, options.workplace);
     let mut library = options.library;
     let setup = Setup {
         dialect,
         models: library.choices().to_vec(),
         start: library.start(),
-        scope: None,
-        level: options.level,
-        modes: Modes::of(dialect),
-        tools: toolbox(options.tools.as_deref())?,
+        scope: library.scope().map(<[_]>::to_vec),
+        level: options.level.or(library.level()),
+        modes: options.modes,
+        tools: Toolbox::new(options.tools)?,
         system_prompt: options.system_prompt.into(),
         name: options.name,
         seed: seed(),
@@ -121,8 +120,10 @@ fn perform(engine: &mut Engine, outbox: &Outbox, performers: &mut Performers, li
         match output {
             Output::Say(said) => outbox.say(said),
             Output::CallModel(call) => {
-                let steps = library.answer(&call);
-                performers.play(call.call, steps);
+                let id = call.call;
+                if let Some(answer) = library.answer(call) {
+                    performers.answer(id, answer);
+                }
             }
             Output::CancelModel(call) => performers.stop_model(call),
             Output::StartTool(start) => performers.run_tool(start),
@@ -163,19 +164,6 @@ async fn finish(outbox: Outbox, signals: &mut Signals, mut hurry: bool, mut stat
 
 /// How long a process that was told to stop waits for its last frames to be read.
 const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
-
-/// What the model is told when nothing else is given.
-pub const SYSTEM_PROMPT: &str = "You are a coding assistant. You help with the files in the working directory, \
-                             using the tools that you are given.";
-
-fn toolbox(names: Option<&[String]>) -> Result<Toolbox, String> {
-    let mut specs = tools::specs();
-    match names {
-        Some(names) => specs.retain(|spec| names.contains(&spec.name)),
-        None => specs.retain(|spec| tools::DEFAULT.contains(&spec.name.as_str())),
-    }
-    Toolbox::new(specs)
-}
 
 fn seed() -> u64 {
     // Without a source of chance the time must do: ids need to differ, not to be secret.

@@ -4,10 +4,12 @@
 mod frames;
 mod lines;
 mod processes;
+mod vendor;
 
 pub use frames::{bash_turns, keys, of_type, types};
 use lines::Lines;
 pub use processes::{eventually, processes_of};
+pub use vendor::{APIS, FakeVendor, configured, start};
 
 use pi_rpc::protocol::{Dialect, Outbound, read};
 use rustix::process::{Pid, Signal, kill_process};

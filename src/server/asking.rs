@@ -1,0 +1,77 @@
+//! Asking a provider: who asks, the request, and the answer as it comes.
+
+use crate::{
+    config::Keys,
+    engine::ModelCall,
+    model::{
+        api::Api,
+        http::Http,
+        request::{Endpoint, HttpRequest, ModelRequest, RequestOptions},
+        types::StreamEvent,
+    },
+    protocol::ThinkingLevel,
+};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::mpsc;
+
+/// What all requests have in common.
+pub struct Vendors {
+    /// The connections.
+    pub http: Http,
+    /// Who proves what.
+    pub keys: Keys,
+    /// The user's settings.
+    pub options: RequestOptions,
+    /// How long a provider may be silent.
+    pub idle: Duration,
+}
+
+/// One call of a model over HTTP.
+pub struct Asking {
+    /// What all requests have in common.
+    pub vendors: Arc<Vendors>,
+    /// Whom to ask.
+    pub endpoint: Arc<Endpoint>,
+    /// What to ask.
+    pub call: Box<ModelCall>,
+}
+
+impl Asking {
+    /// Asks, and sends the answer's steps to `events`; the last one ends it. Dropped, the request ends at once.
+    pub async fn run(self, events: mpsc::Sender<StreamEvent>) {
+        let vendors = self.vendors.clone();
+        // A key may come from a command, and a long conversation takes a while to convert.
+        let asked = tokio::task::spawn_blocking(move || self.request()).await;
+        let (request, api) = match asked {
+            Ok(Ok(ready)) => ready,
+            Ok(Err(message)) => return fail(&events, message).await,
+            Err(panic) => return fail(&events, format!("The request could not be made: {panic}")).await,
+        };
+        vendors.http.ask(request, api.reader(), vendors.idle, events).await;
+    }
+
+    fn request(&self) -> Result<(HttpRequest, Api), String> {
+        let model = &self.endpoint.model;
+        let Some(api) = Api::parse(&model.api) else {
+            let known = Api::ALL.map(Api::as_str).join(", ");
+            return Err(format!("No API provider registered for api: {}; this server speaks {known}", model.api));
+        };
+        let credentials = self.vendors.keys.credentials(model).map_err(|error| error.to_string())?;
+        let request = ModelRequest {
+            endpoint: &self.endpoint,
+            credentials: &credentials,
+            level: self.call.level.unwrap_or(ThinkingLevel::Off),
+            system_prompt: &self.call.system_prompt,
+            messages: &self.call.messages,
+            tools: &self.call.tools,
+            session_id: &self.call.session_id,
+            options: &self.vendors.options,
+        };
+        Ok((api.request(&request), api))
+    }
+}
+
+async fn fail(events: &mpsc::Sender<StreamEvent>, message: String) {
+    // Nobody hears it when the call was given up.
+    let _ = events.send(StreamEvent::Fail { message, retry_after: None }).await;
+}

@@ -1,0 +1,226 @@
+//! Each provider's API, end to end: the real binary, real HTTP, the fake vendor.
+
+mod serve_support;
+
+use pi_rpc::protocol::Dialect;
+use serde_json::{Value, json};
+use serve_support::{APIS, BOTH, FakeVendor, Server, eventually, of_type, types};
+
+/// The assistant messages of the frames.
+fn answers(frames: &[Value]) -> Vec<Value> {
+    let ends = of_type(frames, "message_end").into_iter().map(|frame| frame["message"].clone());
+    ends.filter(|message| message["role"] == "assistant").collect()
+}
+
+fn block_types(message: &Value) -> Vec<&str> {
+    message["content"].as_array().unwrap().iter().map(|block| block["type"].as_str().unwrap()).collect()
+}
+
+/// A server whose model plays `turns` behind `api`, and which does not try again by itself.
+fn server(dialect: Dialect, api: &str, turns: &Value) -> (FakeVendor, Server) {
+    let vendor = FakeVendor::plays(&json!({ "turns": turns }));
+    let mut server = vendor.server(dialect, api, &[]);
+    server.data_of_nothing(json!({ "type": "set_auto_retry", "enabled": false }));
+    (vendor, server)
+}
+
+#[test]
+fn text_and_thinking_arrive_in_pieces_with_tokens_and_cost() {
+    let turns = json!([{
+        "say": [{ "thinking": "Let me think about it.", "signature": "c2ln" }, { "text": "Hello from far away." }],
+        "size": 5, "usage": { "input": 1000, "output": 100, "cacheRead": 200 },
+    }]);
+    for dialect in BOTH {
+        for api in APIS {
+            let (vendor, mut server) = server(dialect, api, &turns);
+            let frames = server.run("hi");
+            let answer = answers(&frames).pop().unwrap();
+            assert_eq!(block_types(&answer), ["thinking", "text"], "{api}");
+            assert_eq!(answer["content"][0]["thinking"], "Let me think about it.", "{api}");
+            assert_eq!(answer["content"][1]["text"], "Hello from far away.", "{api}");
+            assert_eq!(answer["stopReason"], "stop", "{api}");
+            let usage = &answer["usage"];
+            assert_eq!((&usage["input"], &usage["output"], &usage["cacheRead"]), (&json!(1000), &json!(100), &json!(200)));
+            assert_eq!(usage["totalTokens"], 1300, "{api}");
+            assert_eq!(usage["cost"]["input"], 3.0 / 1_000_000.0 * 1000.0, "{api}");
+            let updates = of_type(&frames, "message_update");
+            assert!(updates.iter().filter(|it| it["assistantMessageEvent"]["type"] == "text_delta").count() >= 4, "{api}");
+            assert_eq!(vendor.refusals(), Vec::<String>::new());
+            server.finishes();
+        }
+    }
+}
+
+#[test]
+fn two_calls_in_one_message_run_and_the_model_gets_both_results() {
+    let turns = json!([
+        { "say": [
+            { "text": "Two things." },
+            { "tool": "bash", "arguments": { "command": "echo one" }, "size": 3 },
+            { "tool": "bash", "arguments": { "command": "echo two; exit 3" }, "size": 3 },
+        ] },
+        { "onResult": "code 3", "say": [{ "text": "Done." }] },
+    ]);
+    for api in APIS {
+        let (vendor, mut server) = server(Dialect::Pi, api, &turns);
+        let frames = server.run("both");
+        let answers = answers(&frames);
+        assert_eq!(block_types(&answers[0]), ["text", "toolCall", "toolCall"], "{api}");
+        assert_eq!(answers[0]["stopReason"], "toolUse", "{api}");
+        assert_eq!(answers[0]["content"][2]["arguments"], json!({ "command": "echo two; exit 3" }), "{api}");
+        assert_eq!(answers[1]["content"][0]["text"], "Done.", "{api}");
+        let ends = of_type(&frames, "tool_execution_end");
+        assert_eq!(ends.iter().map(|end| &end["isError"]).collect::<Vec<_>>(), [false, true], "{api}");
+        assert!(types(&frames).contains(&"toolcall_delta".to_owned()), "{api}");
+        assert_eq!(vendor.refusals(), Vec::<String>::new(), "{api}");
+        server.finishes();
+    }
+}
+
+#[test]
+fn an_image_reaches_the_vendor() {
+    const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    for api in APIS {
+        let (vendor, mut server) = server(Dialect::Pi, api, &json!([{ "say": [{ "text": "A pixel." }] }]));
+        let image = json!({ "type": "image", "data": PIXEL, "mimeType": "image/png" });
+        server.send(json!({ "type": "prompt", "message": "What is it?", "images": [image] }));
+        let frames = server.until_type("agent_end");
+        assert_eq!(answers(&frames)[0]["content"][0]["text"], "A pixel.", "{api}");
+        let sent = vendor.journal.received().pop().unwrap().body.to_string();
+        assert!(sent.contains(PIXEL) && sent.contains("image/png"), "{api}: {sent}");
+        server.finishes();
+    }
+}
+
+#[test]
+fn an_abort_ends_the_request_before_its_first_byte_and_in_the_middle_of_a_delta() {
+    let turns = json!([
+        { "match": "nothing", "hang": true },
+        { "match": "half", "say": [{ "text": "This will never be said in full." }], "size": 4, "hang": true, "afterDeltas": 3 },
+        { "match": "after", "say": [{ "text": "Still here." }] },
+    ]);
+    for api in APIS {
+        let (vendor, mut server) = server(Dialect::Pi, api, &turns);
+        let mut running = 0;
+        for (prompt, said) in [("nothing", ""), ("half", "This will ne")] {
+            server.send(json!({ "type": "prompt", "message": prompt }));
+            running += 1;
+            match said {
+                "" => eventually("the vendor is asked", || vendor.journal.received().len() == running),
+                said => {
+                    server.until(|frame| frame["message"]["content"][0]["text"] == said);
+                }
+            }
+            server.send(json!({ "id": "stop", "type": "abort" }));
+            let frames = server.until(|frame| frame["id"] == "stop");
+            let answer = answers(&frames).pop().unwrap();
+            assert_eq!(answer["stopReason"], "aborted", "{api}");
+            assert_eq!(answer["content"][0]["text"].as_str().unwrap_or_default(), said, "{api}");
+            let live = vendor.journal.running();
+            eventually("the request is over", || *live.borrow() == 0);
+        }
+        let frames = server.run("after");
+        assert_eq!(answers(&frames)[0]["content"][0]["text"], "Still here.", "{api}");
+        assert_eq!(server.data(json!({ "type": "get_messages" }))["messages"].as_array().unwrap().len(), 6);
+        assert_eq!(vendor.refusals(), Vec::<String>::new(), "{api}");
+        server.finishes();
+    }
+}
+
+#[test]
+fn an_abort_while_a_tool_runs_leaves_a_conversation_that_goes_on() {
+    let turns = json!([
+        { "say": [{ "tool": "bash", "arguments": { "command": "touch started; sleep 100" } }] },
+        { "say": [{ "text": "Going on." }] },
+    ]);
+    for api in APIS {
+        let (vendor, mut server) = server(Dialect::Pi, api, &turns);
+        server.send(json!({ "type": "prompt", "message": "sleep" }));
+        server.awaits("started");
+        assert_eq!(server.ask("stop", json!({ "type": "abort" }))["success"], true);
+        let frames = server.run("go on");
+        assert_eq!(answers(&frames)[0]["content"][0]["text"], "Going on.", "{api}");
+        assert_eq!(vendor.refusals(), Vec::<String>::new(), "{api}");
+        server.finishes();
+    }
+}
+
+#[test]
+fn a_refusal_is_told_with_its_status_and_body() {
+    let turns = json!([
+        { "fail": { "status": 401 } },
+        { "fail": { "status": 429, "retryAfter": 7 } },
+        { "fail": { "status": 529 } },
+        { "fail": { "status": 502, "body": "" } },
+        { "say": [{ "text": "Well again." }] },
+    ]);
+    for api in APIS {
+        let (_vendor, mut server) = server(Dialect::Pi, api, &turns);
+        for status in ["401 {", "429 {", "529 {", "502 status code (no body)"] {
+            let frames = server.run("try");
+            let answer = answers(&frames).pop().unwrap();
+            assert_eq!(answer["stopReason"], "error", "{api}");
+            let text = answer["errorMessage"].as_str().unwrap();
+            assert!(text.starts_with(status), "{api}: {text}");
+            assert_eq!(answer["content"], json!([]), "{api}");
+        }
+        let frames = server.run("again");
+        assert_eq!(answers(&frames)[0]["content"][0]["text"], "Well again.", "{api}");
+        server.finishes();
+    }
+}
+
+#[test]
+fn an_error_inside_the_stream_keeps_what_was_said() {
+    let turns = json!([{
+        "say": [{ "text": "Half of it" }], "size": 5,
+        "fail": { "kind": "overloaded_error", "message": "Overloaded" },
+    }]);
+    for api in APIS {
+        let (_vendor, mut server) = server(Dialect::Pi, api, &turns);
+        let frames = server.run("try");
+        let answer = answers(&frames).pop().unwrap();
+        assert_eq!((&answer["stopReason"], &answer["content"][0]["text"]), (&json!("error"), &json!("Half of it")), "{api}");
+        assert!(answer["errorMessage"].as_str().unwrap().contains("Overloaded"), "{api}: {answer}");
+        server.finishes();
+    }
+}
+
+/// The bytes of the answer to `prompt`, as the vendor streams them.
+const STREAM_LIMIT: usize = 4096;
+
+#[test]
+fn a_stream_that_is_cut_at_any_byte_is_an_errored_message_and_no_entry_is_lost() {
+    let say = json!([
+        { "thinking": "Hm.", "signature": "c2ln" }, { "text": "Naïve 🦀." },
+        { "tool": "bash", "arguments": { "command": "echo never" } },
+    ]);
+    for api in APIS {
+        let cut = |bytes: usize| json!({ "say": say, "size": 0, "cutAfterBytes": bytes });
+        let turns: Vec<Value> = (0..STREAM_LIMIT).map(cut).collect();
+        let (vendor, mut server) = server(Dialect::Pi, api, &json!(turns));
+        let mut tried = 0;
+        // The first stream that is long enough to be whole calls its tool.
+        loop {
+            let frames = server.run("try");
+            tried += 1;
+            let answer = answers(&frames).swap_remove(0);
+            if answer["stopReason"] == "toolUse" {
+                break;
+            }
+            assert_eq!(answer["stopReason"], "error", "{api}, cut after {} bytes: {answer}", tried - 1);
+            assert_ne!(answer["errorMessage"], "", "{api}");
+            assert_eq!(of_type(&frames, "tool_execution_start"), Vec::<&Value>::new(), "{api}");
+            let types = types(&frames);
+            assert_eq!(types[types.len() - 3..], ["message_end", "turn_end", "agent_end"], "{api}");
+            assert!(tried < STREAM_LIMIT, "{api}: the stream is longer than {STREAM_LIMIT} bytes");
+        }
+        assert!(tried > 300, "{api}: only {tried} bytes");
+        let messages = server.data(json!({ "type": "get_messages" }));
+        let roles: Vec<_> = messages["messages"].as_array().unwrap().iter().map(|it| it["role"].clone()).collect();
+        let pairs = roles.chunks(2).take(tried - 1).filter(|pair| pair[..] == ["user", "assistant"]);
+        assert_eq!(pairs.count(), tried - 1, "{api}");
+        assert_eq!(vendor.refusals(), Vec::<String>::new(), "{api}");
+        drop(server);
+    }
+}

@@ -1,0 +1,75 @@
+//! The fake vendor beside the real binary: three APIs, one script.
+
+use super::{Server, binary, command};
+use pi_rpc::{
+    mock::{Journal, Mock},
+    model::scripted::Script,
+    protocol::Dialect,
+};
+use serde_json::{Value, json};
+use std::{fs, net::SocketAddr, path::Path, sync::Arc, thread};
+use tempfile::TempDir;
+
+/// The APIs that models speak, by their names in models.json.
+pub const APIS: [&str; 3] = ["anthropic-messages", "openai-completions", "openai-responses"];
+
+/// A vendor that plays a script until the test is over.
+pub struct FakeVendor {
+    pub address: SocketAddr,
+    pub journal: Arc<Journal>,
+}
+
+impl FakeVendor {
+    /// Plays `script`: `{"turns": […]}`.
+    pub fn plays(script: &Value) -> Self {
+        let script = Script::from_json(&script.to_string()).expect("a script");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mock = runtime.block_on(Mock::bind(([127, 0, 0, 1], 0).into(), script)).unwrap();
+        let (address, journal) = (mock.address(), mock.journal());
+        // It ends with the test's process.
+        thread::spawn(move || runtime.block_on(mock.serve()));
+        Self { address, journal }
+    }
+
+    /// A server that has this vendor's model of `api`, and no other, in its configuration.
+    pub fn server(&self, dialect: Dialect, api: &str, options: &[&str]) -> Server {
+        configured(dialect, &format!("http://{}", self.address), api, options)
+    }
+
+    /// What the vendor would refuse, or has refused.
+    pub fn refusals(&self) -> Vec<String> {
+        self.journal.received().into_iter().filter_map(|request| request.refusal).collect()
+    }
+}
+
+/// A server whose only model speaks `api` at `base`.
+pub fn configured(dialect: Dialect, base: &str, api: &str, options: &[&str]) -> Server {
+    let dir = tempfile::tempdir().unwrap();
+    write_models(dir.path(), dialect, base, api);
+    start(dialect, dir, &[&["--model", "fake/model"], options].concat())
+}
+
+/// Starts the server in `dir`, which is its home, too.
+pub fn start(dialect: Dialect, dir: TempDir, options: &[&str]) -> Server {
+    let mut command = command(binary(), dir.path());
+    command.args(["--mode", "rpc", "--no-session", "--dialect", dialect.as_str()]).args(options);
+    let mut server = Server::start(dialect, dir, command);
+    if dialect == Dialect::Xcsh {
+        assert_eq!(server.next()["type"], "ready");
+    }
+    server
+}
+
+fn write_models(home: &Path, dialect: Dialect, base: &str, api: &str) {
+    let agent = home.join(dialect.record().directories.agent.trim_start_matches("~/"));
+    let base = if api == "anthropic-messages" { base.to_owned() } else { format!("{base}/v1") };
+    let models = json!({ "providers": { "fake": {
+        "baseUrl": base, "apiKey": "key", "api": api,
+        "models": [{
+            "id": "model", "reasoning": true, "input": ["text", "image"], "contextWindow": 200_000,
+            "maxTokens": 8000, "cost": { "input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75 },
+        }],
+    } } });
+    fs::create_dir_all(&agent).unwrap();
+    fs::write(agent.join("models.json"), models.to_string()).unwrap();
+}
