@@ -384,7 +384,7 @@ fn errors_within_the_stream_end_it_with_their_text() {
 fn what_is_no_chunk_is_passed_over_and_what_is_no_json_fails() {
     let events =
         [json!("  "), json!(7), json!([]), json!({"choices": []}), json!({"error": null}), json!("{\"id\"")];
-    let expected = "The provider sent what is no JSON: EOF while parsing an object at line 1 column 5";
+    let expected = "Could not read what the provider sent: EOF while parsing an object at line 1 column 5";
     assert_eq!(read(reader(), &events), [fail(expected)]);
 }
 
@@ -415,7 +415,56 @@ fn piece() -> impl Strategy<Value = Value> {
     ]
 }
 
+/// Calls with their arguments in pieces, and in which order the pieces come.
+fn interleaved() -> impl Strategy<Value = (Vec<Vec<String>>, Vec<usize>)> {
+    let call = ("[a-z{}\"]{0,6}", prop::collection::vec(0_usize..20, 0..4)).prop_map(|(path, mut cuts)| {
+        let whole = json!({"path": path}).to_string();
+        cuts.extend([0, whole.len()]);
+        cuts.iter_mut().for_each(|cut| *cut = (*cut).min(whole.len()));
+        cuts.sort_unstable();
+        cuts.windows(2).map(|cut| whole[cut[0]..cut[1]].to_owned()).collect::<Vec<_>>()
+    });
+    prop::collection::vec(call, 1..4).prop_flat_map(|calls| {
+        let numbers = calls.iter().enumerate().flat_map(|(number, pieces)| vec![number; pieces.len()]);
+        let order = Just(numbers.collect::<Vec<usize>>()).prop_shuffle();
+        (Just(calls), order)
+    })
+}
+
+/// The calls' ids with their arguments, as the engine puts them together.
+fn put_together(said: &[StreamEvent]) -> Vec<(String, String)> {
+    let mut calls: Vec<(String, String)> = Vec::new();
+    for event in said {
+        match event {
+            StreamEvent::Start { block: BlockStart::ToolCall { id, .. }, .. } => {
+                calls.push((id.clone(), String::new()));
+            }
+            StreamEvent::Delta { index, delta } => calls[*index].1.push_str(delta),
+            _ => {}
+        }
+    }
+    calls.sort();
+    calls
+}
+
 proptest! {
+    #[test]
+    fn in_whatever_order_the_pieces_of_calls_come_each_call_is_whole((pieces, order) in interleaved()) {
+        let mut left: Vec<_> = pieces.iter().map(|pieces| pieces.iter()).collect();
+        let fragment = |number: usize, piece: &str, is_first: bool| {
+            let name = is_first.then_some("ls");
+            json!({"index": number, "id": name.map(|_| number.to_string()), "function": {"name": name, "arguments": piece}})
+        };
+        let mut fragments = Vec::new();
+        for number in order {
+            let is_first = left[number].len() == pieces[number].len();
+            fragments.push(fragment(number, left[number].next().unwrap(), is_first));
+        }
+        let expected: Vec<_> =
+            pieces.iter().enumerate().map(|(number, pieces)| (number.to_string(), pieces.concat())).collect();
+        prop_assert_eq!(put_together(&called(&fragments)), expected);
+    }
+
     #[test]
     fn whatever_comes_the_reader_keeps_its_promise(chunks in prop::collection::vec(piece(), 0..20)) {
         prop_assert_eq!(check_contract(&read(reader(), &chunks)), Ok(()));

@@ -5,7 +5,7 @@ use crate::protocol::{ImageContent, ThinkingLevel};
 use serde_json::Value;
 
 /// The error of a stream that ends in the middle of an answer. It says `terminated`, which runs are tried again for.
-pub const CUT: &str = "The stream was terminated before the answer was complete";
+pub const CUT: &str = "terminated: the stream ended before the answer was complete";
 
 /// The error where the provider has no text for it.
 pub const UNKNOWN: &str = "An unknown error occurred";
@@ -15,9 +15,9 @@ pub const SEE_IMAGE: &str = "(see attached image)";
 
 /// A `POST` of `body` to `path` below the model's address, with the key as bearer token.
 pub fn post(request: &ModelRequest<'_>, path: &str, body: Value) -> HttpRequest {
-    let mut headers = vec![header("accept", "application/json"), header("content-type", "application/json")];
+    let mut headers = vec![("accept".to_owned(), "application/json".to_owned())];
     if let Some(key) = &request.credentials.key {
-        headers.push(header("authorization", &format!("Bearer {key}")));
+        headers.push(("authorization".to_owned(), format!("Bearer {key}")));
     }
     for (name, value) in &request.credentials.headers {
         let name = name.to_lowercase();
@@ -42,6 +42,13 @@ pub fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingLevel> {
         ThinkingLevel::Xhigh if !endpoint.levels.contains(&ThinkingLevel::Xhigh) => Some(ThinkingLevel::High),
         level => Some(level),
     }
+}
+
+/// The provider's word for how hard to think; `None`: nothing is said of it. Some models have a word for `off`.
+pub fn effort<'a>(request: &ModelRequest<'a>) -> Option<&'a str> {
+    let level = thinking(request);
+    let known = request.endpoint.efforts.get(&level.unwrap_or(ThinkingLevel::Off)).map(String::as_str);
+    known.filter(|_| request.endpoint.model.reasoning).or(level.map(ThinkingLevel::as_str))
 }
 
 /// An image as an address that holds it.
@@ -69,7 +76,7 @@ pub fn read(data: &str) -> Result<Option<Value>, String> {
     }
     match serde_json::from_str::<Value>(&crate::protocol::mend_surrogates(data)) {
         Ok(value) => Ok(Some(value).filter(Value::is_object)),
-        Err(error) => Err(format!("The provider sent what is no JSON: {error}")),
+        Err(error) => Err(format!("Could not read what the provider sent: {error}")),
     }
 }
 
@@ -127,10 +134,6 @@ impl Hash {
 
 /// More is never asked for.
 const MOST_TOKENS: u64 = 32_000;
-
-fn header(name: &str, value: &str) -> (String, String) {
-    (name.to_owned(), value.to_owned())
-}
 
 /// What JavaScript takes for true.
 fn is_something(value: &Value) -> bool {

@@ -51,7 +51,7 @@ pub use number::number;
 pub use partial_json::parse_partial;
 pub use read::{ReadError, read};
 pub use said::{BlockKind, Said, Step, Update};
-pub use surrogates::mend_surrogates;
+pub(crate) use surrogates::mend_surrogates;
 
 /// `schema/` as it was compiled in: `$defs`, `states`, `errors`, `dialects`.
 pub const BUNDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/bundle.json"));

@@ -190,4 +190,4 @@ pub fn check_contract(events: &[StreamEvent]) -> Result<(), String> {
 }
 
 /// The last event of a stream that is cut.
-pub const CUT: &str = "The stream was terminated before the answer was complete";
+pub const CUT: &str = "terminated: the stream ended before the answer was complete";

@@ -8,7 +8,7 @@ mod reader;
 
 use super::{
     compat::{Compat, ThinkingFormat},
-    openai::{max_tokens, post, thinking},
+    openai::{effort, max_tokens, post, thinking},
     request::{HttpRequest, ModelRequest, Reader},
     types::ToolSpec,
 };
@@ -79,9 +79,11 @@ fn thinking_switch(request: &ModelRequest<'_>, compat: &Compat) -> Option<(&'sta
             reasons.then(|| ("chat_template_kwargs", json!({"enable_thinking": level.is_some()})))
         }
         ThinkingFormat::Openai => {
-            let level = level.filter(|_| compat.reasoning_effort)?;
-            let word = request.endpoint.efforts.get(&level).or_else(|| compat.efforts.get(level.as_str()));
-            Some(("reasoning_effort", word.map_or(level.as_str(), String::as_str).into()))
+            let effort = effort(request).filter(|_| compat.reasoning_effort)?;
+            // What is known of the model itself goes before what is known of the server.
+            let level = level.filter(|level| !request.endpoint.efforts.contains_key(level));
+            let word = level.and_then(|level| compat.efforts.get(level.as_str()));
+            Some(("reasoning_effort", word.map_or(effort, String::as_str).into()))
         }
     }
 }

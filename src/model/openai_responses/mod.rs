@@ -6,7 +6,7 @@ mod input;
 mod reader;
 
 use super::{
-    openai::{max_tokens, post, thinking},
+    openai::{effort, max_tokens, post, thinking},
     request::{HttpRequest, ModelRequest, Reader},
     types::ToolSpec,
 };
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 /// The request in the words of Responses. The server keeps nothing: the conversation goes along each time.
 pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     let model = &request.endpoint.model;
-    let level = thinking(request);
+    let (effort, thinks) = (effort(request), thinking(request).is_some());
     let mut input = input::input(request);
-    if model.reasoning && level.is_none() && model.name.starts_with("gpt-5") {
-        // The only way to keep these models from thinking.
+    if model.reasoning && effort.is_none() && model.name.starts_with("gpt-5") {
+        // The only way to keep those of them from thinking that have no word for it.
         let text = "# Juice: 0 !important";
         input.push(json!({"role": "developer", "content": [{"type": "input_text", "text": text}]}));
     }
@@ -40,10 +40,13 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if !request.tools.is_empty() {
         body.insert("tools".into(), request.tools.iter().map(offer).collect());
     }
-    if let Some(level) = level {
-        let effort = request.endpoint.efforts.get(&level).map_or(level.as_str(), String::as_str);
-        body.insert("reasoning".into(), json!({"effort": effort, "summary": "auto"}));
-        body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+    match effort {
+        Some(effort) if thinks => {
+            body.insert("reasoning".into(), json!({"effort": effort, "summary": "auto"}));
+            body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+        }
+        Some(effort) => drop(body.insert("reasoning".into(), json!({"effort": effort}))),
+        None => {}
     }
     post(request, "/responses", body.into())
 }
