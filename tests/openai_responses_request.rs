@@ -237,6 +237,28 @@ fn a_conversation_begun_at_anthropic_goes_on() {
 }
 
 #[test]
+fn a_conversation_that_comes_back_from_anthropic_keeps_what_is_its_own() {
+    let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
+    let history = json!([
+        assistant(SELF, json!([thinking(&item), call("c1|fc_1", "x")])),
+        result("c1|fc_1", json!([text("ok")])),
+        assistant("anthropic/anthropic-messages/claude", json!([text("I look."), call("toolu_1", "y")])),
+        result("toolu_1", json!([text("ok")])),
+        user(json!("Go on")),
+    ]);
+    let expected = json!([
+        item,
+        sent_call(Some("fc_1"), "c1", "x"),
+        sent_result("c1", "ok"),
+        sent_text("msg_0", "I look."),
+        sent_call(None, "toolu_1", "y"),
+        sent_result("toolu_1", "ok"),
+        {"role": "user", "content": [{"type": "input_text", "text": "Go on"}]},
+    ]);
+    assert_eq!(sent(json!({}), history), expected);
+}
+
+#[test]
 fn calls_of_other_providers_items_get_ids_that_the_server_takes() {
     let long = format!("call/{}|{}", "c".repeat(80), "i+/=".repeat(100));
     let history = || {

@@ -3,7 +3,8 @@
 //! - [`types`]: the steps of an answer, as the engine takes them.
 //! - [`request`]: what a model is asked, and how its answer is read, whoever the provider.
 //! - [`convert`]: the conversation as any provider takes it.
-//! - [`api`]: the APIs of real models: [`anthropic`], [`openai_completions`], [`openai_responses`].
+//! - [`api`]: the APIs of real models: [`anthropic`], [`openai_completions`] and [`openai_responses`]; [`compat`]: where
+//!   those who speak OpenAI's depart from it.
 //! - `http`: asking a real model over the network.
 //! - [`scripted`]: the model that is built in: a demo, and scripts that say what a model would.
 
@@ -13,11 +14,11 @@ pub mod compat;
 pub mod convert;
 #[cfg(feature = "serve")]
 pub mod http;
-pub mod openai;
+mod openai;
 pub mod openai_completions;
 pub mod openai_responses;
 pub mod request;
 pub mod scripted;
-pub mod sequence;
+mod sequence;
 mod sse;
 pub mod types;
