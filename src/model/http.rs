@@ -101,7 +101,7 @@ impl Http {
             )));
         }
         let unread = AtomicUsize::new(0);
-        let mut stream = pin!(bytes(response, idle, &unread).eventsource());
+        let mut stream = pin!(lines(response, idle, &unread).eventsource());
         while let Some(event) = stream.next().await {
             unread.store(0, Ordering::Relaxed);
             let event = event.map_err(|error| Failure::new(broken(error, idle)))?;
@@ -187,25 +187,35 @@ fn post(request: HttpRequest) -> Result<Request, Failure> {
     Ok(post)
 }
 
-/// The body in pieces, each within `idle`; `unread` grows by their lengths, and is set back by whoever makes events.
-fn bytes(
+/// The body in whole lines, each piece within `idle`; `unread` grows by their lengths, and is set back by whoever makes
+/// events. A reader of lines starts a line over with each piece: long ones in small pieces would take it forever.
+fn lines(
     response: Response,
     idle: Duration,
     unread: &AtomicUsize,
-) -> impl Stream<Item = Result<impl AsRef<[u8]>, Broken>> {
-    stream::unfold(Some(response), move |state| async move {
-        let mut response = state?;
-        match timeout(idle, response.chunk()).await {
-            Ok(Ok(Some(piece))) => {
-                match unread.fetch_add(piece.len(), Ordering::Relaxed) + piece.len() > EVENT_BYTES {
-                    true => Some((Err(Broken::TooLong), None)),
-                    false => Some((Ok(piece), Some(response))),
+) -> impl Stream<Item = Result<Vec<u8>, Broken>> {
+    stream::unfold((Some(response), Vec::new()), move |(response, mut line)| async move {
+        let mut response = response?;
+        loop {
+            let piece = match timeout(idle, response.chunk()).await {
+                Ok(Ok(Some(piece))) => piece,
+                Ok(Ok(None)) => {
+                    // Some servers leave out the blank line after the last event. A cut event is no JSON: it fails.
+                    line.extend_from_slice(b"\n\n");
+                    return Some((Ok(line), (None, Vec::new())));
                 }
+                Ok(Err(error)) => return Some((Err(Broken::Connection(error)), (None, Vec::new()))),
+                Err(_) => return Some((Err(Broken::Silent), (None, Vec::new()))),
+            };
+            if unread.fetch_add(piece.len(), Ordering::Relaxed) + piece.len() > EVENT_BYTES {
+                return Some((Err(Broken::TooLong), (None, Vec::new())));
             }
-            // Some servers leave out the blank line after the last event. A cut event is no JSON, so that it fails.
-            Ok(Ok(None)) => Some((Ok(b"\n\n".as_slice().into()), None)),
-            Ok(Err(error)) => Some((Err(Broken::Connection(error)), None)),
-            Err(_) => Some((Err(Broken::Silent), None)),
+            let Some(end) = memchr::memrchr2(b'\n', b'\r', &piece) else {
+                line.extend_from_slice(&piece);
+                continue;
+            };
+            line.extend_from_slice(&piece[..=end]);
+            return Some((Ok(line), (Some(response), piece[end + 1..].to_vec())));
         }
     })
 }
