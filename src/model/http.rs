@@ -26,12 +26,15 @@ use tokio::{sync::mpsc, time::timeout};
 
 /// Connections to providers, kept open between requests. Nothing is set up before the first request.
 ///
-/// Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`), but a model on this
-/// machine is asked directly. Redirects are not followed: they would carry the key to another host.
+/// Proxies are those of the environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`). A model on this machine
+/// that speaks plain HTTP is asked directly, and needs no certificates to be installed. Redirects are not followed:
+/// they would carry the key to another host.
 #[derive(Debug, Default)]
 pub struct Http {
-    proxied: OnceLock<Client>,
-    direct: OnceLock<Client>,
+    /// For everything but `local`.
+    outward: OnceLock<Client>,
+    /// For plain HTTP on this machine.
+    local: OnceLock<Client>,
 }
 
 /// How long a connection may take to come about.
@@ -115,8 +118,8 @@ impl Http {
 
     /// The client for `url`; made when it is first needed.
     fn client(&self, url: &Url) -> Result<Client, Failure> {
-        let direct = is_loopback(url);
-        let known = if direct { &self.direct } else { &self.proxied };
+        let local = url.scheme() == "http" && is_loopback(url);
+        let known = if local { &self.local } else { &self.outward };
         if let Some(client) = known.get() {
             return Ok(client.clone());
         }
@@ -128,7 +131,7 @@ impl Http {
             .connect_timeout(CONNECT)
             .tcp_keepalive(ALIVE)
             .http2_keep_alive_interval(ALIVE);
-        let builder = if direct { builder.no_proxy() } else { builder };
+        let builder = if local { builder.no_proxy().tls_certs_only([]) } else { builder };
         let client = builder
             .build()
             .map_err(|error| Failure::new(format!("HTTPS cannot be set up: {}", chain(error))))?;
@@ -324,14 +327,15 @@ fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
 
-/// The reasons of an error, from the outermost in; each says something that the one before does not.
+/// The reasons of an error, from the outermost in; each says something to people that the one before does not.
 fn chain(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut texts = Vec::new();
     let mut reason: Option<&dyn Error> = error.source();
     while let Some(found) = reason {
         let text = found.to_string();
-        if !texts.last().is_some_and(|last: &String| last.contains(&text)) {
+        let known = texts.last().is_some_and(|last: &String| last.contains(&text));
+        if !known && !text.starts_with("client error (") {
             texts.push(text);
         }
         reason = found.source();
