@@ -66,7 +66,11 @@ impl Http {
         idle: Duration,
         events: mpsc::Sender<StreamEvent>,
     ) {
-        if let Err(failure) = self.answer(request, reader, idle, &events).await {
+        let answered = tokio::select! {
+            answered = self.answer(request, reader, idle, &events) => answered,
+            () = events.closed() => return,
+        };
+        if let Err(failure) = answered {
             // Nobody listens any more: nobody needs to know.
             let _ = events.send(failure.into()).await;
         }
