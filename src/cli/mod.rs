@@ -4,6 +4,7 @@
 //! pi's grammar (unknown ones are ignored), not ours.
 
 mod mock_llm;
+mod models;
 mod options;
 mod schema;
 mod serve;
@@ -34,6 +35,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
+    /// List the models to choose from
+    Models(models::Options),
     /// Print the protocol's JSON Schema, or that of the script files
     Schema(schema::Options),
     /// Play a script behind the HTTP APIs of Anthropic (Messages) and OpenAI (Chat Completions, Responses)
@@ -52,11 +55,16 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     if arguments.iter().skip(1).any(asks_version) {
         return print(env!("CARGO_PKG_VERSION"));
     }
+    if let Some(at) = arguments.iter().position(|argument| argument == "--list-models") {
+        let pattern = arguments.get(at + 1).and_then(|next| next.to_str());
+        return models::run(&models::Options::of_host(pattern.filter(|next| !next.starts_with('-'))));
+    }
     if as_host && own != Some("serve") {
         return serve::run(arguments.first(), &arguments[1..]);
     }
     match Cli::parse_from(&arguments).command {
         Command::Serve { options } => serve::run(arguments.first(), &options),
+        Command::Models(options) => models::run(&options),
         Command::Schema(options) => schema::run(&options),
         Command::MockLlm(options) => mock_llm::run(&options),
     }

@@ -138,6 +138,11 @@ impl Keys {
         self
     }
 
+    /// The environment variables that may hold the provider's key.
+    pub fn variables(&self, provider: &str) -> &[String] {
+        self.providers.get(provider).map_or(&[], |configured| &configured.variables)
+    }
+
     /// Whether anything is configured for the provider: then its models are offered. Runs nothing.
     pub fn is_configured(&self, provider: &str) -> bool {
         let configured = self.providers.get(provider);
@@ -230,7 +235,7 @@ impl Keys {
     }
 
     fn no_key<T>(&self, provider: &str) -> Result<T, NoCredentials> {
-        let variables = self.providers.get(provider).map(|it| it.variables.clone()).unwrap_or_default();
+        let variables = self.variables(provider).to_owned();
         Err(NoCredentials::NoKey { provider: provider.to_owned(), variables, agent: self.agent.clone() })
     }
 }

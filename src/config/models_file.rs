@@ -226,7 +226,7 @@ fn line(error: &ValidationError<'_>) -> String {
         ValidationErrorKind::Type { kind: TypeKind::Single(kind) } => format!("must be {kind}"),
         ValidationErrorKind::Type { kind: TypeKind::Multiple(kinds) } => {
             let kinds: Vec<String> = kinds.iter().map(|kind| kind.to_string()).collect();
-            format!("must be {}", kinds.join(","))
+            format!("must be {}", kinds.join(" or "))
         }
         ValidationErrorKind::Required { property } => {
             format!("must have required property '{}'", property.as_str().unwrap_or_default())

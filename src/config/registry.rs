@@ -107,5 +107,9 @@ fn thinking(model: &Model, levels: &[ThinkingLevel], adaptive: bool) -> Option<M
     let mut thinks = levels.iter().copied().filter(|level| *level != ThinkingLevel::Off);
     let min_level = thinks.next()?;
     let mode = if model.api == "anthropic-messages" && !adaptive { "budget" } else { "effort" };
-    Some(ModelThinking { mode: mode.to_owned(), min_level, max_level: thinks.last().unwrap_or(min_level) })
+    Some(ModelThinking {
+        mode: mode.to_owned(),
+        min_level,
+        max_level: thinks.next_back().unwrap_or(min_level),
+    })
 }

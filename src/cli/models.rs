@@ -1,0 +1,212 @@
+//! `pi-rpc models`, and pi's `--list-models`.
+
+use super::{print, refuse};
+use crate::{
+    config::{self, Config, Environment, Keys, Sources, Wanted, pattern::full_id},
+    model::request::Endpoint,
+    protocol::{Dialect, InputKind, ThinkingLevel},
+};
+use clap::Args;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode};
+
+/// What to list.
+#[derive(Args, Default)]
+pub struct Options {
+    /// Words that the provider, id or name must contain
+    pattern: Vec<String>,
+    /// Print everything that is known of the models, as JSON
+    #[arg(long)]
+    json: bool,
+    /// The dialect, which says where the agent directory is
+    #[arg(long, default_value = "pi", env = "PI_RPC_DIALECT")]
+    dialect: String,
+}
+
+impl Options {
+    /// Those of pi's `--list-models [PATTERN]`.
+    pub fn of_host(pattern: Option<&str>) -> Self {
+        let pattern = pattern.map(|words| words.split_whitespace().map(str::to_owned).collect());
+        Self { pattern: pattern.unwrap_or_default(), json: false, dialect: Dialect::Pi.as_str().to_owned() }
+    }
+}
+
+/// Prints them.
+pub fn run(options: &Options) -> ExitCode {
+    let Some(dialect) = Dialect::parse(&options.dialect) else {
+        let known = Dialect::ALL.map(Dialect::as_str).join(", ");
+        return refuse(&format!("unknown dialect {:?}; known: {known}", options.dialect), super::USAGE);
+    };
+    let working_directory = match std::env::current_dir() {
+        Ok(directory) => directory,
+        Err(error) => return refuse(&format!("the working directory: {error}"), 1),
+    };
+    let environment = Environment::of_process();
+    let config = config::load(Sources { dialect, working_directory, environment });
+    let words: Vec<String> = options.pattern.iter().map(|word| word.to_lowercase()).collect();
+    let fits = |endpoint: &&Endpoint| {
+        let text = format!("{} {}", full_id(&endpoint.model), endpoint.model.name).to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    let models: Vec<&Endpoint> = config.models.iter().filter(fits).collect();
+    print(&match options.json {
+        true => format!("{:#}", as_json(&config, &models)),
+        false => as_text(&config, &models).trim_end().to_owned(),
+    })
+}
+
+fn as_json(config: &Config, models: &[&Endpoint]) -> Value {
+    let start = config::select(config, &Wanted::default()).ok().map(|selection| {
+        let model = &selection.offers[selection.start].endpoint.model;
+        json!({"provider": model.provider, "id": model.id, "thinkingLevel": selection.level})
+    });
+    let models = models.iter().map(|endpoint| {
+        let model = &endpoint.model;
+        json!({
+            "provider": model.provider,
+            "id": model.id,
+            "name": model.name,
+            "api": model.api,
+            "baseUrl": model.base_url,
+            "contextWindow": model.context_window,
+            "maxTokens": model.max_tokens,
+            "thinkingLevels": endpoint.levels,
+            "input": model.input,
+            "cost": model.cost,
+            "listed": config.keys.is_configured(&model.provider),
+            "unusable": config.keys.check(model).err().map(|reason| reason.to_string()),
+        })
+    });
+    json!({
+        "agentDirectory": config.directories.agent,
+        "projectDirectory": config.directories.project,
+        "files": config.files,
+        "catalogue": {"date": config.catalogue.date, "source": config.catalogue.source},
+        "warnings": config.warnings,
+        "start": start,
+        "models": models.collect::<Vec<_>>(),
+    })
+}
+
+fn as_text(config: &Config, models: &[&Endpoint]) -> String {
+    let usable = |endpoint: &&&Endpoint| config.keys.check(&endpoint.model).is_ok();
+    let can: Vec<&Endpoint> = models.iter().filter(usable).copied().collect();
+    let cannot: Vec<&Endpoint> = models.iter().filter(|endpoint| !usable(endpoint)).copied().collect();
+    let parts = [origin(config), table(&can), broken(&config.keys, &cannot), keyless(&config.keys, &cannot)];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// Where everything is from, and what is wrong there.
+fn origin(config: &Config) -> String {
+    let mut text = format!("Agent directory  {}\n", config.directories.agent.display());
+    for file in &config.files {
+        let _ = writeln!(text, "Read             {}", file.display());
+    }
+    let _ = writeln!(text, "Built in         {}, {}", config.catalogue.source, config.catalogue.date);
+    let start = match config::select(config, &Wanted::default()) {
+        Ok(selection) => {
+            let model = &selection.offers[selection.start].endpoint.model;
+            format!("{}, thinking {}", full_id(model), selection.level)
+        }
+        Err(_) => "no model yet".to_owned(),
+    };
+    let _ = writeln!(text, "Starts with      {start}");
+    for warning in &config.warnings {
+        let _ = writeln!(text, "\nWarning: {warning}");
+    }
+    text
+}
+
+/// The models that can be asked.
+fn table(models: &[&Endpoint]) -> String {
+    if models.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = models.iter().map(|endpoint| full_id(&endpoint.model)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(8, 46);
+    let row = |name: &str, cells: [&str; 6]| {
+        let [context, output, levels, images, read, written] = cells;
+        let row =
+            format!("{name:width$} {context:>7} {output:>6}  {levels:15} {images:6} {read:>6} {written:>6}");
+        format!("{}\n", row.trim_end())
+    };
+    let mut text = row("MODEL", ["CONTEXT", "OUTPUT", "THINKING", "IMAGES", "$ IN", "$ OUT"]);
+    for (endpoint, name) in models.iter().zip(&names) {
+        let model = &endpoint.model;
+        let images = if model.input.contains(&InputKind::Image) { "yes" } else { "-" };
+        text += &row(
+            name,
+            [
+                &tokens(model.context_window),
+                &tokens(model.max_tokens),
+                &levels(&endpoint.levels),
+                images,
+                &model.cost.input.to_string(),
+                &model.cost.output.to_string(),
+            ],
+        );
+    }
+    text += "Prices in US dollars per million tokens.\n";
+    text
+}
+
+/// Models whose provider is configured and which cannot be asked all the same.
+fn broken(keys: &Keys, models: &[&Endpoint]) -> String {
+    let listed = models.iter().filter(|endpoint| keys.is_configured(&endpoint.model.provider));
+    let lines = listed.filter_map(|endpoint| {
+        let reason = keys.check(&endpoint.model).err()?.to_string();
+        Some(format!("  {}: {}\n", full_id(&endpoint.model), reason.lines().next().unwrap_or_default()))
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { format!("Cannot be asked:\n{lines}") }
+}
+
+/// Providers without a key, each with what would help.
+fn keyless(keys: &Keys, models: &[&Endpoint]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for endpoint in models.iter().filter(|endpoint| !keys.is_configured(&endpoint.model.provider)) {
+        *counts.entry(&endpoint.model.provider).or_default() += 1;
+    }
+    if counts.is_empty() {
+        return String::new();
+    }
+    let mut text = "Without a key (set the variable, or use auth.json or models.json):\n".to_owned();
+    for (provider, count) in counts {
+        let models = if count == 1 { "model" } else { "models" };
+        let _ = writeln!(
+            text,
+            "  {provider:14} {count:>4} {models:6}  {}",
+            keys.variables(provider).join(" or ")
+        );
+    }
+    text
+}
+
+/// A number of tokens in few letters.
+fn tokens(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{}K", (tokens + 500) / 1_000),
+        _ => format!("{:.1}M", tokens as f64 / 1e6).replace(".0M", "M"),
+    }
+}
+
+/// The levels, with `..` in place of those between.
+fn levels(levels: &[ThinkingLevel]) -> String {
+    if levels == [ThinkingLevel::Off] {
+        return "-".to_owned();
+    }
+    let mut runs: Vec<(ThinkingLevel, ThinkingLevel)> = Vec::new();
+    for level in levels {
+        match runs.last_mut() {
+            Some((_, last)) if *last as u8 + 1 == *level as u8 => *last = *level,
+            _ => runs.push((*level, *level)),
+        }
+    }
+    let runs = runs.into_iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}..{last}"),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,243 @@
+//! Where the files are looked for, what is read of them, and what is said of those that cannot be used.
+
+use pi_rpc::{
+    config::{
+        Config, Directories, Environment, Settings, Sources, catalogue::Catalogue, load, models_file,
+        pattern::full_id, settings,
+    },
+    model::request::{Endpoint, RequestOptions},
+    protocol::{Dialect, QueueMode, ThinkingLevel},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fs, path::Path};
+
+#[test]
+fn the_directories_are_those_of_the_dialect_or_of_its_variable() {
+    let of = |dialect, pairs: &[(&str, &str)]| {
+        Directories::new(dialect, Path::new("/work"), &pairs.iter().copied().collect())
+    };
+    let directories =
+        |agent: &str, project: &str| Directories { agent: agent.into(), project: project.into() };
+    assert_eq!(of(Dialect::Pi, &[("HOME", "/me")]), directories("/me/.pi/agent", "/work/.pi"));
+    assert_eq!(of(Dialect::Xcsh, &[("HOME", "/me")]), directories("/me/.xcsh/agent", "/work/.xcsh"));
+    let named = |path| of(Dialect::Pi, &[("HOME", "/me"), ("PI_CODING_AGENT_DIR", path)]).agent;
+    assert_eq!(named("~/elsewhere"), Path::new("/me/elsewhere"));
+    assert_eq!(named("~"), Path::new("/me"));
+    assert_eq!(named("~other/x"), Path::new("/work/~other/x"));
+    assert_eq!(named("/abs"), Path::new("/abs"));
+    assert_eq!(named(""), Path::new("/me/.pi/agent"));
+}
+
+#[test]
+fn settings_of_the_project_are_laid_over_those_of_the_user() {
+    let user = json!({
+        "defaultProvider": "workshop", "defaultModel": "oak", "queueMode": "all",
+        "compaction": {"enabled": false, "reserveTokens": 1000}, "retry": {"maxRetries": 5, "maxDelayMs": 9000},
+        "thinkingBudgets": {"low": 100, "high": 900}, "enabledModels": ["a", "b"], "theme": "dark",
+        "httpIdleTimeoutMs": "disabled"
+    });
+    let project = json!({
+        "defaultModel": "elm", "compaction": {"reserveTokens": 2000}, "thinkingBudgets": {"low": 200},
+        "retry": {"provider": {"maxRetryDelayMs": 7000}}, "enabledModels": [], "images": {"blockImages": true}
+    });
+    let (settings, warnings) = with_settings(&user, &project);
+    let expected = Settings {
+        default_provider: Some("workshop".to_owned()),
+        default_model: Some("elm".to_owned()),
+        steering_mode: Some(QueueMode::All),
+        compaction: settings::Compaction {
+            enabled: Some(false),
+            reserve_tokens: Some(2000),
+            keep_recent_tokens: None,
+        },
+        retry: settings::Retry { max_retries: Some(5), max_delay_ms: Some(7000), ..Default::default() },
+        thinking_budgets: [(ThinkingLevel::Low, 200), (ThinkingLevel::High, 900)].into(),
+        enabled_models: Some(Vec::new()),
+        blocks_images: Some(true),
+        http_idle_timeout_ms: Some(0),
+        ..Default::default()
+    };
+    assert_eq!((settings, warnings), (expected, Vec::new()));
+}
+
+#[test]
+fn a_setting_of_the_wrong_shape_is_left_out_and_named() {
+    let text = json!({
+        "defaultModel": 7, "steeringMode": "sometimes", "retry": {"maxRetries": -1, "enabled": true},
+        "images": 5, "enabledModels": null, "defaultThinkingLevel": "loud"
+    });
+    let (settings, warnings) = Settings::read(&text.to_string(), Path::new("s.json"));
+    let expected = Settings {
+        retry: settings::Retry { enabled: Some(true), ..Default::default() },
+        ..Default::default()
+    };
+    assert_eq!(settings, expected);
+    assert_eq!(
+        warnings,
+        [
+            "s.json: defaultModel: invalid type: integer `7`, expected a string; the key is left out",
+            "s.json: defaultThinkingLevel: invalid value: string \"loud\", expected one of `off`, `minimal`, `low`, \
+             `medium`, `high`, `xhigh`; the key is left out",
+            "s.json: steeringMode: invalid value: string \"sometimes\", expected one of `all`, `one-at-a-time`; \
+             the key is left out",
+            "s.json: retry.maxRetries: invalid value: integer `-1`, expected u64; the key is left out",
+        ]
+    );
+}
+
+#[test]
+fn settings_say_how_every_request_is_made() {
+    use ThinkingLevel::{High, Low, Medium, Minimal, Xhigh};
+    let usual = [(Minimal, 1024), (Low, 2048), (Medium, 8192), (High, 16384), (Xhigh, 16384)];
+    let options =
+        |budgets, blocks_images, caches_long| RequestOptions { budgets, blocks_images, caches_long };
+    assert_eq!(
+        Settings::default().request_options(&Environment::default()),
+        options(BTreeMap::from(usual), false, false)
+    );
+    let settings =
+        Settings { thinking_budgets: [(High, 9)].into(), blocks_images: Some(true), ..Default::default() };
+    let environment = [("PI_CACHE_RETENTION", "long")].into_iter().collect();
+    let budgets = [(Minimal, 1024), (Low, 2048), (Medium, 8192), (High, 9), (Xhigh, 9)];
+    assert_eq!(settings.request_options(&environment), options(budgets.into(), true, true));
+}
+
+#[test]
+fn bad_models_files_are_refused_in_the_words_of_pi() {
+    let cases = [
+        ("{", "Failed to parse models.json: EOF while parsing an object at line 1 column 1"),
+        ("{} // {", "Invalid models.json schema:\n  - root: must have required property 'providers'"),
+        ("[]", "Invalid models.json schema:\n  - root: must be object"),
+        (
+            r#"{"providers": {"x": {"baseUrl": 5, "apiKey": "", "models": [{"reasoning": 3, "input": ["video"]}]}}}"#,
+            "Invalid models.json schema:\n  \
+             - /providers/x/baseUrl: must be string\n  \
+             - /providers/x/apiKey: must NOT have fewer than 1 characters\n  \
+             - /providers/x/models/0: must have required property 'id'\n  \
+             - /providers/x/models/0/reasoning: must be boolean\n  \
+             - /providers/x/models/0/input/0: must be equal to one of the allowed values",
+        ),
+        (
+            r#"{"providers": {"x": {"modelOverrides": {"a": {"thinkingLevelMap": {"low": 5}}}}}}"#,
+            "Invalid models.json schema:\n  \
+             - /providers/x/modelOverrides/a/thinkingLevelMap/low: must be null or string",
+        ),
+        (
+            r#"{"providers": {"x": {}}}"#,
+            "Failed to load models.json: Provider x: must specify \"baseUrl\", \"headers\", \"compat\", \
+             \"modelOverrides\", or \"models\".",
+        ),
+        (
+            r#"{"providers": {"x": {"models": [{"id": "q"}]}}}"#,
+            "Failed to load models.json: Provider x: \"baseUrl\" is required when defining custom models.",
+        ),
+        (
+            r#"{"providers": {"x": {"baseUrl": "http://x", "models": [{"id": "q"}]}}}"#,
+            "Failed to load models.json: Provider x: \"apiKey\" is required when defining custom models.",
+        ),
+        (
+            r#"{"providers": {"x": {"baseUrl": "http://x", "apiKey": "k", "models": [{"id": "q"}]}}}"#,
+            "Failed to load models.json: Provider x, model q: no \"api\" specified. Set at provider or model level.",
+        ),
+        (
+            r#"{"providers": {"anthropic": {"models": [{"id": "q", "contextWindow": 0}]}}}"#,
+            "Failed to load models.json: Provider anthropic, model q: invalid contextWindow",
+        ),
+        (
+            r#"{"providers": {"anthropic": {"models": [{"id": "q", "maxTokens": -1}]}}}"#,
+            "Failed to load models.json: Provider anthropic, model q: invalid maxTokens",
+        ),
+    ];
+    let catalogue = Catalogue::built_in();
+    for (text, expected) in cases {
+        let error = models_file::read(text, Path::new("/a/models.json"), &catalogue).unwrap_err().to_string();
+        assert_eq!(error, format!("{expected}\n\nFile: /a/models.json"), "{text}");
+    }
+}
+
+#[test]
+fn a_custom_model_has_the_defaults_of_pi() {
+    let config = with_models(
+        r#"{"providers": {"x": {
+        "baseUrl": "http://x", "apiKey": "k", "api": "openai-completions",
+        "compat": {"supportsStore": false, "openRouterRouting": {"only": ["a"]}},
+        "models": [{"id": "q"}, {"id": "r", "api": "anthropic-messages", "baseUrl": "http://y", "reasoning": true,
+            "input": ["text", "image"], "cost": {"input": 1, "output": 2.5, "cacheRead": 0, "cacheWrite": 0.1},
+            "contextWindow": 32000.9, "maxTokens": 4000,
+            "compat": {"supportsStore": true, "openRouterRouting": {"order": ["b"]}}}]
+    }}}"#,
+    );
+    let plain = json!({
+        "id": "q", "name": "q", "api": "openai-completions", "provider": "x", "baseUrl": "http://x",
+        "reasoning": false, "input": ["text"],
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}, "contextWindow": 128000,
+        "maxTokens": 16384, "compat": {"supportsStore": false, "openRouterRouting": {"only": ["a"]}}
+    });
+    let full = json!({
+        "id": "r", "name": "r", "api": "anthropic-messages", "provider": "x", "baseUrl": "http://y",
+        "reasoning": true, "thinking": {"mode": "budget", "minLevel": "minimal", "maxLevel": "high"},
+        "input": ["text", "image"],
+        "cost": {"input": 1, "output": 2.5, "cacheRead": 0, "cacheWrite": 0.1}, "contextWindow": 32000,
+        "maxTokens": 4000, "compat": {"supportsStore": true, "openRouterRouting": {"only": ["a"], "order": ["b"]}}
+    });
+    assert_eq!([wire(&config, "x/q"), wire(&config, "x/r")], [plain, full]);
+}
+
+#[test]
+fn an_override_changes_what_it_names() {
+    let config = with_models(
+        r#"{"providers": {"anthropic": {"baseUrl": "http://proxy", "compat": {"a": 1},
+        "modelOverrides": {"claude-opus-4-6": {"name": "Mine", "cost": {"output": 7}, "contextWindow": 5000,
+            "thinkingLevelMap": {"minimal": null, "low": "a bit"}, "compat": {"b": 2}}}}}}"#,
+    );
+    let before = Catalogue::built_in();
+    let before =
+        before.models.iter().find(|entry| full_id(&entry.model) == "anthropic/claude-opus-4-6").unwrap();
+    let mut expected = before.model.clone();
+    expected.base_url = "http://proxy".to_owned();
+    expected.name = "Mine".to_owned();
+    expected.cost.output = 7.into();
+    expected.context_window = 5000;
+    let compat = expected.compat.get_or_insert_default();
+    compat.insert("a".to_owned(), 1.into());
+    compat.insert("b".to_owned(), 2.into());
+    let changed = endpoint(&config, "anthropic/claude-opus-4-6");
+    expected.thinking = changed.model.thinking.clone();
+    assert_eq!(changed.model, expected);
+    use ThinkingLevel::{High, Low, Medium, Off, Xhigh};
+    assert_eq!(changed.levels, [Off, Low, Medium, High, Xhigh]);
+    let words = [(Low, "a bit".to_owned()), (Xhigh, "max".to_owned())];
+    assert_eq!((&changed.efforts, changed.adaptive), (&words.into(), true));
+}
+
+/// What is configured by `models.json` alone.
+fn with_models(text: &str) -> Config {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir_all(home.path().join(".pi/agent")).unwrap();
+    fs::write(home.path().join(".pi/agent/models.json"), text).unwrap();
+    let config = load_in(home.path());
+    assert_eq!(config.warnings, Vec::<String>::new());
+    config
+}
+
+fn with_settings(user: &Value, project: &Value) -> (Settings, Vec<String>) {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir_all(home.path().join(".pi/agent")).unwrap();
+    fs::write(home.path().join(".pi/agent/settings.json"), user.to_string()).unwrap();
+    fs::write(home.path().join(".pi/settings.json"), project.to_string()).unwrap();
+    let config = load_in(home.path());
+    (config.settings, config.warnings)
+}
+
+fn load_in(home: &Path) -> Config {
+    let environment = [("HOME", home.to_str().unwrap())].into_iter().collect();
+    load(Sources { dialect: Dialect::Pi, working_directory: home.to_owned(), environment })
+}
+
+fn endpoint<'a>(config: &'a Config, name: &str) -> &'a Endpoint {
+    config.models.iter().find(|endpoint| full_id(&endpoint.model) == name).unwrap()
+}
+
+fn wire(config: &Config, name: &str) -> Value {
+    serde_json::to_value(&endpoint(config, name).model).unwrap()
+}

@@ -1,0 +1,110 @@
+//! `pi-rpc models` and `--list-models`.
+
+use serde_json::{Value, json};
+use std::{fs, path::Path, process::Command};
+
+const MODELS: &str = r#"{"providers": {
+    "workshop": {"baseUrl": "http://127.0.0.1:1/v1", "api": "openai-completions", "apiKey": "none", "models": [
+        {"id": "oak-70b", "reasoning": true, "input": ["text", "image"], "contextWindow": 1000000, "maxTokens": 900,
+         "thinkingLevelMap": {"minimal": null}, "cost": {"input": 0.25, "output": 4, "cacheRead": 0, "cacheWrite": 0}},
+        {"id": "elm"}]},
+    "greenhouse": {"baseUrl": "http://127.0.0.1:1", "api": "google-generative-ai", "apiKey": "none",
+        "models": [{"id": "fern"}]}
+}}"#;
+
+#[test]
+fn it_lists_what_can_be_chosen_and_why_the_rest_cannot() {
+    let home = home();
+    let (stdout, stderr) = run(home.path(), &["models"]);
+    let agent = home.path().join(".pi/agent").display().to_string();
+    let mut lines = stdout.lines().map(|line| line.replace(&agent, "<agent>"));
+    let head: Vec<String> = lines.by_ref().take(2).collect();
+    assert_eq!(head, ["Agent directory  <agent>", "Read             <agent>/models.json"]);
+    assert!(lines.next().is_some_and(|line| line.starts_with("Built in         the model list of ")));
+    let rest: Vec<String> = lines.by_ref().take(13).collect();
+    assert_eq!(
+        rest,
+        [
+            "Starts with      workshop/oak-70b, thinking medium",
+            "",
+            "MODEL            CONTEXT OUTPUT  THINKING        IMAGES   $ IN  $ OUT",
+            "workshop/oak-70b      1M    900  off,low..high   yes      0.25      4",
+            "workshop/elm        128K    16K  -               -           0      0",
+            "Prices in US dollars per million tokens.",
+            "",
+            "Cannot be asked:",
+            "  greenhouse/fern: The API \"google-generative-ai\" is not supported by this version; supported: \
+             anthropic-messages, openai-completions, openai-responses.",
+            "",
+            "Without a key (set the variable, or use auth.json or models.json):",
+            "  anthropic        18 models  ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY",
+            "  cerebras          2 models  CEREBRAS_API_KEY",
+        ]
+    );
+    assert_eq!(stderr, "");
+}
+
+#[test]
+fn words_narrow_the_list() {
+    let home = home();
+    for arguments in [&["models", "WORK", "elm"][..], &["--mode", "rpc", "--list-models", "work elm"]] {
+        let (stdout, _) = run(home.path(), arguments);
+        let models: Vec<&str> = stdout.lines().filter(|line| line.contains("128K")).collect();
+        assert_eq!(models, ["workshop/elm    128K    16K  -               -           0      0"]);
+        assert!(!stdout.contains("oak-70b ") && !stdout.contains("Without a key"), "{stdout}");
+    }
+}
+
+#[test]
+fn json_has_everything() {
+    let home = home();
+    let agent = home.path().join(".pi/agent");
+    let (stdout, _) = run(home.path(), &["models", "--json", "workshop/oak"]);
+    let mut listing: Value = serde_json::from_str(&stdout).unwrap();
+    listing["catalogue"] = Value::Null;
+    let expected = json!({
+        "agentDirectory": agent,
+        "projectDirectory": home.path().join(".pi"),
+        "files": [agent.join("models.json")],
+        "catalogue": null,
+        "warnings": [],
+        "start": {"provider": "workshop", "id": "oak-70b", "thinkingLevel": "medium"},
+        "models": [{
+            "provider": "workshop", "id": "oak-70b", "name": "oak-70b", "api": "openai-completions",
+            "baseUrl": "http://127.0.0.1:1/v1", "contextWindow": 1_000_000, "maxTokens": 900,
+            "thinkingLevels": ["off", "low", "medium", "high"], "input": ["text", "image"],
+            "cost": {"input": 0.25, "output": 4, "cacheRead": 0, "cacheWrite": 0},
+            "listed": true, "unusable": null
+        }]
+    });
+    assert_eq!(listing, expected);
+}
+
+#[test]
+fn what_is_wrong_in_the_files_is_said_above_the_list() {
+    let home = home();
+    fs::write(home.path().join(".pi/agent/models.json"), "{\"providers\": 1}").unwrap();
+    let (stdout, _) = run(home.path(), &["models", "nothing-is-called-so"]);
+    let path = home.path().join(".pi/agent/models.json").display().to_string();
+    let expected = format!(
+        "Starts with      no model yet\n\nWarning: Invalid models.json schema:\n  - /providers: must be object\n\n\
+         File: {path}\n"
+    );
+    assert!(stdout.ends_with(&expected), "{stdout}");
+}
+
+fn home() -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir_all(home.path().join(".pi/agent")).unwrap();
+    fs::write(home.path().join(".pi/agent/models.json"), MODELS).unwrap();
+    home
+}
+
+/// What the binary prints, with nothing but a home in its environment.
+fn run(home: &Path, arguments: &[&str]) -> (String, String) {
+    let mut binary = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
+    let output = binary.args(arguments).env_clear().env("HOME", home).current_dir(home).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    (text(output.stdout), text(output.stderr))
+}
