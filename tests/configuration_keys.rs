@@ -6,7 +6,10 @@ use pi_rpc::{
     protocol::{Dialect, Model},
 };
 use serde_json::{Value, json};
-use std::fs;
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 #[test]
 fn a_key_comes_from_the_command_line_then_auth_json_then_the_environment_then_models_json() {
@@ -108,6 +111,34 @@ fn a_command_that_gives_nothing_is_an_error() {
             format!("Failed to resolve API key for provider \"x\" from shell command: {}", &command[1..])
         );
     }
+}
+
+#[test]
+#[ignore = "takes ten seconds"]
+fn a_command_that_takes_too_long_is_ended() {
+    let home = Home::new(&json!({"providers": {}}), &json!({}));
+    let file = home.0.path().join("file");
+    let key = format!("!sleep 12; touch {}", file.display());
+    home.write("models.json", &custom(json!({"apiKey": key}), json!({})));
+    let config = home.load(&[]);
+    let begun = Instant::now();
+    assert!(config.keys.credentials(model(&config, "x/q")).is_err());
+    assert_eq!(begun.elapsed().as_secs(), 10);
+    thread::sleep(Duration::from_secs(4));
+    assert!(!file.exists());
+}
+
+#[test]
+fn keys_stay_out_of_logs() {
+    let auth = json!({"groq": {"type": "api_key", "key": "secret-1"}});
+    let config =
+        Home::new(&custom(json!({"apiKey": "secret-2", "headers": {"a": "secret-3"}}), json!({})), &auth);
+    let config = config.load(&[("OPENAI_API_KEY", "secret-4")]);
+    let wanted =
+        Wanted { model: Some("x/q".to_owned()), api_key: Some("secret-5".to_owned()), ..Wanted::default() };
+    let selection = select(&config, &wanted).unwrap();
+    let printed = format!("{config:?} {selection:?} {:?}", Environment::from_iter([("A", "secret-6")]));
+    assert!(!printed.contains("secret"), "{printed}");
 }
 
 #[test]

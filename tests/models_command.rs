@@ -27,9 +27,9 @@ fn it_lists_what_can_be_chosen_and_why_the_rest_cannot() {
         [
             "Starts with      workshop/oak-70b, thinking medium",
             "",
-            "MODEL            CONTEXT OUTPUT  THINKING        IMAGES   $ IN  $ OUT",
-            "workshop/oak-70b      1M    900  off,low..high   yes      0.25      4",
-            "workshop/elm        128K    16K  -               -           0      0",
+            "MODEL            CONTEXT OUTPUT  THINKING            IMAGES   $ IN  $ OUT",
+            "workshop/oak-70b      1M    900  off,low..high       yes      0.25      4",
+            "workshop/elm        128K    16K  -                   -           0      0",
             "Prices in US dollars per million tokens.",
             "",
             "Cannot be asked:",
@@ -50,7 +50,7 @@ fn words_narrow_the_list() {
     for arguments in [&["models", "WORK", "elm"][..], &["--mode", "rpc", "--list-models", "work elm"]] {
         let (stdout, _) = run(home.path(), arguments);
         let models: Vec<&str> = stdout.lines().filter(|line| line.contains("128K")).collect();
-        assert_eq!(models, ["workshop/elm    128K    16K  -               -           0      0"]);
+        assert_eq!(models, ["workshop/elm    128K    16K  -                   -           0      0"]);
         assert!(!stdout.contains("oak-70b ") && !stdout.contains("Without a key"), "{stdout}");
     }
 }

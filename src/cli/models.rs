@@ -7,7 +7,7 @@ use crate::{
     protocol::{Dialect, InputKind, ThinkingLevel},
 };
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, process::ExitCode};
 
 /// What to list.
@@ -30,6 +30,9 @@ impl Options {
         Self { pattern: pattern.unwrap_or_default(), json: false, dialect: Dialect::Pi.as_str().to_owned() }
     }
 }
+
+/// The widest column of names, so that a line has 97 letters at most.
+const NAME_WIDTH: usize = 40;
 
 /// Prints them.
 pub fn run(options: &Options) -> ExitCode {
@@ -124,12 +127,12 @@ fn table(models: &[&Endpoint]) -> String {
         return String::new();
     }
     let names: Vec<String> = models.iter().map(|endpoint| full_id(&endpoint.model)).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(8, 46);
+    let width = names.iter().map(String::len).max().unwrap_or(0).clamp(8, NAME_WIDTH);
     let row = |name: &str, cells: [&str; 6]| {
         let [context, output, levels, images, read, written] = cells;
-        let row =
-            format!("{name:width$} {context:>7} {output:>6}  {levels:15} {images:6} {read:>6} {written:>6}");
-        format!("{}\n", row.trim_end())
+        // A long name has a line of its own, so that the columns stay.
+        let name = if name.len() > width { format!("{name}\n{:width$}", "") } else { name.to_owned() };
+        format!("{name:width$} {context:>7} {output:>6}  {levels:19} {images:6} {read:>6} {written:>6}\n")
     };
     let mut text = row("MODEL", ["CONTEXT", "OUTPUT", "THINKING", "IMAGES", "$ IN", "$ OUT"]);
     for (endpoint, name) in models.iter().zip(&names) {
@@ -142,8 +145,8 @@ fn table(models: &[&Endpoint]) -> String {
                 &tokens(model.max_tokens),
                 &levels(&endpoint.levels),
                 images,
-                &model.cost.input.to_string(),
-                &model.cost.output.to_string(),
+                &price(&model.cost.input),
+                &price(&model.cost.output),
             ],
         );
     }
@@ -190,6 +193,12 @@ fn tokens(tokens: u64) -> String {
         1_000..1_000_000 => format!("{}K", (tokens + 500) / 1_000),
         _ => format!("{:.1}M", tokens as f64 / 1e6).replace(".0M", "M"),
     }
+}
+
+/// A price with four decimals at most.
+fn price(price: &Number) -> String {
+    let price = price.as_f64().unwrap_or_default();
+    format!("{}", (price * 10_000.0).round() / 10_000.0)
 }
 
 /// The levels, with `..` in place of those between.

@@ -1,7 +1,7 @@
 //! `pi-rpc schema`.
 
 use super::{print, refuse};
-use crate::{export, model::scripted::script_schema, protocol::Dialect};
+use crate::{config::models_file, export, model::scripted::script_schema, protocol::Dialect};
 use clap::{Args, ValueEnum};
 use std::process::ExitCode;
 
@@ -22,11 +22,14 @@ enum Format {
     JsonSchema,
     /// The JSON Schema of script files for the scripted model
     Script,
+    /// The JSON Schema of pi's models.json
+    Models,
 }
 
 /// Prints it.
 pub fn run(options: &Options) -> ExitCode {
     let schema = match (options.format, Dialect::parse(&options.dialect)) {
+        (Format::Models, _) => return print(models_file::SCHEMA.trim_end()),
         (Format::Script, _) => script_schema(),
         (Format::JsonSchema, Some(dialect)) => export::json_schema(dialect),
         (Format::JsonSchema, None) => {

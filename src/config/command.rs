@@ -15,7 +15,7 @@ use std::{
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Commands that have been run, with what they printed. What failed is run again.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Commands(Mutex<HashMap<String, String>>);
 
 impl Commands {

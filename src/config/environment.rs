@@ -1,10 +1,17 @@
 //! The environment variables, as they were when the process started.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 /// Environment variables by name. An empty one counts as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<String, String>);
+
+// Values may be keys, and those do not belong in logs.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
 
 impl Environment {
     /// The process's own; variables that are not UTF-8 are left out.

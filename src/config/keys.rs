@@ -14,13 +14,14 @@ use crate::{
 };
 use std::{
     collections::BTreeMap,
+    fmt,
     path::PathBuf,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 /// Everything that may prove who asks. A copy shares what commands have printed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Keys {
     pub(super) environment: Environment,
     pub(super) logins: Logins,
@@ -36,7 +37,7 @@ pub struct Keys {
 }
 
 /// What is configured of a provider's keys.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Configured {
     /// Variables that may hold the key.
     variables: Vec<String>,
@@ -45,8 +46,6 @@ pub(super) struct Configured {
     headers: JsonObject,
     /// `models.json` asks for it, or the provider has always wanted it.
     bearer: bool,
-    /// `models.json` asks for it: then there must be a key.
-    must_bear: bool,
 }
 
 /// Why a model cannot be asked. The texts are for people: they say what would help.
@@ -98,6 +97,13 @@ fn help(provider: &str, variables: &[String], agent: &std::path::Path) -> String
     )
 }
 
+// Keys do not belong in logs.
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys").finish_non_exhaustive()
+    }
+}
+
 impl Keys {
     /// Everything that the files and the environment say.
     pub fn new(
@@ -118,7 +124,6 @@ impl Keys {
             provider.key.clone_from(&file.api_key);
             provider.headers.clone_from(&file.headers);
             provider.bearer |= file.auth_header;
-            provider.must_bear = file.auth_header;
             // As pi: a model's own headers replace those of an override, and an empty list takes them away.
             for (id, over) in &file.model_overrides {
                 let over: Override = serde_json::from_value(over.clone()).unwrap_or_default();
@@ -182,9 +187,6 @@ impl Keys {
         let nothing = Configured::default();
         let configured = self.providers.get(provider).unwrap_or(&nothing);
         let key = self.key(provider, configured)?;
-        if key.is_none() && configured.must_bear {
-            return self.no_key(provider);
-        }
         let mut headers = self.headers(&configured.headers, &format!("provider {provider:?}"))?;
         if let Some(own) = self.model_headers.get(&(provider.clone(), model.id.clone())) {
             headers.extend(self.headers(own, &format!("model \"{provider}/{}\"", model.id))?);

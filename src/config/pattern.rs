@@ -104,7 +104,8 @@ pub fn is_glob(pattern: &str) -> bool {
 }
 
 /// The models of `among` that the glob `pattern` matches, by `provider/id` or by id, and the level behind its last
-/// colon. Case does not count, and `*` stops at a slash.
+/// colon. Case does not count, `*` stops at a slash, `**` does not; `?`, `[…]`, `[!…]` and `{a,b}` are known. Other than
+/// in pi, a name that begins with a dot is nothing special, nor is `!` or `@(…)`.
 pub fn glob<'a>(pattern: &str, among: &[&'a Endpoint]) -> (Vec<&'a Endpoint>, Option<ThinkingLevel>) {
     let suffix = pattern.rsplit_once(':').map(|(glob, level)| (glob, ThinkingLevel::parse(level)));
     let (glob, level) = match suffix {

@@ -3,8 +3,8 @@
 //   node tests/configurations/record.mjs <path of pi's cli.js> [case…]
 //
 // A case is a folder: models.json, auth.json, settings.json (the user's) and project.json (the project's settings), each
-// optional; and case.json: what the case is about, pi's arguments and environment, and the models whose thinking levels
-// are gone through. pi runs in a directory of its own, offline, with nothing else in its environment.
+// optional; and case.json: what the case is about, pi's arguments and environment, the models whose thinking levels are
+// gone through, and, where pi-rpc does otherwise on purpose, why (`differs`). pi runs in a directory of its own, offline, with nothing else in its environment.
 
 import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
