@@ -1,7 +1,7 @@
 //! Which models a session offers, and which one it starts with.
 
 use super::{
-    Config, Keys,
+    Config, Keys, Settings,
     catalogue::Catalogue,
     pattern::{self, Found, Suffix, full_id},
     thinking::{clamp, is_adaptive},
@@ -76,6 +76,17 @@ pub enum Refused {
     /// `--provider` names none.
     #[error("Unknown provider \"{0}\". Use --list-models to see available providers/models.")]
     UnknownProvider(String),
+    /// `--provider`, or the text before the slash of `--model`, names one whose models are not known here.
+    #[error(
+        "Provider \"{provider}\" has no models here: this version cannot ask them ({api}).\n\
+         Models of your own can be defined for it in models.json, with another api."
+    )]
+    WithoutModels {
+        /// The provider.
+        provider: String,
+        /// The API of its models.
+        api: String,
+    },
     /// `--model` names none.
     #[error("Model \"{0}\" not found. Use --list-models to see available models.")]
     NotFound(String),
@@ -96,6 +107,11 @@ type Leveled<'a> = (&'a Endpoint, Option<ThinkingLevel>);
 /// When what is asked for does not exist, or there is nothing to start with.
 pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
     let mut warnings = Vec::new();
+    if let Settings { default_provider: Some(provider), default_model: Some(id), .. } = &config.settings
+        && saved(config).is_none()
+    {
+        warnings.push(format!("The default model {provider}/{id} of the settings is not known here"));
+    }
     let all: Vec<&Endpoint> = config.models.iter().collect();
     let configured = |keys: &Keys, endpoint: &Endpoint| keys.is_configured(&endpoint.model.provider);
     let available: Vec<&Endpoint> =
@@ -242,6 +258,14 @@ fn named(
         let (front, rest) = asked.split_once('/')?;
         Some((canonical(front)?, rest))
     };
+    // Else an id of another provider would be taken for it: of a router, they begin with the names of providers.
+    let front = provider.or_else(|| Some(asked.split_once('/')?.0));
+    let without_models = |name: &&str| canonical(name).is_none();
+    if let Some(known) =
+        front.filter(without_models).and_then(|name| catalogue.provider(&name.to_lowercase()))
+    {
+        return Err(Refused::WithoutModels { provider: known.id.clone(), api: known.api.clone() });
+    }
     let (provider, pattern, found) = match provider {
         Some(name) => {
             let provider = canonical(name).ok_or_else(|| Refused::UnknownProvider(name.to_owned()))?;
