@@ -1,0 +1,121 @@
+//! Differences from what was recorded that are wanted, each with its reason.
+
+use super::Skeleton;
+use serde::Deserialize;
+
+/// All of them: `tests/traces/differences.json`.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Differences(pub Vec<Difference>);
+
+/// One of them.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Difference {
+    /// Why this server is right to differ.
+    pub why: String,
+    dialects: Vec<String>,
+    /// Where it must be met; all scenarios that have it by default.
+    #[serde(default)]
+    scenarios: Vec<String>,
+    /// These events come instead of those.
+    #[serde(default)]
+    events: Option<Change<Vec<String>>>,
+    /// Within an event.
+    #[serde(default)]
+    in_events: Option<Change<String>>,
+    /// Within the answers to `requests`, or to any. A `…` at the end stands for the rest of the answer.
+    #[serde(default)]
+    in_answers: Option<Change<String>>,
+    #[serde(default)]
+    requests: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change<T> {
+    recorded: T,
+    ours: T,
+}
+
+impl Differences {
+    /// Reads them.
+    pub fn read() -> Self {
+        serde_json::from_str(&std::fs::read_to_string("tests/traces/differences.json").unwrap()).unwrap()
+    }
+
+    /// What is expected where `recorded` was recorded, and the numbers of the differences that it takes; leaves out
+    /// the difference number `without`.
+    pub fn expected(
+        &self,
+        dialect: &str,
+        scenario: &str,
+        recorded: &Skeleton,
+        without: Option<usize>,
+    ) -> (Skeleton, Vec<usize>) {
+        let mut expected = recorded.clone();
+        let mut used = Vec::new();
+        for (number, difference) in self.0.iter().enumerate() {
+            let is_meant = difference.concerns(dialect, scenario) && without != Some(number);
+            if is_meant && difference.apply(&mut expected) {
+                used.push(number);
+            }
+        }
+        (expected, used)
+    }
+}
+
+impl Difference {
+    /// Where it must be met in a dialect: the scenarios that it names, or else any one.
+    pub fn must_be_met(&self, dialect: &str) -> Vec<Option<&str>> {
+        match (self.dialects.iter().any(|name| name == dialect), self.scenarios.as_slice()) {
+            (false, _) => Vec::new(),
+            (true, []) => vec![None],
+            (true, scenarios) => scenarios.iter().map(|scenario| Some(scenario.as_str())).collect(),
+        }
+    }
+
+    fn concerns(&self, dialect: &str, scenario: &str) -> bool {
+        let anywhere = self.scenarios.is_empty();
+        self.dialects.iter().any(|name| name == dialect)
+            && (anywhere || self.scenarios.iter().any(|name| name == scenario))
+    }
+
+    /// Changes what was recorded; tells whether there was something to change.
+    fn apply(&self, skeleton: &mut Skeleton) -> bool {
+        let before = skeleton.clone();
+        if let Some(Change { recorded, ours }) = &self.events {
+            replace_lines(&mut skeleton.events, recorded, ours);
+        }
+        if let Some(Change { recorded, ours }) = &self.in_events {
+            for event in &mut skeleton.events {
+                *event = event.replace(recorded, ours);
+            }
+        }
+        if let Some(Change { recorded, ours }) = &self.in_answers {
+            let meant = |key: &String| self.requests.is_empty() || self.requests.contains(key);
+            for (_, answer) in skeleton.answers.iter_mut().filter(|(key, _)| meant(key)) {
+                *answer = match recorded.strip_suffix('…') {
+                    Some(start) => match answer.find(start) {
+                        Some(at) => format!("{}{ours}", &answer[..at]),
+                        None => continue,
+                    },
+                    None => answer.replace(recorded, ours),
+                };
+            }
+        }
+        *skeleton != before
+    }
+}
+
+fn replace_lines(lines: &mut Vec<String>, old: &[String], new: &[String]) {
+    let mut at = 0;
+    while at + old.len() <= lines.len() {
+        if lines[at..at + old.len()] == *old {
+            lines.splice(at..at + old.len(), new.iter().cloned());
+            at += new.len();
+        } else {
+            at += 1;
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What was recorded from the originals and what this server says, in one form that can be compared.
+//!
+//! A conversation, recorded or had, is a list of [`Record`]s; its [`Skeleton`] holds the shapes that are compared.
+//! [`SCENARIOS`] has the conversations with our server; [`Differences`] are those that are wanted.
+
+mod differences;
+mod host;
+mod recording;
+mod scenarios;
+mod shape;
+mod skeleton;
+
+pub use differences::Differences;
+pub use host::Host;
+pub use recording::{RECORDED, records};
+pub use scenarios::SCENARIOS;
+pub use skeleton::{Record, Skeleton};

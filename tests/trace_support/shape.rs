@@ -1,0 +1,106 @@
+//! What of a frame is compared: never a text, always its kind.
+
+use serde_json::Value;
+
+/// How deep the outline of a value goes.
+const DEPTH: usize = 3;
+
+/// An event: its type, and what tells it from others of the type.
+pub fn event(frame: &Value) -> String {
+    let kind = text(&frame["type"]);
+    let message = &frame["message"];
+    let told = match kind {
+        "message_update" => text(&frame["assistantMessageEvent"]["type"]).to_owned(),
+        "message_start" => named(message),
+        "message_end" => told(message),
+        "turn_end" => {
+            let results = list(&frame["toolResults"], |result| {
+                format!("{}{}", text(&result["toolName"]), error(result))
+            });
+            format!("{} {results}", text(&message["stopReason"]))
+        }
+        "agent_end" => list(&frame["messages"], told),
+        _ if kind.starts_with("tool_execution_") => format!("{}{}", text(&frame["toolName"]), error(frame)),
+        "extension_ui_request" => text(&frame["method"]).to_owned(),
+        _ => String::new(),
+    };
+    format!("{kind} {told}").trim_end().to_owned()
+}
+
+/// A response to a request with that id and command; neither is known of a line that was sent as bytes.
+pub fn answer(frame: &Value, id: Option<&str>, command: Option<&str>) -> String {
+    let mut told = Vec::new();
+    if frame["command"].as_str() != command || command.is_none() {
+        told.push(frame["command"].as_str().unwrap_or("no command").to_owned());
+    }
+    told.push(if frame["success"] == true { "ok" } else { "failed" }.to_owned());
+    if let Some(data) = frame.get("data") {
+        told.push(outline(data, 0));
+    }
+    if frame.get("id").is_none() && (id.is_some() || command.is_none()) {
+        told.push("without id".to_owned());
+    }
+    told.join(" ")
+}
+
+/// The keys of a value with the types of what they hold; messages as in events.
+fn outline(value: &Value, depth: usize) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "boolean".to_owned(),
+        Value::Number(_) => "number".to_owned(),
+        Value::String(_) => "string".to_owned(),
+        Value::Array(items) if items.iter().any(|item| item.get("parameters").is_some()) => {
+            "[tool]".to_owned()
+        }
+        Value::Array(items) if items.iter().any(|item| item.get("role").is_some()) => list(value, told),
+        Value::Array(items) => {
+            let mut kinds: Vec<String> = items.iter().map(|item| outline(item, depth)).collect();
+            kinds.sort();
+            kinds.dedup();
+            format!("[{}]", kinds.join(" | "))
+        }
+        Value::Object(_) if depth == DEPTH => "{…}".to_owned(),
+        Value::Object(fields) => {
+            let mut fields: Vec<String> =
+                fields.iter().map(|(key, value)| format!("{key}: {}", outline(value, depth + 1))).collect();
+            fields.sort();
+            format!("{{{}}}", fields.join(", "))
+        }
+    }
+}
+
+/// A message that is complete.
+fn told(message: &Value) -> String {
+    let content = match &message["content"] {
+        Value::Array(_) => list(&message["content"], |block| text(&block["type"]).to_owned()),
+        Value::Null => String::new(),
+        other => outline(other, 0),
+    };
+    let parts = [named(message), content, text(&message["stopReason"]).to_owned()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Whose message it is.
+fn named(message: &Value) -> String {
+    let role = text(&message["role"]);
+    match role {
+        "toolResult" => format!("{role} {}{}", text(&message["toolName"]), error(message)),
+        "custom" => format!("{role} {}", text(&message["customType"])),
+        "bashExecution" => format!("{role} {}", outline(message, DEPTH - 1)),
+        _ => role.to_owned(),
+    }
+}
+
+fn list(items: &Value, told: impl Fn(&Value) -> String) -> String {
+    let items: Vec<String> = items.as_array().into_iter().flatten().map(told).collect();
+    format!("[{}]", items.join(", "))
+}
+
+fn error(value: &Value) -> &str {
+    if value["isError"] == true { " error" } else { "" }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
