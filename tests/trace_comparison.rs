@@ -11,7 +11,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-use trace_support::{Differences, Host, RECORDED, SCENARIOS, Skeleton, records};
+use trace_support::{Differences, Entry, Host, RECORDED, SCENARIOS, Skeleton, records};
 
 #[test]
 fn pi_is_spoken_as_it_was_recorded() {
@@ -56,40 +56,64 @@ fn derive() {
     }
 }
 
+/// How many scenarios run at once; most of them wait for something most of the time.
+const AT_ONCE: usize = 4;
+
 fn compare_all(dialect: Dialect) {
     let name = dialect.as_str();
-    let (differences, recorded) = (Differences::read(), recorded(name));
-    let (mut complaints, mut used) = (Vec::new(), BTreeSet::new());
-    for (scenario, options, talk) in SCENARIOS {
-        let Some(recorded) = recorded.get(*scenario).filter(|_| !waits(name, scenario)) else { continue };
-        let mut host = Host::start(dialect, options);
-        talk(&mut host);
-        let ours = Skeleton::new(&recorded.of, &host.records());
-        let (expected, numbers) = differences.expected(name, scenario, recorded, None);
-        for number in &numbers {
-            let (without, _) = differences.expected(name, scenario, recorded, Some(*number));
-            if without == ours {
-                complaints.push(format!("{scenario}: differs no more: {}", differences.0[*number].why));
+    let (recorded, differences) = (recorded(name), Differences::read());
+    let compared: Vec<_> = SCENARIOS
+        .iter()
+        .filter(|(scenario, ..)| recorded.contains_key(*scenario) && !waits(name, scenario))
+        .collect();
+    let mut complaints = Vec::new();
+    let mut met = BTreeSet::new();
+    for some in compared.chunks(AT_ONCE) {
+        for ((scenario, ..), ours) in some.iter().zip(all_at_once(dialect, some)) {
+            let recorded = &recorded[*scenario];
+            let (expected, numbers) = differences.expected(name, scenario, recorded, None);
+            let needless = numbers.iter().filter(|number| {
+                let (without, _) = differences.expected(name, scenario, recorded, Some(**number));
+                ours.as_ref().is_some_and(|ours| ours.says_the_same(&without))
+            });
+            complaints.extend(
+                needless.map(|number| format!("{scenario}: differs no more: {}", differences.0[*number].why)),
+            );
+            met.extend(numbers.iter().map(|number| (*number, *scenario)));
+            match ours {
+                None => complaints.push(format!("{scenario}: broke off; its panic is told above")),
+                Some(ours) if ours.says_the_same(&expected) => {}
+                Some(ours) => complaints.push(format!("{scenario}:\n{}", told(&expected, &ours))),
             }
-        }
-        used.extend(numbers.into_iter().map(|number| (number, *scenario)));
-        if ours != expected {
-            complaints.push(format!("{scenario}:\n{}", told(&expected, &ours)));
         }
     }
     for (number, difference) in differences.0.iter().enumerate() {
-        let met = |scenario: Option<&str>| {
-            used.iter()
-                .any(|(other, name)| *other == number && scenario.is_none_or(|scenario| scenario == *name))
+        let is_met = |place: Option<&str>| {
+            met.iter()
+                .any(|(other, scenario)| *other == number && place.is_none_or(|place| place == *scenario))
         };
-        for scenario in difference.must_be_met(name) {
-            if !met(scenario) {
-                let place = scenario.unwrap_or("anywhere");
-                complaints.push(format!("{place}: not what was recorded: {}", difference.why));
-            }
-        }
+        let never = difference.must_be_met(name).into_iter().filter(|place| !is_met(*place));
+        complaints.extend(never.map(|place| {
+            let place = place.unwrap_or("anywhere");
+            format!("{place}: no such difference to what was recorded: {}", difference.why)
+        }));
     }
     assert!(complaints.is_empty(), "{name}:\n\n{}", complaints.join("\n"));
+}
+
+/// Has these conversations side by side; nothing comes of one that breaks off.
+fn all_at_once(dialect: Dialect, scenarios: &[&Entry]) -> Vec<Option<Skeleton>> {
+    std::thread::scope(|scope| {
+        let talks = scenarios.iter().map(|(_, options, talk)| {
+            scope.spawn(move || {
+                let mut host = Host::start(dialect, options);
+                talk(&mut host);
+                Skeleton::new("pi-rpc", &host.records())
+            })
+        });
+        let talks: Vec<_> = talks.collect();
+        talks.into_iter().map(|talk| talk.join().ok()).collect()
+    })
 }
 
 /// What was recorded of a dialect, by scenario.
@@ -132,5 +156,6 @@ fn told(expected: &Skeleton, ours: &Skeleton) -> String {
 }
 
 fn changes(expected: &str, ours: &str, context: usize) -> String {
-    similar::TextDiff::from_lines(expected, ours).unified_diff().context_radius(context).to_string()
+    let diff = similar::TextDiff::from_lines(expected, ours);
+    diff.unified_diff().context_radius(context).missing_newline_hint(false).to_string()
 }

@@ -13,5 +13,5 @@ mod skeleton;
 pub use differences::Differences;
 pub use host::Host;
 pub use recording::{RECORDED, records};
-pub use scenarios::SCENARIOS;
+pub use scenarios::{Entry, SCENARIOS};
 pub use skeleton::{Record, Skeleton};

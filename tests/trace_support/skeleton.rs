@@ -43,6 +43,11 @@ impl Skeleton {
         let answers = talk.answers.into_iter().map(|(key, answers)| (key, joined(answers))).collect();
         Self { of: of.to_owned(), answers, events: talk.events }
     }
+
+    /// Whether the two are the same but for where they come from.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.answers == other.answers && self.events == other.events
+    }
 }
 
 fn joined(mut answers: Vec<String>) -> String {

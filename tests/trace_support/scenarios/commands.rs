@@ -1,0 +1,133 @@
+//! Commands of the host, models and sessions.
+
+use super::{bash, command, is_text_delta, say};
+use crate::trace_support::Host;
+use pi_rpc::protocol::Dialect;
+use serde_json::json;
+
+pub fn bash_command(host: &mut Host) {
+    host.call(bash("echo out; echo err >&2; exit 3"));
+    host.call(bash("seq 1 20000"));
+    host.call(bash("printf 'no newline'"));
+    host.call(bash("no_such_command"));
+    host.call(bash(""));
+    host.call(json!({"type": "bash", "command": "echo hidden", "excludeFromContext": true}));
+    let first = host.begin(bash("until [ -e go ]; do sleep 0.01; done; echo first"));
+    let second = host.begin(bash("echo second"));
+    if host.dialect == Dialect::Pi {
+        // Nothing waits for another command in this dialect.
+        host.response(&second);
+    }
+    host.touch("go");
+    host.response(&first);
+    host.response(&second);
+    host.call(command("get_messages"));
+    host.prompt("What was that?");
+    host.finish();
+}
+
+pub fn bash_abort(host: &mut Host) {
+    host.call(command("get_state"));
+    let running = host.begin(bash("echo begun; touch begun; sleep 60"));
+    host.awaits("begun");
+    host.call(command("abort_bash"));
+    host.response(&running);
+    host.call(command("get_state"));
+    host.call(command("get_messages"));
+    host.finish();
+}
+
+pub fn models(host: &mut Host) {
+    host.call(command("get_available_models"));
+    host.call(host.set_model(false));
+    host.call(command("get_state"));
+    host.call(json!({"type": "set_model", "provider": "nope", "modelId": "none"}));
+    host.call(json!({"type": "set_model", "provider": "fake"}));
+    host.call(command("set_model"));
+    for _ in 0..5 {
+        host.call(command("cycle_model"));
+    }
+    host.call(host.set_model(true));
+    host.prompt("Hello");
+    host.finish();
+}
+
+pub fn new_session(host: &mut Host) {
+    host.prompt("In the first session");
+    host.call(command("get_state"));
+    host.call(command("new_session"));
+    host.call(command("get_state"));
+    host.call(command("get_messages"));
+    host.call(json!({"type": "new_session", "parentSession": "/nonexistent"}));
+    host.prompt("In the third");
+    host.call(command("get_state"));
+    let mark = host.mark();
+    host.call(say("Never end"));
+    host.await_since(mark, is_text_delta);
+    host.call(command("new_session"));
+    host.call(command("get_state"));
+    host.finish();
+}
+
+pub fn session_name(host: &mut Host) {
+    let name = |name: &str| json!({"type": "set_session_name", "name": name});
+    host.call(name("my name"));
+    host.call(command("get_state"));
+    host.call(name(""));
+    host.call(name("   "));
+    host.call(name("  trimmed  "));
+    host.call(command("get_state"));
+    host.call(command("set_session_name"));
+    host.finish();
+}
+
+pub fn clone_and_entries(host: &mut Host) {
+    host.call(command("clone"));
+    host.prompt("Hello");
+    host.call(command("clone"));
+    host.call(command("get_state"));
+    host.call(command("get_entries"));
+    host.call(command("get_tree"));
+    host.finish();
+}
+
+pub fn host_tools(host: &mut Host) {
+    host.call(command("get_state"));
+    let tool = json!({"name": "echo", "description": "Says it again", "parameters": {"type": "object"}});
+    host.call(json!({"type": "set_host_tools", "tools": [tool]}));
+    host.finish();
+}
+
+pub fn todos_interrupt_abort_and_prompt(host: &mut Host) {
+    host.call(command("get_state"));
+    let tasks = json!([{"id": "t1", "content": "this", "status": "pending"}]);
+    host.call(json!({"type": "set_todos", "phases": [{"id": "p1", "name": "First", "tasks": tasks}]}));
+    host.call(command("get_state"));
+    host.call(json!({"type": "set_todos", "phases": "x"}));
+    host.call(json!({"type": "set_todos", "phases": []}));
+    for mode in ["wait", "immediate", "bogus"] {
+        host.call(json!({"type": "set_interrupt_mode", "mode": mode}));
+        host.call(command("get_state"));
+    }
+    host.call(json!({"type": "set_interrupt_mode", "mode": "immediate"}));
+    let mark = host.mark();
+    host.call(say("Call one that waits, then another"));
+    host.event(mark, "tool_execution_start");
+    host.call(json!({"type": "steer", "message": "Turn left"}));
+    host.touch("go");
+    host.settled(mark);
+    let mark = host.mark();
+    host.call(say("Speak slowly"));
+    host.await_since(mark, is_text_delta);
+    let answer = host.call(json!({"type": "abort_and_prompt", "message": "Something new"}));
+    // Where there is no such command, the run goes on.
+    let mark = if answer["success"] == true { host.mark() } else { mark };
+    host.settled(mark);
+    let mark = host.mark();
+    let answer = host.call(json!({"type": "abort_and_prompt", "message": "When idle"}));
+    if answer["success"] == true {
+        host.event(mark, "agent_end");
+    }
+    host.call(command("get_messages"));
+    host.finish();
+}
