@@ -17,7 +17,9 @@ struct Models {
     second: [&'static str; 2],
 }
 
-/// The one place that knows: for now the script is played within the server. A vendor over HTTP is to come.
+/// The one place that knows: for now the server plays the script itself. A vendor over HTTP is to come: the same script
+/// in a process that this holds until the server has ended, and a `models.json` in `.pi/agent` or `.xcsh/agent` of
+/// `dir`, which is the server's home.
 fn models(dir: &TempDir) -> Models {
     std::fs::write(dir.path().join("model.json"), SCRIPT).unwrap();
     Models {

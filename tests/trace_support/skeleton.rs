@@ -81,8 +81,13 @@ impl Talk {
             }
             Record::Sent(frame) => {
                 let [id, command] = ["id", "type"].map(|key| frame[key].as_str().map(str::to_owned));
-                let key =
-                    format!("{} {}", id.as_deref().unwrap_or("-"), command.as_deref().unwrap_or_default());
+                let kind = command.as_deref().unwrap_or_default();
+                // What answers the server carries the server's own ids.
+                let is_answer = kind.starts_with("host_tool_") || kind == "extension_ui_response";
+                let key = match &id {
+                    Some(id) if !is_answer => format!("{id} {kind}"),
+                    _ => format!("- {kind}"),
+                };
                 self.requests.push(Request { key, id, command, answers: Vec::new() });
             }
             Record::SentBytes => {
