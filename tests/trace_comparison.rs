@@ -60,7 +60,7 @@ fn derive() {
 }
 
 /// How many scenarios run at once; most of them wait for something most of the time.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 12;
 
 fn compare_all(dialect: Dialect) {
     let name = dialect.as_str();
