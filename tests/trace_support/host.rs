@@ -167,7 +167,7 @@ impl Host {
         self.server().close_stdout();
     }
 
-    /// Ends the input, and gives the whole conversation.
+    /// Ends the input, and waits for the end of the server.
     #[track_caller]
     pub fn finish(&mut self) {
         self.server().close_stdin();
