@@ -7,6 +7,7 @@
 //! - [`model`]: what models are asked and answer; the scripted model.
 //! - [`config`]: what the user has configured: settings, models, keys.
 //! - [`tools`]: what the model may call.
+//! - [`prompt`]: what models are told before the conversation.
 //! - [`server`]: pipes, processes and clocks.
 //! - [`mock`]: the scripted model behind the HTTP APIs of real vendors.
 //! - [`cli`]: the command line.

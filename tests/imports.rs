@@ -6,13 +6,14 @@ use std::{
 };
 
 /// Each module with the modules that it may use.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("protocol", &[]),
     ("machine", &["protocol"]),
     ("session", &["protocol"]),
     ("model", &["protocol"]),
     ("config", &["model", "protocol"]),
     ("export", &["protocol"]),
+    ("prompt", &["model", "protocol"]),
     ("engine", &["machine", "model", "protocol", "session"]),
     ("tools", &["engine", "model", "protocol"]),
     ("server", &["config", "engine", "machine", "model", "protocol", "session", "tools"]),

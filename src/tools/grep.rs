@@ -64,7 +64,7 @@ pub(super) fn grep(
     } else if metadata.is_file() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         // A file that was asked for by name is searched even if it is binary.
-        search.file(&path, &name, BinaryDetection::convert(0));
+        search.file(&path, &name, BinaryDetection::none());
     } else {
         return Err(format!("Not a regular file: {}", path.display()));
     }
@@ -83,7 +83,12 @@ fn matcher(arguments: &GrepArguments) -> Result<RegexMatcher, String> {
         .case_insensitive(arguments.ignore_case.unwrap_or_default())
         .fixed_strings(arguments.literal.unwrap_or_default())
         .build(&arguments.pattern)
-        .map_err(|error| error.to_string())
+        .map_err(|error| in_rg_words(&error))
+}
+
+/// Models know ripgrep's messages, so ours look like them.
+fn in_rg_words(error: &dyn std::error::Error) -> String {
+    format!("rg: {error}")
 }
 
 struct Search<'a> {
@@ -105,7 +110,8 @@ impl Search<'_> {
         walk.sort_by_file_path(Path::cmp);
         if let Some(glob) = glob.filter(|glob| !glob.is_empty()) {
             let mut globs = OverrideBuilder::new(cwd);
-            let globs = globs.add(glob).and_then(|globs| globs.build()).map_err(|error| error.to_string())?;
+            let globs =
+                globs.add(glob).and_then(|globs| globs.build()).map_err(|error| in_rg_words(&error))?;
             walk.overrides(globs);
         }
         for entry in walk.build() {

@@ -19,6 +19,7 @@ pub struct Place {
     pub gate: watch::Sender<bool>,
     pub shell: ShellOptions,
     pub processes: Processes,
+    pub scales_images: bool,
 }
 
 impl Place {
@@ -29,6 +30,7 @@ impl Place {
             gate: watch::Sender::new(true),
             shell: ShellOptions::for_tool(),
             processes: Processes::new(),
+            scales_images: true,
         }
     }
 
@@ -52,7 +54,7 @@ impl Place {
             progress: None,
             gate: self.gate.subscribe(),
             shell: self.shell.clone(),
-            scales_images: true,
+            scales_images: self.scales_images,
             processes: self.processes.clone(),
         }
     }
