@@ -18,28 +18,71 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) fn numbered_diff(old: &str, new: &str) -> EditToolDetails {
     let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
     let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
-    let deadline = Instant::now() + PATIENCE;
-    let stretches = capture_diff_slices_deadline(Algorithm::Myers, &old_lines, &new_lines, Some(deadline));
+    let (mut gone, mut come) = changed(&old_lines, &new_lines);
+    slide_down(&mut gone, &old_lines);
+    slide_down(&mut come, &new_lines);
     let longest = old.split('\n').count().max(new.split('\n').count());
     let mut shown = Shown { width: longest.to_string().len(), lines: Vec::new() };
     let mut first_changed_line = None;
-    for (at, stretch) in stretches.iter().enumerate() {
-        let (before, after) = (stretch.old_range(), stretch.new_range());
-        if stretch.tag() == DiffTag::Equal {
-            let is_last = at + 1 == stretches.len();
-            let start =
-                if at == 0 { before.end.saturating_sub(AROUND).max(before.start) } else { before.start };
-            let end = if is_last { before.end.min(start + AROUND) } else { before.end };
-            shown.left_out(start > before.start);
-            shown.lines(' ', &old_lines, start..end);
-            shown.left_out(end < before.end);
-        } else {
-            first_changed_line.get_or_insert(after.start as u64 + 1);
-            shown.lines('-', &old_lines, before);
-            shown.lines('+', &new_lines, after);
+    let (mut at_old, mut at_new) = (0, 0);
+    while at_old < gone.len() || at_new < come.len() {
+        let (removed, added) = (run(&gone, at_old, true), run(&come, at_new, true));
+        if !removed.is_empty() || !added.is_empty() {
+            first_changed_line.get_or_insert(at_new as u64 + 1);
         }
+        shown.lines('-', &old_lines, removed.clone());
+        shown.lines('+', &new_lines, added.clone());
+        // What did not change has the same length on both sides.
+        let kept = run(&gone, removed.end, false);
+        let kept = kept.start..kept.start + kept.len().min(run(&come, added.end, false).len());
+        let (is_first, is_last) = (first_changed_line.is_none(), kept.end == gone.len());
+        let start = if is_first { kept.end.saturating_sub(AROUND).max(kept.start) } else { kept.start };
+        let is_last = is_last && added.end + kept.len() == come.len();
+        let end = if is_last { kept.end.min(start + AROUND) } else { kept.end };
+        shown.left_out(start > kept.start);
+        shown.lines(' ', &old_lines, start..end);
+        shown.left_out(end < kept.end);
+        (at_old, at_new) = (kept.end, added.end + kept.len());
     }
     EditToolDetails { diff: shown.lines.join("\n"), first_changed_line }
+}
+
+/// Which lines of the old text are gone, and which of the new one have come.
+fn changed(old: &[&str], new: &[&str]) -> (Vec<bool>, Vec<bool>) {
+    let (mut gone, mut come) = (vec![false; old.len()], vec![false; new.len()]);
+    let deadline = Some(Instant::now() + PATIENCE);
+    for stretch in capture_diff_slices_deadline(Algorithm::Myers, old, new, deadline) {
+        if stretch.tag() != DiffTag::Equal {
+            gone[stretch.old_range()].fill(true);
+            come[stretch.new_range()].fill(true);
+        }
+    }
+    (gone, come)
+}
+
+/// Where the same difference can be told in more than one way, changes move down, as in pi: of two equal lines, one of
+/// them new, the second is the new one.
+fn slide_down(changed: &mut [bool], lines: &[&str]) {
+    // Of the run of changed lines that ends before `end`.
+    let mut start = 0;
+    for end in 1..lines.len() {
+        match (changed[end - 1], changed[end]) {
+            (false, true) => start = end,
+            (true, false) => {
+                if let Some(same) = (start..end).find(|at| lines[*at] == lines[end]) {
+                    (changed[same], changed[end]) = (false, true);
+                    start = same + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The run of lines from `start` on that are all changed, or all not.
+fn run(changed: &[bool], start: usize, wanted: bool) -> Range<usize> {
+    let length = changed[start..].iter().take_while(|changed| **changed == wanted).count();
+    start..start + length
 }
 
 struct Shown {
