@@ -83,8 +83,9 @@ fn a_prompt_is_answered_with_a_complete_run() {
     ];
     for dialect in BOTH {
         let validator = jsonschema::validator_for(&json_schema(dialect)).unwrap();
-        let options = ["serve", "--no-session", "--model", "scripted/demo", "--dialect", dialect.as_str()];
-        let mut server = started(dialect, binary(), &options);
+        let options =
+            ["serve", "--no-session", "--model", "scripted/demo", "--tools", "read,ls", "--dialect"];
+        let mut server = started(dialect, binary(), &[&options[..], &[dialect.as_str()]].concat());
         server.send_bytes(PROMPT);
         server.close_stdin_in(Dialect::Pi);
         let mut frames = server.until_type("agent_end");
@@ -252,5 +253,7 @@ fn tools_are_offered_as_asked() {
     };
     assert_eq!(found(&["--tools", "read,bash"]), ["bash"]);
     assert_eq!(found(&["--tools=read"]), ["read"]);
+    assert_eq!(found(&["--tools", "bash,ls"]), ["ls"]);
+    assert_eq!(found(&[]), ["bash"], "ls is there for those who ask for it");
     assert!(found(&["--no-tools"]).is_empty());
 }

@@ -193,6 +193,17 @@ async fn what_cannot_be_searched_is_said() {
 }
 
 #[tokio::test]
+async fn a_line_without_end_does_not_fill_the_memory() {
+    let place = place(&[("a", "hit\n")]);
+    place.write("line", "x".repeat(65 << 20));
+    let output = grep(&place, json!({"pattern": "hit"})).await;
+    assert_ok(&output, "a:1: hit\n\n[1 paths could not be read]");
+    let output = grep(&place, json!({"pattern": "hit", "path": "line"})).await;
+    let line = place.path("line");
+    assert_error(&output, &format!("{}: configured allocation limit (67108864) exceeded", line.display()));
+}
+
+#[tokio::test]
 async fn a_search_that_nobody_waits_for_stops() {
     let place = Place::new();
     // Many names of one file: much to search, little to write.

@@ -41,11 +41,11 @@ static SCALING: Mutex<()> = Mutex::new(());
 
 /// What the tool gives for an image of this kind.
 pub(super) fn image(bytes: &[u8], mime_type: &str, scales: bool) -> ToolOutput {
-    let data = STANDARD.encode(bytes);
+    let size = encoded_size(bytes);
     let (width, height) = imagesize::blob_size(bytes).map_or((0, 0), |size| (size.width, size.height));
     let longest = width.max(height);
     if scales
-        && (data.len() > LARGEST || longest > LONGEST_SCALED as usize)
+        && (size > LARGEST || longest > LONGEST_SCALED as usize)
         && let Some(scaled) = scaled(bytes)
     {
         return with_image(
@@ -54,8 +54,8 @@ pub(super) fn image(bytes: &[u8], mime_type: &str, scales: bool) -> ToolOutput {
             scaled.mime_type,
         );
     }
-    if data.len() > LARGEST || longest > LONGEST_SIDE {
-        let (size, most) = (size_text(data.len() as u64), size_text(LARGEST as u64));
+    if size > LARGEST || longest > LONGEST_SIDE {
+        let (size, most) = (size_text(size as u64), size_text(LARGEST as u64));
         return ToolOutput::text(format!(
             "{}\n[Image left out: {width}x{height} pixels, {size} in base64. At most {LONGEST_SIDE} pixels a side and \
              {most} can be shown; make a smaller copy and read that.]",
@@ -152,11 +152,12 @@ fn encoded(picture: &DynamicImage) -> Option<(Vec<u8>, &'static str)> {
     });
     let good = jpegs.next();
     let best = png.into_iter().chain(good).min_by_key(|(bytes, _)| bytes.len());
-    best.into_iter().chain(jpegs).find(|(bytes, _)| fits(bytes))
+    best.into_iter().chain(jpegs).find(|(bytes, _)| encoded_size(bytes) <= LARGEST)
 }
 
-fn fits(bytes: &[u8]) -> bool {
-    bytes.len().div_ceil(3) * 4 <= LARGEST
+/// How long the bytes are in base64.
+fn encoded_size(bytes: &[u8]) -> usize {
+    bytes.len().div_ceil(3) * 4
 }
 
 /// The picture on white paper: JPEG knows no transparency.
