@@ -97,6 +97,6 @@ async fn what_cannot_be_searched_is_said() {
     assert_error(&find(&place, json!({"pattern": "*", "path": "missing"})).await, &missing);
     let file = format!("Not a directory: {}", place.path("file").display());
     assert_error(&find(&place, json!({"pattern": "*", "path": "file"})).await, &file);
-    let glob = "error parsing glob '[x': unclosed character class; missing ']'";
+    let glob = "[fd error]: error parsing glob '[x': unclosed character class; missing ']'";
     assert_error(&find(&place, json!({"pattern": "[x"})).await, glob);
 }

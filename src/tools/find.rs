@@ -108,7 +108,8 @@ impl Wanted {
             .literal_separator(true)
             .case_insensitive(!pattern.contains(char::is_uppercase))
             .build()
-            .map_err(|error| error.to_string())?;
+            // Models know fd's messages, so ours look like them.
+            .map_err(|error| format!("[fd error]: {error}"))?;
         Ok(Self { glob: (!pattern.is_empty()).then(|| glob.compile_matcher()), whole_path })
     }
 
