@@ -128,7 +128,11 @@ fn inside(
         let problem = Problem::Type(unique(expected.flatten()));
         return Fault { path: base, problem, found: found.clone() };
     }
-    let tag = TAGS.into_iter().find(|tag| branches.iter().flatten().any(|error| is_at(error, &base, tag)));
+    let tells = |error: &ValidationError<'_>, tag: &str| match error.kind() {
+        Kind::Required { property } => property == tag && places(error) == base,
+        _ => is_at(error, &base, tag),
+    };
+    let tag = TAGS.into_iter().find(|tag| branches.iter().flatten().any(|error| tells(error, tag)));
     let tag = tag.unwrap_or(TAGS[0]);
     let options = branches.iter().flatten().filter(|error| is_at(error, &base, tag)).flat_map(|error| {
         match error.kind() {

@@ -121,6 +121,11 @@ pub(super) fn openai(fault: &Fault) -> Refusal {
             format!("Invalid '{path}': array too long. Expected an array with maximum length {limit}."),
             "array_above_max_length",
         ),
+        Problem::Pattern(pattern) if path.ends_with("id") && pattern.starts_with('^') => {
+            let (found, prefix) = (shown(&fault.found), &pattern[1..]);
+            let text = format!("Invalid '{path}': {found}. Expected an ID that begins with '{prefix}'.");
+            (text, "invalid_value")
+        }
         Problem::Pattern(pattern) => (
             format!(
                 "Invalid '{path}': string does not match pattern. Expected a string that matches the pattern \
@@ -182,15 +187,12 @@ fn name_of(value: &Value) -> &'static str {
     }
 }
 
-/// `'a', 'b' or 'c'`.
+/// `'a', 'b' or 'c'`; vendors do not tell that null is as good as nothing.
 fn list(options: &[Value], last: &str) -> String {
-    match options {
-        [] => String::new(),
-        [one] => shown(one),
-        [many @ .., end] => {
-            let many = many.iter().map(shown).collect::<Vec<_>>().join(", ");
-            format!("{many} {last} {}", shown(end))
-        }
+    let shown: Vec<String> = options.iter().filter(|option| !option.is_null()).map(shown).collect();
+    match shown.as_slice() {
+        [many @ .., end] if !many.is_empty() => format!("{} {last} {end}", many.join(", ")),
+        few => few.concat(),
     }
 }
 
