@@ -118,6 +118,32 @@ async fn anthropic_names_the_field_and_the_rule() {
 }
 
 #[tokio::test]
+async fn anthropics_version_of_2026_takes_less() {
+    let served = mock().await;
+    let document =
+        json!({ "type": "document", "source": { "type": "text", "media_type": "text/plain", "data": "a" } });
+    let cites = json!({ "type": "text", "text": "a", "citations": [{ "type": "char_location" }] });
+    let said = json!({ "messages": after(&json!({ "role": "assistant", "content": [document] }), &[]) });
+    let quoted = json!({ "messages": [{ "role": "user", "content": [cites] }] });
+    let removed = [
+        (json!({ "temperature": 1 }), "temperature: Extra inputs are not permitted"),
+        (json!({ "top_p": 1 }), "top_p: Extra inputs are not permitted"),
+        (json!({ "top_k": 1 }), "top_k: Extra inputs are not permitted"),
+        (said, "messages.1.content.0: `document` blocks may not be provided in assistant messages"),
+        (quoted, "messages.0.content.0: `citations` may not be provided in user messages"),
+    ];
+    for (changes, message) in removed {
+        let body = changed(MESSAGES, &changes);
+        assert_eq!(served.ask(MESSAGES, &body).await.0, 200, "{changes}");
+        let request = served.client.post(format!("{}{MESSAGES}", served.url)).bearer_auth("k");
+        let request = request.header("anthropic-version", "2026-10-21").body(body.to_string());
+        let text = request.send().await.unwrap().text().await.unwrap();
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(answer["error"]["message"], message, "{changes}");
+    }
+}
+
+#[tokio::test]
 async fn completions_name_the_parameter() {
     let user = |content: Value| json!({ "messages": [{ "role": "user", "content": content }] });
     let call =

@@ -73,6 +73,8 @@ fn contradictions_are_refused() {
         (json!([{"stop": "stop", "hang": true}]), "turns[0]"),
         (json!([{"say": [{"text": "a"}], "afterDeltas": 1}]), "turns[0]"),
         (json!([{"hang": true, "afterDeltas": 1}]), "turns[0]"),
+        (json!([{"fail": {"message": "reset", "retryAfter": 1}}]), "turns[0].fail"),
+        (json!([{"say": [{"text": "a"}], "fail": {"status": 529, "retryAfter": 1}}]), "turns[0].fail"),
         (json!([{"say": [{"tool": "a", "arguments": {}, "rawArguments": ""}]}]), "turns[0].say[0]"),
         (json!([{"say": [{"text": "a", "times": 1, "deltas": 1}]}]), "turns[0].say[0]"),
         (json!([{"say": [{"text": "", "deltas": 1}]}]), "turns[0].say[0]"),

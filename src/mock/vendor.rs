@@ -78,9 +78,9 @@ impl Vendor {
     pub fn check(self, headers: &HeaderMap, body: &Value) -> Result<(), Refusal> {
         match self {
             Self::Anthropic => {
-                anthropic::rules::check_headers(headers)?;
+                let version = anthropic::rules::version(headers)?;
                 fault::find(&ANTHROPIC, body).map_or(Ok(()), |fault| Err(wording::anthropic(&fault)))?;
-                anthropic::rules::check(body)
+                anthropic::rules::check(version, body)
             }
             Self::Completions => {
                 fault::find(&COMPLETIONS, body).map_or(Ok(()), |fault| Err(wording::openai(&fault)))?;

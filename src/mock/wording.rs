@@ -21,17 +21,12 @@ pub(super) fn anthropic(fault: &Fault) -> Refusal {
         Problem::Missing => "Field required".to_owned(),
         Problem::Unknown => "Extra inputs are not permitted".to_owned(),
         Problem::Type(types) => format!("Input should be a valid {}", pydantic_type(types)),
-        Problem::NoneOf(_) if path.ends_with(".role") && fault.found == "system" => {
-            return Refusal::invalid(
-                "messages: Unexpected role \"system\". The Messages API accepts a top-level `system` parameter, not \
-                 \"system\" as an input message role.",
-            );
-        }
         Problem::NoneOf(options) => format!("Input should be {}", list(options, "or")),
         Problem::Tag(options) => {
             let (base, tag) = path.rsplit_once('.').unwrap_or(("", &path));
             let found = shown(&fault.found);
-            let expected = options.iter().map(shown).collect::<Vec<_>>().join(", ");
+            let expected =
+                options.iter().filter(|option| !option.is_null()).map(shown).collect::<Vec<_>>().join(", ");
             return Refusal::invalid(format!(
                 "{base}: Input tag {found} found using '{tag}' does not match any of the expected tags: {expected}"
             ));

@@ -8,25 +8,37 @@ use axum::http::HeaderMap;
 use serde_json::Value;
 use std::collections::HashSet;
 
-const VERSIONS: [&str; 2] = ["2023-06-01", "2023-01-01"];
 const MAX_CACHE_MARKS: usize = 4;
 
-/// The header that says which version of the API is spoken.
-pub fn check_headers(headers: &HeaderMap) -> Result<(), Refusal> {
+/// What the header `anthropic-version` says.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// `2023-06-01`, and what came before it.
+    Of2023,
+    /// `2026-10-21`.
+    Of2026,
+}
+
+/// The version of the API that is spoken.
+pub fn version(headers: &HeaderMap) -> Result<Version, Refusal> {
     let Some(version) = headers.get("anthropic-version") else {
         return Err(Refusal::invalid("anthropic-version: header is required"));
     };
-    match version.to_str() {
-        Ok(version) if VERSIONS.contains(&version) => Ok(()),
-        _ => Err(Refusal::invalid(format!(
-            "anthropic-version: {:?} is not a valid version",
-            String::from_utf8_lossy(version.as_bytes())
-        ))),
+    match version.as_bytes() {
+        b"2023-01-01" | b"2023-06-01" => Ok(Version::Of2023),
+        b"2026-10-21" => Ok(Version::Of2026),
+        other => {
+            let text = String::from_utf8_lossy(other);
+            Err(Refusal::invalid(format!("anthropic-version: {text:?} is not a valid version")))
+        }
     }
 }
 
 /// The rules, for a body that has the right shape.
-pub fn check(body: &Value) -> Result<(), Refusal> {
+pub fn check(version: Version, body: &Value) -> Result<(), Refusal> {
+    if version >= Version::Of2026 {
+        check_removed(body)?;
+    }
     check_thinking(body)?;
     check_tools(body)?;
     check_cache_marks(body)?;
@@ -38,7 +50,36 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
     for (index, message) in messages.iter().enumerate() {
         check_message(index, message, index + 1 == messages.len())?;
     }
-    check_calls(messages)
+    // Instructions in the middle of a conversation are nobody's turn.
+    let spoken: Vec<(usize, &Value)> =
+        messages.iter().enumerate().filter(|(_, message)| message["role"] != "system").collect();
+    check_calls(&spoken)
+}
+
+/// What the version of 2026 takes no longer: the words for it are ours, the vendor documents the status only.
+fn check_removed(body: &Value) -> Result<(), Refusal> {
+    for name in ["temperature", "top_p", "top_k"] {
+        if body.get(name).is_some() {
+            return Err(Refusal::invalid(format!("{name}: Extra inputs are not permitted")));
+        }
+    }
+    for (index, message) in items(&body["messages"]).iter().enumerate() {
+        for (place, block) in items(&message["content"]).iter().enumerate() {
+            let cites = |block: &Value| !items(&block["citations"]).is_empty();
+            let wrong = match message["role"].as_str() {
+                Some("assistant") if block["type"] == "document" => "`document` blocks may not be provided",
+                Some("user") if cites(block) || items(&block["content"]).iter().any(cites) => {
+                    "`citations` may not be provided"
+                }
+                _ => continue,
+            };
+            let role = &message["role"].as_str().unwrap_or_default();
+            return Err(Refusal::invalid(format!(
+                "messages.{index}.content.{place}: {wrong} in {role} messages"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn check_thinking(body: &Value) -> Result<(), Refusal> {
@@ -113,7 +154,7 @@ fn check_message(index: usize, message: &Value, is_last: bool) -> Result<(), Ref
         let kind = block["type"].as_str().unwrap_or_default();
         let wrong = match kind {
             "tool_use" | "thinking" | "redacted_thinking" | "server_tool_use" => !is_assistant,
-            "tool_result" | "image" | "document" | "search_result" => is_assistant,
+            "tool_result" | "image" | "search_result" => is_assistant,
             _ => false,
         };
         if wrong {
@@ -156,15 +197,13 @@ fn check_texts(blocks: &[Value], place: &str) -> Result<(), Refusal> {
 }
 
 /// Consecutive messages of one role count as one; every call is answered at the beginning of the next.
-fn check_calls(messages: &[Value]) -> Result<(), Refusal> {
+fn check_calls(messages: &[(usize, &Value)]) -> Result<(), Refusal> {
     let mut seen = HashSet::new();
     let mut open: Option<(usize, Vec<&str>)> = None;
-    let mut at = 0;
-    for turn in messages.chunk_by(|one, two| one["role"] == two["role"]) {
-        let first = at;
-        at += turn.len();
-        if turn[0]["role"] == "assistant" {
-            let calls = turn.iter().flat_map(|message| items(&message["content"]));
+    for turn in messages.chunk_by(|(_, one), (_, two)| one["role"] == two["role"]) {
+        let (first, speaker) = turn[0];
+        if speaker["role"] == "assistant" {
+            let calls = turn.iter().flat_map(|(_, message)| items(&message["content"]));
             let calls =
                 calls.filter(|block| block["type"] == "tool_use").filter_map(|block| block["id"].as_str());
             let calls: Vec<&str> = calls.collect();
@@ -175,19 +214,19 @@ fn check_calls(messages: &[Value]) -> Result<(), Refusal> {
             }
             open = (!calls.is_empty()).then_some((first, calls));
         } else {
-            check_results(first, turn, open.take())?;
+            check_results(turn, open.take())?;
         }
     }
     // Without a next message, the missing results are as missing.
     open.map_or(Ok(()), |(index, calls)| Err(without_results(index, &calls)))
 }
 
-fn check_results(first: usize, turn: &[Value], calls: Option<(usize, Vec<&str>)>) -> Result<(), Refusal> {
+fn check_results(turn: &[(usize, &Value)], calls: Option<(usize, Vec<&str>)>) -> Result<(), Refusal> {
     let called = calls.as_ref().map_or(&[][..], |(_, calls)| calls);
     let mut answered = HashSet::new();
     let mut leading = true;
     let mut late = HashSet::new();
-    for (index, message) in (first..).zip(turn) {
+    for (index, message) in turn {
         leading &= !message["content"].is_string();
         for (place, block) in items(&message["content"]).iter().enumerate() {
             let Some(id) = block["tool_use_id"].as_str().filter(|_| block["type"] == "tool_result") else {
