@@ -5,8 +5,8 @@
 //! rendered once per vendor. What it takes is what the vendor documents: a request that the vendor would refuse is
 //! refused, with the vendor's status and words.
 //!
-//! A request's way: [`handle`] (whose API, may it?) → [`fault`] and the vendor's `rules` (would the vendor take it?) →
-//! [`asked`] (what is the model asked?) → the player's turn → [`answer`] (clock, cuts, silence) over the vendor's writer.
+//! A request's way: `handle` (whose API, may it?) → `fault` and the vendor's `rules` (would the vendor take it?) →
+//! `asked` (what is the model asked?) → the player's turn → `answer` (clock, cuts, silence) over the vendor's writer.
 
 mod answer;
 mod anthropic;
