@@ -20,7 +20,10 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("mock", &["model", "protocol"]),
     (
         "cli",
-        &["config", "engine", "export", "machine", "mock", "model", "prompt", "protocol", "server", "session", "tools"],
+        &[
+            "config", "engine", "export", "machine", "mock", "model", "prompt", "protocol", "server",
+            "session", "tools",
+        ],
     ),
 ];
 

@@ -10,7 +10,8 @@ use std::{fs, path::Path};
 /// What the model does, turn by turn: text, then calls of tools with what must be seen in their results.
 fn job() -> Vec<Vec<(&'static str, Value, &'static str)>> {
     let bash = |command: &str, seen| ("bash", json!({ "command": command }), seen);
-    let write = |path: &str, content: &str, seen| ("write", json!({ "path": path, "content": content }), seen);
+    let write =
+        |path: &str, content: &str, seen| ("write", json!({ "path": path, "content": content }), seen);
     let edit = |path: &str, old: &str, new: &str, seen| {
         ("edit", json!({ "path": path, "oldText": old, "newText": new }), seen)
     };
@@ -27,11 +28,15 @@ fn job() -> Vec<Vec<(&'static str, Value, &'static str)>> {
         vec![("find", json!({ "pattern": "*.sh" }), "greet.sh\nlib/count.sh")],
         vec![("grep", json!({ "pattern": "apple", "ignoreCase": true }), "lib/list.txt:2: Apple")],
         vec![bash("sort -f lib/list.txt > lib/sorted.txt && cat lib/sorted.txt", "Apple\nfig\npear")],
-        vec![("read", json!({ "path": "lib/sorted.txt", "offset": 2, "limit": 1 }), "fig\n\n[2 more lines in file.")],
+        vec![(
+            "read",
+            json!({ "path": "lib/sorted.txt", "offset": 2, "limit": 1 }),
+            "fig\n\n[2 more lines in file.",
+        )],
         vec![edit("lib/sorted.txt", "fig\n", "fig\ngrape\n", "Successfully replaced")],
         vec![bash("wc -l < lib/sorted.txt", "4")],
         vec![edit("lib/sorted.txt", "no such line", "x", "Could not find the exact text in lib/sorted.txt")],
-        vec![write("notes/a/b/deep.md", "# Deep\n\n- one\n- two\n", "Successfully wrote 21 bytes")],
+        vec![write("notes/a/b/deep.md", "# Deep\n\n- one\n- two\n", "Successfully wrote 20 bytes")],
         vec![("read", json!({ "path": "notes/a/b/deep.md" }), "- two")],
         vec![("grep", json!({ "pattern": "^- ", "path": "notes", "glob": "*.md" }), "a/b/deep.md:3: - one")],
         vec![edit("notes/a/b/deep.md", "- two", "- two\n- three", "Successfully replaced")],
@@ -43,10 +48,7 @@ fn job() -> Vec<Vec<(&'static str, Value, &'static str)>> {
         vec![("grep", json!({ "pattern": "🦀", "literal": true }), "unicode.txt:1:")],
         vec![bash("for i in 1 2 3; do echo step $i; done | tee log.txt", "step 3")],
         vec![("ls", json!({ "path": "lib" }), "count.sh\nlist.txt\nsorted.txt")],
-        vec![
-            ("read", json!({ "path": "log.txt" }), "step 1"),
-            bash("sh lib/count.sh | tail -1", "3"),
-        ],
+        vec![("read", json!({ "path": "log.txt" }), "step 1"), bash("sh lib/count.sh | tail -1", "3")],
         vec![edit("log.txt", "step 2\n", "", "Successfully replaced")],
         vec![bash("rm table.tsv && ls", "unicode.txt")],
         vec![("find", json!({ "pattern": "**/*.txt", "path": "lib" }), "list.txt\nsorted.txt")],
@@ -69,7 +71,8 @@ const FILES: [(&str, &str); 7] = [
 #[test]
 fn a_job_of_thirty_turns_leaves_the_same_files_with_every_api() {
     for api in APIS {
-        let mut turns: Vec<Value> = job().into_iter().enumerate().map(|(at, calls)| turn(at, calls)).collect();
+        let mut turns: Vec<Value> =
+            job().into_iter().enumerate().map(|(at, calls)| turn(at, calls)).collect();
         turns.push(json!({ "say": [{ "text": "Everything is done." }] }));
         assert_eq!(turns.len(), 30);
         let vendor = FakeVendor::plays(&json!({ "turns": turns }));

@@ -64,8 +64,7 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let environment = Environment::of_process();
-    let sources =
-        Sources { dialect, working_directory: directory.clone(), environment: environment.clone() };
+    let sources = Sources { dialect, working_directory: directory.clone(), environment: environment.clone() };
     let config = config::load(sources);
     let library = library(&config, &options, &environment)?;
     let tools = offered(options.tools.as_deref());
@@ -151,7 +150,11 @@ fn offered(names: Option<&[String]>) -> Vec<ToolSpec> {
 /// What the model is told before the conversation.
 fn instructions(config: &Config, options: &HostOptions, tools: &[ToolSpec], directory: &Path) -> String {
     let files = match options.no_context_files {
-        false => PromptFiles::find(&config.directories.agent, directory, config.dialect.record().directories.project),
+        false => PromptFiles::find(
+            &config.directories.agent,
+            directory,
+            config.dialect.record().directories.project,
+        ),
         true => PromptFiles::default(),
     };
     for warning in &files.warnings {

@@ -54,7 +54,10 @@ impl Asking {
         let model = &self.endpoint.model;
         let Some(api) = Api::parse(&model.api) else {
             let known = Api::ALL.map(Api::as_str).join(", ");
-            return Err(format!("No API provider registered for api: {}; this server speaks {known}", model.api));
+            return Err(format!(
+                "No API provider registered for api: {}; this server speaks {known}",
+                model.api
+            ));
         };
         let credentials = self.vendors.keys.credentials(model).map_err(|error| error.to_string())?;
         let request = ModelRequest {

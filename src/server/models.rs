@@ -157,19 +157,12 @@ impl Library {
 
 fn play(player: &mut Player, call: &ModelCall) -> Vec<Step> {
     let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
-    let newest =
-        call.messages.iter().rposition(|message| matches!(message.as_ref(), AgentMessage::User(_)));
+    let newest = call.messages.iter().rposition(|message| matches!(message.as_ref(), AgentMessage::User(_)));
     let prompt = newest.map(|at| text_of(&call.messages[at])).unwrap_or_default();
     let since = &call.messages[newest.unwrap_or(0)..];
     let results: Vec<ToolText> = since.iter().filter_map(|message| result_of(message)).collect();
     let input_chars = call.messages.iter().map(|message| text_of(message).chars().count()).sum();
-    player.answer(&Ask {
-        prompt: &prompt,
-        call: call.count,
-        results: &results,
-        tools: &tools,
-        input_chars,
-    })
+    player.answer(&Ask { prompt: &prompt, call: call.count, results: &results, tools: &tools, input_chars })
 }
 
 /// The model that a script pretends to be.
