@@ -14,7 +14,7 @@ use std::{
 
 const PROMPT: &[u8] = b"{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"What is in this folder?\"}\n";
 
-/// The binary as a host starts it, in a directory with two entries.
+/// The binary as a host starts it, in a directory with two entries, with a key of a vendor whom nobody asks.
 fn started(dialect: Dialect, program: &Path, arguments: &[&str]) -> Server {
     started_with(dialect, program, |command| command.args(arguments))
 }
@@ -24,6 +24,7 @@ fn started_with(dialect: Dialect, program: &Path, set: impl Fn(&mut Command) -> 
     std::fs::create_dir(dir.path().join("Src")).unwrap();
     std::fs::write(dir.path().join("read me.txt"), "").unwrap();
     let mut command = command(program, dir.path());
+    command.env("ANTHROPIC_API_KEY", "unused");
     set(&mut command);
     Server::start(dialect, dir, command)
 }
@@ -223,7 +224,9 @@ fn what_cannot_be_served_is_refused_in_words() {
     }
     for (arguments, status, words) in [
         (&["serve", "--model", "no-such/model"][..], 1, "Error: Model \"no-such/model\" not found."),
-        (&["serve", "--provider", "anthropic", "--model", "demo"], 1, "Error: Model \"demo\" not found."),
+        (&["serve", "--provider", "nobody", "--model", "demo"], 1, "Error: Unknown provider \"nobody\"."),
+        (&["--mode", "rpc"], 1, "Error: No models available.\n\nSet an API key environment variable:"),
+        (&["--mode", "rpc", "--api-key", "k"], 1, "Error: --api-key requires a model to be specified via"),
         (
             &["serve", "--model", "scripted/no-such-file.json"],
             1,

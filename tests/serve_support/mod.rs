@@ -85,7 +85,8 @@ impl Server {
 
     /// Plays the demo, with more options.
     pub fn with(dialect: Dialect, options: &[&str]) -> Self {
-        Self::serve(dialect, tempfile::tempdir().unwrap(), options)
+        let options = [&["--model", "scripted/demo"], options].concat();
+        Self::serve(dialect, tempfile::tempdir().unwrap(), &options)
     }
 
     fn serve(dialect: Dialect, dir: TempDir, options: &[&str]) -> Self {
