@@ -183,7 +183,7 @@ fn framed(said: &[Said]) -> usize {
 
 /// What the engine says when a model answers one prompt with so many deltas.
 fn conversation(deltas: usize) -> Vec<Said> {
-    let (library, _) = Library::open(None, None).unwrap();
+    let library = Library::scripted("demo").unwrap();
     let setup = Setup {
         dialect: Dialect::Pi,
         models: library.choices().to_vec(),

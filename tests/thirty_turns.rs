@@ -90,7 +90,7 @@ fn a_job_of_thirty_turns_leaves_the_same_files_with_every_api() {
 /// Every third turn thinks and speaks before it acts.
 fn turn(at: usize, calls: Vec<(&'static str, Value, &'static str)>) -> Value {
     let mut say = Vec::new();
-    if at % 3 == 0 {
+    if at.is_multiple_of(3) {
         say.push(json!({ "thinking": format!("Step {at}."), "signature": "c2lnbmVk" }));
         say.push(json!({ "text": format!("Now step {at}.") }));
     }
