@@ -152,7 +152,7 @@ const DELTA: &str = "twenty characters ok";
 #[divan::bench(sample_count = 50, sample_size = 1)]
 fn start_to_first_response() -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
-        .args(["serve", "--no-session"])
+        .args(["serve", "--no-session", "--model", "scripted/demo"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -112,12 +112,10 @@ fn an_abort_ends_the_request_before_its_first_byte_and_in_the_middle_of_a_delta(
     ]);
     for api in APIS {
         let (vendor, mut server) = server(Dialect::Pi, api, &turns);
-        let mut running = 0;
-        for (prompt, said) in [("nothing", ""), ("half", "This will ne")] {
+        for (asked, prompt, said) in [(1, "nothing", ""), (2, "half", "This will ne")] {
             server.send(json!({ "type": "prompt", "message": prompt }));
-            running += 1;
             match said {
-                "" => eventually("the vendor is asked", || vendor.journal.received().len() == running),
+                "" => eventually("the vendor is asked", || vendor.journal.received().len() == asked),
                 said => {
                     server.until(|frame| frame["message"]["content"][0]["text"] == said);
                 }
