@@ -9,14 +9,19 @@ pub const HELP: &str = "\
 Options:
   --dialect <D>                pi, xcsh, pi@0.58, pi@0.58.4
   --provider <NAME>            with --model: the model's provider
-  --model <PATTERN>            scripted/demo (the default), or scripted/<FILE> to play a script;
-                               a thinking level may follow: scripted/demo:high
+  --model <PATTERN>            provider/id, an id, or a part of an id or name; a thinking level may
+                               follow: sonnet:high. scripted/demo needs no key, scripted/<FILE>
+                               plays a script. `pi-rpc models` lists what there is
+  --models <A,B>               what cycle_model goes round: patterns, * and ? allowed
   --thinking <LEVEL>           off, minimal, low, medium, high, xhigh
-  -t, --tools <A,B>            offer these tools only: read, bash, ls
+  --api-key <KEY>              for the provider of the model that is started with; not kept
+  -t, --tools <A,B>            offer these tools only: read, bash, edit, write (the usual four),
+                               grep, find, ls
   --no-tools                   offer no tools
   --system-prompt <TEXT>       instructions in place of the built-in ones, or a file that holds them
   --append-system-prompt <TEXT>
                                instructions to add, or a file that holds them
+  -nc, --no-context-files      leave out AGENTS.md and CLAUDE.md
   -n, --name <NAME>            the session's name
   --no-session                 keep the session in memory (this version always does)
   --max-frame <BYTES>          the longest line that is read (64 MiB)
