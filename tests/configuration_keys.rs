@@ -169,27 +169,30 @@ fn an_api_that_is_not_spoken_is_listed_and_refused() {
 }
 
 #[test]
-fn an_entry_of_the_wrong_shape_is_left_out_and_named() {
+fn an_entry_of_the_wrong_shape_is_left_out_and_named_without_its_keys() {
     let config = Home::new(
         &json!({"providers": {}}),
         &json!({
-            "groq": {"type": "api_key", "key": "k"}, "openai": {"type": "magic"}, "xai": {"type": "api_key"}
+            "groq": {"type": "api_key", "key": "k"}, "openai": {"type": "sk-1"}, "xai": {"type": "api_key"},
+            "zai": "sk-2", "cerebras": {"type": "oauth", "access": "sk-3", "expires": "sk-4"}
         }),
     )
     .load(&[]);
     let path = config.directories.agent.join("auth.json");
     let path = path.display();
-    assert_eq!(
-        config.warnings,
-        [
-            format!(
-                "{path}: openai: unknown variant `magic`, expected `api_key` or `oauth`; the entry is left out"
-            ),
-            format!("{path}: xai: missing field `key`; the entry is left out"),
-        ]
-    );
+    let expected = ["openai", "xai", "zai", "cerebras"].map(|provider| {
+        format!(
+            "{path}: {provider}: expected {{\"type\": \"api_key\", \"key\": \"…\"}} or \
+             {{\"type\": \"oauth\", \"access\": \"…\", \"expires\": …}}; the entry is left out"
+        )
+    });
+    assert_eq!(config.warnings, expected);
     let configured = ["groq", "openai", "xai"].map(|provider| config.keys.is_configured(provider));
     assert_eq!(configured, [true, false, false]);
+
+    let config = Home::new(&json!({"providers": {}}), &json!("sk-5")).load(&[]);
+    let path = config.directories.agent.join("auth.json");
+    assert_eq!(config.warnings, [format!("{}: expected an object; the file is left out", path.display())]);
 }
 
 /// A provider `x` with one model `q`, and more keys of each.

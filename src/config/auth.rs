@@ -37,13 +37,18 @@ impl std::fmt::Debug for Login {
     }
 }
 
+/// What an entry may look like, for the warnings.
+const SHAPES: &str = r#"{"type": "api_key", "key": "…"} or {"type": "oauth", "access": "…", "expires": …}"#;
+
 /// Reads the text of `auth.json`, and says of each entry of the wrong shape that it is left out. `path` is for the
 /// warnings.
 pub fn read(text: &str, path: &Path) -> (Logins, Vec<String>) {
     let object = match serde_json::from_str::<JsonObject>(text) {
         Ok(object) => object,
         Err(error) => {
-            return (Logins::new(), vec![format!("{}: {error}; the file is left out", path.display())]);
+            // What the parser says of a value shows it, and here values are keys; of syntax it shows nothing.
+            let reason = if error.is_data() { "expected an object".to_owned() } else { error.to_string() };
+            return (Logins::new(), vec![format!("{}: {reason}; the file is left out", path.display())]);
         }
     };
     let mut logins = Logins::new();
@@ -51,9 +56,8 @@ pub fn read(text: &str, path: &Path) -> (Logins, Vec<String>) {
     for (provider, entry) in object {
         match serde_json::from_value(entry) {
             Ok(login) => drop(logins.insert(provider, login)),
-            Err(error) => {
-                warnings.push(format!("{}: {provider}: {error}; the entry is left out", path.display()));
-            }
+            Err(_) => warnings
+                .push(format!("{}: {provider}: expected {SHAPES}; the entry is left out", path.display())),
         }
     }
     (logins, warnings)
