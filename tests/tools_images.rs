@@ -155,3 +155,17 @@ async fn what_cannot_be_decoded_is_judged_by_what_it_claims() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_picture_without_pixels_is_left_out() {
+    let place = Place::new();
+    let mut gif = b"GIF89a\0\0\0\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\0\0\0\0\0\x02\x02\x44\x01\0;".to_vec();
+    for size in [gif.len(), LARGEST] {
+        gif.resize(size, 0);
+        let output = read(&place, &gif).await;
+        assert!(!output.is_error, "{}", text(&output));
+        let wanted = "Read image file [image/gif]\n[Image left out: 0x0 pixels, ";
+        assert!(text(&output).starts_with(wanted), "{}", text(&output));
+        assert_eq!(output.content.len(), 1);
+    }
+}

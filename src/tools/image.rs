@@ -44,7 +44,10 @@ pub(super) fn image(bytes: &[u8], mime_type: &str, scales: bool) -> ToolOutput {
     let size = encoded_size(bytes);
     let (width, height) = imagesize::blob_size(bytes).map_or((0, 0), |size| (size.width, size.height));
     let longest = width.max(height);
+    // Nothing to see, or a header that is damaged.
+    let is_empty = width == 0 || height == 0;
     if scales
+        && !is_empty
         && (size > LARGEST || longest > LONGEST_SCALED as usize)
         && let Some(scaled) = scaled(bytes)
     {
@@ -54,7 +57,7 @@ pub(super) fn image(bytes: &[u8], mime_type: &str, scales: bool) -> ToolOutput {
             scaled.mime_type,
         );
     }
-    if size > LARGEST || longest > LONGEST_SIDE {
+    if is_empty || size > LARGEST || longest > LONGEST_SIDE {
         let (size, most) = (size_text(size as u64), size_text(LARGEST as u64));
         return ToolOutput::text(format!(
             "{}\n[Image left out: {width}x{height} pixels, {size} in base64. At most {LONGEST_SIDE} pixels a side and \
