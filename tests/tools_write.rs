@@ -2,6 +2,7 @@
 
 mod tools_support;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
@@ -45,6 +46,25 @@ async fn what_stands_around_a_file_stays() {
     assert_eq!(fs::read_to_string(place.path("later")).unwrap(), "new");
     assert!(place.path("link").is_symlink() && place.path("dangling").is_symlink());
     assert_eq!(fs::read_dir(place.dir.path()).unwrap().count(), 4);
+}
+
+#[tokio::test]
+async fn what_is_private_is_so_while_it_is_written() {
+    let place = Place::new();
+    place.write("secret", "old");
+    fs::set_permissions(place.path("secret"), fs::Permissions::from_mode(0o600)).unwrap();
+    let directory = place.dir.path().to_owned();
+    let written = place.start("write", json!({"path": "secret", "content": "a".repeat(1 << 26)}));
+    let watcher = std::thread::spawn(move || {
+        let mut modes = BTreeSet::new();
+        while fs::metadata(directory.join("secret")).unwrap().len() == 3 {
+            let metadata = fs::read_dir(&directory).unwrap().flatten().flat_map(|entry| entry.metadata());
+            modes.extend(metadata.filter(|file| file.is_file()).map(|file| file.mode() & 0o7777));
+        }
+        modes
+    });
+    assert!(!written.ends().await.is_error);
+    assert_eq!(watcher.join().unwrap(), BTreeSet::from([0o600]));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, chown};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
@@ -86,7 +86,9 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), String> {
 fn beside(path: &Path, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<bool> {
     let name = format!(".pi-write-{:016x}", getrandom::u64()?);
     let new = Unfinished(path.with_file_name(name));
-    let mut file = match File::create_new(&new.0) {
+    // In place of a file that others may not read, a file that they may not read either, from the start.
+    let mode = if old.is_some() { 0o600 } else { 0o666 };
+    let mut file = match OpenOptions::new().write(true).create_new(true).mode(mode).open(&new.0) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
             return Ok(false);
