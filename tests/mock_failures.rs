@@ -179,8 +179,12 @@ async fn the_binary_tells_its_address_logs_and_ends_with_its_stdin() {
 
     let mut served = turns(json!([])).await;
     served.url = url;
-    let (status, message) = served.ask_json(MESSAGES, &prompt(MESSAGES, "hi", false)).await;
-    assert_eq!((status, &message["content"][0]["text"]), (200, &json!("Hello")));
+    let request = served.request(MESSAGES, &prompt(MESSAGES, "hi", false));
+    let secret = ["proxy-authorization", "cf-aig-authorization", "x-goog-api-key", "x-session-token"];
+    let request = secret.iter().fold(request, |request, name| request.header(*name, "sk-secret"));
+    let message = request.send().await.unwrap().text().await.unwrap();
+    let message: Value = serde_json::from_str(&message).unwrap();
+    assert_eq!(message["content"][0]["text"], "Hello");
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 
@@ -188,7 +192,10 @@ async fn the_binary_tells_its_address_logs_and_ends_with_its_stdin() {
     assert_eq!((&logged["path"], &logged["status"]), (&json!("/v1/messages"), &json!(200)));
     assert_eq!(logged["body"], prompt(MESSAGES, "hi", false));
     let headers = logged["headers"].as_array().unwrap();
-    assert!(headers.contains(&json!(["x-api-key", "***"])), "{headers:?}");
+    for name in ["x-api-key"].iter().chain(&secret) {
+        assert!(headers.contains(&json!([name, "***"])), "{headers:?}");
+    }
+    assert!(headers.contains(&json!(["content-type", "application/json"])), "{headers:?}");
 }
 
 #[test]
