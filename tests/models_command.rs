@@ -88,9 +88,30 @@ fn what_is_wrong_in_the_files_is_said_above_the_list() {
     let path = home.path().join(".pi/agent/models.json").display().to_string();
     let expected = format!(
         "Starts with      no model yet\n\nWarning: Invalid models.json schema:\n  - /providers: must be object\n\n\
-         File: {path}\n"
+         File: {path}\n\nNo model has these words in its provider, id or name.\n"
     );
     assert!(stdout.ends_with(&expected), "{stdout}");
+}
+
+#[test]
+fn what_the_settings_ask_for_in_vain_is_said_too() {
+    let home = home();
+    let settings =
+        json!({"defaultProvider": "workshop", "defaultModel": "ash", "enabledModels": ["elm", "ivy"]});
+    fs::write(home.path().join(".pi/agent/settings.json"), settings.to_string()).unwrap();
+    let (stdout, _) = run(home.path(), &["models"]);
+    let said = "\nStarts with      workshop/elm, thinking off\n\n\
+                Warning: The default model workshop/ash of the settings is not known here\n\n\
+                Warning: No models match pattern \"ivy\"\n";
+    assert!(stdout.contains(said), "{stdout}");
+}
+
+#[test]
+fn a_host_of_another_dialect_sees_the_models_of_that_one() {
+    let home = home();
+    let (stdout, _) = run(home.path(), &["--mode", "rpc", "--dialect", "xcsh", "--list-models"]);
+    let agent = home.path().join(".xcsh/agent").display().to_string();
+    assert_eq!(stdout.lines().next(), Some(&*format!("Agent directory  {agent}")));
 }
 
 fn home() -> tempfile::TempDir {

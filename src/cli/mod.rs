@@ -9,7 +9,9 @@ mod options;
 mod schema;
 mod serve;
 
+use crate::protocol::Dialect;
 use clap::{Parser, Subcommand};
+use options::Refusal;
 use std::{
     ffi::OsString,
     io::{ErrorKind, Write as _},
@@ -57,7 +59,11 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
     if let Some(at) = arguments.iter().position(|argument| argument == "--list-models") {
         let pattern = arguments.get(at + 1).and_then(|next| next.to_str());
-        return models::run(&models::Options::of_host(pattern.filter(|next| !next.starts_with('-'))));
+        let pattern = pattern.filter(|next| !next.starts_with('-'));
+        return match dialect(&arguments) {
+            Ok(dialect) => models::run(&models::Options::of_host(pattern, dialect)),
+            Err(Refusal(text, status)) => refuse(&text, status),
+        };
     }
     if as_host && own != Some("serve") {
         return serve::run(arguments.first(), &arguments[1..]);
@@ -68,6 +74,12 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Schema(options) => schema::run(&options),
         Command::MockLlm(options) => mock_llm::run(&options),
     }
+}
+
+/// The dialect that a host asks for by option, environment or name.
+fn dialect(arguments: &[OsString]) -> Result<Dialect, Refusal> {
+    let asked = options::parse(arguments.get(1..).unwrap_or_default()).ok().and_then(|host| host.dialect);
+    asked.map_or_else(|| options::default_dialect(arguments.first()), Ok)
 }
 
 fn is_mode(argument: &str) -> bool {

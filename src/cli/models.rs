@@ -25,9 +25,9 @@ pub struct Options {
 
 impl Options {
     /// Those of pi's `--list-models [PATTERN]`.
-    pub fn of_host(pattern: Option<&str>) -> Self {
+    pub fn of_host(pattern: Option<&str>, dialect: Dialect) -> Self {
         let pattern = pattern.map(|words| words.split_whitespace().map(str::to_owned).collect());
-        Self { pattern: pattern.unwrap_or_default(), json: false, dialect: Dialect::Pi.as_str().to_owned() }
+        Self { pattern: pattern.unwrap_or_default(), json: false, dialect: dialect.as_str().to_owned() }
     }
 }
 
@@ -95,7 +95,9 @@ fn as_text(config: &Config, models: &[&Endpoint]) -> String {
     let usable = |endpoint: &&&Endpoint| config.keys.check(&endpoint.model).is_ok();
     let can: Vec<&Endpoint> = models.iter().filter(usable).copied().collect();
     let cannot: Vec<&Endpoint> = models.iter().filter(|endpoint| !usable(endpoint)).copied().collect();
-    let parts = [origin(config), table(&can), broken(&config.keys, &cannot), keyless(&config.keys, &cannot)];
+    let none = if models.is_empty() { "No model has these words in its provider, id or name.\n" } else { "" };
+    let (broken, keyless) = (broken(&config.keys, &cannot), keyless(&config.keys, &cannot));
+    let parts = [origin(config), table(&can), broken, keyless, none.to_owned()];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n")
 }
@@ -107,15 +109,15 @@ fn origin(config: &Config) -> String {
         let _ = writeln!(text, "Read             {}", file.display());
     }
     let _ = writeln!(text, "Built in         {}, {}", config.catalogue.source, config.catalogue.date);
-    let start = match config::select(config, &Wanted::default()) {
+    let (start, warnings) = match config::select(config, &Wanted::default()) {
         Ok(selection) => {
             let model = &selection.offers[selection.start].endpoint.model;
-            format!("{}, thinking {}", full_id(model), selection.level)
+            (format!("{}, thinking {}", full_id(model), selection.level), selection.warnings)
         }
-        Err(_) => "no model yet".to_owned(),
+        Err(_) => ("no model yet".to_owned(), Vec::new()),
     };
     let _ = writeln!(text, "Starts with      {start}");
-    for warning in &config.warnings {
+    for warning in config.warnings.iter().chain(&warnings) {
         let _ = writeln!(text, "\nWarning: {warning}");
     }
     text
