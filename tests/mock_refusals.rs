@@ -315,3 +315,15 @@ async fn what_is_no_json_no_endpoint_or_no_post_is_said_so() {
     let huge = post(MESSAGES).header(version, "2023-06-01").body(vec![b' '; 32 * 1024 * 1024 + 1]);
     assert_eq!(refusal(huge).await, (413, "Request exceeds the maximum size".to_owned()));
 }
+
+/// Source: the types of `@anthropic-ai/sdk` 0.91.1.
+#[tokio::test]
+async fn tools_that_anthropic_defines_may_be_named_without_a_date() {
+    let served = mock().await;
+    for kind in ["tool_search_tool_regex", "tool_search_tool_bm25", "tool_search_tool_bm25_20251119"] {
+        let mut body = changed(MESSAGES, &json!({ "tools": [{ "type": kind, "name": kind }] }));
+        body["user_profile_id"] = Value::Null;
+        let (status, answer) = served.ask_json(MESSAGES, &body).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+}
