@@ -103,7 +103,8 @@ fn a_command_runs_when_the_model_is_asked_and_only_once() {
 
 #[test]
 fn a_command_that_gives_nothing_is_an_error() {
-    for command in ["!exit 3", "!echo key; exit 3", "!true"] {
+    let endless = "!head -c 2000000 /dev/zero | tr '\\0' k";
+    for command in ["!exit 3", "!echo key; exit 3", "!true", endless] {
         let config = Home::new(&custom(json!({"apiKey": command}), json!({})), &json!({})).load(&[]);
         let error = config.keys.credentials(model(&config, "x/q")).unwrap_err().to_string();
         assert_eq!(
@@ -118,7 +119,8 @@ fn a_command_that_gives_nothing_is_an_error() {
 fn a_command_that_takes_too_long_is_ended() {
     let home = Home::new(&json!({"providers": {}}), &json!({}));
     let file = home.0.path().join("file");
-    let key = format!("!sleep 12; touch {}", file.display());
+    // It cannot stay longer by saying that nothing more will come.
+    let key = format!("!exec >&-; sleep 12; touch {}", file.display());
     home.write("models.json", &custom(json!({"apiKey": key}), json!({})));
     let config = home.load(&[]);
     let begun = Instant::now();
