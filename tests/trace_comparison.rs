@@ -9,7 +9,12 @@ use pi_rpc::protocol::Dialect;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    panic::catch_unwind,
     path::{Path, PathBuf},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 use trace_support::{Differences, Entry, Host, RECORDED, SCENARIOS, Skeleton, records};
 
@@ -60,7 +65,7 @@ fn derive() {
 }
 
 /// How many scenarios run at once; most of them wait for something most of the time.
-const AT_ONCE: usize = 12;
+const AT_ONCE: usize = 8;
 
 fn compare_all(dialect: Dialect) {
     let name = dialect.as_str();
@@ -71,23 +76,21 @@ fn compare_all(dialect: Dialect) {
         .collect();
     let mut complaints = Vec::new();
     let mut met = BTreeSet::new();
-    for some in compared.chunks(AT_ONCE) {
-        for ((scenario, ..), ours) in some.iter().zip(all_at_once(dialect, some)) {
-            let recorded = &recorded[*scenario];
-            let (expected, numbers) = differences.expected(name, scenario, recorded, None);
-            let needless = numbers.iter().filter(|number| {
-                let (without, _) = differences.expected(name, scenario, recorded, Some(**number));
-                ours.as_ref().is_some_and(|ours| ours.says_the_same(&without))
-            });
-            complaints.extend(
-                needless.map(|number| format!("{scenario}: differs no more: {}", differences.0[*number].why)),
-            );
-            met.extend(numbers.iter().map(|number| (*number, *scenario)));
-            match ours {
-                None => complaints.push(format!("{scenario}: broke off; its panic is told above")),
-                Some(ours) if ours.says_the_same(&expected) => {}
-                Some(ours) => complaints.push(format!("{scenario}:\n{}", told(&expected, &ours))),
-            }
+    for ((scenario, ..), ours) in compared.iter().zip(had(dialect, &compared)) {
+        let recorded = &recorded[*scenario];
+        let (expected, numbers) = differences.expected(name, scenario, recorded, None);
+        let needless = numbers.iter().filter(|number| {
+            let (without, _) = differences.expected(name, scenario, recorded, Some(**number));
+            ours.as_ref().is_some_and(|ours| ours.says_the_same(&without))
+        });
+        complaints.extend(
+            needless.map(|number| format!("{scenario}: differs no more: {}", differences.0[*number].why)),
+        );
+        met.extend(numbers.iter().map(|number| (*number, *scenario)));
+        match ours {
+            None => complaints.push(format!("{scenario}: broke off; its panic is told above")),
+            Some(ours) if ours.says_the_same(&expected) => {}
+            Some(ours) => complaints.push(format!("{scenario}:\n{}", told(&expected, &ours))),
         }
     }
     for (number, difference) in differences.0.iter().enumerate() {
@@ -104,19 +107,27 @@ fn compare_all(dialect: Dialect) {
     assert!(complaints.is_empty(), "{name}:\n\n{}", complaints.join("\n"));
 }
 
-/// Has these conversations side by side; nothing comes of one that breaks off.
-fn all_at_once(dialect: Dialect, scenarios: &[&Entry]) -> Vec<Option<Skeleton>> {
+/// Has these conversations, some at a time; nothing comes of one that breaks off.
+fn had(dialect: Dialect, scenarios: &[&Entry]) -> Vec<Option<Skeleton>> {
+    let next = AtomicUsize::new(0);
+    let had = Mutex::new(vec![None; scenarios.len()]);
     std::thread::scope(|scope| {
-        let talks = scenarios.iter().map(|(_, options, talk)| {
-            scope.spawn(move || {
-                let mut host = Host::start(dialect, options);
-                talk(&mut host);
-                Skeleton::new("pi-rpc", &host.records())
-            })
-        });
-        let talks: Vec<_> = talks.collect();
-        talks.into_iter().map(|talk| talk.join().ok()).collect()
-    })
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let number = next.fetch_add(1, Relaxed)
+                    && let Some((_, options, talk)) = scenarios.get(number)
+                {
+                    let ours = catch_unwind(|| {
+                        let mut host = Host::start(dialect, options);
+                        talk(&mut host);
+                        Skeleton::new("pi-rpc", &host.records())
+                    });
+                    had.lock().unwrap()[number] = ours.ok();
+                }
+            });
+        }
+    });
+    had.into_inner().unwrap()
 }
 
 /// What was recorded of a dialect, by scenario.

@@ -61,7 +61,6 @@ pub fn start(dialect: Dialect, dir: TempDir, options: &[&str]) -> Server {
 }
 
 fn write_models(home: &Path, dialect: Dialect, base: &str, api: &str) {
-    let agent = home.join(dialect.record().directories.agent.trim_start_matches("~/"));
     let base = if api == "anthropic-messages" { base.to_owned() } else { format!("{base}/v1") };
     let models = json!({ "providers": { "fake": {
         "baseUrl": base, "apiKey": "key", "api": api,
@@ -70,6 +69,12 @@ fn write_models(home: &Path, dialect: Dialect, base: &str, api: &str) {
             "maxTokens": 8000, "cost": { "input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75 },
         }],
     } } });
+    write_models_file(home, dialect, &models);
+}
+
+/// Puts the `models.json` of a user where a server of that dialect looks for it.
+pub fn write_models_file(home: &Path, dialect: Dialect, models: &Value) {
+    let agent = home.join(dialect.record().directories.agent.trim_start_matches("~/"));
     fs::create_dir_all(&agent).unwrap();
     fs::write(agent.join("models.json"), models.to_string()).unwrap();
 }

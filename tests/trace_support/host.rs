@@ -1,40 +1,16 @@
 //! A host that has a conversation with our server, and keeps it.
 
-use super::Record;
-use crate::serve_support::{Server, binary, command};
+use super::{Record, models};
+use crate::serve_support::{FakeVendor, Server, binary, command};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-
-/// What the model says; the counterpart of the fake vendor of the recordings.
-const SCRIPT: &str = include_str!("../traces/model.json");
-
-/// Where the models of a server come from.
-struct Models {
-    options: Vec<String>,
-    /// Provider and id of the one that it starts with, and of another one.
-    first: [&'static str; 2],
-    second: [&'static str; 2],
-}
-
-/// The one place that knows: for now the server plays the script itself. A vendor over HTTP is to come: the same script
-/// in a process that this holds until the server has ended, and a `models.json` in `.pi/agent` or `.xcsh/agent` of
-/// `dir`, which is the server's home.
-fn models(dir: &TempDir) -> Models {
-    std::fs::write(dir.path().join("model.json"), SCRIPT).unwrap();
-    Models {
-        options: ["--model", "scripted/model.json"].map(str::to_owned).to_vec(),
-        first: ["scripted", "model.json"],
-        second: ["scripted", "demo"],
-    }
-}
 
 /// The host. Its requests have the ids `r1`, `r2`, … as in the recordings.
 pub struct Host {
     pub dialect: Dialect,
     server: Option<Server>,
     log: Vec<Record>,
-    models: Models,
+    vendor: FakeVendor,
     requests: usize,
     barriers: usize,
 }
@@ -43,17 +19,17 @@ impl Host {
     /// Starts a server.
     pub fn start(dialect: Dialect, options: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let models = models(&dir);
+        let vendor = models::vendor(dir.path(), dialect);
         let mut command = command(binary(), dir.path());
-        command.args(["serve", "--dialect", dialect.as_str()]).args(&models.options).args(options);
+        command.args(["--mode", "rpc", "--dialect", dialect.as_str()]).args(models::START).args(options);
         let server = Some(Server::start(dialect, dir, command));
-        Self { dialect, server, log: vec![Record::Spawned], models, requests: 0, barriers: 0 }
+        Self { dialect, server, log: vec![Record::Spawned], vendor, requests: 0, barriers: 0 }
     }
 
-    /// The command that chooses the model that the server started with, or the other one.
-    pub fn set_model(&self, first: bool) -> Value {
-        let [provider, id] = if first { self.models.first } else { self.models.second };
-        json!({"type": "set_model", "provider": provider, "modelId": id})
+    /// Asks for a model.
+    #[track_caller]
+    pub fn set_model(&mut self, provider: &str, id: &str) {
+        self.call(json!({"type": "set_model", "provider": provider, "modelId": id}));
     }
 
     /// How much of the conversation there is.
@@ -180,6 +156,7 @@ impl Host {
         let ended = self.server.take().expect("it runs").ends();
         self.log.extend(ended.frames.into_iter().map(Record::Said));
         self.log.push(Record::Exited(ended.status.code().map(i64::from)));
+        assert_eq!(self.vendor.refusals(), Vec::<String>::new(), "what it asks, the vendor takes");
     }
 
     /// The conversation.

@@ -5,6 +5,7 @@
 
 mod differences;
 mod host;
+mod models;
 mod recording;
 mod scenarios;
 mod shape;

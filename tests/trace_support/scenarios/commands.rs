@@ -39,15 +39,15 @@ pub fn bash_abort(host: &mut Host) {
 
 pub fn models(host: &mut Host) {
     host.call(command("get_available_models"));
-    host.call(host.set_model(false));
+    host.set_model("fake", "fake-2");
     host.call(command("get_state"));
-    host.call(json!({"type": "set_model", "provider": "nope", "modelId": "none"}));
+    host.set_model("nope", "none");
     host.call(json!({"type": "set_model", "provider": "fake"}));
     host.call(command("set_model"));
     for _ in 0..5 {
         host.call(command("cycle_model"));
     }
-    host.call(host.set_model(true));
+    host.set_model("fake", "fake-1");
     host.prompt("Hello");
     host.finish();
 }

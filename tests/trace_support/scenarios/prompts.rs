@@ -155,7 +155,7 @@ pub fn error_400(host: &mut Host) {
 }
 
 pub fn oai_completions(host: &mut Host) {
-    host.call(host.set_model(true));
+    host.set_model("fakeoai", "fake-c");
     host.prompt("Think");
     host.prompt("Call two tools");
     host.prompt("Refuse");
