@@ -237,6 +237,19 @@ fn a_conversation_begun_at_anthropic_goes_on() {
 }
 
 #[test]
+fn texts_without_an_id_take_none_that_another_text_has() {
+    let mut own = text("Mine.");
+    own["textSignature"] = r#"{"v":1,"id":"msg_1"}"#.into();
+    let history = json!([
+        assistant("anthropic/anthropic-messages/claude", json!([text("One."), text("Two.")])),
+        assistant(SELF, json!([own])),
+    ]);
+    let expected =
+        json!([sent_text("msg_0", "One."), sent_text("msg_2", "Two."), sent_text("msg_1", "Mine.")]);
+    assert_eq!(sent(json!({}), history), expected);
+}
+
+#[test]
 fn a_conversation_that_comes_back_from_anthropic_keeps_what_is_its_own() {
     let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
     let history = json!([

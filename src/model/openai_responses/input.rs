@@ -12,6 +12,7 @@ use crate::{
     protocol::{AssistantMessage, JsonObject, Model},
 };
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 /// All items, the instructions first.
 pub fn input(request: &ModelRequest<'_>) -> Vec<Value> {
@@ -21,19 +22,50 @@ pub fn input(request: &ModelRequest<'_>) -> Vec<Value> {
     if !request.system_prompt.is_empty() {
         items.push(json!({"role": instructor, "content": request.system_prompt}));
     }
-    // Counts the texts without an id of their own; ids must differ.
-    let mut nameless = 0;
-    for turn in convert(request, |id, source| known_id(id, source, model)) {
-        match &turn {
+    let turns = convert(request, |id, source| known_id(id, source, model));
+    let mut names = Names::given(&turns);
+    for turn in &turns {
+        match turn {
             Turn::User(parts) => items.extend(said("user", parts)),
             Turn::Developer(parts) => items.extend(said(instructor, parts)),
             Turn::Assistant(turn) => {
-                items.extend(assistant(turn, model, &mut nameless));
+                items.extend(assistant(turn, model, &mut names));
                 items.extend(turn.results.iter().map(result));
             }
         }
     }
     items
+}
+
+/// Ids for texts that have none of their own. No two items may share one, and some servers count theirs in the same way.
+struct Names {
+    taken: HashSet<String>,
+    next: usize,
+}
+
+impl Names {
+    /// Leaves out what the texts of these turns are called already.
+    fn given(turns: &[Turn<'_>]) -> Self {
+        let blocks = turns.iter().flat_map(|turn| match turn {
+            Turn::Assistant(turn) => turn.blocks.as_slice(),
+            Turn::User(_) | Turn::Developer(_) => &[],
+        });
+        let marks = blocks.filter_map(|block| match block {
+            Block::Text { signature, .. } => mark(*signature),
+            _ => None,
+        });
+        Self { taken: marks.map(|mark| mark.id).collect(), next: 0 }
+    }
+
+    fn take(&mut self) -> String {
+        loop {
+            let name = format!("msg_{}", self.next);
+            self.next += 1;
+            if !self.taken.contains(&name) {
+                return name;
+            }
+        }
+    }
 }
 
 /// What a text's signature says: `{"v":1,"id":…,"phase":…}`, or, of old sessions, the bare id.
@@ -101,14 +133,14 @@ fn part(part: &Part<'_>) -> Value {
     }
 }
 
-fn assistant(turn: &AssistantTurn<'_>, model: &Model, nameless: &mut usize) -> Vec<Value> {
+fn assistant(turn: &AssistantTurn<'_>, model: &Model, names: &mut Names) -> Vec<Value> {
     // The server checks that a call of its own goes with the thinking it came with, which other models do not get.
     let source = turn.source;
     let sibling = source.model != model.id && source.provider == model.provider && source.api == model.api;
     let mut items: Vec<Value> = Vec::new();
     for block in &turn.blocks {
         match block {
-            Block::Text { text, signature } => items.push(message(text, *signature, nameless)),
+            Block::Text { text, signature } => items.push(message(text, *signature, names)),
             Block::Thinking { signature, .. } => items.extend(signature.and_then(reasoning)),
             Block::Redacted { .. } => {}
             Block::Call { id, name, arguments, .. } => items.push(call(id, name, arguments, sibling)),
@@ -127,17 +159,17 @@ fn reasoning(signature: &str) -> Option<Value> {
     (item["type"] == "reasoning").then_some(item)
 }
 
-fn message(text: &str, signature: Option<&str>, nameless: &mut usize) -> Value {
-    let mark = signature.filter(|signature| !signature.is_empty()).map(TextMark::read);
-    let (id, phase) = match mark {
+fn mark(signature: Option<&str>) -> Option<TextMark> {
+    signature.filter(|signature| !signature.is_empty()).map(TextMark::read)
+}
+
+fn message(text: &str, signature: Option<&str>, names: &mut Names) -> Value {
+    let (id, phase) = match mark(signature) {
         Some(mark) if mark.id.chars().count() > ID_LIMIT => {
             (format!("msg_{}", short_hash(&mark.id)), mark.phase)
         }
         Some(mark) => (mark.id, mark.phase),
-        None => {
-            *nameless += 1;
-            (format!("msg_{}", *nameless - 1), None)
-        }
+        None => (names.take(), None),
     };
     let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
     let mut item =
