@@ -237,6 +237,7 @@ fn what_cannot_be_served_is_refused_in_words() {
         (&["serve", "--max-frame", "0"], 2, "Error: --max-frame 0: expected a number of bytes"),
         (&["serve", "--model"], 2, "Error: "),
         (&["serve", "--continue"], 1, "Error: --continue: "),
+        (&["serve", "--fork", "x"], 1, "Error: --fork: "),
     ] {
         let (code, stdout, stderr) = told(arguments);
         assert_eq!((code, stdout.as_str()), (Some(status), ""), "{arguments:?}: {stderr}");
@@ -256,6 +257,9 @@ fn tools_are_offered_as_asked() {
     };
     assert_eq!(found(&["--tools", "read,bash"]), ["bash"]);
     assert_eq!(found(&["--tools=read"]), ["read"]);
+    assert_eq!(found(&["--tools", "read,bash", "-xt", "bash"]), ["read"]);
+    assert_eq!(found(&["--no-builtin-tools"]), Vec::<Value>::new());
+    assert_eq!(found(&["-nbt", "--tools", "read"]), ["read"]);
     assert_eq!(found(&["--tools", "bash,ls"]), ["ls"]);
     assert_eq!(found(&[]), ["bash"], "ls is there for those who ask for it");
     assert!(found(&["--no-tools"]).is_empty());

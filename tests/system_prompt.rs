@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pi_rpc::prompt::files::{ContextFile, PromptFiles};
+use pi_rpc::prompt::files::{ContextFile, PromptFiles, text_or_file};
 use pi_rpc::prompt::{PromptParts, ToolLine, system_prompt, tool_line};
 use pi_rpc::tools;
 
@@ -129,6 +129,21 @@ fn context_files_come_from_the_agent_and_from_the_root_down() {
     let unreadable = place.path().join("a/b/AGENTS.md");
     let warning = format!("{} cannot be read: it is not a regular file", unreadable.display());
     assert_eq!(found.warnings, [warning]);
+}
+
+#[test]
+fn an_option_is_a_file_if_there_is_one_and_says_so_when_it_cannot_be_read() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("prompt.md");
+    fs::write(&file, b"Be brief, caf\xe9.").unwrap();
+    assert_eq!(text_or_file(file.to_str().unwrap()), Ok("Be brief, caf\u{FFFD}.".to_owned()));
+    for text in ["Be brief.", "", &"long ".repeat(2000), "no/such/file.md", "a\0b"] {
+        assert_eq!(text_or_file(text), Ok(text.to_owned()));
+    }
+    let folder = place.path().display().to_string();
+    let error =
+        format!("{folder} cannot be read: it is not a regular file; the name itself is taken for the prompt");
+    assert_eq!(text_or_file(&folder), Err(error));
 }
 
 #[test]

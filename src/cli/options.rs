@@ -17,7 +17,8 @@ Options:
   --api-key <KEY>              for the provider of the model that is started with; not kept
   -t, --tools <A,B>            offer these tools only: read, bash, edit, write (the usual four),
                                grep, find, ls
-  --no-tools                   offer no tools
+  -nt, --no-tools              offer no tools, but for those of --tools; also --no-builtin-tools
+  -xt, --exclude-tools <A,B>   do not offer these
   --system-prompt <TEXT>       instructions in place of the built-in ones, or a file that holds them
   --append-system-prompt <TEXT>
                                instructions to add, or a file that holds them
@@ -27,7 +28,7 @@ Options:
   --max-frame <BYTES>          the longest line that is read (64 MiB)
   -h, --help                   this text
 
-Other options of pi are accepted and do nothing yet; --session, --continue and --resume are refused,
+Other options of pi are accepted and do nothing yet; --session, --continue, --resume and --fork are refused,
 and so are @file arguments. RUST_LOG sets what is logged to stderr (default: warn; debug tells which
 options were ignored).";
 
@@ -44,6 +45,8 @@ pub struct HostOptions {
     pub thinking: Option<ThinkingLevel>,
     /// `--tools` and `--no-tools`.
     pub tools: Option<Vec<String>>,
+    /// `--exclude-tools`: not offered in any case.
+    pub exclude_tools: Vec<String>,
     /// `--models`: patterns of the models to go round.
     pub models: Option<Vec<String>>,
     /// `--api-key`.
@@ -75,7 +78,7 @@ const WITH_VALUE: [&str; 7] =
     ["session-dir", "extension", "skill", "prompt-template", "theme", "export", "permission-mode"];
 
 /// Options of pi that would bring a session back; without session files they cannot be honoured.
-const RESUMING: [&str; 3] = ["session", "continue", "resume"];
+const RESUMING: [&str; 4] = ["session", "continue", "resume", "fork"];
 
 /// Reads pi's options.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
@@ -104,7 +107,8 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("tools") => {
                 options.tools = Some(list(&text(&mut parser)?));
             }
-            Long("no-tools") => {
+            Long("exclude-tools") => options.exclude_tools.extend(list(&text(&mut parser)?)),
+            Long("no-tools" | "no-builtin-tools") => {
                 options.tools.get_or_insert_default();
             }
             Long("system-prompt") => options.system_prompt = Some(text(&mut parser)?),
@@ -160,6 +164,7 @@ fn spelled_out(argument: &OsString) -> OsString {
         Some("-nt" | "-nbt") => "--no-tools",
         Some("-nc") => "--no-context-files",
         Some("-t") => "--tools",
+        Some("-xt") => "--exclude-tools",
         _ => return argument.clone(),
     };
     OsString::from(long)

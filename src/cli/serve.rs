@@ -8,7 +8,11 @@ use crate::{
     config::{self, Config, Environment, Refused, Sources, Wanted},
     engine::Modes,
     model::types::ToolSpec,
-    prompt::{PromptParts, files::PromptFiles, system_prompt, tool_line},
+    prompt::{
+        PromptParts,
+        files::{PromptFiles, text_or_file},
+        system_prompt, tool_line,
+    },
     server::{Library, Options, Workplace, scripted_name, serve},
     tools,
 };
@@ -67,7 +71,8 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
     let sources = Sources { dialect, working_directory: directory.clone(), environment: environment.clone() };
     let config = config::load(sources);
     let library = library(&config, &options, &environment)?;
-    let tools = offered(options.tools.as_deref());
+    let mut tools = offered(options.tools.as_deref());
+    tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
     let system_prompt = instructions(&config, &options, &tools, &directory);
     let settings = config.settings;
     let own = Modes::of(dialect);
@@ -161,8 +166,14 @@ fn instructions(config: &Config, options: &HostOptions, tools: &[ToolSpec], dire
         tracing::warn!("{warning}");
     }
     let lines: Vec<_> = tools.iter().filter_map(|tool| tool_line(&tool.name)).collect();
-    let custom = options.system_prompt.as_deref().map(text_or_file).or(files.system);
-    let added: Vec<String> = options.append_system_prompt.iter().map(|text| text_or_file(text)).collect();
+    let text = |given: &String| {
+        text_or_file(given).unwrap_or_else(|warning| {
+            tracing::warn!("{warning}");
+            given.clone()
+        })
+    };
+    let custom = options.system_prompt.as_ref().map(text).or(files.system);
+    let added: Vec<String> = options.append_system_prompt.iter().map(text).collect();
     let append = if added.is_empty() { files.append } else { Some(added.join("\n\n")) };
     system_prompt(&PromptParts {
         tools: &lines,
@@ -172,11 +183,6 @@ fn instructions(config: &Config, options: &HostOptions, tools: &[ToolSpec], dire
         date: &jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
         cwd: &directory.to_string_lossy(),
     })
-}
-
-/// The contents of the file of that name, if there is one; else the text itself, as pi does.
-fn text_or_file(text: &str) -> String {
-    std::fs::read_to_string(text).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Logs to stderr: stdout belongs to the protocol.

@@ -69,6 +69,7 @@ pub(super) async fn handle(
             body: body.as_ref().map_or(Value::Null, |bytes| json_or_text(bytes)),
             status: None,
             refusal: None,
+            bytes: body.as_ref().map_or(0, |bytes| bytes.len()),
         },
         shared,
     };

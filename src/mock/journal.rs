@@ -12,6 +12,8 @@ use tokio::sync::watch;
 
 /// How many requests are remembered: a server may run for days.
 const REMEMBERED: usize = 1000;
+/// And how many bytes of bodies, as they were sent.
+const REMEMBERED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Parts of the names of headers whose values prove who asks. Clients may be told to send any header.
 const SECRET: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
@@ -31,6 +33,9 @@ pub struct Received {
     pub status: Option<u16>,
     /// Why the vendor refuses the request, if it does; also told when the server is lenient and answers.
     pub refusal: Option<String>,
+    /// The length of the body as it was sent.
+    #[serde(skip)]
+    pub(super) bytes: usize,
 }
 
 impl Received {
@@ -40,7 +45,7 @@ impl Received {
     }
 }
 
-/// The newest thousand requests, oldest first, and how many answers are under way.
+/// The newest thousand requests, or 64 MiB of them, oldest first, and how many answers are under way.
 pub struct Journal {
     received: Mutex<VecDeque<Received>>,
     running: watch::Sender<usize>,
@@ -68,10 +73,11 @@ impl Journal {
             let _ = lock(file).write_all(line(&received).as_bytes());
         }
         let mut all = lock(&self.received);
-        if all.len() == REMEMBERED {
-            all.pop_front();
-        }
         all.push_back(received);
+        let mut bytes: usize = all.iter().map(|received| received.bytes).sum();
+        while all.len() > REMEMBERED || bytes > REMEMBERED_BYTES {
+            bytes -= all.pop_front().map_or(bytes, |oldest| oldest.bytes);
+        }
     }
 
     /// Counts an answer as under way until the guard is dropped.

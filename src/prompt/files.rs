@@ -75,6 +75,23 @@ impl PromptFiles {
     }
 }
 
+/// What an option such as `--system-prompt` says: the contents of the file of that name, if there is one, else the text
+/// itself. As in pi.
+///
+/// # Errors
+///
+/// A sentence for people when the file is there and cannot be read.
+pub fn text_or_file(text: &str) -> Result<String, String> {
+    match regular(Path::new(text)) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        // A text need not be anything that could be a path.
+        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Other) => {
+            Err(format!("{text} cannot be read: {error}; the name itself is taken for the prompt"))
+        }
+        Err(_) => Ok(text.to_owned()),
+    }
+}
+
 /// The bytes of a regular file: reading a pipe might never end.
 fn regular(path: &Path) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
