@@ -45,6 +45,16 @@ fn it_lists_what_can_be_chosen_and_why_the_rest_cannot() {
 }
 
 #[test]
+fn a_key_of_a_provider_whose_api_is_not_spoken_is_named() {
+    let home = home();
+    let auth = json!({ "google": { "type": "api_key", "key": "k" } });
+    fs::write(home.path().join(".pi/agent/auth.json"), auth.to_string()).unwrap();
+    let (stdout, _) = run(home.path(), &["models"]);
+    let part = "With a key, but of an API that this version does not speak:\n  google         speaks google-generative-ai\n\n";
+    assert!(stdout.contains(part), "{stdout}");
+}
+
+#[test]
 fn words_narrow_the_list() {
     let home = home();
     for arguments in [&["models", "WORK", "elm"][..], &["--mode", "rpc", "--list-models", "work elm"]] {

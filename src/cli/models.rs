@@ -97,7 +97,7 @@ fn as_text(config: &Config, models: &[&Endpoint]) -> String {
     let cannot: Vec<&Endpoint> = models.iter().filter(|endpoint| !usable(endpoint)).copied().collect();
     let none = if models.is_empty() { "No model has these words in its provider, id or name.\n" } else { "" };
     let (broken, keyless) = (broken(&config.keys, &cannot), keyless(&config.keys, &cannot));
-    let parts = [origin(config), table(&can), broken, keyless, none.to_owned()];
+    let parts = [origin(config), table(&can), broken, unspoken(config), keyless, none.to_owned()];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("\n")
 }
@@ -165,6 +165,20 @@ fn broken(keys: &Keys, models: &[&Endpoint]) -> String {
     });
     let lines: String = lines.collect();
     if lines.is_empty() { lines } else { format!("Cannot be asked:\n{lines}") }
+}
+
+/// Providers that have a key and no models, because nobody here speaks their API.
+fn unspoken(config: &Config) -> String {
+    let has_models = |id: &str| config.models.iter().any(|endpoint| endpoint.model.provider == id);
+    let configured = |id: &str| config.keys.is_configured(id) && !has_models(id);
+    let providers = config.catalogue.providers.iter().filter(|provider| configured(&provider.id));
+    let lines: String =
+        providers.map(|provider| format!("  {:14} speaks {}\n", provider.id, provider.api)).collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("With a key, but of an API that this version does not speak:\n{lines}")
+    }
 }
 
 /// Providers without a key, each with what would help.
