@@ -65,7 +65,7 @@ fn fail(message: &str) -> StreamEvent {
 }
 
 fn cut() -> StreamEvent {
-    fail("Anthropic stream ended before message_stop")
+    fail("terminated: the stream ended before the answer was complete")
 }
 
 fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> StreamEvent {
@@ -243,7 +243,9 @@ fn an_error_event_fails_with_its_text() {
         let mut reader = Api::AnthropicMessages.reader();
         assert_eq!((reader.event(name, text), reader.end()), (vec![fail(text)], vec![]));
     }
-    assert_eq!(Api::AnthropicMessages.reader().event("error", "busy"), [fail("busy")]);
+    for text in ["busy", r#""busy""#, r#"{"error":{"message":"busy"}}"#] {
+        assert_eq!(Api::AnthropicMessages.reader().event("error", text), [fail(text)]);
+    }
 }
 
 #[test]
@@ -260,8 +262,10 @@ fn a_stream_that_ends_early_is_no_answer() {
 fn an_event_that_cannot_be_read_fails_the_answer() {
     let mut reader = Api::AnthropicMessages.reader();
     let failed = reader.event("content_block_delta", "{\"type\":");
-    let text = "Could not read the provider's event content_block_delta: EOF while parsing a value at line 1 column 8";
+    let text = "terminated: the provider sent half an event: EOF while parsing a value at line 1 column 8";
     assert_eq!((failed, reader.end()), (vec![fail(text)], vec![]));
+    let text = "Could not read what the provider sent: expected value at line 1 column 1";
+    assert_eq!(Api::AnthropicMessages.reader().event("content_block_delta", "<html>"), [fail(text)]);
 }
 
 #[test]

@@ -119,7 +119,7 @@ async fn what_is_no_event_stream_fails_with_its_beginning() {
 async fn a_server_that_does_not_say_what_it_sends_is_believed() {
     assert_eq!(asked(&with_status(200, "", ANSWER)).await, finished());
     let events = asked(&with_status(204, "", "")).await;
-    assert_eq!(message(&events), "Anthropic stream ended before message_stop");
+    assert_eq!(message(&events), "terminated: the stream ended before the answer was complete");
 }
 
 /// Asks once for every length to which `answer` can be cut; the lengths at which the answer counts as complete.

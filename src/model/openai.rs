@@ -4,9 +4,6 @@ use super::request::{HttpRequest, ModelRequest};
 use crate::protocol::{ImageContent, ThinkingLevel};
 use serde_json::Value;
 
-/// The error of a stream that ends in the middle of an answer. It says `terminated`, which runs are tried again for.
-pub const CUT: &str = "terminated: the stream ended before the answer was complete";
-
 /// The error where the provider has no text for it.
 pub const UNKNOWN: &str = "An unknown error occurred";
 
@@ -65,19 +62,6 @@ pub fn call_part(id: &str) -> &str {
 pub fn plain_id(id: &str, limit: usize) -> String {
     let plain = |found: char| if found.is_ascii_alphanumeric() || "_-".contains(found) { found } else { '_' };
     id.chars().take(limit).map(plain).collect()
-}
-
-/// What a stream sends under `data`: an object; `Ok(None)` for what says nothing.
-///
-/// Fails with a text for the answer when it is not JSON.
-pub fn read(data: &str) -> Result<Option<Value>, String> {
-    if data.trim().is_empty() {
-        return Ok(None);
-    }
-    match serde_json::from_str::<Value>(&crate::protocol::mend_surrogates(data)) {
-        Ok(value) => Ok(Some(value).filter(Value::is_object)),
-        Err(error) => Err(format!("Could not read what the provider sent: {error}")),
-    }
 }
 
 /// The text for an error object as the client library of OpenAI words it, with what OpenRouter adds. `None` where

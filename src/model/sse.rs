@@ -1,16 +1,21 @@
-//! What the data of a server-sent event say.
+//! What the data of a server-sent event say, and what it means when no more come.
 
-use super::types::StreamEvent;
 use crate::protocol::mend_surrogates;
 use serde_json::Value;
 
-/// The JSON of an event's data; or the failure of an answer of which a part cannot be read: it would have a hole.
-pub(super) fn json(name: &str, data: &str) -> Result<Value, StreamEvent> {
-    serde_json::from_str(&mend_surrogates(data))
-        .map_err(|error| failure(format!("Could not read the provider's event {name}: {error}")))
-}
+/// The error of a stream that ends in the middle of an answer. It says `terminated`, which runs are tried again for.
+pub const CUT: &str = "terminated: the stream ended before the answer was complete";
 
-/// A failure with nothing known about when to try again.
-pub(super) fn failure(message: String) -> StreamEvent {
-    StreamEvent::Fail { message, retry_after: None }
+/// What a stream sends under `data`: an object; `Ok(None)` for what says nothing.
+///
+/// Fails with a text for the answer when it is not JSON: the answer would have a hole. Half an event is a cut stream.
+pub fn read(data: &str) -> Result<Option<Value>, String> {
+    if data.trim().is_empty() {
+        return Ok(None);
+    }
+    match serde_json::from_str::<Value>(&mend_surrogates(data)) {
+        Ok(value) => Ok(Some(value).filter(Value::is_object)),
+        Err(error) if error.is_eof() => Err(format!("terminated: the provider sent half an event: {error}")),
+        Err(error) => Err(format!("Could not read what the provider sent: {error}")),
+    }
 }

@@ -6,9 +6,10 @@
 
 use super::{calls::Calls, messages::THINKING_KEYS};
 use crate::model::{
-    openai::{CUT, Hash, UNKNOWN, error_text, read, text},
+    openai::{Hash, UNKNOWN, error_text, text},
     request::Reader,
     sequence::Sequence,
+    sse::{CUT, read},
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
