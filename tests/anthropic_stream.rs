@@ -195,6 +195,17 @@ fn what_came_with_the_beginning_of_a_block_is_kept() {
 }
 
 #[test]
+fn a_block_that_waits_takes_no_longer_than_one_that_is_told() {
+    const MANY: usize = 100_000;
+    let mut events = vec![open(0, json!({ "type": "text" })), open(1, json!({ "type": "text" }))];
+    events.extend(vec![said(1, "a"); MANY]);
+    events.extend([close(1), close(0), over()]);
+    let began = std::time::Instant::now();
+    assert_eq!(read(&events).len(), MANY + 5);
+    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+}
+
+#[test]
 fn what_is_not_known_is_passed_over() {
     let events = [
         json!({ "type": "tomorrow", "index": 0 }),

@@ -12,10 +12,17 @@ pub struct Sequence {
     /// The place of the one block that may speak.
     speaking: usize,
     /// What the blocks after that one have to say.
-    waiting: VecDeque<Vec<StreamEvent>>,
+    waiting: VecDeque<Waiting>,
     /// The place of the next block.
     next: usize,
     over: bool,
+}
+
+/// What a block has to say that may not speak yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    events: Vec<StreamEvent>,
+    ended: bool,
 }
 
 impl Sequence {
@@ -24,7 +31,7 @@ impl Sequence {
         let index = self.next;
         self.next += 1;
         if index > self.speaking {
-            self.waiting.push_back(Vec::new());
+            self.waiting.push_back(Waiting::default());
         }
         self.put(index, StreamEvent::Start { index, block });
         index
@@ -95,10 +102,11 @@ impl Sequence {
                 }
             }
             Some(after) => {
-                let Some(events) = self.waiting.get_mut(after - 1) else { return };
-                if is_signature(&event) || !has_ended(events) {
-                    events.push(event);
+                let Some(block) = self.waiting.get_mut(after - 1) else { return };
+                if is_signature(&event) || !block.ended {
+                    block.events.push(event);
                 }
+                block.ended |= ends;
             }
             None if is_signature(&event) => self.said.push(event),
             None => {}
@@ -109,10 +117,9 @@ impl Sequence {
     fn advance(&mut self) {
         loop {
             self.speaking += 1;
-            let Some(events) = self.waiting.pop_front() else { return };
-            let ended = has_ended(&events);
-            self.said.extend(events);
-            if !ended {
+            let Some(block) = self.waiting.pop_front() else { return };
+            self.said.extend(block.events);
+            if !block.ended {
                 return;
             }
         }
@@ -121,8 +128,4 @@ impl Sequence {
 
 fn is_signature(event: &StreamEvent) -> bool {
     matches!(event, StreamEvent::Signature { .. })
-}
-
-fn has_ended(events: &[StreamEvent]) -> bool {
-    events.iter().any(|event| matches!(event, StreamEvent::End { .. }))
 }
