@@ -62,6 +62,19 @@ fn text_and_thinking_arrive_in_pieces_with_tokens_and_cost() {
 }
 
 #[test]
+fn absurd_numbers_of_tokens_do_no_harm() {
+    let usage = json!({ "input": u64::MAX, "output": u64::MAX, "cacheRead": u64::MAX, "cacheWrite": u64::MAX });
+    let turns = json!([{ "say": [{ "text": "Expensive." }], "usage": usage, "repeat": true }]);
+    let (_vendor, mut server) = server(Dialect::Pi, "anthropic-messages", &turns);
+    for _ in 0..2 {
+        assert_eq!(answers(&server.run("hi"))[0]["content"][0]["text"], "Expensive.");
+    }
+    let tokens = &server.data(json!({ "type": "get_session_stats" }))["tokens"];
+    assert_eq!(tokens["total"], 2 * 4 * (1_u64 << 40));
+    server.finishes();
+}
+
+#[test]
 fn two_calls_in_one_message_run_and_the_model_gets_both_results() {
     let turns = json!([
         { "say": [

@@ -221,8 +221,17 @@ fn redacted(data: String, dialect: Dialect) -> AssistantContent {
 /// What pi shows in the place of thinking that the provider hides.
 const REDACTED: &str = "[Reasoning redacted]";
 
+/// More tokens than any answer has. A provider may claim any number; sums over a session must not overflow.
+const MOST_TOKENS: u64 = 1 << 40;
+
 /// Tokens priced: dollars per million, in the originals' order of operations.
-fn usage(counts: TokenCounts, price: &ModelPrice) -> Usage {
+fn usage(claimed: TokenCounts, price: &ModelPrice) -> Usage {
+    let counts = TokenCounts {
+        input: claimed.input.min(MOST_TOKENS),
+        output: claimed.output.min(MOST_TOKENS),
+        cache_read: claimed.cache_read.min(MOST_TOKENS),
+        cache_write: claimed.cache_write.min(MOST_TOKENS),
+    };
     let cost = |price: &Number, tokens: u64| price.as_f64().unwrap_or(0.0) / 1_000_000.0 * tokens as f64;
     let (input, output) = (cost(&price.input, counts.input), cost(&price.output, counts.output));
     let read = cost(&price.cache_read, counts.cache_read);
