@@ -21,7 +21,7 @@ use std::{
 };
 use tokio::{
     sync::{mpsc, watch},
-    task::AbortHandle,
+    task::{AbortHandle, JoinError},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -72,12 +72,16 @@ impl Performers {
     /// Has a model answer.
     pub fn answer(&mut self, call: CallId, answer: Answer) {
         let listener = Listener { call, inputs: self.inputs.clone(), gate: self.gate.clone() };
+        let failed = move |panic| {
+            let message = format!("The answer could not be read: {panic}");
+            Input::Model { call, event: StreamEvent::Fail { message, retry_after: None } }
+        };
         let task = match answer {
-            Answer::Played(steps) => tokio::spawn(listener.play(steps)),
-            Answer::Asked(asking) => tokio::spawn(listener.ask(asking)),
+            Answer::Played(steps) => guard(&self.inputs, listener.play(steps), failed),
+            Answer::Asked(asking) => guard(&self.inputs, listener.ask(asking), failed),
         };
         self.models.retain(|_, task| !task.is_finished());
-        self.models.insert(call, task.abort_handle());
+        self.models.insert(call, task);
     }
 
     /// Stops a model.
@@ -101,7 +105,7 @@ impl Performers {
             processes: self.processes.clone(),
         };
         let inputs = self.inputs.clone();
-        tokio::spawn(async move {
+        let work = async move {
             let arguments = Value::Object(arguments);
             let run = tools::run(&name, &arguments, context);
             tokio::pin!(run);
@@ -124,6 +128,10 @@ impl Performers {
             let (result, is_error) = tool_result(output);
             // A loop that is gone needs no end.
             let _ = inputs.send(Input::ToolEnd { call, result, is_error }).await;
+        };
+        guard(&self.inputs, work, move |panic| {
+            let (result, is_error) = tool_result(ToolOutput::error(format!("The tool failed: {panic}")));
+            Input::ToolEnd { call, result, is_error }
         });
     }
 
@@ -142,10 +150,13 @@ impl Performers {
         let kept = directory.map(PathBuf::from).filter(|directory| directory.is_dir());
         let directory = kept.unwrap_or_else(|| self.workplace.directory.clone());
         let inputs = self.inputs.clone();
-        tokio::spawn(async move {
+        let work = async move {
             let ran = run_shell(&command, Path::new(&directory), &options, control).await;
             let end = ran.map(|outcome| shell_end(outcome, &options)).map_err(|error| error.to_string());
             let _ = inputs.send(Input::ShellEnd { call, end }).await;
+        };
+        guard(&self.inputs, work, move |panic| {
+            Input::ShellEnd { call, end: Err(format!("The command failed: {panic}")) }
         });
     }
 
@@ -189,6 +200,26 @@ impl Performers {
             ..options
         }
     }
+}
+
+/// Runs `work`. Should it panic, the loop is told with `failed`: it would wait for an end that never comes.
+fn guard(
+    inputs: &mpsc::Sender<Input>,
+    work: impl Future<Output = ()> + Send + 'static,
+    failed: impl FnOnce(JoinError) -> Input + Send + 'static,
+) -> AbortHandle {
+    let inputs = inputs.clone();
+    let task = tokio::spawn(work);
+    let handle = task.abort_handle();
+    tokio::spawn(async move {
+        if let Err(error) = task.await
+            && error.is_panic()
+        {
+            // A loop that is gone needs no end.
+            let _ = inputs.send(failed(error)).await;
+        }
+    });
+    handle
 }
 
 /// Passes on what a model says, as fast as it is heard.
@@ -266,5 +297,26 @@ fn shell_end(outcome: ShellOutcome, options: &ShellOptions) -> ShellEnd {
         full_output_path: outcome.full_output_path.map(|path| path.display().to_string()),
         directory: outcome.directory.map(|path| path.display().to_string()),
         counts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(panic: JoinError) -> Input {
+        Input::ShellEnd { call: 1, end: Err(panic.to_string()) }
+    }
+
+    #[tokio::test]
+    async fn a_task_that_panics_ends_with_the_reason_and_others_by_themselves() {
+        let (sender, mut inputs) = mpsc::channel(1);
+        guard(&sender, async { panic!("a defect") }, failed);
+        let Some(Input::ShellEnd { call: 1, end: Err(text) }) = inputs.recv().await else { panic!() };
+        assert!(text.contains("a defect"), "{text}");
+        guard(&sender, std::future::ready(()), failed);
+        guard(&sender, std::future::pending(), failed).abort();
+        drop(sender);
+        assert!(inputs.recv().await.is_none());
     }
 }
