@@ -384,7 +384,8 @@ fn errors_within_the_stream_end_it_with_their_text() {
 fn what_is_no_chunk_is_passed_over_and_what_is_no_json_fails() {
     let events =
         [json!("  "), json!(7), json!([]), json!({"choices": []}), json!({"error": null}), json!("{\"id\"")];
-    let expected = "terminated: the provider sent half an event: EOF while parsing an object at line 1 column 5";
+    let expected =
+        "terminated: the provider sent half an event: EOF while parsing an object at line 1 column 5";
     assert_eq!(read(reader(), &events), [fail(expected)]);
     let expected = "Could not read what the provider sent: expected value at line 1 column 1";
     assert_eq!(read(reader(), &[json!("<html>")]), [fail(expected)]);

@@ -63,7 +63,8 @@ fn text_and_thinking_arrive_in_pieces_with_tokens_and_cost() {
 
 #[test]
 fn absurd_numbers_of_tokens_do_no_harm() {
-    let usage = json!({ "input": u64::MAX, "output": u64::MAX, "cacheRead": u64::MAX, "cacheWrite": u64::MAX });
+    let usage =
+        json!({ "input": u64::MAX, "output": u64::MAX, "cacheRead": u64::MAX, "cacheWrite": u64::MAX });
     let turns = json!([{ "say": [{ "text": "Expensive." }], "usage": usage, "repeat": true }]);
     let (_vendor, mut server) = server(Dialect::Pi, "anthropic-messages", &turns);
     for _ in 0..2 {
@@ -168,22 +169,30 @@ fn an_abort_while_a_tool_runs_leaves_a_conversation_that_goes_on() {
 }
 
 #[test]
-fn a_refusal_is_told_with_its_status_and_body() {
+fn a_refusal_is_told_with_its_status_and_what_the_vendor_says() {
     let turns = json!([
-        { "fail": { "status": 401 } },
-        { "fail": { "status": 429, "retryAfter": 7 } },
-        { "fail": { "status": 529 } },
+        { "fail": { "status": 401, "message": "Bad key" } },
+        { "fail": { "status": 429, "retryAfter": 7, "message": "Slow down" } },
+        { "fail": { "status": 529, "message": "Busy" } },
         { "fail": { "status": 502, "body": "" } },
         { "say": [{ "text": "Well again." }] },
     ]);
     for api in APIS {
         let (_vendor, mut server) = server(Dialect::Pi, api, &turns);
-        for status in ["401 {", "429 {", "529 {", "502 status code (no body)"] {
+        for (status, said) in [(401, "Bad key"), (429, "Slow down"), (529, "Busy"), (502, "")] {
             let frames = server.run("try");
             let answer = answers(&frames).pop().unwrap();
             assert_eq!(answer["stopReason"], "error", "{api}");
             let text = answer["errorMessage"].as_str().unwrap();
-            assert!(text.starts_with(status), "{api}: {text}");
+            match api {
+                _ if said.is_empty() => assert_eq!(text, format!("{status} status code (no body)"), "{api}"),
+                // The client library of Anthropic shows the whole body, that of OpenAI the message in it.
+                "anthropic-messages" => {
+                    assert!(text.starts_with(&format!(r#"{status} {{"type":"error""#)), "{api}: {text}");
+                    assert!(text.contains(said), "{api}: {text}");
+                }
+                _ => assert_eq!(text, format!("{status} {said}"), "{api}"),
+            }
             assert_eq!(answer["content"], json!([]), "{api}");
         }
         let frames = server.run("again");
@@ -238,7 +247,12 @@ fn a_stream_that_is_cut_at_any_byte_is_an_errored_message_and_no_entry_is_lost()
             if answer["stopReason"] != "error" {
                 break answer;
             }
-            assert_ne!(answer["errorMessage"], "", "{api}");
+            // Words by which hosts know that trying again may help.
+            let text = answer["errorMessage"].as_str().unwrap();
+            assert!(
+                text.starts_with("terminated: ") || text.starts_with("Connection error: "),
+                "{api}: {text}"
+            );
             assert_eq!(of_type(&frames, "tool_execution_start"), Vec::<&Value>::new(), "{api}");
             let types = types(&frames);
             assert_eq!(types[types.len() - 3..], ["message_end", "turn_end", "agent_end"], "{api}");

@@ -58,7 +58,7 @@ impl Http {
     /// connection; so does dropping the receiver.
     ///
     /// What fails: without a connection `Connection error: …`; a connection that breaks `terminated: …`; a status
-    /// other than 2xx as `<status> <body>`, with the time that the provider asks to wait.
+    /// other than 2xx as `<status> <what reader finds in the body>`, with the time that the provider asks to wait.
     pub async fn ask(
         &self,
         request: HttpRequest,
@@ -99,7 +99,7 @@ impl Http {
             }
         };
         if !response.status().is_success() {
-            return Err(refusal(response, idle.min(ERROR_BODY)).await);
+            return Err(refusal(response, reader, idle.min(ERROR_BODY)).await);
         }
         if let Some(kind) = other_kind(&response) {
             let start = shown(&beginning(response, idle.min(ERROR_BODY)).await);
@@ -249,7 +249,7 @@ fn broken(error: EventStreamError<Broken>, idle: Duration) -> String {
 }
 
 /// What a status other than 2xx says.
-async fn refusal(response: Response, patience: Duration) -> Failure {
+async fn refusal(response: Response, reader: Box<dyn Reader>, patience: Duration) -> Failure {
     let status = response.status();
     let retry_after = retry_after(response.headers(), SystemTime::now());
     let location = response.headers().get(LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
@@ -259,7 +259,7 @@ async fn refusal(response: Response, patience: Duration) -> Failure {
         None => {
             let body = beginning(response, patience).await;
             match serde_json::from_str::<Value>(&body) {
-                Ok(body) => format!("{number} {body}"),
+                Ok(body) => format!("{number} {}", reader.refusal(&body).unwrap_or_else(|| body.to_string())),
                 Err(_) if body.trim().is_empty() => format!("{number} status code (no body)"),
                 Err(_) => format!("{number} {}", shown(&body)),
             }

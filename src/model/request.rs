@@ -82,4 +82,9 @@ pub trait Reader: Send {
 
     /// What it means that the stream ends here, without an error of the connection.
     fn end(&mut self) -> Vec<StreamEvent>;
+
+    /// What the `body` of a refusal says, told after its status. `None`: all of the body.
+    fn refusal(&self, _body: &Value) -> Option<String> {
+        None
+    }
 }

@@ -155,8 +155,9 @@ impl Performers {
             let end = ran.map(|outcome| shell_end(outcome, &options)).map_err(|error| error.to_string());
             let _ = inputs.send(Input::ShellEnd { call, end }).await;
         };
-        guard(&self.inputs, work, move |panic| {
-            Input::ShellEnd { call, end: Err(format!("The command failed: {panic}")) }
+        guard(&self.inputs, work, move |panic| Input::ShellEnd {
+            call,
+            end: Err(format!("The command failed: {panic}")),
         });
     }
 

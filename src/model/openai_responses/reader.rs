@@ -72,6 +72,10 @@ impl Reader for Answer {
         }
         self.out.take()
     }
+
+    fn refusal(&self, body: &Value) -> Option<String> {
+        error_text(&body["error"])
+    }
 }
 
 impl Answer {
