@@ -2,9 +2,10 @@
 
 mod http_support;
 
-use http_support::{ANSWER, Closing, Server, ask, asked, asked_by, finished, ok, with_status};
+use http_support::{ANSWER, Closing, Server, ask, asked, asked_by, finished, ok, request, with_status};
 use pi_rpc::model::{
     http::Http,
+    request::Credentials,
     types::{Finish, StreamEvent},
 };
 use proptest::prelude::*;
@@ -40,6 +41,14 @@ async fn the_request_is_a_post_of_json_with_its_headers() {
     let mut expected = [&expected[..], &["content-type: application/json", &agent, "x-api-key: k"]].concat();
     expected.sort();
     assert_eq!((lines, body), (expected, r#"{"model":1}"#));
+}
+
+#[test]
+fn keys_are_not_shown_to_those_who_debug() {
+    let credentials =
+        Credentials { key: Some("sk-1".into()), headers: vec![("x".into(), "sk-2".into())], bearer: false };
+    let shown = format!("{credentials:?} {:?}", request("http://a/", "sk-3"));
+    assert!(!shown.contains("sk-") && shown.contains("x-api-key"), "{shown}");
 }
 
 #[tokio::test]

@@ -83,7 +83,11 @@ impl Http {
         idle: Duration,
         events: &mpsc::Sender<StreamEvent>,
     ) -> Result<(), Failure> {
-        let request = post(request)?;
+        // Images make a body of many megabytes: writing it would hold up everything else.
+        let request = tokio::task::spawn_blocking(move || post(request)).await;
+        let request = request
+            .map_err(|panic| Failure::new(format!("The request could not be written: {panic}")))
+            .flatten()?;
         let host = host(request.url());
         let client = self.client(request.url())?;
         let response = match timeout(idle, client.execute(request)).await {
@@ -185,7 +189,10 @@ fn post(request: HttpRequest) -> Result<Request, Failure> {
         // Of a wrong value only the name is told: it may be a key.
         let wrong = || Failure::new(format!("The header {name:?} has characters that HTTP does not allow"));
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
-        headers.insert(header, HeaderValue::from_str(value).map_err(|_| wrong())?);
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        // Any of them may be a key: not for logs, nor for what HTTP/2 remembers.
+        value.set_sensitive(true);
+        headers.insert(header, value);
     }
     let mut post = Request::new(reqwest::Method::POST, url);
     *post.headers_mut() = headers;

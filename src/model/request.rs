@@ -3,7 +3,7 @@
 use super::types::{StreamEvent, ToolSpec};
 use crate::protocol::{AgentMessage, Model, ThinkingLevel};
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// A model with everything that is needed to ask it.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Endpoint {
 }
 
 /// What proves to the provider who asks, found out when it is asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// The key or token.
     pub key: Option<String>,
@@ -27,6 +27,13 @@ pub struct Credentials {
     pub headers: Vec<(String, String)>,
     /// The key goes into `Authorization: Bearer` even where the API has a header of its own for it.
     pub bearer: bool,
+}
+
+// Keys do not belong in logs, and any header may be one.
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").finish_non_exhaustive()
+    }
 }
 
 /// What the user's settings say about every request.
@@ -62,7 +69,7 @@ pub struct ModelRequest<'a> {
 }
 
 /// A request in the provider's words: a `POST` whose body is JSON.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct HttpRequest {
     /// Where to.
     pub url: String,
@@ -70,6 +77,17 @@ pub struct HttpRequest {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Value,
+}
+
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("HttpRequest")
+            .field("url", &self.url)
+            .field("headers", &names)
+            .field("body", &self.body)
+            .finish()
+    }
 }
 
 /// Reads a provider's stream of server-sent events.
