@@ -95,8 +95,20 @@ fn a_result_without_its_call_is_left_out() {
 fn a_result_belongs_to_the_latest_call_of_its_id() {
     assert_eq!(
         lines(json!([calls(&["1"]), returned("1", "a"), calls(&["1"]), returned("1", "b")])),
-        ["assistant: t#1/-", "t#1: a", "assistant: t#1/-", "t#1: b"]
+        ["assistant: t#1/-", "t#1: a", "assistant: t#1_2/-", "t#1_2: b"]
     );
+}
+
+#[test]
+fn calls_of_one_id_are_told_apart() {
+    assert_eq!(
+        lines(json!([calls(&["1", "1"]), returned("1", "a"), returned("1", "b"), returned("1", "c")])),
+        ["assistant: t#1/-|t#1_2/-", "t#1: a", "t#1_2: b"]
+    );
+    assert_eq!(lines(json!([calls(&[""]), returned("", "a")])), ["assistant: t#_2/-", "t#_2: a"]);
+    let long = format!("{}|fc_1", "x".repeat(40));
+    let short = format!("{}_2", "x".repeat(30));
+    assert_eq!(lines(json!([calls(&[&long, &long])]))[0], format!("assistant: t#{long}/-|t#{short}/-"));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The conversation as any provider takes it: instructions, what the user and the model said, and of each call its
 //! result. Every provider starts from here and puts only its own words to it.
 //!
-//! Three things hold of a [`Chat`], whatever the history was: each call has exactly one result, in the turn of the
-//! call; each result has its call; and nothing that only another model understands is left. Vendors refuse requests
-//! that break one of these, and a session whose every request is refused cannot be continued.
+//! Four things hold of a [`Chat`], whatever the history was: no two calls have the same id; each call has exactly one
+//! result, in the turn of the call; each result has its call; and nothing that only another model understands is left.
+//! Vendors refuse requests that break one of these, and a session whose every request is refused cannot be continued.
 //!
 //! Source: pi source (message conversion, `transform-messages`), pi RPC reference: bash; observed.
 
@@ -13,7 +13,10 @@ use crate::protocol::{
     InputKind, JsonObject, MessageContent, PythonExecutionMessage, StopReason, ThinkingContent, ToolCall,
     ToolResultMessage, UserContent,
 };
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 /// A conversation, oldest turn first.
 pub type Chat<'a> = Vec<Turn<'a>>;
@@ -102,7 +105,7 @@ pub struct CallResult<'a> {
 /// Converts the conversation of `request`.
 ///
 /// `id_of` makes the id of a call by another model into one that the provider takes: it gets the id and the message
-/// of the call. Ids of the same model stay as they are.
+/// of the call. Ids of the same model stay as they are, unless they come again: some servers count from one each time.
 ///
 /// Left out are answers that failed or were aborted, with the results of their calls; what the user excluded; and of
 /// another model's answers the signatures and the hidden thinking, while thinking in words becomes text. A result
@@ -114,20 +117,22 @@ pub fn convert<'a>(
 ) -> Chat<'a> {
     let images = images(request);
     let mut chat = Chat::new();
-    // The latest turn with a call of that id that has no result yet.
-    let mut open: HashMap<&'a str, usize> = HashMap::new();
+    // The latest turn with a call of that id.
+    let mut latest: HashMap<&'a str, usize> = HashMap::new();
+    // No vendor takes an empty id.
+    let mut sent = HashSet::from([Cow::Borrowed("")]);
     for message in request.messages {
         match &**message {
             AgentMessage::Assistant(message) => {
-                if let Some(turn) = assistant(message, request, &id_of) {
-                    open.extend(calls(message).map(|call| (call.id.as_str(), chat.len())));
+                if let Some(turn) = assistant(message, request, &id_of, &mut sent) {
+                    latest.extend(calls(message).map(|call| (call.id.as_str(), chat.len())));
                     chat.push(Turn::Assistant(turn));
                 }
             }
             AgentMessage::ToolResult(message) => {
-                let at = open.remove(message.tool_call_id.as_str());
-                if let Some(Turn::Assistant(turn)) = at.and_then(|at| chat.get_mut(at)) {
-                    turn.results.push(result(message, turn, &images));
+                let at = latest.get(message.tool_call_id.as_str());
+                if let Some(Turn::Assistant(turn)) = at.and_then(|at| chat.get_mut(*at)) {
+                    turn.results.extend(result(message, turn, &images));
                 }
             }
             message => chat.extend(other(message, &images)),
@@ -159,6 +164,7 @@ fn assistant<'a>(
     message: &'a AssistantMessage,
     request: &ModelRequest<'a>,
     id_of: &impl Fn(&str, &AssistantMessage) -> String,
+    sent: &mut HashSet<Cow<'a, str>>,
 ) -> Option<AssistantTurn<'a>> {
     if matches!(message.stop_reason, StopReason::Error | StopReason::Aborted) {
         return None;
@@ -167,7 +173,7 @@ fn assistant<'a>(
     let same_model =
         message.provider == model.provider && message.api == model.api && message.model == model.id;
     let own = |signature: &'a Option<String>| signature.as_deref().filter(|_| same_model);
-    let taken = |block: &'a AssistantContent| match block {
+    let mut taken = |block: &'a AssistantContent| match block {
         AssistantContent::Text(block) => {
             Some(Block::Text { text: &block.text, signature: own(&block.text_signature) })
         }
@@ -177,15 +183,15 @@ fn assistant<'a>(
         }
         AssistantContent::ToolCall(call) => Some(Block::Call {
             id: match same_model {
-                true => Cow::Borrowed(&call.id),
-                false => Cow::Owned(id_of(&call.id, message)),
+                true => unique(Cow::Borrowed(&call.id), sent),
+                false => unique(Cow::Owned(id_of(&call.id, message)), sent),
             },
             name: &call.name,
             arguments: &call.arguments,
             signature: own(&call.thought_signature),
         }),
     };
-    let blocks: Vec<Block<'a>> = message.content.iter().filter_map(taken).collect();
+    let blocks: Vec<Block<'a>> = message.content.iter().filter_map(&mut taken).collect();
     let turn = AssistantTurn { source: message, same_model, blocks, results: Vec::new() };
     (!turn.blocks.is_empty()).then_some(turn)
 }
@@ -203,16 +209,31 @@ fn thinking(block: &ThinkingContent, same_model: bool) -> Option<Block<'_>> {
     }
 }
 
-/// A result of a call in `turn`, under the id that the call has there.
-fn result<'a>(message: &'a ToolResultMessage, turn: &AssistantTurn<'a>, images: &Images) -> CallResult<'a> {
-    let at = calls(turn.source).position(|call| call.id == message.tool_call_id);
-    let sent = at.and_then(|at| sent_ids(turn).nth(at));
-    CallResult {
-        id: sent.map_or(Cow::Borrowed(&message.tool_call_id), |(id, _)| id.clone()),
+/// The id, or where it was sent before, one like it.
+fn unique<'a>(id: Cow<'a, str>, sent: &mut HashSet<Cow<'a, str>>) -> Cow<'a, str> {
+    // Short enough for every vendor, and without the second part that ids of Responses have.
+    let stem = || id.chars().take_while(|c| *c != '|').take(30).collect::<String>();
+    let others = (2..).map(|number| Cow::Owned(format!("{}_{number}", stem())));
+    let mut ids = std::iter::once(id.clone()).chain(others);
+    ids.find(|id| sent.insert(id.clone())).unwrap_or_default()
+}
+
+/// A result of the first call in `turn` that waits for it, under the id that the call has there.
+fn result<'a>(
+    message: &'a ToolResultMessage,
+    turn: &AssistantTurn<'a>,
+    images: &Images,
+) -> Option<CallResult<'a>> {
+    let mut sent = calls(turn.source).zip(sent_ids(turn));
+    let (_, (id, _)) = sent.find(|(call, (id, _))| {
+        call.id == message.tool_call_id && turn.results.iter().all(|result| result.id != **id)
+    })?;
+    Some(CallResult {
+        id: id.clone(),
         name: &message.tool_name,
         content: parts(&message.content, images),
         is_error: message.is_error,
-    }
+    })
 }
 
 /// Gives every call without a result one that says so.
