@@ -4,7 +4,7 @@ mod serve_support;
 
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
-use serve_support::{APIS, BOTH, FakeVendor, Server, eventually, of_type, types};
+use serve_support::{APIS, BOTH, FakeVendor, Server, eventually, of_type, processes_of, types};
 
 /// The assistant messages of the frames.
 fn answers(frames: &[Value]) -> Vec<Value> {
@@ -272,5 +272,36 @@ fn a_stream_that_is_cut_at_any_byte_is_an_errored_message_and_no_entry_is_lost()
         assert!(tried > 300, "{api}: only {tried} bytes");
         assert_eq!(vendor.refusals(), Vec::<String>::new(), "{api}");
         drop(server);
+    }
+}
+
+#[test]
+fn a_command_that_prints_a_key_ends_with_the_request_that_waits_for_it() {
+    for how in ["abort", "signal", "end of input"] {
+        let dialect = if how == "end of input" { Dialect::Xcsh } else { Dialect::Pi };
+        let dir = tempfile::tempdir().unwrap();
+        let agent = dir.path().join(dialect.record().directories.agent.trim_start_matches("~/"));
+        let models = json!({ "providers": { "fake": {
+            "baseUrl": "http://127.0.0.1:9", "apiKey": "!touch asked; sleep 60; echo key",
+            "api": "anthropic-messages", "models": [{ "id": "model" }],
+        } } });
+        std::fs::create_dir_all(&agent).unwrap();
+        std::fs::write(agent.join("models.json"), models.to_string()).unwrap();
+        let mut server = serve_support::start(dialect, dir, &["--model", "fake/model"]);
+        server.send(json!({ "type": "prompt", "message": "hi" }));
+        server.awaits("asked");
+        let home = server.path("asked").parent().unwrap().to_owned();
+        match how {
+            "abort" => {
+                server.ask("stop", json!({ "type": "abort" }));
+                let sleeps = || processes_of(&home).iter().any(|process| process.contains("sleep 60"));
+                eventually("the command ends", || !sleeps());
+                server.close_stdin();
+            }
+            "signal" => server.signal(rustix::process::Signal::TERM),
+            _ => server.close_stdin(),
+        }
+        eventually("nothing is left", || processes_of(&home).is_empty());
+        server.ends();
     }
 }

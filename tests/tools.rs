@@ -100,15 +100,19 @@ async fn read_cuts_by_bytes() {
     assert_eq!(output.details.unwrap()["truncation"]["firstLineExceedsLimit"], true);
 }
 
+/// The head of a JPEG of 1x1 pixels.
+const JPEG: &[u8] =
+    b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\xff\xc0\0\x0b\x08\0\x01\0\x01\x01\x01\x11\0\xff\xd9";
+
 #[tokio::test]
 async fn read_gives_images_by_their_content() {
     let place = Place::new();
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x02\0\0\0";
     for (bytes, mime_type) in [
         (png.as_slice(), "image/png"),
-        (b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01", "image/jpeg"),
+        (JPEG, "image/jpeg"),
         (b"GIF89a\x01\0\x01\0\0\0\0\0", "image/gif"),
-        (b"RIFF\x24\0\0\0WEBPVP8 \x18\0\0\0", "image/webp"),
+        (b"RIFF\x24\0\0\0WEBPVP8L\x18\0\0\0\x2f\x00\x00\x00\x00", "image/webp"),
     ] {
         place.write("picture.txt", bytes);
         let output = place.call("read", json!({"path": "picture.txt"})).await;

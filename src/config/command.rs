@@ -1,11 +1,11 @@
 //! Runs the commands that print keys.
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::{
     collections::HashMap,
     io::Read as _,
     os::unix::process::CommandExt as _,
-    process::{Child, Command, Stdio},
+    process::{ChildStdout, Command, Stdio},
     sync::{Mutex, PoisonError, mpsc},
     thread,
     time::Duration,
@@ -19,47 +19,68 @@ const LONGEST: u64 = 1024 * 1024;
 
 /// Commands that have been run, with what they printed. What failed is run again.
 #[derive(Default)]
-pub struct Commands(Mutex<HashMap<String, String>>);
+pub struct Commands {
+    known: Mutex<HashMap<String, String>>,
+    /// The process group of the command that runs now.
+    running: Running,
+}
+
+type Running = Mutex<Option<Pid>>;
 
 impl Commands {
     /// What `command`, run by `sh`, prints on stdout, without the blanks around it. `None`: it failed, printed
     /// nothing or more than a mebibyte, or took longer than ten seconds. Waits for it; each command is run once.
     pub fn output(&self, command: &str) -> Option<String> {
         // A command may ask the user to unlock something: two requests at once must not ask twice.
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(output) = known.get(command) {
             return Some(output.clone());
         }
-        let output = run(command)?;
+        let output = run(command, &self.running)?;
         known.insert(command.to_owned(), output.clone());
         Some(output)
     }
+
+    /// Ends the command that runs now, and everything that it started: nobody wants to know any more.
+    pub fn stop(&self) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(group) = *running {
+            // It may have ended in the meantime; its id is not given to another before it is waited for.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
 }
 
-fn run(command: &str) -> Option<String> {
+fn run(command: &str, running: &Running) -> Option<String> {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = shell.process_group(0).spawn().ok()?;
     let group = Pid::from_child(&child);
+    *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(group);
+    let stdout = child.stdout.take()?;
     let (send, printed) = mpsc::channel();
-    thread::spawn(move || {
-        // Nobody waits any more if the time is over.
-        let _ = send.send(printed_by(&mut child));
-        let _ = child.wait();
-    });
-    let Some(bytes) = printed.recv_timeout(LIMIT).ok().flatten() else {
+    // Nobody waits for the answer any more if the time is over.
+    thread::spawn(move || send.send(printed_by(stdout, group)));
+    let printed = printed.recv_timeout(LIMIT).ok().flatten();
+    // Its id may be given to another once it has been waited for.
+    *running.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    if printed.is_none() {
         // Everything that it started ends; it may have ended by itself in the meantime.
         let _ = kill_process_group(group, Signal::KILL);
-        return None;
-    };
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
+    }
+    let is_well = child.wait().is_ok_and(|status| status.success());
+    let text = String::from_utf8_lossy(&printed.filter(|_| is_well)?).trim().to_owned();
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// What a command prints before it ends well; nothing if that is too long.
-fn printed_by(child: &mut Child) -> Option<Vec<u8>> {
+/// What a command prints until it ends; nothing if that is too long.
+fn printed_by(stdout: ChildStdout, command: Pid) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    child.stdout.take()?.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
-    let is_well = bytes.len() as u64 <= LONGEST && child.wait().ok()?.success();
-    is_well.then_some(bytes)
+    stdout.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > LONGEST {
+        return None;
+    }
+    // It may go on with stdout closed. Not waited for here, so that its id stays its own.
+    waitid(WaitId::Pid(command), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).ok()?;
+    Some(bytes)
 }

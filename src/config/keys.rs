@@ -194,6 +194,11 @@ impl Keys {
         Ok(Credentials { key, headers, bearer: configured.bearer })
     }
 
+    /// Ends the command that [`Keys::credentials`] waits for, if there is one; it then fails.
+    pub fn stop(&self) {
+        self.commands.stop();
+    }
+
     fn key(&self, provider: &str, configured: &Configured) -> Result<Option<String>, NoCredentials> {
         let what = || format!("API key for provider {provider:?}");
         if let Some(key) = self.runtime(provider) {

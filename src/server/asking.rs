@@ -41,7 +41,9 @@ impl Asking {
     pub async fn run(self, events: mpsc::Sender<StreamEvent>) {
         let vendors = self.vendors.clone();
         // A key may come from a command, and a long conversation takes a while to convert.
+        let stops = StopsCommand(&vendors.keys);
         let asked = tokio::task::spawn_blocking(move || self.request()).await;
+        drop(stops);
         let (request, api) = match asked {
             Ok(Ok(ready)) => ready,
             Ok(Err(message)) => return fail(&events, message).await,
@@ -71,6 +73,15 @@ impl Asking {
             options: &self.vendors.options,
         };
         Ok((api.request(&request), api))
+    }
+}
+
+/// Ends the command that prints a key when nobody waits for it any more.
+struct StopsCommand<'a>(&'a Keys);
+
+impl Drop for StopsCommand<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 
