@@ -54,6 +54,17 @@ fn a_plain_turn() {
 }
 
 #[test]
+fn no_call_of_an_answer_that_reached_its_limit_is_run() {
+    let shape = "ok p · agent_start · turn_start · user go · ms · toolcall · toolcall · me length · \
+                 start t1 · end! t1 · result! t1 · start t2 · end! t2 · result! t2 · turn_end [t1 t2] · \
+                 turn_start · ms · END · agent_end [uatta]";
+    let cut = json!({ "tool": "bash", "id": "t2", "rawArguments": "{\"command\": \"echo half", "size": 0 });
+    scenario(json!([{ "say": [call("t1", "bash", "echo one"), cut], "stop": "length" }, says("Once more.")]))
+        .host(5, prompt("p", "go"))
+        .is("cut_off", &[Pi, Pi0584, Xcsh], &with(shape));
+}
+
+#[test]
 fn a_turn_with_thinking_tells_the_signature_by_the_end_of_the_block() {
     let thinking = json!({ "thinking": "Let me see.", "signature": "proof", "size": 6 });
     let shape = "ok p · agent_start · turn_start · user hi · ms · thinking · END · agent_end [ua]";

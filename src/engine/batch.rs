@@ -248,6 +248,10 @@ impl Engine {
     fn check(&self, at: usize) -> Result<JsonObject, String> {
         let Some(batch) = self.batch() else { return Err(String::new()) };
         let call = &batch.calls[at].call;
+        let answer = self.run.as_ref().and_then(|run| run.assistant.as_ref());
+        if answer.is_some_and(|answer| answer.stop_reason == StopReason::Length) {
+            return Err(errors::call_cut_off(self.dialect.base(), &call.name));
+        }
         self.tools.check(self.dialect.base(), &call.name, &call.arguments)
     }
 

@@ -30,7 +30,7 @@ pub struct Run {
     /// The tool calls that run.
     pub(super) batch: Option<Batch>,
     /// The assistant message of the open turn, once complete.
-    assistant: Option<AssistantMessage>,
+    pub(super) assistant: Option<AssistantMessage>,
     /// An abort waits for the tools to end.
     pub(super) aborting: bool,
 }

@@ -59,7 +59,10 @@ impl Calls {
             AssistantContent::ToolCall(call) => Some(Call {
                 id: call.id.clone(),
                 name: call.name.clone(),
-                fit: TOOLS.check(base, &call.name, &call.arguments),
+                fit: match message.stop_reason {
+                    StopReason::Length => Err(errors::call_cut_off(base, &call.name)),
+                    _ => TOOLS.check(base, &call.name, &call.arguments),
+                },
                 stage: Stage::Announced(false),
             }),
             _ => None,
