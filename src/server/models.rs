@@ -136,13 +136,13 @@ impl Library {
         self.scope.as_deref()
     }
 
-    /// The answer to one call, to be performed; `None` for a model that this library does not have.
-    pub fn answer(&mut self, call: Box<ModelCall>) -> Option<Answer> {
-        match self.voices.get_mut(call.place)? {
-            Voice::Script(player) => Some(Answer::Played(play(player, &call))),
+    /// The answer to one call of the models that [`choices`](Self::choices) gives, to be performed.
+    pub fn answer(&mut self, call: Box<ModelCall>) -> Answer {
+        match &mut self.voices[call.place] {
+            Voice::Script(player) => Answer::Played(play(player, &call)),
             Voice::Provider(endpoint, vendors) => {
                 let (endpoint, vendors) = (endpoint.clone(), vendors.clone());
-                Some(Answer::Asked(Asking { vendors, endpoint, call }))
+                Answer::Asked(Asking { vendors, endpoint, call })
             }
         }
     }

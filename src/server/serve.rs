@@ -121,9 +121,7 @@ fn perform(engine: &mut Engine, outbox: &Outbox, performers: &mut Performers, li
             Output::Say(said) => outbox.say(said),
             Output::CallModel(call) => {
                 let id = call.call;
-                if let Some(answer) = library.answer(call) {
-                    performers.answer(id, answer);
-                }
+                performers.answer(id, library.answer(call));
             }
             Output::CancelModel(call) => performers.stop_model(call),
             Output::StartTool(start) => performers.run_tool(start),
