@@ -75,7 +75,7 @@ const NO_KEY: &str = "No API key found for lab.\n\nSet LAB_API_KEY.";
 
 #[test]
 fn a_prompt_to_a_model_without_a_key_is_refused_and_no_run_opens() {
-    let models = || vec![choice("locked", Some("Set LAB_API_KEY.")), choice("open", None)];
+    let models = || vec![choice("locked", Some(NO_KEY)), choice("open", None)];
     let prompt = json!({ "id": "p", "type": "prompt", "message": "hi" });
     let refusal = json!({
         "id": "p", "type": "response", "command": "prompt", "success": false, "error": NO_KEY

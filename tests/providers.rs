@@ -4,7 +4,7 @@ mod serve_support;
 
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
-use serve_support::{APIS, BOTH, FakeVendor, Server, eventually, of_type, processes_of, types};
+use serve_support::{APIS, BOTH, FakeVendor, Server, eventually, of_type, processes_of, start, types};
 
 /// The assistant messages of the frames.
 fn answers(frames: &[Value]) -> Vec<Value> {
@@ -304,4 +304,21 @@ fn a_command_that_prints_a_key_ends_with_the_request_that_waits_for_it() {
         eventually("nothing is left", || processes_of(&home).is_empty());
         server.ends();
     }
+}
+
+#[test]
+fn a_prompt_without_a_key_is_refused_and_says_what_would_help() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = start(Dialect::Pi, dir, &["--model", "anthropic/claude-opus-4-6"]);
+    let refusal = server.ask("p", json!({ "type": "prompt", "message": "hi" }));
+    let auth = server.path(".pi/agent/auth.json").display().to_string();
+    assert_eq!(
+        refusal["error"],
+        format!(
+            "No API key found for anthropic.\n\nSet ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY, or add it to {auth}: \
+             {{\"anthropic\": {{\"type\": \"api_key\", \"key\": \"…\"}}}}"
+        )
+    );
+    assert_eq!(server.data(json!({ "type": "get_available_models" }))["models"], json!([]));
+    server.finishes();
 }

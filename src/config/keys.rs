@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     model::{api::Api, request::Credentials},
-    protocol::{JsonObject, Model},
+    protocol::{Dialect, JsonObject, Model, errors},
 };
 use std::{
     collections::BTreeMap,
@@ -52,7 +52,7 @@ pub(super) struct Configured {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoCredentials {
     /// Nothing is configured for the provider.
-    #[error("No API key found for {provider}.\n\n{}", help(provider, variables, agent))]
+    #[error("{}", errors::no_api_key(Dialect::Pi.base(), provider, &help(provider, variables, agent)))]
     NoKey {
         /// The provider.
         provider: String,

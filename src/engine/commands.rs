@@ -1,6 +1,6 @@
 //! What each command does.
 
-use super::{Choice, Engine, Output, ShellEnd, ShellStart, core::Shell, io::not_yet, run::AfterRun};
+use super::{Engine, Output, ShellEnd, ShellStart, core::Shell, io::not_yet, run::AfterRun};
 use crate::{
     protocol::{
         AgentMessage, AssistantContent, Attribution, BashCommand, BashExecutionMessage, BashResponse,
@@ -180,9 +180,7 @@ impl Engine {
 
     /// Starts a run if its model can be asked; answers in any case.
     pub(super) fn open_run(&mut self, id: Option<RequestId>, kind: RpcCommandKind, message: UserMessage) {
-        let Choice { model, unusable, .. } = &self.models[self.model];
-        let error =
-            unusable.as_ref().map(|why| errors::no_api_key(self.dialect.base(), &model.provider, why));
+        let error = self.models[self.model].unusable.clone();
         if error.is_none() || self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError {
             self.acknowledge(kind, id.clone());
         }

@@ -9,7 +9,8 @@ pub struct Choice {
     pub model: Model,
     /// The thinking levels that it takes, in order; a model that does not think takes `off` alone.
     pub levels: Vec<ThinkingLevel>,
-    /// Why it cannot be asked, and what would help. Such a model is not offered, yet a session may start with it.
+    /// The error of a prompt to a model that cannot be asked. Such a model is not offered, yet a session may start with
+    /// it.
     pub unusable: Option<String>,
 }
 
