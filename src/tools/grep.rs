@@ -229,11 +229,14 @@ impl Hits<'_, '_> {
         while self.recent.front().is_some_and(|line| line.number + context < next) {
             self.recent.pop_front();
         }
-        self.search.left > 0 || !self.open.is_empty()
+        !self.search.cancel.is_cancelled() && (self.search.left > 0 || !self.open.is_empty())
     }
 
     fn show(&mut self, hit: u64) {
         self.open.pop_front();
+        if self.search.cancel.is_cancelled() {
+            return;
+        }
         let context = self.search.context;
         for Line { number, text, shortened } in &self.recent {
             if number.abs_diff(hit) <= context {
