@@ -211,9 +211,12 @@ fn the_dialect_is_that_of_the_option_else_of_the_environment_else_of_the_name() 
 #[test]
 fn the_version_is_one_line() {
     let line = format!("{}\n", env!("CARGO_PKG_VERSION"));
-    for arguments in [&["--version"][..], &["-v"]] {
+    for arguments in [&["--version"][..], &["-v"], &["--mode", "rpc", "--version"], &["serve", "-v"]] {
         assert_eq!(told(arguments), (Some(0), line.clone(), String::new()));
     }
+    let mut server = Server::with(Dialect::Pi, &["--system-prompt", "-v", "--name", "--version"]);
+    assert_eq!(server.data(json!({"type": "get_state"}))["sessionName"], "--version");
+    server.finishes();
 }
 
 #[test]

@@ -49,13 +49,15 @@ const AFTER_HELP: &str = "pi-rpc --mode rpc [OPTIONS] is the same as pi-rpc serv
                           binary instead of pi or xcsh. The dialect is that of --dialect, else of PI_RPC_DIALECT, \
                           else, when serving, of the name that the binary is started by, else pi.";
 
+/// What hosts ask for before they start an agent: the bare number.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Runs the command line.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let own = arguments.get(1).and_then(|first| first.to_str());
     let as_host = arguments.iter().skip(1).any(|argument| argument.to_str().is_some_and(is_mode));
-    let asks_version = |argument: &OsString| argument == "--version" || argument == "-v";
-    if arguments.iter().skip(1).any(asks_version) {
-        return print(env!("CARGO_PKG_VERSION"));
+    if matches!(own, Some("--version" | "-v")) {
+        return print(VERSION);
     }
     if let Some(at) = arguments.iter().position(|argument| argument == "--list-models") {
         let pattern = arguments.get(at + 1).and_then(|next| next.to_str());

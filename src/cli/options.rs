@@ -27,6 +27,7 @@ Options:
   --no-session                 keep the session in memory (this version always does)
   --max-frame <BYTES>          the longest line that is read (64 MiB)
   -h, --help                   this text
+  -v, --version                the version
 
 Other options of pi are accepted and do nothing yet; --session, --continue, --resume and --fork are refused,
 and so are @file arguments. RUST_LOG sets what is logged to stderr (default: warn; debug tells which
@@ -63,6 +64,8 @@ pub struct HostOptions {
     pub max_frame: Option<usize>,
     /// `--help`.
     pub help: bool,
+    /// `--version`.
+    pub version: bool,
     /// Options of pi that do nothing yet.
     pub ignored: Vec<String>,
     /// What the user should know, though it does not stop the server.
@@ -119,6 +122,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("name") | Short('n') => options.name = Some(text(&mut parser)?),
             Long("max-frame") => options.max_frame = Some(bytes(&text(&mut parser)?)?),
             Long("help") | Short('h') => options.help = true,
+            Long("version") | Short('v') => options.version = true,
             Long(name) if RESUMING.contains(&name) => {
                 let text = format!("--{name}: this version of pi-rpc does not keep sessions on disk yet");
                 return Err(Refusal(text, 1));

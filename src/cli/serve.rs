@@ -29,6 +29,7 @@ const MAX_FRAME: usize = 64 * 1024 * 1024;
 /// Serves until the host is done.
 pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     let options = match options::parse(arguments) {
+        Ok(options) if options.version => return print(super::VERSION),
         Ok(options) if options.help => {
             let usage = "Speak the protocol on stdin and stdout\n\nUsage: pi-rpc serve [OPTIONS]\n";
             return print(&format!("{usage}\n{}", options::HELP));

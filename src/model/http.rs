@@ -341,15 +341,25 @@ fn seconds(time: Duration) -> String {
 /// The reasons of an error, from the outermost in; each says something to people that the one before does not.
 fn chain(error: reqwest::Error) -> String {
     let error = error.without_url();
-    let mut texts = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     let mut reason: Option<&dyn Error> = error.source();
     while let Some(found) = reason {
         let text = found.to_string();
-        let known = texts.last().is_some_and(|last: &String| last.contains(&text));
+        let known = texts.last().is_some_and(|last| last.contains(&text));
         if !known && !text.starts_with("client error (") {
             texts.push(text);
         }
         reason = found.source();
     }
-    if texts.is_empty() { error.to_string() } else { texts.join(": ") }
+    let text = if texts.is_empty() { error.to_string() } else { texts.join(": ") };
+    // The library's own words for it end in what its types print.
+    match text.split_once("invalid peer certificate: ") {
+        Some((before, reason)) => {
+            let reason = reason.trim_start_matches("Other(OtherError(").trim_end_matches("))");
+            format!(
+                "{before}its certificate is not trusted ({reason}); SSL_CERT_FILE may name further authorities"
+            )
+        }
+        None => text,
+    }
 }
