@@ -4,30 +4,30 @@
 //! `settings.json` of the project. [`load`] reads them into a [`Config`]; [`select`](select()) decides with which model
 //! a session starts and which it may change to; [`Keys`] finds out, when a model is asked, what proves who asks.
 //!
-//! - [`directory`], [`environment`]: where to look.
-//! - [`disk`], [`command`]: what touches the machine; everything else is made of texts.
-//! - [`settings`], [`auth`], [`models_file`]: the files.
+//! - `directory`, `environment`: where to look.
+//! - `disk`, `command`: what touches the machine; everything else is made of texts.
+//! - [`settings`], `auth`, [`models_file`]: the files.
 //! - [`catalogue`]: the models and providers that are known without any file.
-//! - [`registry`]: catalogue and `models.json` together.
-//! - [`value`], [`keys`]: keys and headers.
+//! - `registry`: catalogue and `models.json` together.
+//! - `value`, [`keys`]: keys and headers.
 //! - [`thinking`], [`pattern`], [`select`](mod@select): choosing.
 //!
 //! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
 
-pub mod auth;
+mod auth;
 pub mod catalogue;
-pub mod command;
-pub mod directory;
-pub mod disk;
-pub mod environment;
+mod command;
+mod directory;
+mod disk;
+mod environment;
 pub mod keys;
 pub mod models_file;
 pub mod pattern;
-pub mod registry;
+mod registry;
 pub mod select;
 pub mod settings;
 pub mod thinking;
-pub mod value;
+mod value;
 
 pub use directory::Directories;
 pub use disk::{Config, Sources, load};

@@ -28,7 +28,7 @@ pub type Providers = Vec<(String, ProviderKeys)>;
 pub struct ProviderKeys {
     /// Its address: of custom models, and in place of that of built-in ones.
     pub base_url: Option<String>,
-    /// The key, as configured: see [`super::value`].
+    /// The key, as configured: `!command`, the name of a variable, or the key itself.
     pub api_key: Option<String>,
     /// The API of custom models that name none.
     pub api: Option<String>,
