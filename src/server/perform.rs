@@ -101,7 +101,7 @@ impl Performers {
             progress: Some(progress),
             gate: self.gate.clone(),
             shell: self.shell_options(ShellOptions::for_tool()),
-            scales_images: true,
+            scales_images: self.workplace.scales_images,
             processes: self.processes.clone(),
         };
         let inputs = self.inputs.clone();
