@@ -9,7 +9,7 @@ use pi_rpc::{
     protocol::{Dialect, QueueMode, ThinkingLevel},
 };
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{fs, path::Path};
 
 #[test]
 fn the_directories_are_those_of_the_dialect_or_of_its_variable() {
@@ -87,19 +87,18 @@ fn a_setting_of_the_wrong_shape_is_left_out_and_named() {
 
 #[test]
 fn settings_say_how_every_request_is_made() {
-    use ThinkingLevel::{High, Low, Medium, Minimal, Xhigh};
-    let usual = [(Minimal, 1024), (Low, 2048), (Medium, 8192), (High, 16384), (Xhigh, 16384)];
     let options =
         |budgets, blocks_images, caches_long| RequestOptions { budgets, blocks_images, caches_long };
-    assert_eq!(
-        Settings::default().request_options(&Environment::default()),
-        options(BTreeMap::from(usual), false, false)
-    );
-    let settings =
-        Settings { thinking_budgets: [(High, 9)].into(), blocks_images: Some(true), ..Default::default() };
-    let environment = [("PI_CACHE_RETENTION", "long")].into_iter().collect();
-    let budgets = [(Minimal, 1024), (Low, 2048), (Medium, 8192), (High, 9), (Xhigh, 9)];
-    assert_eq!(settings.request_options(&environment), options(budgets.into(), true, true));
+    let nothing = Settings::default().request_options(&Environment::default());
+    assert_eq!(nothing, options([].into(), false, false));
+    let settings = Settings {
+        thinking_budgets: [(ThinkingLevel::High, 9)].into(),
+        blocks_images: Some(true),
+        ..Default::default()
+    };
+    let environment = Environment::from_iter([("PI_CACHE_RETENTION", "long")]);
+    let budgets = [(ThinkingLevel::High, 9)].into();
+    assert_eq!(settings.request_options(&environment), options(budgets, true, true));
 }
 
 #[test]

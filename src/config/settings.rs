@@ -9,15 +9,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{collections::BTreeMap, path::Path};
 
-/// Tokens to think with where the settings do not say. Source: pi's `settings.md`.
-const BUDGETS: [(ThinkingLevel, u64); 5] = [
-    (ThinkingLevel::Minimal, 1024),
-    (ThinkingLevel::Low, 2048),
-    (ThinkingLevel::Medium, 8192),
-    (ThinkingLevel::High, 16384),
-    (ThinkingLevel::Xhigh, 16384),
-];
-
 /// What the settings say of a session; `None` and empty: nothing, so that the dialect's default holds.
 ///
 /// Source: pi's `settings.md`.
@@ -129,15 +120,8 @@ impl Settings {
 
     /// What these settings, and the variable `PI_CACHE_RETENTION`, say about every request to a model.
     pub fn request_options(&self, environment: &Environment) -> RequestOptions {
-        let mut budgets = BTreeMap::from(BUDGETS);
-        budgets.extend(&self.thinking_budgets);
-        if let Some(high) = self.thinking_budgets.get(&ThinkingLevel::High)
-            && !self.thinking_budgets.contains_key(&ThinkingLevel::Xhigh)
-        {
-            budgets.insert(ThinkingLevel::Xhigh, *high);
-        }
         RequestOptions {
-            budgets,
+            budgets: self.thinking_budgets.clone(),
             blocks_images: self.blocks_images.unwrap_or(false),
             caches_long: environment.get("PI_CACHE_RETENTION") == Some("long"),
         }

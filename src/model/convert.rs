@@ -41,6 +41,16 @@ pub enum Part<'a> {
     Image(&'a ImageContent),
 }
 
+impl Part<'_> {
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Image(_) => None,
+        }
+    }
+}
+
 /// What the model said in one answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssistantTurn<'a> {
@@ -146,6 +156,14 @@ pub fn convert<'a>(
     chat
 }
 
+/// An id of at most `limit` characters from `A-Z a-z 0-9 _ -`; others become `_`.
+pub fn plain_id(id: &str, limit: usize) -> String {
+    let plain = |found: char| if found.is_ascii_alphanumeric() || "_-".contains(found) { found } else { '_' };
+    id.chars().take(limit).map(plain).collect()
+}
+
+/// In the place of the text of a tool's result that has none but an image.
+pub const SEE_IMAGE: &str = "(see attached image)";
 /// The result of a call that has none, such as one whose process was killed.
 pub const NO_RESULT: &str = "No result provided";
 /// In the place of images that the user blocks.

@@ -1,14 +1,11 @@
 //! What the two APIs of OpenAI, Chat Completions and Responses, have in common.
 
-use super::request::{HttpRequest, ModelRequest};
+use super::request::{HttpRequest, MOST_TOKENS, ModelRequest};
 use crate::protocol::{ImageContent, ThinkingLevel};
 use serde_json::Value;
 
 /// The error where the provider has no text for it.
 pub const UNKNOWN: &str = "An unknown error occurred";
-
-/// The text in place of a tool's result that has none but an image.
-pub const SEE_IMAGE: &str = "(see attached image)";
 
 /// A `POST` of `body` to `path` below the model's address, with the key as bearer token.
 pub fn post(request: &ModelRequest<'_>, path: &str, body: Value) -> HttpRequest {
@@ -16,11 +13,7 @@ pub fn post(request: &ModelRequest<'_>, path: &str, body: Value) -> HttpRequest 
     if let Some(key) = &request.credentials.key {
         headers.push(("authorization".to_owned(), format!("Bearer {key}")));
     }
-    for (name, value) in &request.credentials.headers {
-        let name = name.to_lowercase();
-        headers.retain(|(given, _)| *given != name);
-        headers.push((name, value.clone()));
-    }
+    request.credentials.add_headers(&mut headers);
     let base = request.endpoint.model.base_url.trim_end_matches('/');
     HttpRequest { url: format!("{base}{path}"), headers, body }
 }
@@ -56,12 +49,6 @@ pub fn data_url(image: &ImageContent) -> String {
 /// The part of a call's id that both APIs know; Responses ids are `<call id>|<item id>`.
 pub fn call_part(id: &str) -> &str {
     id.split_once('|').map_or(id, |(call, _)| call)
-}
-
-/// An id of at most `limit` characters from `A-Z a-z 0-9 _ -`; others become `_`.
-pub fn plain_id(id: &str, limit: usize) -> String {
-    let plain = |found: char| if found.is_ascii_alphanumeric() || "_-".contains(found) { found } else { '_' };
-    id.chars().take(limit).map(plain).collect()
 }
 
 /// The text for an error object as the client library of OpenAI words it, with what OpenRouter adds. `None` where
@@ -115,9 +102,6 @@ impl Hash {
         format!("{:016x}", self.0)
     }
 }
-
-/// More is never asked for.
-const MOST_TOKENS: u64 = 32_000;
 
 /// What JavaScript takes for true.
 fn is_something(value: &Value) -> bool {

@@ -36,10 +36,24 @@ impl fmt::Debug for Credentials {
     }
 }
 
+impl Credentials {
+    /// Adds the configured headers to those of the API, in whose place they come where the name is the same.
+    pub fn add_headers(&self, headers: &mut Vec<(String, String)>) {
+        for (name, value) in &self.headers {
+            let name = name.to_ascii_lowercase();
+            headers.retain(|(known, _)| *known != name);
+            headers.push((name, value.clone()));
+        }
+    }
+}
+
+/// The most tokens that an answer is asked to have, thinking not counted; a model may have fewer.
+pub const MOST_TOKENS: u64 = 32_000;
+
 /// What the user's settings say about every request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestOptions {
-    /// Tokens to think with, for models that are told a number.
+    /// Tokens to think with, for models that are told a number, where the user has set one.
     pub budgets: BTreeMap<ThinkingLevel, u64>,
     /// Images are replaced by a text.
     pub blocks_images: bool,

@@ -1,7 +1,7 @@
 //! Asking a provider: who asks, the request, and the answer as it comes.
 
 use crate::{
-    config::Keys,
+    config::{Keys, NoCredentials},
     engine::ModelCall,
     model::{
         api::Api,
@@ -54,13 +54,8 @@ impl Asking {
 
     fn request(&self) -> Result<(HttpRequest, Api), String> {
         let model = &self.endpoint.model;
-        let Some(api) = Api::parse(&model.api) else {
-            let known = Api::ALL.map(Api::as_str).join(", ");
-            return Err(format!(
-                "No API provider registered for api: {}; this server speaks {known}",
-                model.api
-            ));
-        };
+        let unspoken = || NoCredentials::Api(model.api.clone()).to_string();
+        let api = Api::parse(&model.api).ok_or_else(unspoken)?;
         let credentials = self.vendors.keys.credentials(model).map_err(|error| error.to_string())?;
         let request = ModelRequest {
             endpoint: &self.endpoint,

@@ -66,7 +66,6 @@ pub fn scripted_name<'a>(provider: Option<&str>, pattern: Option<&'a str>) -> Op
     match (pattern.strip_prefix("scripted/"), provider) {
         (Some(name), None | Some(SCRIPTED)) => Some(name),
         (None, Some(SCRIPTED)) => Some(pattern),
-        (None, None) if pattern == DEMO => Some(pattern),
         _ => None,
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     model::{
-        convert::{AssistantTurn, Block, CallResult, Part, Turn, convert},
-        request::{Endpoint, HttpRequest, ModelRequest},
+        convert::{AssistantTurn, Block, CallResult, Part, SEE_IMAGE, Turn, convert, plain_id},
+        request::{Endpoint, HttpRequest, MOST_TOKENS, ModelRequest},
         types::ToolSpec,
     },
     protocol::{ImageContent, JsonObject, ThinkingLevel},
@@ -55,11 +55,7 @@ fn headers(request: &ModelRequest<'_>) -> Vec<(String, String)> {
         Some(key) => headers.push(("x-api-key".to_owned(), key.clone())),
         None => {}
     }
-    for (name, value) in &request.credentials.headers {
-        let name = name.to_ascii_lowercase();
-        headers.retain(|(known, _)| *known != name);
-        headers.push((name, value.clone()));
-    }
+    request.credentials.add_headers(&mut headers);
     headers
 }
 
@@ -108,8 +104,6 @@ enum Thinking<'a> {
     Budget(u64),
 }
 
-/// Tokens of the answer when no thinking is added to them, unless the model has fewer.
-const USUAL_TOKENS: u64 = 32_000;
 /// What the answer keeps when the thinking would take all.
 const ANSWER_TOKENS: u64 = 1024;
 /// The vendor refuses smaller budgets; a model that small answers without thinking.
@@ -118,7 +112,7 @@ const LEAST_BUDGET: u64 = 1024;
 /// `max_tokens`, which counts the thinking too, and how to think.
 fn thinking<'a>(request: &ModelRequest<'a>) -> (u64, Thinking<'a>) {
     let Endpoint { model, adaptive, efforts, .. } = request.endpoint;
-    let usual = model.max_tokens.min(USUAL_TOKENS);
+    let usual = model.max_tokens.min(MOST_TOKENS);
     if !model.reasoning || request.level == ThinkingLevel::Off {
         return (usual, Thinking::None);
     }
@@ -189,7 +183,7 @@ fn messages(request: &ModelRequest<'_>) -> Vec<Value> {
             messages.push(json!({ "role": role, "content": content }));
         }
     };
-    for turn in convert(request, |id, _| taken_id(id)) {
+    for turn in convert(request, |id, _| plain_id(id, ID_LIMIT)) {
         match turn {
             // There is no role for the agent's own remarks.
             Turn::User(parts) | Turn::Developer(parts) => say("user", blocks(&parts)),
@@ -208,11 +202,8 @@ fn messages(request: &ModelRequest<'_>) -> Vec<Value> {
     messages
 }
 
-/// An id with the characters and the length that the vendor takes.
-fn taken_id(id: &str) -> String {
-    let taken = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    id.chars().take(64).map(|c| if taken(c) { c } else { '_' }).collect()
-}
+/// The longest id that the vendor takes.
+const ID_LIMIT: usize = 64;
 
 /// What the model said; blank texts are left out, the vendor refuses them.
 fn block(block: &Block<'_>) -> Option<Value> {
@@ -263,13 +254,13 @@ fn results(turn: &AssistantTurn<'_>) -> Vec<Value> {
 }
 
 fn result(result: &CallResult<'_>) -> Value {
-    let texts: Vec<&str> = result.content.iter().filter_map(text_of).collect();
+    let texts: Vec<&str> = result.content.iter().filter_map(Part::text).collect();
     let shows_images = !result.is_error && images(&result.content).next().is_some();
     let content = match shows_images {
         true => {
             let mut content = blocks(&result.content);
             if content.iter().all(|block| block["type"] == "image") {
-                content.insert(0, json!({ "type": "text", "text": "(see attached image)" }));
+                content.insert(0, json!({ "type": "text", "text": SEE_IMAGE }));
             }
             Value::Array(content)
         }
@@ -278,13 +269,6 @@ fn result(result: &CallResult<'_>) -> Value {
         false => texts.join("\n").into(),
     };
     json!({ "type": "tool_result", "tool_use_id": result.id, "content": content, "is_error": result.is_error })
-}
-
-fn text_of<'p>(part: &'p Part<'_>) -> Option<&'p str> {
-    match part {
-        Part::Text(text) => Some(text),
-        Part::Image(_) => None,
-    }
 }
 
 fn images<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'a ImageContent> + use<'p, 'a> {

@@ -3,8 +3,8 @@
 use crate::{
     model::{
         compat::Compat,
-        convert::{AssistantTurn, Block, CallResult, Part, Turn, convert},
-        openai::{SEE_IMAGE, call_part, data_url, plain_id},
+        convert::{AssistantTurn, Block, CallResult, Part, SEE_IMAGE, Turn, convert, plain_id},
+        openai::{call_part, data_url},
         request::ModelRequest,
     },
     protocol::{AssistantMessage, JsonObject},
@@ -135,7 +135,7 @@ fn call(id: &str, name: &str, arguments: &JsonObject) -> Value {
 fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &Compat) -> bool {
     let mut images = Vec::new();
     for result in results {
-        let texts: Vec<&str> = result.content.iter().filter_map(text_of).collect();
+        let texts: Vec<&str> = result.content.iter().filter_map(Part::text).collect();
         let text = Some(texts.join("\n")).filter(|text| !text.is_empty());
         let text = text.unwrap_or_else(|| SEE_IMAGE.to_owned());
         let mut message = json!({"role": "tool", "content": text, "tool_call_id": result.id});
@@ -154,13 +154,6 @@ fn add_results(messages: &mut Vec<Value>, results: &[CallResult<'_>], compat: &C
     images.insert(0, json!({"type": "text", "text": "Attached image(s) from tool result:"}));
     messages.push(json!({"role": "user", "content": images}));
     false
-}
-
-fn text_of<'p>(part: &'p Part<'_>) -> Option<&'p str> {
-    match part {
-        Part::Text(text) => Some(text),
-        Part::Image(_) => None,
-    }
 }
 
 /// Between results and the user, for servers that want the assistant to speak there.

@@ -5,8 +5,8 @@
 
 use crate::{
     model::{
-        convert::{AssistantTurn, Block, CallResult, Part, Turn, convert},
-        openai::{SEE_IMAGE, call_part, data_url, plain_id, short_hash},
+        convert::{AssistantTurn, Block, CallResult, Part, SEE_IMAGE, Turn, convert, plain_id},
+        openai::{call_part, data_url, short_hash},
         request::ModelRequest,
     },
     protocol::{AssistantMessage, JsonObject, Model},
@@ -195,7 +195,7 @@ fn call(id: &str, name: &str, arguments: &JsonObject, sibling: bool) -> Value {
 
 /// Text as one string; with images a list.
 fn result(result: &CallResult<'_>) -> Value {
-    let texts: Vec<&str> = result.content.iter().filter_map(text_of).collect();
+    let texts: Vec<&str> = result.content.iter().filter_map(Part::text).collect();
     let text = texts.join("\n");
     let mut images = result.content.iter().filter(|part| matches!(part, Part::Image(_))).map(part).peekable();
     let output = match images.peek() {
@@ -207,11 +207,4 @@ fn result(result: &CallResult<'_>) -> Value {
         None => Value::from(text),
     };
     json!({"type": "function_call_output", "call_id": call_part(&result.id), "output": output})
-}
-
-fn text_of<'p>(part: &'p Part<'_>) -> Option<&'p str> {
-    match part {
-        Part::Text(text) => Some(text),
-        Part::Image(_) => None,
-    }
 }
