@@ -17,7 +17,8 @@ pub struct Bundle {
     pub dialects: Vec<Value>,
 }
 
-const FAMILIES: [&str; 7] = ["frames", "commands", "responses", "events", "messages", "ui", "host_tools"];
+const FAMILIES: [&str; 8] =
+    ["frames", "commands", "responses", "events", "messages", "ui", "host_tools", "session_file"];
 
 /// Reads every file; the error names the file and the def.
 pub fn read(dir: &Path) -> Result<Bundle, String> {
