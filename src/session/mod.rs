@@ -1,10 +1,44 @@
-//! The session: the conversation so far and what is known of it.
+//! The session: the conversation so far, as a tree that is a file.
 //!
+//! A session is a header and entries, each naming the one before it on its branch; a new entry follows the leaf, and
+//! nothing is ever taken away. The file is just that, a line each, in the format that pi reads and writes.
+//!
+//! - [`Tree`]: the session itself. [`Tree::read`] makes it of a file's bytes without parsing a message;
+//!   [`Tree::append`] adds an entry and gives the line that the file gets.
+//! - [`Tree::context`]: what the branch of the leaf comes to: what models are told, the model, the thinking level.
+//! - [`Tree::fork`], [`Tree::copy_all`]: new sessions out of old ones.
+//! - [`OnPath`]: the branch as a compaction sees it.
+//! - [`directory_name`], [`file_name`]: where the files lie.
+//! - [`Notice`]: what was found wrong with a file, and got over.
 //! - [`Memory`]: a session that is kept in memory only.
 //! - [`totals`]: what `get_session_stats` counts.
 
+mod context;
+mod entry;
+mod fork;
+mod head;
+mod ids;
+mod lenient;
 mod memory;
+mod message;
+mod migrate;
+mod new_entry;
+mod notice;
+mod on_path;
+mod place;
+mod read;
 mod stats;
+mod time;
+mod tree;
 
+pub use context::Context;
+pub use entry::Entry;
+pub use fork::{ForkMessage, Forked};
 pub use memory::Memory;
+pub use new_entry::NewEntry;
+pub use notice::Notice;
+pub use on_path::{OnPath, OnPathKind};
+pub use place::{directory_name, file_name};
+pub use read::{Ending, Read, Unreadable};
 pub use stats::{Totals, totals};
+pub use tree::{Renamed, Stamp, Tree, VERSION};

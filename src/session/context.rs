@@ -1,0 +1,154 @@
+//! What a session's branch comes to: what models are told, how hard they think, which model answers.
+
+use super::{
+    entry::Entry,
+    new_entry::DEFAULT_ROLE,
+    notice::Notice,
+    on_path::{OnPath, OnPathKind},
+    tree::Tree,
+};
+use crate::protocol::{
+    AgentMessage, AgentMessageKind, CompactionEntry, ModelChangeEntry, SessionEntryKind, ThinkingLevel,
+    ThinkingLevelChangeEntry,
+};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// What the entries from the first to the leaf come to (source: pi source).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Context {
+    /// What models are told, oldest first. After a compaction its summary comes first, then what it kept.
+    pub messages: Vec<Arc<AgentMessage>>,
+    /// The level that was set last; `None`: no entry sets one.
+    pub level: Option<ThinkingLevel>,
+    /// Provider and id of the model that was set last, or answered last; `None`: neither happened.
+    pub model: Option<(String, String)>,
+    /// What could not be read, and is left out.
+    pub notices: Vec<Notice>,
+}
+
+impl Tree {
+    /// What the branch comes to. Only the messages that belong to it are parsed.
+    pub fn context(&self) -> Context {
+        let path = self.path();
+        let mut notices = Vec::new();
+        let kept = Kept::of(&path);
+        let mut messages = Vec::new();
+        for entry in kept.summary.into_iter().chain(kept.entries()) {
+            messages.extend(entry.message().cloned());
+            let complaint = entry.complaint().map(str::to_owned);
+            notices.extend(complaint.map(|why| Notice::Unread { id: entry.id().clone(), why }));
+        }
+        let level = path.iter().rev().find_map(|entry| level(entry, &mut notices));
+        let model = path.iter().rev().find_map(|entry| model(entry));
+        Context { messages, level, model, notices }
+    }
+
+    /// The branch as a compaction sees it: from the first entry that the last compaction kept, or from the first of all.
+    pub fn on_path(&self) -> Vec<OnPath> {
+        let path = self.path();
+        let start = Kept::of(&path).from;
+        path[start..].iter().map(|entry| OnPath { id: entry.id().clone(), kind: on_path(entry) }).collect()
+    }
+}
+
+/// What of a path is in the context.
+struct Kept<'p, 't> {
+    path: &'p [&'t Entry],
+    /// The last compaction.
+    summary: Option<&'t Entry>,
+    /// Its place; the path's length without one.
+    at: usize,
+    /// Place of the first entry that is kept.
+    from: usize,
+}
+
+impl<'p, 't> Kept<'p, 't> {
+    fn of(path: &'p [&'t Entry]) -> Self {
+        let compaction = path.iter().enumerate().rev().find_map(|(at, entry)| {
+            let read = (entry.kind() == Some(SessionEntryKind::Compaction)).then(|| entry.read())?;
+            read.map(|read: CompactionEntry| (at, read.first_kept_entry_id))
+        });
+        let Some((at, first)) = compaction else {
+            return Self { path, summary: None, at: path.len(), from: 0 };
+        };
+        let from = path[..at].iter().position(|entry| entry.id().as_ref() == first).unwrap_or(at);
+        Self { path, summary: Some(path[at]), at, from }
+    }
+
+    /// The entries that may contribute a message, without the summary; earlier compactions do not count any more.
+    fn entries(&self) -> impl Iterator<Item = &'t Entry> {
+        let (before, after) = (&self.path[self.from..self.at], &self.path[self.at..]);
+        let all = before.iter().chain(after).copied();
+        all.filter(|entry| entry.kind() != Some(SessionEntryKind::Compaction))
+    }
+}
+
+/// The level that an entry sets. A null means that none is set, which is off.
+fn level(entry: &Entry, notices: &mut Vec<Notice>) -> Option<ThinkingLevel> {
+    if entry.kind() != Some(SessionEntryKind::ThinkingLevelChange) {
+        return None;
+    }
+    let read: Option<ThinkingLevelChangeEntry> = entry.read();
+    let Some(text) = read.map(|read| read.thinking_level.unwrap_or_else(|| "off".to_owned())) else {
+        notices.push(Notice::Unread { id: entry.id().clone(), why: "no thinking level".to_owned() });
+        return None;
+    };
+    let level = ThinkingLevel::parse(&text);
+    if level.is_none() {
+        let why = format!("the thinking level `{text}` is not known");
+        notices.push(Notice::Unread { id: entry.id().clone(), why });
+    }
+    level
+}
+
+/// Who answers, as far as the entry says.
+fn model(entry: &Entry) -> Option<(String, String)> {
+    match (entry.kind()?, entry.role()) {
+        (SessionEntryKind::ModelChange, _) => {
+            let read: ModelChangeEntry = entry.read()?;
+            let whole = || {
+                let (provider, id) = read.model.as_deref()?.split_once('/')?;
+                let answers = read.role.as_deref().is_none_or(|role| role == DEFAULT_ROLE);
+                answers.then(|| (provider.to_owned(), id.to_owned()))
+            };
+            read.provider.clone().zip(read.model_id.clone()).or_else(whole)
+        }
+        (SessionEntryKind::Message, Some(AgentMessageKind::Assistant)) => {
+            let Answer { provider, model } = entry.read::<Answered>()?.message;
+            Some((provider, model))
+        }
+        _ => None,
+    }
+}
+
+/// The part of an assistant's entry that says who answered.
+#[derive(Deserialize)]
+struct Answered {
+    message: Answer,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    provider: String,
+    model: String,
+}
+
+fn on_path(entry: &Entry) -> OnPathKind {
+    let message = || entry.message().cloned();
+    let kind = match entry.kind() {
+        Some(SessionEntryKind::Message) => message().map(OnPathKind::Message),
+        Some(SessionEntryKind::CustomMessage) => message().map(OnPathKind::CustomMessage),
+        Some(SessionEntryKind::BranchSummary) => message().map(OnPathKind::BranchSummary),
+        Some(SessionEntryKind::Compaction) => {
+            entry.read().map(|read: CompactionEntry| OnPathKind::Compaction {
+                summary: read.summary,
+                first_kept: read.first_kept_entry_id,
+                details: read.details,
+                from_hook: read.from_hook.or(read.from_extension).unwrap_or(false),
+            })
+        }
+        _ => None,
+    };
+    kind.unwrap_or(OnPathKind::Other)
+}

@@ -1,0 +1,105 @@
+//! One line of a session file after the header.
+
+use super::message::{Parsed, parse};
+use crate::protocol::{AgentMessage, AgentMessageKind, SessionEntry, SessionEntryKind};
+use bytes::Bytes;
+use std::sync::{Arc, OnceLock};
+
+/// An entry: its line as it stands in the file, and what the tree needs of it. What it says is parsed when asked for.
+#[derive(Debug)]
+pub struct Entry {
+    line: Bytes,
+    id: Arc<str>,
+    parent: Option<Arc<str>>,
+    kind: Option<SessionEntryKind>,
+    role: Option<AgentMessageKind>,
+    at: u64,
+    message: OnceLock<Parsed>,
+}
+
+/// What a line says before its content is looked at.
+#[derive(Debug)]
+pub(super) struct Head {
+    /// Names the entry inside its file.
+    pub id: Arc<str>,
+    /// The id of the entry before it on its branch; it need not be in the file.
+    pub parent: Option<Arc<str>>,
+    /// `None`: a type that the schema does not know.
+    pub kind: Option<SessionEntryKind>,
+    /// The role of the message in it, if it has one that the schema knows.
+    pub role: Option<AgentMessageKind>,
+    /// When it was written, in milliseconds since the Unix epoch; 0 when it does not say.
+    pub at: u64,
+}
+
+impl Entry {
+    /// `line` ends with its line feed.
+    pub(super) fn new(head: Head, line: Bytes) -> Self {
+        let Head { id, parent, kind, role, at } = head;
+        Self { line, id, parent, kind, role, at, message: OnceLock::new() }
+    }
+
+    /// An entry whose message is at hand.
+    pub(super) fn with_message(head: Head, line: Bytes, message: Arc<AgentMessage>) -> Self {
+        let entry = Self::new(head, line);
+        // A new cell is empty.
+        let _ = entry.message.set(Parsed::whole(message));
+        entry
+    }
+
+    /// Names the entry inside its file.
+    pub fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    /// The id of the entry before it on its branch; it need not be in the file. `None`: the first of a branch.
+    pub fn parent(&self) -> Option<&Arc<str>> {
+        self.parent.as_ref()
+    }
+
+    /// What kind of entry it is; `None`: one that the schema does not know.
+    pub fn kind(&self) -> Option<SessionEntryKind> {
+        self.kind
+    }
+
+    /// The role of the message in an entry of the kind `message`; `None` also for a role that the schema does not know.
+    pub fn role(&self) -> Option<AgentMessageKind> {
+        self.role
+    }
+
+    /// When it was written, in milliseconds since the Unix epoch; 0 when it does not say.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Its line, line feed included.
+    pub fn line(&self) -> &Bytes {
+        &self.line
+    }
+
+    /// The message that it brings into the conversation: that of a `message`, and those made of a `custom_message`, a
+    /// `branch_summary` that is not empty, and a `compaction`. Parsed once. `None` for all other kinds, and for what
+    /// cannot be read: see [`complaint`](Self::complaint).
+    pub fn message(&self) -> Option<&Arc<AgentMessage>> {
+        self.parsed().message.as_ref()
+    }
+
+    /// Why its message, or a part of it, could not be read.
+    pub fn complaint(&self) -> Option<&str> {
+        self.parsed().complaint.as_deref()
+    }
+
+    /// The whole entry, parsed anew; `None`: of an unknown kind, or not as the schema has it.
+    pub fn content(&self) -> Option<SessionEntry> {
+        serde_json::from_slice(&self.line).ok()
+    }
+
+    /// What the schema knows in it, parsed anew; the same as [`content`](Self::content) for one kind.
+    pub(super) fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Option<T> {
+        serde_json::from_slice(&self.line).ok()
+    }
+
+    fn parsed(&self) -> &Parsed {
+        self.message.get_or_init(|| parse(self.kind, &self.line, self.at))
+    }
+}

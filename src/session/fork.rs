@@ -1,0 +1,167 @@
+//! Sessions made from others: forks at a user message, and copies of the whole.
+
+use super::{
+    entry::{Entry, Head},
+    new_entry::NewEntry,
+    tree::{Stamp, Tree},
+};
+use crate::protocol::{
+    AgentMessage, AgentMessageKind, JsonObject, MessageContent, SessionEntryKind, SessionHeader, UserContent,
+    UserMessage,
+};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{collections::HashMap, sync::Arc};
+
+/// What a fork comes to.
+#[derive(Debug)]
+pub struct Forked {
+    /// The new session: the branch up to the message, without it.
+    pub tree: Tree,
+    /// The message's text.
+    pub text: String,
+}
+
+/// A message that a fork can begin at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkMessage {
+    /// The entry.
+    pub id: Arc<str>,
+    /// Its text.
+    pub text: String,
+}
+
+impl Tree {
+    /// The user's messages in the order of the file, on every branch, those without text left out (source: pi source).
+    pub fn fork_messages(&self) -> Vec<ForkMessage> {
+        let messages = self.entries().iter().filter_map(|entry| {
+            let text = user_text(entry)?;
+            (!text.is_empty()).then(|| ForkMessage { id: entry.id().clone(), text })
+        });
+        messages.collect()
+    }
+
+    /// A new session that holds the branch up to the user's message `id`, without it; `None`: that is no message of the
+    /// user.
+    ///
+    /// Entries keep their ids, parents and times. Labels are left out, and written anew after the rest where what they
+    /// mark was copied. What followed a label follows the nearest copied entry before it; the originals leave such a
+    /// parent dangling, which cuts the conversation (source: pi source, observed).
+    pub fn fork(
+        &self,
+        id: &str,
+        header: SessionHeader,
+        stamp: Stamp,
+        random: &mut fastrand::Rng,
+    ) -> Option<Forked> {
+        let place = self.place(id)?;
+        let text = user_text(&self.entries()[place])?;
+        let path = self.path_to(Some(place));
+        let mut tree = Tree::new(header);
+        // The parent that stands in for a label.
+        let mut instead: HashMap<&Arc<str>, Option<Arc<str>>> = HashMap::new();
+        for entry in path.split_last().map_or(&[][..], |(_, before)| before) {
+            let linked = entry.parent().and_then(|parent| instead.get(parent));
+            if entry.kind() == Some(SessionEntryKind::Label) {
+                let before = linked.cloned().unwrap_or_else(|| entry.parent().cloned());
+                instead.insert(entry.id(), before);
+            } else {
+                tree.put(match linked {
+                    Some(parent) => relinked(entry, parent.clone()),
+                    None => copied(entry),
+                });
+            }
+        }
+        for (target, label) in self.labels() {
+            if tree.get(&target).is_some() {
+                tree.append(NewEntry::Label { target, label: Some(label) }, stamp, random);
+            }
+        }
+        Some(Forked { tree, text })
+    }
+
+    /// Everything under another header. The leaf is the last entry.
+    pub fn copy_all(&self, header: SessionHeader) -> Self {
+        let mut tree = Self::new(header);
+        for entry in self.entries() {
+            tree.put(copied(entry));
+        }
+        tree
+    }
+}
+
+/// The same line, shared.
+fn copied(entry: &Entry) -> Entry {
+    Entry::new(head(entry, entry.parent().cloned()), entry.line().clone())
+}
+
+fn relinked(entry: &Entry, parent: Option<Arc<str>>) -> Entry {
+    let line = serde_json::from_slice(entry.line()).ok().and_then(|mut map: JsonObject| {
+        let parent = parent.as_deref().map_or(Value::Null, Value::from);
+        map.insert("parentId".to_owned(), parent);
+        let mut line = serde_json::to_vec(&map).ok()?;
+        line.push(b'\n');
+        Some(Bytes::from(line))
+    });
+    match line {
+        Some(line) => Entry::new(head(entry, parent), line),
+        None => copied(entry),
+    }
+}
+
+fn head(entry: &Entry, parent: Option<Arc<str>>) -> Head {
+    Head { id: entry.id().clone(), parent, kind: entry.kind(), role: entry.role(), at: entry.at() }
+}
+
+/// The text of a user's message, its blocks joined; `None`: the entry is none.
+fn user_text(entry: &Entry) -> Option<String> {
+    if entry.kind() != Some(SessionEntryKind::Message) || entry.role() != Some(AgentMessageKind::User) {
+        return None;
+    }
+    let Some(Spoken { message }) = entry.read() else { return Some(mended_text(entry)) };
+    Some(match message.content {
+        Words::Text(text) => text,
+        Words::Blocks(blocks) => blocks.into_iter().map(|block| block.text).collect(),
+    })
+}
+
+/// The text of a message that has to be mended to be read.
+fn mended_text(entry: &Entry) -> String {
+    match entry.message().map(AsRef::as_ref) {
+        Some(AgentMessage::User(UserMessage { content: MessageContent::Text(text), .. })) => text.clone(),
+        Some(AgentMessage::User(UserMessage { content: MessageContent::Blocks(blocks), .. })) => {
+            let texts = blocks.iter().filter_map(|block| match block {
+                UserContent::Text(block) => Some(block.text.as_str()),
+                UserContent::Image(_) => None,
+            });
+            texts.collect()
+        }
+        _ => String::new(),
+    }
+}
+
+/// The part of a user's entry that is text.
+#[derive(Deserialize)]
+struct Spoken {
+    message: Said,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    content: Words,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Words {
+    Text(String),
+    Blocks(Vec<Block>),
+}
+
+/// Blocks of other kinds have no text.
+#[derive(Deserialize)]
+struct Block {
+    #[serde(default)]
+    text: String,
+}

@@ -1,0 +1,34 @@
+//! Ids of entries.
+
+use crate::protocol::{Dialect, DialectIdsSession};
+use std::sync::Arc;
+
+/// How often a short id is drawn before a long one is (source: pi source).
+const DRAWS: usize = 100;
+
+/// An id that is not `taken` yet: eight hex digits; when the file is so full that those are hard to find, one in the
+/// form of the dialect's session ids.
+pub fn entry_id(dialect: Dialect, random: &mut fastrand::Rng, taken: impl Fn(&str) -> bool) -> Arc<str> {
+    let short = (0..DRAWS).map(|_| format!("{:08x}", random.u32(..))).find(|id| !taken(id));
+    let long = || match dialect.record().ids.session {
+        DialectIdsSession::Uuid4 => {
+            uuid::Builder::from_random_bytes(random.u128(..).to_be_bytes()).into_uuid().to_string()
+        }
+        DialectIdsSession::Hex16 => format!("{:016x}", random.u64(..)),
+    };
+    short.unwrap_or_else(long).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_file_gets_long_ids() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let long = |dialect, random: &mut fastrand::Rng| entry_id(dialect, random, |id| id.len() == 8);
+        assert_eq!(entry_id(Dialect::Pi, &mut random, |_| false).len(), 8);
+        assert_eq!(long(Dialect::Pi, &mut random).len(), 36);
+        assert_eq!(long(Dialect::Xcsh, &mut random).len(), 16);
+    }
+}

@@ -1,0 +1,77 @@
+//! Messages that are not as today's schema has them: what older versions left out is filled in, and a block of a kind
+//! that came later is left out, so that one of them does not cost the conversation a message.
+
+use crate::protocol::{AgentMessage, AssistantContent, StopReason, UserContent};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+/// The message, and what of it had to be dropped.
+pub fn mended(mut message: Value, at: u64) -> Result<(AgentMessage, Option<String>), serde_json::Error> {
+    let mut dropped = 0;
+    if let Some(map) = message.as_object_mut() {
+        if map.get("timestamp").and_then(Value::as_u64).is_none() {
+            map.insert("timestamp".to_owned(), at.into());
+        }
+        match map.get("role").and_then(Value::as_str) {
+            Some("assistant") => {
+                let known = map.get("stopReason").and_then(Value::as_str).and_then(StopReason::parse);
+                if known.is_none() {
+                    map.insert("stopReason".to_owned(), StopReason::Stop.as_str().into());
+                }
+                let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 });
+                let usage = json!({
+                    "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": cost,
+                });
+                let model = json!({ "content": [], "api": "", "provider": "", "model": "", "usage": usage });
+                complete(map, &model);
+                dropped = blocks::<AssistantContent>(map);
+            }
+            Some("toolResult") => {
+                complete(map, &json!({ "content": [], "toolCallId": "", "toolName": "", "isError": false }));
+                dropped = blocks::<UserContent>(map);
+            }
+            Some("bashExecution" | "pythonExecution") => {
+                complete(map, &json!({ "output": "", "cancelled": false, "truncated": false }));
+                // Of a killed command some versions wrote null.
+                map.retain(|_, value| !value.is_null());
+            }
+            Some(role @ ("user" | "developer" | "custom" | "hookMessage")) => {
+                if role == "custom" || role == "hookMessage" {
+                    complete(map, &json!({ "customType": "", "display": true }));
+                }
+                if !map.get("content").is_some_and(Value::is_string) {
+                    complete(map, &json!({ "content": [] }));
+                }
+                dropped = blocks::<UserContent>(map);
+            }
+            _ => {}
+        }
+    }
+    let note = (dropped > 0).then(|| format!("{dropped} of its blocks left out"));
+    Ok((serde_json::from_value(message)?, note))
+}
+
+/// Puts in what is missing, and what is of another JSON type than in `defaults`.
+fn complete(map: &mut Map<String, Value>, defaults: &Value) {
+    for (key, default) in defaults.as_object().into_iter().flatten() {
+        match (map.get_mut(key), default) {
+            (Some(Value::Object(inner)), Value::Object(_)) => complete(inner, default),
+            (Some(Value::String(text)), Value::Array(_)) => {
+                let block = json!([{ "type": "text", "text": std::mem::take(text) }]);
+                map.insert(key.clone(), block);
+            }
+            (Some(value), _) if std::mem::discriminant(value) == std::mem::discriminant(default) => {}
+            _ => {
+                map.insert(key.clone(), default.clone());
+            }
+        }
+    }
+}
+
+/// Leaves out the blocks that are no `T`; returns how many.
+fn blocks<T: DeserializeOwned>(map: &mut Map<String, Value>) -> usize {
+    let Some(Value::Array(blocks)) = map.get_mut("content") else { return 0 };
+    let before = blocks.len();
+    blocks.retain(|block| serde_json::from_value::<T>(block.clone()).is_ok());
+    before - blocks.len()
+}

@@ -1,0 +1,110 @@
+//! The message that an entry brings into the conversation, read as well as it can be.
+
+use super::lenient::mended;
+use crate::protocol::{
+    AgentMessage, BranchSummaryEntry, BranchSummaryMessage, CompactionEntry, CompactionSummaryMessage,
+    CustomMessage, CustomMessageEntry, SessionEntryKind, mend_surrogates,
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use std::sync::Arc;
+
+/// What came of reading.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    /// The message.
+    pub message: Option<Arc<AgentMessage>>,
+    /// What could not be read.
+    pub complaint: Option<Box<str>>,
+}
+
+impl Parsed {
+    /// Nothing was wrong.
+    pub fn whole(message: Arc<AgentMessage>) -> Self {
+        Self { message: Some(message), complaint: None }
+    }
+}
+
+/// Reads the message of an entry; `at` stands in for a time that the message does not have.
+pub fn parse(kind: Option<SessionEntryKind>, line: &[u8], at: u64) -> Parsed {
+    let message = match kind {
+        Some(SessionEntryKind::Message) => return spoken(line, at),
+        Some(SessionEntryKind::CustomMessage) => read(line).map(|entry| Some(custom(entry, at))),
+        Some(SessionEntryKind::BranchSummary) => read(line).map(|entry| branch_summary(entry, at)),
+        Some(SessionEntryKind::Compaction) => read(line).map(|entry| Some(compaction(entry, at))),
+        _ => Ok(None),
+    };
+    match message {
+        Ok(message) => Parsed { message: message.map(Arc::new), complaint: None },
+        Err(error) => Parsed { message: None, complaint: Some(error.to_string().into()) },
+    }
+}
+
+/// The part of a `message` entry that is looked at.
+#[derive(Deserialize)]
+struct Holder<T> {
+    message: T,
+}
+
+fn spoken(line: &[u8], at: u64) -> Parsed {
+    match read::<Holder<AgentMessage>>(line) {
+        Ok(Holder { message }) => Parsed::whole(Arc::new(renamed(message))),
+        Err(error) => {
+            let value = read::<Holder<serde_json::Value>>(line).ok();
+            let (message, complaint) = match value.map(|holder| mended(holder.message, at)) {
+                Some(Ok((message, dropped))) => (Some(Arc::new(renamed(message))), dropped),
+                _ => (None, Some(error.to_string())),
+            };
+            Parsed { message, complaint: complaint.map(Into::into) }
+        }
+    }
+}
+
+/// Reads a line as `T`, half characters replaced where it has any: the originals write them.
+fn read<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice(line).or_else(|error| match std::str::from_utf8(line).map(mend_surrogates) {
+        Ok(text) => serde_json::from_str(&text),
+        Err(_) => Err(error),
+    })
+}
+
+/// Files of version 2 have custom messages under their old name (source: pi source).
+fn renamed(message: AgentMessage) -> AgentMessage {
+    match message {
+        AgentMessage::HookMessage(old) => AgentMessage::Custom(CustomMessage {
+            custom_type: old.custom_type,
+            content: old.content,
+            display: old.display,
+            details: old.details,
+            attribution: old.attribution,
+            timestamp: old.timestamp,
+        }),
+        other => other,
+    }
+}
+
+fn custom(entry: CustomMessageEntry, at: u64) -> AgentMessage {
+    AgentMessage::Custom(CustomMessage {
+        custom_type: entry.custom_type,
+        content: entry.content,
+        display: entry.display,
+        details: entry.details,
+        attribution: entry.attribution,
+        timestamp: at,
+    })
+}
+
+fn branch_summary(entry: BranchSummaryEntry, at: u64) -> Option<AgentMessage> {
+    let BranchSummaryEntry { summary, from_id, .. } = entry;
+    let message = BranchSummaryMessage { summary, from_id, timestamp: at };
+    (!message.summary.is_empty()).then_some(AgentMessage::BranchSummary(message))
+}
+
+fn compaction(entry: CompactionEntry, at: u64) -> AgentMessage {
+    AgentMessage::CompactionSummary(CompactionSummaryMessage {
+        summary: entry.summary,
+        short_summary: entry.short_summary,
+        tokens_before: entry.tokens_before,
+        provider_payload: None,
+        timestamp: at,
+    })
+}

@@ -1,0 +1,165 @@
+//! Entries that are written.
+
+use super::{time::iso, tree::Stamp};
+use crate::protocol::{
+    AgentMessage, AgentMessageKind, BranchSummaryEntry, Check as _, CompactionEntry, CompactionResult,
+    CustomEntry, CustomMessageEntry, DialectLevelWithoutThinking, LabelEntry, MessageEntry, ModelChangeEntry,
+    SessionEntry, SessionEntryKind, SessionInfoEntry, ThinkingLevel, ThinkingLevelChangeEntry,
+};
+use bytes::Bytes;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What the next entry says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NewEntry {
+    /// A message of the conversation. One of an extension gets the kind of entry that is made for those.
+    Message(Arc<AgentMessage>),
+    /// Another model answers.
+    Model {
+        /// The provider.
+        provider: String,
+        /// The model's id.
+        id: String,
+    },
+    /// Models think more, or less; `None`: no level is set, which dialects without such a state write as off.
+    Level(Option<ThinkingLevel>),
+    /// A summary replaces the older part of the conversation.
+    Compaction {
+        /// What the compaction came to.
+        result: CompactionResult,
+        /// Whether an extension made the summary.
+        from_hook: bool,
+    },
+    /// What was said on a branch that was left.
+    BranchSummary {
+        /// The entry at which the branch was left; `root` for the very beginning.
+        from: String,
+        /// The summary.
+        summary: String,
+        /// What the maker of the summary notes beside it.
+        details: Option<Value>,
+        /// Whether an extension made the summary.
+        from_hook: bool,
+    },
+    /// State of an extension.
+    Custom {
+        /// The kind of state, named by the extension.
+        kind: String,
+        /// The state.
+        data: Option<Value>,
+    },
+    /// A mark on another entry, of which the caller knows that it exists.
+    Label {
+        /// Its id.
+        target: String,
+        /// The mark; `None`: none any more.
+        label: Option<String>,
+    },
+    /// The session's name, in dialects that keep it in an entry; see [`Tree::rename`](super::Tree::rename).
+    Name(String),
+}
+
+/// A [`NewEntry`] as the file gets it.
+pub(super) struct Written {
+    /// The line, line feed included.
+    pub line: Bytes,
+    pub kind: SessionEntryKind,
+    pub role: Option<AgentMessageKind>,
+    /// The message as it reads back, if it is at hand.
+    pub message: Option<Arc<AgentMessage>>,
+}
+
+impl NewEntry {
+    /// Writes it down for the dialect.
+    pub(super) fn write(self, id: &str, parent: Option<&str>, stamp: Stamp) -> Written {
+        let mut entry = self.entry(id.to_owned(), parent.map(str::to_owned), stamp);
+        entry.fit(stamp.dialect.base());
+        let mut line = serde_json::to_vec(&entry).unwrap_or_default();
+        line.push(b'\n');
+        let kind = entry.kind();
+        let message = match entry {
+            SessionEntry::Message(entry) => Some(entry.message),
+            _ => None,
+        };
+        let role = message.as_ref().map(AgentMessage::kind);
+        Written { line: line.into(), kind, role, message: message.map(Arc::new) }
+    }
+
+    /// The entry with what any dialect has.
+    fn entry(self, id: String, parent_id: Option<String>, stamp: Stamp) -> SessionEntry {
+        let timestamp = iso(stamp.wall_ms);
+        match self {
+            Self::Message(message) => match Arc::unwrap_or_clone(message) {
+                AgentMessage::Custom(message) => SessionEntry::CustomMessage(CustomMessageEntry {
+                    custom_type: message.custom_type,
+                    content: message.content,
+                    display: message.display,
+                    details: message.details,
+                    attribution: message.attribution,
+                    id,
+                    parent_id,
+                    timestamp,
+                }),
+                message => SessionEntry::Message(MessageEntry { id, parent_id, timestamp, message }),
+            },
+            Self::Model { provider, id: model } => SessionEntry::ModelChange(ModelChangeEntry {
+                id,
+                parent_id,
+                timestamp,
+                model: Some(format!("{provider}/{model}")),
+                provider: Some(provider),
+                model_id: Some(model),
+                role: Some(DEFAULT_ROLE.to_owned()),
+            }),
+            Self::Level(level) => {
+                let off = stamp.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Off;
+                let level = level.or(off.then_some(ThinkingLevel::Off));
+                SessionEntry::ThinkingLevelChange(ThinkingLevelChangeEntry {
+                    id,
+                    parent_id,
+                    timestamp,
+                    thinking_level: level.map(|level| level.as_str().to_owned()),
+                })
+            }
+            Self::Compaction { result, from_hook } => SessionEntry::Compaction(CompactionEntry {
+                id,
+                parent_id,
+                timestamp,
+                summary: result.summary,
+                short_summary: result.short_summary,
+                first_kept_entry_id: result.first_kept_entry_id,
+                tokens_before: result.tokens_before,
+                details: result.details,
+                preserve_data: result.preserve_data,
+                from_hook: Some(from_hook),
+                from_extension: Some(from_hook),
+            }),
+            Self::BranchSummary { from, summary, details, from_hook } => {
+                SessionEntry::BranchSummary(BranchSummaryEntry {
+                    id,
+                    parent_id,
+                    timestamp,
+                    from_id: from,
+                    summary,
+                    details,
+                    from_hook: Some(from_hook),
+                    from_extension: Some(from_hook),
+                })
+            }
+            Self::Custom { kind, data } => {
+                SessionEntry::Custom(CustomEntry { custom_type: kind, data, id, parent_id, timestamp })
+            }
+            Self::Label { target, label } => {
+                SessionEntry::Label(LabelEntry { id, parent_id, timestamp, target_id: target, label })
+            }
+            Self::Name(name) => {
+                let name = Some(name.trim().to_owned());
+                SessionEntry::SessionInfo(SessionInfoEntry { id, parent_id, timestamp, name })
+            }
+        }
+    }
+}
+
+/// What the model that answers is used for, where entries say so (source: xcsh source).
+pub(super) const DEFAULT_ROLE: &str = "default";

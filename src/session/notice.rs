@@ -1,0 +1,105 @@
+//! What was found wrong with a session file, and got over.
+
+use std::{fmt, sync::Arc};
+
+/// One thing that a reader should know about the file. Lines are counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Lines that are no JSON objects were passed over; they stay in the file.
+    Skipped {
+        /// Which.
+        lines: Vec<usize>,
+    },
+    /// Entries without an id were passed over; they stay in the file.
+    Nameless {
+        /// Their lines.
+        lines: Vec<usize>,
+    },
+    /// Bytes that are no UTF-8 were read as U+FFFD.
+    NotUtf8 {
+        /// The lines that have such.
+        lines: Vec<usize>,
+    },
+    /// Ids that an earlier line has already: the later entry counts.
+    Duplicates {
+        /// The later lines.
+        lines: Vec<usize>,
+    },
+    /// A header that is not the first: some versions of the originals write everything a second time.
+    SecondHeader {
+        /// Its line.
+        line: usize,
+    },
+    /// The last line is incomplete: whoever wrote it was stopped.
+    Torn {
+        /// Its line.
+        line: usize,
+        /// How many bytes of it there are.
+        bytes: usize,
+    },
+    /// The file is of a later version than is known here.
+    Version(u64),
+    /// The parent of an entry is not in the file, so that nothing before this entry belongs to the conversation.
+    Orphan {
+        /// The entry.
+        id: Arc<str>,
+        /// Its parent.
+        parent: Arc<str>,
+    },
+    /// The parents go round in a circle; the conversation begins at this entry.
+    Circle {
+        /// The entry.
+        id: Arc<str>,
+    },
+    /// An entry on the branch could not be read, or not whole.
+    Unread {
+        /// The entry.
+        id: Arc<str>,
+        /// Why.
+        why: String,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Skipped { lines } => write!(f, "{} passed over: no JSON object", Lines(lines)),
+            Self::Nameless { lines } => write!(f, "{} passed over: an entry without an id", Lines(lines)),
+            Self::NotUtf8 { lines } => write!(f, "{}: not UTF-8; bad bytes are read as U+FFFD", Lines(lines)),
+            Self::Duplicates { lines } => {
+                write!(f, "{}: an id that an earlier line has; the later one counts", Lines(lines))
+            }
+            Self::SecondHeader { line } => write!(f, "line {line}: a second header, ignored"),
+            Self::Torn { line, bytes } => {
+                write!(f, "line {line} is incomplete ({bytes} bytes): whoever wrote it was stopped")
+            }
+            Self::Version(version) => {
+                write!(f, "the file is of version {version}, later than {}", super::VERSION)
+            }
+            Self::Orphan { id, parent } => {
+                write!(f, "entry {id}: its parent {parent} is missing; the conversation begins here")
+            }
+            Self::Circle { id } => {
+                write!(f, "entry {id}: its parents go round in a circle; the conversation begins here")
+            }
+            Self::Unread { id, why } => write!(f, "entry {id} could not be read whole: {why}"),
+        }
+    }
+}
+
+/// How many line numbers are told one by one.
+const TOLD: usize = 5;
+
+/// `line 3`, `lines 3, 4 and 90 more`.
+struct Lines<'a>(&'a [usize]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told: Vec<String> = self.0.iter().take(TOLD).map(ToString::to_string).collect();
+        write!(f, "line{} {}", if self.0.len() == 1 { "" } else { "s" }, told.join(", "))?;
+        match self.0.len().saturating_sub(TOLD) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}

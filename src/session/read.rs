@@ -1,0 +1,297 @@
+//! Reading a file: one pass over its bytes, in which no message is parsed.
+
+use super::{
+    entry::{Entry, Head},
+    head::LineHead,
+    ids::entry_id,
+    migrate::{self, Old},
+    notice::Notice,
+    time::millis,
+    tree::{Tree, VERSION},
+};
+use crate::protocol::{Dialect, JsonObject, SessionEntryKind, SessionHeader, TitleSource};
+use bytes::Bytes;
+use serde_json::Value;
+use std::{borrow::Cow, sync::Arc};
+
+/// A file that was read.
+#[derive(Debug)]
+pub struct Read {
+    /// The session.
+    pub tree: Tree,
+    /// What was found wrong.
+    pub notices: Vec<Notice>,
+    /// The file is of version 1 or 2: the tree is what it is brought to, and has to be written anew before anything is
+    /// appended.
+    pub migrated: bool,
+    /// How the file ends.
+    pub ending: Ending,
+}
+
+/// How a file ends, which matters for the next line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// After a line feed.
+    Whole,
+    /// After a line that is whole but for its line feed.
+    NoLineFeed,
+    /// In a line that was not written to its end.
+    Torn {
+        /// Where that line begins, in bytes from the start.
+        at: usize,
+    },
+}
+
+/// A file that holds no session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// There is nothing in it.
+    Empty,
+    /// There is nothing in it but the beginning of a header: whoever wrote it was stopped.
+    TornHeader,
+    /// It does not begin with the header of a session.
+    NoHeader,
+}
+
+impl Tree {
+    /// Reads a session file of any version and dialect. Entries keep slices of `bytes`.
+    ///
+    /// Lines that cannot be read are passed over with a notice (source: pi source, which says nothing). Ids for the
+    /// entries of a file of version 1 come from `random`.
+    pub fn read(bytes: Bytes, random: &mut fastrand::Rng) -> Result<Read, Unreadable> {
+        let mut reader = Reader::new(bytes, random);
+        let bytes = reader.bytes.clone();
+        let mut start = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        for feed in memchr::memchr_iter(b'\n', &bytes) {
+            reader.line(start, feed + 1)?;
+            start = feed + 1;
+        }
+        if start < bytes.len() {
+            reader.line(start, bytes.len())?;
+        }
+        reader.finish()
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// How every header begins.
+const HEADER_START: &[u8] = br#"{"type":"session""#;
+
+struct Reader<'r> {
+    bytes: Bytes,
+    random: &'r mut fastrand::Rng,
+    tree: Option<Tree>,
+    /// The file's version, from its header.
+    version: u64,
+    old: Old,
+    /// Counts lines from 1.
+    line: usize,
+    ending: Ending,
+    has_second_header: bool,
+    skipped: Vec<usize>,
+    nameless: Vec<usize>,
+    not_utf8: Vec<usize>,
+    duplicates: Vec<usize>,
+    notices: Vec<Notice>,
+}
+
+impl<'r> Reader<'r> {
+    fn new(bytes: Bytes, random: &'r mut fastrand::Rng) -> Self {
+        Self {
+            bytes,
+            random,
+            tree: None,
+            version: VERSION,
+            old: Old::default(),
+            line: 0,
+            ending: Ending::Whole,
+            has_second_header: false,
+            skipped: Vec::new(),
+            nameless: Vec::new(),
+            not_utf8: Vec::new(),
+            duplicates: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Takes the line from `start` to `end`, its line feed included.
+    fn line(&mut self, start: usize, end: usize) -> Result<(), Unreadable> {
+        self.line += 1;
+        let raw = self.bytes.slice(start..end);
+        let is_last = !raw.ends_with(b"\n");
+        if is_last {
+            self.ending = Ending::NoLineFeed;
+        }
+        if raw.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&raw);
+        let head: LineHead = match serde_json::from_str(&text) {
+            Ok(head) => head,
+            Err(error) if is_last && is_torn(&raw, &error) => {
+                return self.torn(&raw, start);
+            }
+            Err(_) => {
+                self.skipped.push(self.line);
+                return Ok(());
+            }
+        };
+        let line = match &text {
+            Cow::Borrowed(_) if raw.ends_with(b"}\n") => raw.clone(),
+            Cow::Borrowed(_) => feed(&raw),
+            Cow::Owned(text) => {
+                self.not_utf8.push(self.line);
+                feed(text.as_bytes())
+            }
+        };
+        match (self.tree.is_some(), head.kind.as_deref() == Some("session")) {
+            (false, true) => self.header(&line),
+            (false, false) => Err(Unreadable::NoHeader),
+            (true, true) => {
+                self.has_second_header = true;
+                self.notices.push(Notice::SecondHeader { line: self.line });
+                self.old.count(None);
+                Ok(())
+            }
+            (true, false) => {
+                self.entry(&head, line);
+                Ok(())
+            }
+        }
+    }
+
+    fn torn(&mut self, raw: &[u8], at: usize) -> Result<(), Unreadable> {
+        self.ending = Ending::Torn { at };
+        self.notices.push(Notice::Torn { line: self.line, bytes: raw.len() });
+        let is_header = raw.starts_with(HEADER_START) || HEADER_START.starts_with(raw);
+        match self.tree.is_none() && self.skipped.is_empty() {
+            true if is_header => Err(Unreadable::TornHeader),
+            _ => Ok(()),
+        }
+    }
+
+    fn header(&mut self, line: &[u8]) -> Result<(), Unreadable> {
+        let map = serde_json::from_slice(line).map_err(|_| Unreadable::NoHeader)?;
+        let mut header = header(map).ok_or(Unreadable::NoHeader)?;
+        self.version = header.version;
+        if header.version > VERSION {
+            self.notices.push(Notice::Version(header.version));
+        }
+        header.version = header.version.max(VERSION);
+        self.tree = Some(Tree::new(header));
+        self.old.count(None);
+        Ok(())
+    }
+
+    fn entry(&mut self, head: &LineHead, line: Bytes) {
+        let Some(tree) = &mut self.tree else { return };
+        let is_first_version = self.version < 2;
+        let id = match &head.id {
+            Some(id) => Arc::from(id.as_ref()),
+            // The dialect decides only what follows a hundred collisions.
+            None if is_first_version => entry_id(Dialect::Pi, self.random, |id| tree.get(id).is_some()),
+            None => {
+                self.nameless.push(self.line);
+                return;
+            }
+        };
+        let parent = match &head.parent {
+            None if is_first_version && head.id.is_none() => self.old.last().cloned(),
+            // Most entries follow the one before them: share its text.
+            Some(parent) => Some(match self.old.last().filter(|last| last.as_ref() == parent.as_ref()) {
+                Some(last) => last.clone(),
+                None => {
+                    tree.get(parent).map_or_else(|| Arc::from(parent.as_ref()), |entry| entry.id().clone())
+                }
+            }),
+            None => None,
+        };
+        let line = match self.version < VERSION {
+            true => {
+                migrate::line(&line, head, &id, parent.as_ref(), &self.old).map_or(line, |new| feed(&new))
+            }
+            false => line,
+        };
+        self.old.count(Some(id.clone()));
+        let head = Head {
+            id,
+            parent,
+            kind: head.kind.as_deref().and_then(SessionEntryKind::parse),
+            role: head.role,
+            at: head.timestamp.as_deref().map_or(0, millis),
+        };
+        let was_there = tree.put(Entry::new(head, line));
+        if was_there && !self.has_second_header {
+            self.duplicates.push(self.line);
+        }
+    }
+
+    fn finish(self) -> Result<Read, Unreadable> {
+        let Some(tree) = self.tree else {
+            return Err(if self.skipped.is_empty() { Unreadable::Empty } else { Unreadable::NoHeader });
+        };
+        let mut notices = self.notices;
+        let mut tell = |lines: Vec<usize>, notice: fn(Vec<usize>) -> Notice| {
+            if !lines.is_empty() {
+                notices.push(notice(lines));
+            }
+        };
+        tell(self.skipped, |lines| Notice::Skipped { lines });
+        tell(self.nameless, |lines| Notice::Nameless { lines });
+        tell(self.not_utf8, |lines| Notice::NotUtf8 { lines });
+        tell(self.duplicates, |lines| Notice::Duplicates { lines });
+        if let Some(first) = tree.path().first()
+            && let Some(parent) = first.parent()
+        {
+            let id = first.id().clone();
+            notices.push(match tree.get(parent) {
+                Some(_) => Notice::Circle { id },
+                None => Notice::Orphan { id, parent: parent.clone() },
+            });
+        }
+        Ok(Read { tree, notices, migrated: self.version < VERSION, ending: self.ending })
+    }
+}
+
+/// Whether a line without line feed, which is no JSON, is the beginning of one. Zeros at its end are what some file
+/// systems leave of bytes that had not reached the disk.
+fn is_torn(raw: &[u8], error: &serde_json::Error) -> bool {
+    let zeros = raw.iter().rev().take_while(|byte| **byte == 0).count();
+    let kept = String::from_utf8_lossy(&raw[..raw.len() - zeros]);
+    match zeros {
+        0 => error.is_eof(),
+        _ => kept.is_empty() || serde_json::from_str::<LineHead>(&kept).is_err_and(|error| error.is_eof()),
+    }
+}
+
+/// The line with one line feed at its end and no blanks around it.
+fn feed(line: &[u8]) -> Bytes {
+    let line = line.trim_ascii();
+    let mut fed = Vec::with_capacity(line.len() + 1);
+    fed.extend_from_slice(line);
+    fed.push(b'\n');
+    fed.into()
+}
+
+/// The header, if it has an id; what else is missing or of the wrong type is empty (source: pi source, which asks for no
+/// more).
+fn header(mut map: JsonObject) -> Option<SessionHeader> {
+    let mut text = |key: &str| match map.get(key) {
+        Some(Value::String(_)) => match map.shift_remove(key) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    };
+    let id = text("id")?;
+    let (timestamp, cwd) = (text("timestamp").unwrap_or_default(), text("cwd").unwrap_or_default());
+    let (parent_session, title) = (text("parentSession"), text("title"));
+    let title_source = text("titleSource").and_then(|source| TitleSource::parse(&source));
+    let version = map.get("version").and_then(Value::as_u64).unwrap_or(1);
+    // What else is of a wrong type is dropped with its key.
+    for key in ["type", "version", "id", "timestamp", "cwd", "parentSession", "title", "titleSource"] {
+        map.shift_remove(key);
+    }
+    Some(SessionHeader { version, id, timestamp, cwd, parent_session, title, title_source, extra: map })
+}

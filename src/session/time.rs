@@ -1,0 +1,32 @@
+//! Points in time as session files write them.
+
+use jiff::Timestamp;
+
+/// ISO 8601 in UTC with milliseconds, of milliseconds since the Unix epoch; a time that no calendar holds is the epoch.
+pub fn iso(ms: u64) -> String {
+    let ms = i64::try_from(ms).unwrap_or_default();
+    format!("{:.3}", Timestamp::from_millisecond(ms).unwrap_or_default())
+}
+
+/// Milliseconds since the Unix epoch; 0 for what is no such time, or lies before it.
+pub fn millis(text: &str) -> u64 {
+    text.parse::<Timestamp>().map_or(0, |time| time.as_millisecond().max(0).unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_reads_back_to_the_millisecond() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (1_767_607_200_007, "2026-01-05T10:00:00.007Z"),
+            (1_767_607_200_120, "2026-01-05T10:00:00.120Z"),
+        ] {
+            assert_eq!((iso(ms).as_str(), millis(text)), (text, ms));
+        }
+        assert_eq!(iso(u64::MAX), iso(0));
+        assert_eq!([millis("yesterday"), millis(""), millis("1969-12-31T23:59:59.000Z")], [0, 0, 0]);
+    }
+}

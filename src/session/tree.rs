@@ -1,0 +1,250 @@
+//! A session as the tree that its file is: a header, then entries, each naming the one before it on its branch.
+
+use super::{
+    entry::{Entry, Head},
+    ids::entry_id,
+    new_entry::{NewEntry, Written},
+    time::iso,
+};
+use crate::protocol::{
+    Dialect, DialectSessionFilesName, JsonObject, LabelEntry, SessionEntryKind, SessionHeader,
+    SessionInfoEntry, TitleSource,
+};
+use bytes::Bytes;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+/// The version of the files that are written.
+pub const VERSION: u64 = 3;
+
+/// Who writes, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Whose entries are written.
+    pub dialect: Dialect,
+    /// Milliseconds since the Unix epoch.
+    pub wall_ms: u64,
+}
+
+/// One session. The leaf is where it goes on: the next entry's parent. Of a session that was read it is the last entry of
+/// the file.
+#[derive(Debug)]
+pub struct Tree {
+    header: SessionHeader,
+    entries: Vec<Entry>,
+    places: HashMap<Arc<str>, usize>,
+    leaf: Option<usize>,
+    last: Option<Change>,
+}
+
+/// What [`Tree::undo`] takes back.
+#[derive(Debug)]
+enum Change {
+    Entry,
+    Title { title: Option<String>, source: Option<TitleSource>, entry: bool },
+}
+
+/// How a new name gets into the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Renamed {
+    /// By this line more.
+    Line(Bytes),
+    /// The header has changed: the whole file is written anew.
+    Header,
+}
+
+impl SessionHeader {
+    /// The header of a session that begins now. `parent`: the file of the session that it comes from.
+    pub fn new(id: String, cwd: String, parent: Option<String>, wall_ms: u64) -> Self {
+        Self {
+            version: VERSION,
+            id,
+            timestamp: iso(wall_ms),
+            cwd,
+            parent_session: parent,
+            title: None,
+            title_source: None,
+            extra: JsonObject::new(),
+        }
+    }
+}
+
+impl Tree {
+    /// A session without entries.
+    pub fn new(header: SessionHeader) -> Self {
+        Self { header, entries: Vec::new(), places: HashMap::new(), leaf: None, last: None }
+    }
+
+    /// The first line of the file.
+    pub fn header(&self) -> &SessionHeader {
+        &self.header
+    }
+
+    /// Every entry of the file, in its order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry with this id.
+    pub fn get(&self, id: &str) -> Option<&Entry> {
+        self.places.get(id).map(|&place| &self.entries[place])
+    }
+
+    /// Where the session goes on; `None`: at its beginning.
+    pub fn leaf(&self) -> Option<&Entry> {
+        self.leaf.map(|place| &self.entries[place])
+    }
+
+    /// The id of the [`leaf`](Self::leaf).
+    pub fn leaf_id(&self) -> Option<&Arc<str>> {
+        self.leaf().map(Entry::id)
+    }
+
+    /// Goes on after `id`, or from the beginning; `false`, and nothing moved, if there is no such entry. The file shows
+    /// it only by the parent of the next entry.
+    pub fn move_to(&mut self, id: Option<&str>) -> bool {
+        let place = id.map(|id| self.places.get(id).copied());
+        match place {
+            Some(None) => return false,
+            place => self.leaf = place.flatten(),
+        }
+        self.last = None;
+        true
+    }
+
+    /// The entries from the first of the branch to the leaf. A parent that is not in the file ends the branch, and so
+    /// does one that was passed already.
+    pub fn path(&self) -> Vec<&Entry> {
+        self.path_to(self.leaf)
+    }
+
+    /// The [`path`](Self::path) to any entry.
+    pub(super) fn path_to(&self, place: Option<usize>) -> Vec<&Entry> {
+        let mut passed = vec![false; self.entries.len()];
+        let mut path = Vec::new();
+        let mut next = place;
+        while let Some(place) = next.filter(|&place| !std::mem::replace(&mut passed[place], true)) {
+            let entry = &self.entries[place];
+            path.push(entry);
+            next = entry.parent().and_then(|parent| self.places.get(parent).copied());
+        }
+        path.reverse();
+        path
+    }
+
+    /// The place of an entry in [`entries`](Self::entries).
+    pub(super) fn place(&self, id: &str) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
+    /// Adds an entry after the leaf, which it becomes. Returns its line, line feed included, as the file gets it. What the
+    /// dialect does not have is left out of it.
+    pub fn append(&mut self, new: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Bytes {
+        let line = self.grow(new, stamp, random);
+        self.last = Some(Change::Entry);
+        line
+    }
+
+    fn grow(&mut self, new: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Bytes {
+        let id = entry_id(stamp.dialect, random, |id| self.places.contains_key(id));
+        let parent = self.leaf_id().cloned();
+        let Written { line, kind, role, message } = new.write(&id, parent.as_deref(), stamp);
+        let head = Head { id, parent, kind: Some(kind), role, at: stamp.wall_ms };
+        self.put(match message {
+            Some(message) => Entry::with_message(head, line.clone(), message),
+            None => Entry::new(head, line.clone()),
+        });
+        line
+    }
+
+    /// Takes the last change back, [`append`](Self::append) or [`rename`](Self::rename), of which nothing is in the file.
+    /// Only one change can be taken back.
+    pub fn undo(&mut self) {
+        let entry = match self.last.take() {
+            None => false,
+            Some(Change::Entry) => true,
+            Some(Change::Title { title, source, entry }) => {
+                self.header.title = title;
+                self.header.title_source = source;
+                entry
+            }
+        };
+        if let Some(gone) = entry.then(|| self.entries.pop()).flatten() {
+            self.places.remove(gone.id());
+            self.leaf = gone.parent().and_then(|parent| self.place(parent));
+        }
+    }
+
+    /// Puts an entry at the end, or in the place of the one with the same id; it becomes the leaf. `true`: there was one.
+    pub(super) fn put(&mut self, entry: Entry) -> bool {
+        let place = self.places.get(entry.id()).copied();
+        self.leaf = Some(place.unwrap_or(self.entries.len()));
+        match place {
+            Some(place) => self.entries[place] = entry,
+            None => {
+                self.places.insert(entry.id().clone(), self.entries.len());
+                self.entries.push(entry);
+            }
+        }
+        place.is_some()
+    }
+
+    /// Names the session, as the dialect does.
+    pub fn rename(&mut self, name: &str, stamp: Stamp, random: &mut fastrand::Rng) -> Renamed {
+        match stamp.dialect.record().session_files.name {
+            DialectSessionFilesName::Entry => {
+                Renamed::Line(self.append(NewEntry::Name(name.to_owned()), stamp, random))
+            }
+            DialectSessionFilesName::Header => {
+                // A name in an entry would win over the title when the file is read.
+                let entry = self.name_in_entry().is_some();
+                if entry {
+                    self.grow(NewEntry::Name(name.to_owned()), stamp, random);
+                }
+                let title = self.header.title.replace(name.to_owned());
+                let source = self.header.title_source.replace(TitleSource::User);
+                self.last = Some(Change::Title { title, source, entry });
+                Renamed::Header
+            }
+        }
+    }
+
+    /// The session's name: that of the last entry in the file that names it, on whatever branch; else the header's title.
+    pub fn name(&self) -> Option<String> {
+        let title = || self.header.title.clone().filter(|title| !title.is_empty());
+        self.name_in_entry().or_else(title)
+    }
+
+    fn name_in_entry(&self) -> Option<String> {
+        let names = self.of_kind(SessionEntryKind::SessionInfo).rev();
+        names.filter_map(|entry| entry.read::<SessionInfoEntry>()?.name).find_map(|name| {
+            let name = name.trim();
+            (!name.is_empty()).then(|| name.to_owned())
+        })
+    }
+
+    /// The label of each entry that has one.
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        let mut labels = BTreeMap::new();
+        for label in self.of_kind(SessionEntryKind::Label).filter_map(Entry::read::<LabelEntry>) {
+            match label.label.filter(|text| !text.is_empty()) {
+                Some(text) => labels.insert(label.target_id, text),
+                None => labels.remove(&label.target_id),
+            };
+        }
+        labels
+    }
+
+    fn of_kind(&self, kind: SessionEntryKind) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.kind() == Some(kind))
+    }
+
+    /// The header's line, then those of the entries, each with its line feed: what a new file gets.
+    pub fn lines(&self) -> impl Iterator<Item = Bytes> + '_ {
+        let mut header = serde_json::to_vec(&self.header).unwrap_or_default();
+        header.push(b'\n');
+        std::iter::once(header.into()).chain(self.entries.iter().map(|entry| entry.line().clone()))
+    }
+}
