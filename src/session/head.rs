@@ -19,6 +19,8 @@ pub struct LineHead<'a> {
     pub parent: Option<Cow<'a, str>>,
     /// `timestamp`.
     pub timestamp: Option<Cow<'a, str>>,
+    /// `cwd`, which headers have.
+    pub cwd: Option<Cow<'a, str>>,
     /// `role` of `message`, if it is one that the schema knows.
     pub role: Option<AgentMessageKind>,
 }
@@ -45,6 +47,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
                 Some("id") => head.id = map.next_value::<Text>()?.0,
                 Some("parentId") => head.parent = map.next_value::<Text>()?.0,
                 Some("timestamp") => head.timestamp = map.next_value::<Text>()?.0,
+                Some("cwd") => head.cwd = map.next_value::<Text>()?.0,
                 Some("message") => head.role = map.next_value::<Role>()?.0,
                 _ => {
                     map.next_value::<IgnoredAny>()?;

@@ -9,12 +9,15 @@
 //! - [`Tree::fork`], [`Tree::copy_all`]: new sessions out of old ones.
 //! - [`OnPath`]: the branch as a compaction sees it.
 //! - [`directory_name`], [`file_name`]: where the files lie.
+//! - [`Store`]: the file on the disk, which only one process writes to; [`newest`], [`by_id`] find an earlier one.
 //! - [`Notice`]: what was found wrong with a file, and got over.
 //! - [`Memory`]: a session that is kept in memory only.
 //! - [`totals`]: what `get_session_stats` counts.
 
 mod context;
 mod entry;
+mod file;
+mod find;
 mod fork;
 mod head;
 mod ids;
@@ -33,6 +36,8 @@ mod tree;
 
 pub use context::Context;
 pub use entry::Entry;
+pub use file::{OpenError, Opened, Store, WriteError};
+pub use find::{FindError, Found, by_id, newest};
 pub use fork::{ForkMessage, Forked};
 pub use memory::Memory;
 pub use new_entry::NewEntry;

@@ -134,6 +134,7 @@ impl<'r> Reader<'r> {
             }
             Err(_) => {
                 self.skipped.push(self.line);
+                self.keep(&raw);
                 return Ok(());
             }
         };
@@ -158,6 +159,13 @@ impl<'r> Reader<'r> {
                 self.entry(&head, line);
                 Ok(())
             }
+        }
+    }
+
+    /// What stands before the header belongs to no session and is not kept.
+    fn keep(&mut self, raw: &[u8]) {
+        if let Some(tree) = &mut self.tree {
+            tree.keep(feed(raw));
         }
     }
 
@@ -193,6 +201,7 @@ impl<'r> Reader<'r> {
             None if is_first_version => entry_id(Dialect::Pi, self.random, |id| tree.get(id).is_some()),
             None => {
                 self.nameless.push(self.line);
+                tree.keep(line);
                 return;
             }
         };

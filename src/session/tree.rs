@@ -37,6 +37,8 @@ pub struct Tree {
     places: HashMap<Arc<str>, usize>,
     leaf: Option<usize>,
     last: Option<Change>,
+    /// Lines that could not be read, each with the number of entries before it: a file that is written anew keeps them.
+    strays: Vec<(usize, Bytes)>,
 }
 
 /// What [`Tree::undo`] takes back.
@@ -74,7 +76,14 @@ impl SessionHeader {
 impl Tree {
     /// A session without entries.
     pub fn new(header: SessionHeader) -> Self {
-        Self { header, entries: Vec::new(), places: HashMap::new(), leaf: None, last: None }
+        Self {
+            header,
+            entries: Vec::new(),
+            places: HashMap::new(),
+            leaf: None,
+            last: None,
+            strays: Vec::new(),
+        }
     }
 
     /// The first line of the file.
@@ -242,9 +251,23 @@ impl Tree {
     }
 
     /// The header's line, then those of the entries, each with its line feed: what a new file gets.
-    pub fn lines(&self) -> impl Iterator<Item = Bytes> + '_ {
+    pub fn lines(&self) -> Vec<Bytes> {
         let mut header = serde_json::to_vec(&self.header).unwrap_or_default();
         header.push(b'\n');
-        std::iter::once(header.into()).chain(self.entries.iter().map(|entry| entry.line().clone()))
+        let mut lines = vec![Bytes::from(header)];
+        let mut strays = self.strays.iter().peekable();
+        for (place, entry) in self.entries.iter().enumerate() {
+            while let Some((_, stray)) = strays.next_if(|(before, _)| *before <= place) {
+                lines.push(stray.clone());
+            }
+            lines.push(entry.line().clone());
+        }
+        lines.extend(strays.map(|(_, stray)| stray.clone()));
+        lines
+    }
+
+    /// Keeps a line that could not be read, line feed included, after the entries that there are.
+    pub(super) fn keep(&mut self, line: Bytes) {
+        self.strays.push((self.entries.len(), line));
     }
 }

@@ -1,0 +1,345 @@
+//! The file that a session is written to.
+//!
+//! Each entry is one write at the end of the file; earlier bytes stay as they are. A write is not followed by an fsync:
+//! what was written belongs to the kernel, so that a process that is killed loses nothing, and a loss of power costs at
+//! most the last seconds and leaves at most the last line torn, which the next opening cuts off. Waiting for the disk at
+//! every entry would cost milliseconds each to save what a person would type again.
+//!
+//! While a file is bound it is locked for this process, so that a second server says that it is in use instead of mixing
+//! its lines in. The originals do not lock; before each write the file is therefore compared with what is known of it.
+
+use super::{Ending, Notice, Read, Tree, Unreadable};
+use bytes::Bytes;
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Seek as _, Write as _},
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+/// The one file that the session is written to, or none.
+#[derive(Debug, Default)]
+pub struct Store {
+    bound: Option<Bound>,
+}
+
+#[derive(Debug)]
+struct Bound {
+    path: PathBuf,
+    /// `None`: it does not exist yet.
+    file: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    /// How long it is, as far as this process knows.
+    length: u64,
+    /// The last line has no line feed.
+    lacks_feed: bool,
+    /// Why nothing can be written to it.
+    refusal: Option<io::Error>,
+}
+
+/// What opening comes to.
+#[derive(Debug)]
+pub struct Opened {
+    /// The session; `None`: there is none yet, and what is written first begins it.
+    pub tree: Option<Tree>,
+    /// What was found wrong with the file.
+    pub notices: Vec<Notice>,
+}
+
+/// Why a file cannot be opened as a session. It is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it bound.
+    #[error("Session file is in use by another process: {}", .0.display())]
+    InUse(PathBuf),
+    /// It holds something else.
+    #[error("Not a session file (no header in its first line): {}", .0.display())]
+    NotASession(PathBuf),
+    /// It is a directory, or no file at all.
+    #[error("Not a session file (not a regular file): {}", .0.display())]
+    NotAFile(PathBuf),
+    /// The system refuses.
+    #[error("Cannot open session file {}: {}", .0.display(), .1)]
+    Refused(PathBuf, io::Error),
+}
+
+/// Why nothing was written. The file is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// No file is bound.
+    #[error("No session file is open")]
+    Unbound,
+    /// Somebody else has written to it, or put another file in its place, or taken it away.
+    #[error("Session file was changed by another program; nothing was written: {}", .0.display())]
+    Changed(PathBuf),
+    /// The system refuses: the file is read-only, the disk is full.
+    #[error("Cannot write session file {}: {}", .0.display(), .1)]
+    Refused(PathBuf, io::Error),
+}
+
+impl Store {
+    /// The path that is bound, whether the file exists yet or not.
+    pub fn path(&self) -> Option<&Path> {
+        self.bound.as_ref().map(|bound| bound.path.as_path())
+    }
+
+    /// Whether the file that is bound exists.
+    pub fn exists(&self) -> bool {
+        self.bound.as_ref().is_some_and(|bound| bound.file.is_some())
+    }
+
+    /// Binds a path for a session that is new; nothing is written yet.
+    pub fn bind(&mut self, path: PathBuf) {
+        self.bound = Some(Bound { path, file: None });
+    }
+
+    /// Lets the file go; others may open it.
+    pub fn release(&mut self) {
+        self.bound = None;
+    }
+
+    /// Opens the session at `path` and binds it; when that fails, what was bound stays so.
+    ///
+    /// A path without a file, and an empty file, are sessions that have yet to begin. A torn last line is cut off, and a
+    /// file of an earlier version is brought to today's; of a file that cannot be written to, the first write tells so.
+    pub fn open(&mut self, path: &Path, random: &mut fastrand::Rng) -> Result<Opened, OpenError> {
+        let refused = |error| OpenError::Refused(path.to_owned(), error);
+        let Some((mut open, is_ours)) = self.locked(path)? else {
+            self.bind(path.to_owned());
+            return Ok(Opened { tree: None, notices: Vec::new() });
+        };
+        let mut bytes = Vec::with_capacity(usize::try_from(open.length).unwrap_or_default());
+        if is_ours {
+            open.file.rewind().map_err(refused)?;
+        }
+        open.file.read_to_end(&mut bytes).map_err(refused)?;
+        open.length = bytes.len() as u64;
+        let opened = match Tree::read(Bytes::from(bytes), random) {
+            Ok(Read { tree, notices, migrated, ending }) => {
+                match ending {
+                    Ending::Whole => {}
+                    Ending::NoLineFeed => open.lacks_feed = true,
+                    Ending::Torn { at } => open.cut(at as u64),
+                }
+                if migrated && open.refusal.is_none() {
+                    open.refusal = replace(path, &mut open, tree.lines()).err();
+                }
+                Opened { tree: Some(tree), notices }
+            }
+            Err(Unreadable::Empty) => Opened { tree: None, notices: Vec::new() },
+            Err(Unreadable::TornHeader) => {
+                let notice =
+                    Notice::Torn { line: 1, bytes: usize::try_from(open.length).unwrap_or_default() };
+                open.cut(0);
+                Opened { tree: None, notices: vec![notice] }
+            }
+            Err(Unreadable::NoHeader) => return Err(OpenError::NotASession(path.to_owned())),
+        };
+        self.bound = Some(Bound { path: path.to_owned(), file: Some(open) });
+        Ok(opened)
+    }
+
+    /// Opens and locks the file at `path`, if there is one. `true`: it was bound already.
+    fn locked(&self, path: &Path) -> Result<Option<(Open, bool)>, OpenError> {
+        let refused = |error| OpenError::Refused(path.to_owned(), error);
+        for attempt in 0..=LOCK_ATTEMPTS {
+            if attempt > 0 {
+                thread::sleep(LOCK_WAIT);
+            }
+            // Looked at before it is opened: opening a pipe would wait for somebody to write into it.
+            let there = match fs::metadata(path) {
+                Ok(there) if there.is_file() => there,
+                Ok(_) => return Err(OpenError::NotAFile(path.to_owned())),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(refused(error)),
+            };
+            if let Some(own) = self.bound.as_ref().and_then(|bound| bound.file.as_ref())
+                && own.file.metadata().is_ok_and(|own| is_same(&own, &there))
+            {
+                let file = own.file.try_clone().map_err(refused)?;
+                let refusal = own.refusal.as_ref().map(|error| io::Error::from(error.kind()));
+                return Ok(Some((Open { file, length: there.len(), lacks_feed: false, refusal }, true)));
+            }
+            let open = match OpenOptions::new().read(true).append(true).open(path) {
+                Ok(file) => Open { file, length: there.len(), lacks_feed: false, refusal: None },
+                Err(error) => {
+                    let file = File::open(path).map_err(refused)?;
+                    // Nothing can be written, so nothing is locked.
+                    let open = Open { file, length: there.len(), lacks_feed: false, refusal: Some(error) };
+                    return Ok(Some((open, false)));
+                }
+            };
+            match open.file.try_lock() {
+                Err(TryLockError::WouldBlock) => continue,
+                // Where the file system has no locks, the comparison before each write has to do.
+                Ok(()) | Err(TryLockError::Error(_)) => {}
+            }
+            // Whoever held the lock may have put another file there.
+            if fs::metadata(path)
+                .is_ok_and(|there| open.file.metadata().is_ok_and(|own| is_same(&own, &there)))
+            {
+                return Ok(Some((open, false)));
+            }
+        }
+        Err(OpenError::InUse(path.to_owned()))
+    }
+
+    /// Begins a file at `path`, which must not exist yet, and binds it; when that fails, what was bound stays so.
+    pub fn create(
+        &mut self,
+        path: PathBuf,
+        lines: impl IntoIterator<Item = Bytes>,
+    ) -> Result<(), WriteError> {
+        let mut bound = Bound { path, file: None };
+        bound.append(lines)?;
+        self.bound = Some(bound);
+        Ok(())
+    }
+
+    /// Writes lines at the end of the file that is bound, each with its line feed; begins the file if it does not exist
+    /// yet. All or none of them are in the file after it.
+    pub fn append(&mut self, lines: impl IntoIterator<Item = Bytes>) -> Result<(), WriteError> {
+        self.bound.as_mut().ok_or(WriteError::Unbound)?.append(lines)
+    }
+
+    /// Writes the whole file anew, at once or not at all.
+    pub fn rewrite(&mut self, lines: impl IntoIterator<Item = Bytes>) -> Result<(), WriteError> {
+        let bound = self.bound.as_mut().ok_or(WriteError::Unbound)?;
+        let Some(open) = &mut bound.file else { return bound.append(lines) };
+        open.unchanged(&bound.path)?;
+        replace(&bound.path, open, lines).map_err(|error| WriteError::Refused(bound.path.clone(), error))
+    }
+}
+
+/// How often a lock is tried again: its holder may be about to exit.
+const LOCK_ATTEMPTS: u32 = 10;
+/// How long between two tries.
+const LOCK_WAIT: Duration = Duration::from_millis(50);
+
+impl Bound {
+    fn append(&mut self, lines: impl IntoIterator<Item = Bytes>) -> Result<(), WriteError> {
+        let refused = |error| WriteError::Refused(self.path.clone(), error);
+        let open = match &mut self.file {
+            Some(open) => {
+                open.unchanged(&self.path)?;
+                open
+            }
+            None => {
+                let created = begin(&self.path).map_err(|error| match error.kind() {
+                    io::ErrorKind::AlreadyExists => WriteError::Changed(self.path.clone()),
+                    _ => refused(error),
+                })?;
+                self.file.insert(created)
+            }
+        };
+        let result = open.append(lines).map_err(refused);
+        // A file without a line would stand in the way of the next try.
+        if result.is_err() && open.length == 0 && open.is_own(&self.path) {
+            let _ = fs::remove_file(&self.path);
+            self.file = None;
+        }
+        result
+    }
+}
+
+impl Open {
+    /// Whether the file is what this process left, and may be written to.
+    fn unchanged(&self, path: &Path) -> Result<(), WriteError> {
+        if let Some(error) = &self.refusal {
+            let error = io::Error::new(error.kind(), error.to_string());
+            return Err(WriteError::Refused(path.to_owned(), error));
+        }
+        let is_known = self.file.metadata().is_ok_and(|own| own.len() == self.length) && self.is_own(path);
+        if is_known { Ok(()) } else { Err(WriteError::Changed(path.to_owned())) }
+    }
+
+    /// Whether the file at `path` is this one.
+    fn is_own(&self, path: &Path) -> bool {
+        let own = self.file.metadata();
+        own.is_ok_and(|own| fs::metadata(path).is_ok_and(|there| is_same(&own, &there)))
+    }
+
+    fn append(&mut self, lines: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
+        let mut lines = lines.into_iter();
+        let (first, second) = (lines.next().unwrap_or_default(), lines.next());
+        // One line is written as it is.
+        let bytes = match (second, self.lacks_feed) {
+            (None, false) => first,
+            (second, lacks_feed) => {
+                let mut joined = if lacks_feed { b"\n".to_vec() } else { Vec::new() };
+                for line in std::iter::once(first).chain(second).chain(lines) {
+                    joined.extend_from_slice(&line);
+                }
+                joined.into()
+            }
+        };
+        if let Err(error) = self.file.write_all(&bytes) {
+            // No part of a line stays behind.
+            self.cut(self.length);
+            return Err(error);
+        }
+        self.length += bytes.len() as u64;
+        self.lacks_feed = false;
+        Ok(())
+    }
+
+    /// Takes off what stands after `length`. If that fails, nothing more is written: it would follow half a line.
+    fn cut(&mut self, length: u64) {
+        if self.refusal.is_none() {
+            self.refusal = self.file.set_len(length).err();
+            self.length = length;
+        }
+    }
+}
+
+/// Whether two descriptions are of one file.
+fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Makes a file and locks it. Who may read it is left to the user's umask (source: pi source).
+fn begin(path: &Path) -> io::Result<Open> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
+    // Only a file system without locks can refuse it for a file that nobody knows yet.
+    let _ = file.try_lock();
+    Ok(Open { file, length: 0, lacks_feed: false, refusal: None })
+}
+
+/// Puts a new file in the place of the old one.
+fn replace(path: &Path, open: &mut Open, lines: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
+    // A link stays a link.
+    let path = fs::canonicalize(path)?;
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let beside = PathBuf::from(name);
+    // Left by somebody who was killed: the lock says that nobody is writing it now.
+    let _ = fs::remove_file(&beside);
+    let written = (|| {
+        let mut new = begin(&beside)?;
+        new.append(lines)?;
+        new.file.set_permissions(open.file.metadata()?.permissions())?;
+        // On the disk before it is in the old one's place: else a loss of power could leave neither.
+        new.file.sync_all()?;
+        fs::rename(&beside, &path)?;
+        Ok(new)
+    })();
+    match written {
+        Ok(new) => {
+            *open = new;
+            Ok(())
+        }
+        Err(error) => {
+            let _ = fs::remove_file(&beside);
+            Err(error)
+        }
+    }
+}
