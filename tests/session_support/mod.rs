@@ -1,0 +1,129 @@
+//! Sessions for the tests: how files are put together, and what is expected of reading them.
+#![allow(dead_code)] // Each test file uses its part.
+
+use bytes::Bytes;
+use fastrand::Rng;
+use pi_rpc::{
+    protocol::{AgentMessage, Dialect, SessionHeader},
+    session::{Context, Read, Stamp, Tree, Unreadable},
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// 2026-01-05T10:00:00.000Z.
+pub const MORNING: u64 = 1_767_607_200_000;
+
+/// A header as pi writes it.
+pub const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s-1","timestamp":"2026-01-05T10:00:00.000Z","cwd":"/w"}"#;
+
+/// Chance that is none.
+pub fn random() -> Rng {
+    Rng::with_seed(7)
+}
+
+/// An empty session in `/w` that began in the morning.
+pub fn fresh() -> Tree {
+    Tree::new(header("s-1"))
+}
+
+pub fn header(id: &str) -> SessionHeader {
+    SessionHeader::new(id.to_owned(), "/w".to_owned(), None, MORNING)
+}
+
+/// So many seconds after the morning began.
+pub fn stamp(dialect: Dialect, seconds: u64) -> Stamp {
+    Stamp { dialect, wall_ms: MORNING + 1000 * seconds }
+}
+
+/// Lines, each with its line feed.
+pub fn file<S: AsRef<str>>(lines: &[S]) -> String {
+    lines.iter().map(|line| format!("{}\n", line.as_ref())).collect()
+}
+
+pub fn try_read(file: impl Into<Vec<u8>>) -> Result<Read, Unreadable> {
+    Tree::read(Bytes::from(file.into()), &mut random())
+}
+
+/// A file that can be read.
+pub fn read(file: impl Into<Vec<u8>>) -> Read {
+    try_read(file).expect("a session")
+}
+
+/// What a file gets of a tree.
+pub fn bytes(tree: &Tree) -> String {
+    String::from_utf8(tree.lines().concat()).expect("UTF-8")
+}
+
+/// An entry whose own keys come last.
+pub fn entry(kind: &str, id: &str, parent: Option<&str>, own: Value) -> String {
+    let mut map = json!({
+        "type": kind, "id": id, "parentId": parent, "timestamp": "2026-01-05T10:00:00.000Z",
+    });
+    let own = own.as_object().cloned().unwrap_or_default();
+    map.as_object_mut().expect("an object").extend(own);
+    map.to_string()
+}
+
+/// A message of the user.
+pub fn user(id: &str, parent: Option<&str>, text: &str) -> String {
+    let content = json!([{ "type": "text", "text": text }]);
+    entry("message", id, parent, json!({ "message": { "role": "user", "content": content, "timestamp": 1 } }))
+}
+
+/// An answer of `acme/a1`.
+pub fn answer(id: &str, parent: Option<&str>, text: &str) -> String {
+    entry("message", id, parent, json!({ "message": answered(text) }))
+}
+
+/// The message of [`answer`].
+pub fn answered(text: &str) -> Value {
+    let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 });
+    json!({
+        "role": "assistant",
+        "content": [{ "type": "text", "text": text }],
+        "api": "made-up", "provider": "acme", "model": "a1",
+        "usage": {
+            "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": cost,
+        },
+        "stopReason": "stop",
+        "timestamp": 2,
+    })
+}
+
+pub fn message(value: Value) -> Arc<AgentMessage> {
+    Arc::new(serde_json::from_value(value).expect("a message"))
+}
+
+/// A message of the user, as the engine makes them.
+pub fn asked(text: &str) -> Arc<AgentMessage> {
+    let content = json!([{ "type": "text", "text": text }]);
+    message(json!({ "role": "user", "content": content, "timestamp": MORNING }))
+}
+
+/// Who speaks and what, a line each.
+pub fn told(context: &Context) -> Vec<String> {
+    context.messages.iter().map(|message| say(message)).collect()
+}
+
+fn say(message: &AgentMessage) -> String {
+    let value = serde_json::to_value(message).expect("JSON");
+    let text = match (&value["content"], &value["summary"], &value["command"]) {
+        (Value::Array(blocks), ..) => {
+            blocks.iter().map(|block| block["text"].as_str().unwrap_or("?")).collect()
+        }
+        (Value::String(text), ..) | (_, Value::String(text), _) | (.., Value::String(text)) => text.clone(),
+        _ => "?".to_owned(),
+    };
+    format!("{}: {text}", message.kind())
+}
+
+/// What was found wrong, in words.
+pub fn notices(read: &Read) -> Vec<String> {
+    read.notices.iter().map(ToString::to_string).collect()
+}
+
+/// The ids of the branch.
+pub fn path(tree: &Tree) -> Vec<&str> {
+    tree.path().into_iter().map(|entry| entry.id().as_ref()).collect()
+}
