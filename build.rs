@@ -13,6 +13,8 @@ mod records;
 mod structs;
 #[path = "build/tables.rs"]
 mod tables;
+#[path = "build/texts.rs"]
+mod texts;
 #[path = "build/unions.rs"]
 mod unions;
 
@@ -36,6 +38,7 @@ fn generate(schema: &Path, out: &Path) -> Result<(), String> {
         unions::emit(&bundle)?,
         checks::emit(&bundle)?,
         tables::emit(&bundle)?,
+        texts::emit(&bundle),
         records::emit(&bundle)?,
     ];
     let file = syn::parse2(parts.into_iter().collect()).map_err(|e| format!("generated code: {e}"))?;

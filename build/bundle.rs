@@ -11,6 +11,8 @@ pub struct Bundle {
     pub states: Value,
     /// `errors.json`.
     pub errors: Map<String, Value>,
+    /// `texts.json`.
+    pub texts: Map<String, Value>,
     /// `dialects/record.json`.
     pub record: Value,
     /// The dialects, overlays merged over what they extend; bases first.
@@ -32,11 +34,13 @@ pub fn read(dir: &Path) -> Result<Bundle, String> {
             }
         }
     }
-    let errors = json_file(&dir.join("errors.json"))?;
+    let texts =
+        |name: &str| json_file(&dir.join(name))?.as_object().cloned().ok_or(format!("{name}: not an object"));
     let bundle = Bundle {
         defs,
         states: json_file(&dir.join("states.json"))?,
-        errors: errors.as_object().cloned().ok_or("errors.json: not an object")?,
+        errors: texts("errors.json")?,
+        texts: texts("texts.json")?,
         record: json_file(&dir.join("dialects/record.json"))?,
         dialects: read_dialects(&dir.join("dialects"))?,
     };
@@ -61,7 +65,13 @@ pub enum Shape<'a> {
 impl Bundle {
     /// The bundle as the library embeds it.
     pub fn to_json(&self) -> Value {
-        json!({ "$defs": self.defs, "states": self.states, "errors": self.errors, "dialects": self.dialects })
+        json!({
+            "$defs": self.defs,
+            "states": self.states,
+            "errors": self.errors,
+            "texts": self.texts,
+            "dialects": self.dialects,
+        })
     }
 
     /// Classifies the def `name`.

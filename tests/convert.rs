@@ -163,6 +163,14 @@ fn what_is_not_said_by_the_user_is_told_as_if() {
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         message
     };
+    let python = |more: Value| {
+        let mut message = json!({
+            "role": "pythonExecution", "code": "1/0", "output": "", "cancelled": false, "truncated": false,
+            "timestamp": 1,
+        });
+        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        message
+    };
     let summary = |role: &str, more: Value| {
         let mut message = json!({ "role": role, "summary": "S", "timestamp": 1 });
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -175,10 +183,19 @@ fn what_is_not_said_by_the_user_is_told_as_if() {
             bash("", json!({ "exitCode": 2 })),
             bash("a", json!({ "cancelled": true, "truncated": true, "fullOutputPath": "/tmp/x" })),
             bash("a", json!({ "exitCode": 0, "excludeFromContext": true })),
+            bash("a", json!({ "truncated": true })),
+            bash("a", json!({ "truncated": true, "meta": { "truncation": {
+                "direction": "tail", "truncatedBy": "lines",
+                "totalLines": 9, "totalBytes": 99, "outputLines": 1, "outputBytes": 1,
+            } } })),
+            python(json!({ "exitCode": 1 })),
+            python(json!({ "cancelled": true, "truncated": true })),
+            python(json!({ "excludeFromContext": true })),
             summary("compactionSummary", json!({ "tokensBefore": 1 })),
             summary("branchSummary", json!({ "fromId": "x" })),
             custom(json!("note")),
             custom(json!([text("see"), image()])),
+            { "role": "hookMessage", "customType": "c", "content": "old note", "display": true, "timestamp": 1 },
             { "role": "developer", "content": "hint", "timestamp": 1 },
             { "role": "fileMention", "timestamp": 1, "files": [
                 { "path": "a", "content": "A" },
@@ -189,12 +206,17 @@ fn what_is_not_said_by_the_user_is_told_as_if() {
             "user: Ran `ls`\n```\na\n```",
             "user: Ran `ls`\n(no output)\n\nCommand exited with code 2",
             "user: Ran `ls`\n```\na\n```\n\n(command cancelled)\n\n[Output truncated. Full output: /tmp/x]",
+            "user: Ran `ls`\n```\na\n```\n\n[Output truncated.]",
+            "user: Ran `ls`\n```\na\n```\n\n[Output truncated to 1 of 9 lines.]",
+            "user: Ran Python:\n```python\n1/0\n```\n\n(no output)\n\nCommand exited with code 1",
+            "user: Ran Python:\n```python\n1/0\n```\n\n(no output)\n\n(command cancelled)\n\n[Output truncated.]",
             "user: The conversation history before this point was compacted into the following summary:\n\n\
              <summary>\nS\n</summary>",
             "user: The following is a summary of a branch that this conversation came back from:\n\n\
              <summary>\nS</summary>",
             "user: note",
             "user: see|<image/png>",
+            "user: old note",
             "developer: hint",
             "user: <system-reminder>\n<file path=\"a\">\nA\n</file>\n\n<file path=\"b.png\">\n\n</file>\n\
              </system-reminder>|<image/png>",

@@ -5,13 +5,12 @@
 //! result, in the turn of the call; each result has its call; and nothing that only another model understands is left.
 //! Vendors refuse requests that break one of these, and a session whose every request is refused cannot be continued.
 //!
-//! Source: pi source (message conversion, `transform-messages`), pi RPC reference: bash; observed.
+//! Source: pi source (message conversion, `transform-messages`); observed.
 
 use super::request::ModelRequest;
 use crate::protocol::{
-    AgentMessage, AssistantContent, AssistantMessage, BashExecutionMessage, FileMentionMessage, ImageContent,
-    InputKind, JsonObject, MessageContent, PythonExecutionMessage, StopReason, ThinkingContent, ToolCall,
-    ToolResultMessage, UserContent,
+    AgentMessage, AssistantContent, AssistantMessage, FileMentionMessage, ImageContent, InputKind,
+    JsonObject, MessageContent, StopReason, ThinkingContent, ToolCall, ToolResultMessage, UserContent,
 };
 use std::{
     borrow::Cow,
@@ -285,20 +284,10 @@ fn other<'a>(message: &'a AgentMessage, images: &Images) -> Option<Turn<'a>> {
         AgentMessage::Custom(message) => user(content(&message.content, images)),
         AgentMessage::HookMessage(message) => user(content(&message.content, images)),
         AgentMessage::Developer(message) => Some(Turn::Developer(content(&message.content, images))),
-        AgentMessage::BashExecution(message) if message.exclude_from_context == Some(true) => None,
-        AgentMessage::BashExecution(message) => text(bash(message)),
-        AgentMessage::PythonExecution(message) if message.exclude_from_context == Some(true) => None,
-        AgentMessage::PythonExecution(message) => text(python(message)),
-        AgentMessage::CompactionSummary(message) => text(format!(
-            "The conversation history before this point was compacted into the following summary:\n\n\
-             <summary>\n{}\n</summary>",
-            message.summary
-        )),
-        AgentMessage::BranchSummary(message) => text(format!(
-            "The following is a summary of a branch that this conversation came back from:\n\n\
-             <summary>\n{}</summary>",
-            message.summary
-        )),
+        AgentMessage::BashExecution(message) => message.told().and_then(text),
+        AgentMessage::PythonExecution(message) => message.told().and_then(text),
+        AgentMessage::CompactionSummary(message) => text(message.told()),
+        AgentMessage::BranchSummary(message) => text(message.told()),
         AgentMessage::FileMention(message) => user(files(message, images)),
         AgentMessage::Assistant(_) | AgentMessage::ToolResult(_) => None,
     }
@@ -343,40 +332,8 @@ fn parts<'a>(blocks: &'a [UserContent], images: &Images) -> Vec<Part<'a>> {
     parts
 }
 
-/// What the model reads of a command that the user ran.
-fn bash(message: &BashExecutionMessage) -> String {
-    let mut text = format!("Ran `{}`\n", message.command);
-    text.push_str(&ending(&message.output, message.cancelled, message.exit_code));
-    if let (true, Some(path)) = (message.truncated, &message.full_output_path) {
-        text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
-    }
-    text
-}
-
-fn python(message: &PythonExecutionMessage) -> String {
-    let head = format!("Ran Python:\n```python\n{}\n```\n\n", message.code);
-    head + &ending(&message.output, message.cancelled, message.exit_code)
-}
-
-/// The output, and how it ended where that was not well.
-fn ending(output: &str, cancelled: bool, exit_code: Option<i64>) -> String {
-    let mut text = match output.is_empty() {
-        true => "(no output)".to_owned(),
-        false => format!("```\n{output}\n```"),
-    };
-    match exit_code {
-        _ if cancelled => text.push_str("\n\n(command cancelled)"),
-        Some(code) if code != 0 => text.push_str(&format!("\n\nCommand exited with code {code}")),
-        _ => {}
-    }
-    text
-}
-
 fn files<'a>(message: &'a FileMentionMessage, images: &Images) -> Vec<Part<'a>> {
-    let file = |path: &str, content: &str| format!("<file path=\"{path}\">\n{content}\n</file>");
-    let texts: Vec<String> = message.files.iter().map(|found| file(&found.path, &found.content)).collect();
-    let text = format!("<system-reminder>\n{}\n</system-reminder>", texts.join("\n\n"));
-    let mut content = vec![Part::Text(text.into())];
+    let mut content = vec![Part::Text(message.told().into())];
     content.extend(message.files.iter().filter_map(|found| found.image.as_ref()).map(|image| match images {
         Images::Shown => Part::Image(image),
         Images::Replaced(text) => Part::Text((*text).into()),

@@ -42,7 +42,32 @@ impl Case {
     }
 }
 
-/// Replaces each placeholder by its value.
+/// Replaces each placeholder by its value. What looks like a placeholder inside a value stays as it is.
 pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    values.iter().fold(template.to_owned(), |text, (hole, value)| text.replace(hole, value))
+    let mut text = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(start) = rest.find('{') {
+        text.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let (taken, value) = match values.iter().find(|(hole, _)| rest.starts_with(hole)) {
+            Some((hole, value)) => (hole.len(), *value),
+            None => (1, "{"),
+        };
+        text.push_str(value);
+        rest = &rest[taken..];
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fill;
+
+    #[test]
+    fn values_are_not_searched_for_placeholders() {
+        let values = [("{a}", "{b}"), ("{b}", "{a}")];
+        assert_eq!(fill("{a} {b}{c} { {a", &values), "{b} {a}{c} { {a");
+        assert_eq!(fill("{a}", &values), "{b}");
+        assert_eq!(fill("", &values), "");
+    }
 }

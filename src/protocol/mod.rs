@@ -25,6 +25,7 @@ mod partial_json;
 mod read;
 mod said;
 mod surrogates;
+mod told;
 
 #[allow(clippy::all, dead_code, reason = "generated")]
 mod generated {
@@ -53,5 +54,5 @@ pub use read::{ReadError, read};
 pub use said::{BlockKind, Said, Step, Update};
 pub(crate) use surrogates::mend_surrogates;
 
-/// `schema/` as it was compiled in: `$defs`, `states`, `errors`, `dialects`.
+/// `schema/` as it was compiled in: `$defs`, `states`, `errors`, `texts`, `dialects`.
 pub const BUNDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/bundle.json"));

@@ -73,9 +73,9 @@ pub fn descriptions(bundle: &Value) -> Complaints {
         |schema: &Value| schema["description"].as_str().is_none_or(|text| text.trim().is_empty());
     let defs = defs(bundle).filter(|(_, def)| is_missing(def)).map(|(name, _)| name.clone());
     let properties = properties(bundle).filter(|(.., schema)| is_missing(schema)).map(|(at, ..)| at);
-    let errors =
-        members(&bundle["errors"]).filter(|(_, error)| is_missing(error)).map(|(name, _)| name.clone());
-    defs.chain(properties).chain(errors).map(|at| format!("{at}: no description")).collect()
+    let texts = members(&bundle["errors"]).chain(members(&bundle["texts"]));
+    let texts = texts.filter(|(_, text)| is_missing(text)).map(|(name, _)| name.clone());
+    defs.chain(properties).chain(texts).map(|at| format!("{at}: no description")).collect()
 }
 
 pub fn keywords(bundle: &Value) -> Complaints {

@@ -33,7 +33,11 @@ pub const SPOILED: &[Spoiled] = &[
         &[("/$defs/Usage/description", None), ("/$defs/Usage/properties/cost/description", Some(r#"" ""#))],
         &["Usage: no description", "Usage.cost: no description"],
     ),
-    ("every def and property is described", &[("/errors/busy/description", None)], &["busy: no description"]),
+    (
+        "every def and property is described",
+        &[("/errors/busy/description", None), ("/texts/focus/description", None)],
+        &["busy: no description", "focus: no description"],
+    ),
     (
         "only the keywords of the subset",
         &[("/$defs/Rule/allOf", Some("[]")), ("/$defs/Rule/properties/globs/items/format", Some(r#""uri""#))],

@@ -1,0 +1,90 @@
+//! The texts that the wire fixes: those of errors, which may differ by dialect, and the others.
+
+use crate::{
+    bundle::{Bundle, description},
+    names::{camel, docs, snake},
+    structs::field_ident,
+};
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_json::Value;
+
+/// Emits `ErrorText`, and a function for every text.
+pub fn emit(bundle: &Bundle) -> TokenStream {
+    [errors(bundle), texts(bundle)].into_iter().collect()
+}
+
+fn errors(bundle: &Bundle) -> TokenStream {
+    let variants: Vec<_> = bundle.errors.keys().map(|n| camel(n)).collect();
+    let variant_docs = bundle.errors.values().map(|e| docs(description(e)));
+    let templates = bundle.errors.iter().map(|(name, error)| {
+        let variant = camel(name);
+        match error.get("text") {
+            Some(Value::Object(by)) => {
+                let arms = by.iter().map(|(base, text)| {
+                    let base = camel(base);
+                    let text = text.as_str().unwrap_or_default();
+                    quote!(Base::#base => #text)
+                });
+                quote!(Self::#variant => match base { #(#arms),* })
+            }
+            text => {
+                let text = text.and_then(Value::as_str).unwrap_or_default();
+                quote!(Self::#variant => #text)
+            }
+        }
+    });
+    let functions = bundle.errors.iter().map(|(name, error)| {
+        let (function, variant) = (snake(name), camel(name));
+        let doc = docs(description(error));
+        let places = placeholders(error.get("text").unwrap_or(&Value::Null));
+        let args: Vec<_> = places.iter().map(|p| field_ident(p)).collect();
+        let holes = places.iter().map(|p| format!("{{{p}}}"));
+        quote! {
+            #doc
+            pub fn #function(base: super::Base #(, #args: &str)*) -> String {
+                super::fill(super::ErrorText::#variant.template(base), &[#((#holes, #args)),*])
+            }
+        }
+    });
+    quote! {
+        /// The texts of `schema/errors.json`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum ErrorText { #(#variant_docs #variants),* }
+
+        impl ErrorText {
+            /// The text with its `{placeholders}`.
+            pub const fn template(self, base: Base) -> &'static str { match self { #(#templates),* } }
+        }
+
+        /// The error texts with their placeholders filled.
+        pub mod errors { #(#functions)* }
+    }
+}
+
+fn texts(bundle: &Bundle) -> TokenStream {
+    let functions = bundle.texts.iter().map(|(name, entry)| {
+        let function = snake(name);
+        let doc = docs(description(entry));
+        let text = entry["text"].as_str().unwrap_or_default();
+        let places = placeholders(&entry["text"]);
+        let args: Vec<_> = places.iter().map(|p| field_ident(p)).collect();
+        let holes = places.iter().map(|p| format!("{{{p}}}"));
+        quote! {
+            #doc
+            pub fn #function(#(#args: &str),*) -> String { super::fill(#text, &[#((#holes, #args)),*]) }
+        }
+    });
+    quote! {
+        /// The texts of `schema/texts.json`, with their placeholders filled.
+        pub mod texts { #(#functions)* }
+    }
+}
+
+fn placeholders(text: &Value) -> Vec<String> {
+    let text = match text {
+        Value::Object(by) => by.values().next().and_then(Value::as_str).unwrap_or_default(),
+        other => other.as_str().unwrap_or_default(),
+    };
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned()).collect()
+}
