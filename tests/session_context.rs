@@ -4,7 +4,7 @@ mod session_support;
 
 use pi_rpc::{
     protocol::{Dialect, ThinkingLevel},
-    session::{Context, ForkMessage, Forked, OnPathKind, Tree},
+    session::{Context, ForkMessage, Forked, Tree, compaction::OnPathKind},
 };
 use serde_json::json;
 use session_support::*;

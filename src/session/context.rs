@@ -1,10 +1,10 @@
 //! What a session's branch comes to: what models are told, how hard they think, which model answers.
 
 use super::{
+    compaction::{OnPath, OnPathKind},
     entry::Entry,
     new_entry::DEFAULT_ROLE,
     notice::Notice,
-    on_path::{OnPath, OnPathKind},
     tree::Tree,
 };
 use crate::protocol::{

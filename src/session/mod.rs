@@ -7,13 +7,14 @@
 //!   [`Tree::append`] adds an entry and gives the line that the file gets.
 //! - [`Tree::context`]: what the branch of the leaf comes to: what models are told, the model, the thinking level.
 //! - [`Tree::fork`], [`Tree::copy_all`]: new sessions out of old ones.
-//! - [`OnPath`]: the branch as a compaction sees it.
 //! - [`directory_name`], [`file_name`]: where the files lie.
 //! - [`Store`]: the file on the disk, which only one process writes to; [`newest`], [`by_id`] find an earlier one.
 //! - [`Notice`]: what was found wrong with a file, and got over.
 //! - [`Memory`]: a session that is kept in memory only.
 //! - [`totals`]: what `get_session_stats` counts.
+//! - [`compaction`]: what becomes of a conversation that grows too long.
 
+pub mod compaction;
 mod context;
 mod entry;
 mod file;
@@ -27,7 +28,6 @@ mod message;
 mod migrate;
 mod new_entry;
 mod notice;
-mod on_path;
 mod place;
 mod read;
 mod stats;
@@ -42,7 +42,6 @@ pub use fork::{ForkMessage, Forked};
 pub use memory::Memory;
 pub use new_entry::NewEntry;
 pub use notice::Notice;
-pub use on_path::{OnPath, OnPathKind};
 pub use place::{directory_name, file_name};
 pub use read::{Ending, Read, Unreadable};
 pub use stats::{Totals, totals};

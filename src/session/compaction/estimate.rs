@@ -1,0 +1,88 @@
+//! How many tokens messages take, where nobody has counted them: a quarter of their characters.
+//!
+//! Source: pi source, xcsh source.
+
+use crate::protocol::{
+    AgentMessage, AssistantContent, AssistantMessage, MessageContent, StopReason, UserContent,
+};
+use std::sync::Arc;
+
+/// The characters that an image stands for.
+const IMAGE: u64 = 4800;
+
+/// Tokens in the context that `messages` make up, oldest first: those that the last good answer was counted with, and
+/// an estimate of what came after it; an estimate of everything where there is no such answer.
+///
+/// The first `compacted` messages were in the context before the last compaction: its summary and what it kept. What
+/// was counted with those answers includes what the summary stands for now, so it says nothing.
+pub fn context_tokens(messages: &[Arc<AgentMessage>], compacted: usize) -> u64 {
+    let counted = messages.iter().enumerate().skip(compacted).rev();
+    let counted = counted.filter_map(|(place, message)| Some((place + 1, used(message)?))).next();
+    let (rest, used) = counted.unwrap_or((0, 0));
+    used + messages[rest..].iter().map(|message| estimate(message)).sum::<u64>()
+}
+
+/// What the provider counted, of an answer that is good for it.
+fn used(message: &AgentMessage) -> Option<u64> {
+    let AgentMessage::Assistant(AssistantMessage { usage, stop_reason, .. }) = message else { return None };
+    let used = match usage.total_tokens {
+        0 => usage.input + usage.output + usage.cache_read + usage.cache_write,
+        total => total,
+    };
+    (used > 0 && !matches!(stop_reason, StopReason::Error | StopReason::Aborted)).then_some(used)
+}
+
+/// Tokens of one message: a quarter of its characters, in UTF-16 units, rounded up.
+pub fn estimate(message: &AgentMessage) -> u64 {
+    let characters = match message {
+        // What a user shows is not weighed: pi source, xcsh source.
+        AgentMessage::User(message) => content(&message.content, 0),
+        AgentMessage::Developer(message) => content(&message.content, IMAGE),
+        AgentMessage::Custom(message) => content(&message.content, IMAGE),
+        AgentMessage::HookMessage(message) => content(&message.content, IMAGE),
+        AgentMessage::ToolResult(message) => blocks(&message.content, IMAGE),
+        AgentMessage::Assistant(message) => message.content.iter().map(said).sum(),
+        AgentMessage::BashExecution(message) => units(&message.command) + units(&message.output),
+        AgentMessage::PythonExecution(message) => units(&message.code) + units(&message.output),
+        AgentMessage::BranchSummary(message) => units(&message.summary),
+        AgentMessage::CompactionSummary(message) => units(&message.summary),
+        AgentMessage::FileMention(message) => {
+            let of = |image: bool| if image { IMAGE } else { 0 };
+            message.files.iter().map(|file| units(&file.content) + of(file.image.is_some())).sum()
+        }
+    };
+    characters.div_ceil(4)
+}
+
+/// The length of `text` in UTF-16 units.
+pub(super) fn units(text: &str) -> u64 {
+    // One for the first byte of each character, one more where that needs two units.
+    text.bytes().map(|byte| u64::from(byte & 0xC0 != 0x80) + u64::from(byte >= 0xF0)).sum()
+}
+
+fn content(content: &MessageContent, image: u64) -> u64 {
+    match content {
+        MessageContent::Text(text) => units(text),
+        MessageContent::Blocks(list) => blocks(list, image),
+    }
+}
+
+fn blocks(blocks: &[UserContent], image: u64) -> u64 {
+    let one = |block: &UserContent| match block {
+        UserContent::Text(block) => units(&block.text),
+        UserContent::Image(_) => image,
+    };
+    blocks.iter().map(one).sum()
+}
+
+fn said(block: &AssistantContent) -> u64 {
+    match block {
+        AssistantContent::Text(block) => units(&block.text),
+        AssistantContent::Thinking(block) => units(&block.thinking),
+        AssistantContent::RedactedThinking(_) => 0,
+        AssistantContent::ToolCall(call) => {
+            let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+            units(&call.name) + units(&arguments)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A conversation as a text to be read, not to be continued.
+//!
+//! Source: pi source, xcsh source.
+
+use super::estimate::units;
+use crate::protocol::{
+    AgentMessage, AssistantContent, AssistantMessage, MessageContent, ToolCall, UserContent, texts,
+};
+use std::{borrow::Cow, sync::Arc};
+
+/// The most of a tool's result that is worth summing up, in UTF-16 units.
+const RESULT: u64 = 2000;
+
+/// What each side said, in paragraphs; empty where nobody said anything.
+pub fn conversation(messages: &[Arc<AgentMessage>]) -> String {
+    let paragraphs: Vec<String> = messages.iter().flat_map(|message| paragraphs(message)).collect();
+    paragraphs.join("\n\n")
+}
+
+fn paragraphs(message: &AgentMessage) -> Vec<String> {
+    let text = match message {
+        AgentMessage::Assistant(message) => return answer(message),
+        AgentMessage::ToolResult(message) => {
+            let text = blocks(&message.content);
+            return labelled("Tool result", &shortened(&text)).into_iter().collect();
+        }
+        AgentMessage::User(message) => content(&message.content),
+        AgentMessage::Developer(message) => content(&message.content),
+        AgentMessage::Custom(message) => content(&message.content),
+        AgentMessage::HookMessage(message) => content(&message.content),
+        AgentMessage::BashExecution(message) => message.told().unwrap_or_default(),
+        AgentMessage::PythonExecution(message) => message.told().unwrap_or_default(),
+        AgentMessage::BranchSummary(message) => message.told(),
+        AgentMessage::CompactionSummary(message) => message.told(),
+        AgentMessage::FileMention(message) => message.told(),
+    };
+    labelled("User", &text).into_iter().collect()
+}
+
+fn answer(message: &AssistantMessage) -> Vec<String> {
+    let (mut thinking, mut text, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    for block in &message.content {
+        match block {
+            AssistantContent::Thinking(block) => thinking.push(block.thinking.as_str()),
+            AssistantContent::Text(block) => text.push(block.text.as_str()),
+            AssistantContent::ToolCall(block) => calls.push(call(block)),
+            AssistantContent::RedactedThinking(_) => {}
+        }
+    }
+    let paragraphs = [
+        labelled("Assistant thinking", &thinking.join("\n")),
+        labelled("Assistant", &text.join("\n")),
+        labelled("Assistant tool calls", &calls.join("; ")),
+    ];
+    paragraphs.into_iter().flatten().collect()
+}
+
+fn call(call: &ToolCall) -> String {
+    let arguments = call.arguments.iter().map(|(name, value)| format!("{name}={value}"));
+    format!("{}({})", call.name, arguments.collect::<Vec<_>>().join(", "))
+}
+
+fn labelled(label: &str, text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| format!("[{label}]: {text}"))
+}
+
+fn content(content: &MessageContent) -> String {
+    match content {
+        MessageContent::Text(text) => text.clone(),
+        MessageContent::Blocks(list) => blocks(list),
+    }
+}
+
+fn blocks(blocks: &[UserContent]) -> String {
+    let texts = blocks.iter().map(|block| match block {
+        UserContent::Text(block) => block.text.as_str(),
+        UserContent::Image(_) => "(image)",
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The beginning of a result, and how much was left out.
+fn shortened(text: &str) -> Cow<'_, str> {
+    let all = units(text);
+    if all <= RESULT {
+        return text.into();
+    }
+    let mut kept = 0;
+    let end = text.char_indices().find(|(_, character)| {
+        kept += character.len_utf16() as u64;
+        kept > RESULT
+    });
+    let start = &text[..end.map_or(text.len(), |(place, _)| place)];
+    let cut = texts::characters_cut(&(all - units(start)).to_string());
+    format!("{start}\n\n{cut}").into()
+}

@@ -1,0 +1,120 @@
+//! What a compaction would sum up and what it would keep.
+
+use super::{Files, OnPath, OnPathKind, context_tokens, cut, files::without_lists};
+use crate::protocol::{AgentMessage, CompactionSummaryMessage};
+use std::sync::Arc;
+
+/// A compaction that only lacks its summary.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preparation {
+    /// Id of the first entry that is kept as it is.
+    pub first_kept: Arc<str>,
+    /// Tokens in the context now.
+    pub tokens_before: u64,
+    /// What is summed up: whole turns, oldest message first.
+    pub history: Vec<Arc<AgentMessage>>,
+    /// The beginning of a turn whose rest is kept; empty where no turn is split.
+    pub prefix: Vec<Arc<AgentMessage>>,
+    /// What the compaction before said, without its lists of files.
+    pub previous_summary: Option<String>,
+    /// The files that were touched in `history` and `prefix` and, as far as the compaction before noted them, earlier.
+    pub files: Files,
+}
+
+/// Why there is nothing to compact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NothingToDo {
+    /// Nothing was said since the last compaction.
+    AlreadyCompacted,
+    /// Everything would be kept.
+    TooSmall,
+}
+
+/// Decides what of `path`, root first, is summed up, keeping about the `keep_recent` latest tokens as they are.
+///
+/// The messages that the compaction before had kept are looked at again, like those since. The documented range begins
+/// only after that compaction, and early versions of pi cut there; but what was kept then is in no summary, and what is
+/// now cut away before it is in no context, so that it would be lost for good. Later versions of pi look at it again,
+/// too.
+///
+/// Where everything would be kept there is nothing to do; early versions of pi ask for a summary of nothing.
+///
+/// `path` may begin with the first entry that the last compaction kept.
+///
+/// Source: pi source, xcsh source, observed.
+pub fn prepare(path: &[OnPath], keep_recent: u64) -> Result<Preparation, NothingToDo> {
+    let previous = path.iter().enumerate().rev().find_map(|(place, entry)| Previous::of(place, entry));
+    if previous.as_ref().is_some_and(|last| messages(&path[last.place..]).is_empty()) {
+        return Err(NothingToDo::AlreadyCompacted);
+    }
+    let start = previous.as_ref().map_or(0, |last| last.start(path));
+    let is_compaction = |entry: &&OnPath| matches!(entry.kind, OnPathKind::Compaction { .. });
+    let range: Vec<&OnPath> = path[start..].iter().filter(|entry| !is_compaction(entry)).collect();
+    let cut = cut::find(&range, keep_recent).ok_or(NothingToDo::TooSmall)?;
+    let history = messages(range[..cut.turn].iter().copied());
+    let prefix = messages(range[cut.turn..cut.kept].iter().copied());
+    if history.is_empty() && prefix.is_empty() {
+        return Err(NothingToDo::TooSmall);
+    }
+    let mut files = previous.as_ref().map(Previous::files).unwrap_or_default();
+    files.note(&history);
+    files.note(&prefix);
+    Ok(Preparation {
+        first_kept: range[cut.kept].id.clone(),
+        tokens_before: tokens(path, start, previous.as_ref()),
+        history,
+        prefix,
+        previous_summary: previous.map(|last| without_lists(last.summary)),
+        files,
+    })
+}
+
+/// The compaction before.
+struct Previous<'a> {
+    place: usize,
+    summary: &'a str,
+    first_kept: &'a str,
+    /// Where it was not an extension's.
+    details: Option<&'a serde_json::Value>,
+}
+
+impl<'a> Previous<'a> {
+    fn of(place: usize, entry: &'a OnPath) -> Option<Self> {
+        let OnPathKind::Compaction { summary, first_kept, details, from_hook } = &entry.kind else {
+            return None;
+        };
+        let details = details.as_ref().filter(|_| !from_hook);
+        Some(Self { place, summary, first_kept, details })
+    }
+
+    /// Where the range begins that is to be compacted now.
+    fn start(&self, path: &[OnPath]) -> usize {
+        let kept = path[..self.place].iter().position(|entry| *entry.id == *self.first_kept);
+        kept.unwrap_or(self.place)
+    }
+
+    fn files(&self) -> Files {
+        self.details.map(Files::from_details).unwrap_or_default()
+    }
+}
+
+/// Tokens in the context: the last summary, and the entries from `start` on.
+fn tokens(path: &[OnPath], start: usize, previous: Option<&Previous<'_>>) -> u64 {
+    let Some(previous) = previous else { return context_tokens(&messages(&path[start..]), 0) };
+    let summary = CompactionSummaryMessage {
+        summary: previous.summary.to_owned(),
+        short_summary: None,
+        tokens_before: 0,
+        provider_payload: None,
+        timestamp: 0,
+    };
+    let mut context = vec![Arc::new(AgentMessage::CompactionSummary(summary))];
+    context.extend(messages(&path[start..previous.place]));
+    let compacted = context.len();
+    context.extend(messages(&path[previous.place..]));
+    context_tokens(&context, compacted)
+}
+
+fn messages<'a>(entries: impl IntoIterator<Item = &'a OnPath>) -> Vec<Arc<AgentMessage>> {
+    entries.into_iter().filter_map(OnPath::message).cloned().collect()
+}
