@@ -5,6 +5,7 @@
 //! - [`convert`]: the conversation as any provider takes it.
 //! - [`api`]: the APIs of real models: [`anthropic`], [`openai_completions`] and [`openai_responses`]; [`compat`]: where
 //!   those who speak OpenAI's depart from it.
+//! - [`failure`]: what a failed answer calls for.
 //! - `http`: asking a real model over the network.
 //! - [`scripted`]: the model that is built in: a demo, and scripts that say what a model would.
 
@@ -12,6 +13,7 @@ pub mod anthropic;
 pub mod api;
 pub mod compat;
 pub mod convert;
+pub mod failure;
 #[cfg(feature = "serve")]
 pub mod http;
 mod openai;

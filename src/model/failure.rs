@@ -1,0 +1,112 @@
+//! What a failed answer calls for: a shorter context, another try after a while, or nothing.
+//!
+//! Source: pi source, xcsh source.
+
+use crate::protocol::{AssistantMessage, DialectRetry, StopReason};
+use regex_lite::Regex;
+use std::time::Duration;
+
+/// How providers say that the context is too long: Anthropic, Bedrock, OpenAI, Google, xAI, Groq, OpenRouter, Copilot,
+/// llama.cpp, LM Studio, MiniMax, Kimi, Mistral, z.ai, others, and Cerebras, which says nothing.
+const OVERFLOW: [&str; 19] = [
+    "prompt (?:is )?too long",
+    "input is too long for requested model",
+    "exceeds the context window",
+    "input token count.*exceeds the maximum",
+    r"maximum prompt length is \d",
+    "reduce the length of the messages",
+    r"maximum context length is \d+ tokens",
+    r"exceeds the limit of \d",
+    "exceeds the available context size",
+    "greater than the context length",
+    "context window exceeds limit",
+    "exceeded model token limit",
+    r"too large for model with \d+ maximum context length",
+    "model_context_window_exceeded",
+    "context[_ ]length[_ ]exceeded",
+    "too many tokens",
+    "token limit exceeded",
+    r"^400\s*(?:status code)?\s*\(no body\)",
+    r"^413\s*(?:status code)?\s*\(no body\)",
+];
+
+/// How they say in the same words that too much was asked for in too short a time, for which a shorter context is no
+/// cure: the originals compact then.
+const THROTTLED: [&str; 6] = [
+    r"^429\b",
+    "rate.?limit",
+    "too many requests",
+    "throttl",
+    "please wait",
+    r"per[ _-](?:second|sec|minute|min|hour|day)\b",
+];
+
+/// How failures are told that pass by themselves. Words that are joined by a blank here and by an underscore there are
+/// taken either way; of the numbers only whole ones: 5000 is no 500.
+const TRANSIENT: [&str; 13] = [
+    "overloaded",
+    "rate.?limit",
+    "too many requests",
+    r"\b(?:429|500|502|503|504)\b",
+    "service.?unavailable",
+    "server.?error",
+    "internal.?error",
+    "connection.?(?:error|refused)",
+    "other side closed",
+    "fetch failed",
+    "upstream.?connect|reset before headers",
+    "terminated",
+    "retry delay",
+];
+
+/// The longest wait that the wire can tell, in milliseconds.
+const LONGEST_MS: u64 = (1 << 53) - 1;
+
+/// Whether an answer failed because the context is longer than the model's `window`, in tokens; or would have to fail,
+/// as some providers cut the context in silence. A window of 0 is not known.
+pub fn overflows(message: &AssistantMessage, window: u64) -> bool {
+    match message.stop_reason {
+        StopReason::Error => message.error_message.as_deref().is_some_and(is_overflow),
+        StopReason::Aborted => false,
+        _ => window > 0 && message.usage.input + message.usage.cache_read > window,
+    }
+}
+
+/// Whether the text of an error says that the context is too long.
+pub fn is_overflow(error: &str) -> bool {
+    says(error, &OVERFLOW) && !says(error, &THROTTLED)
+}
+
+/// Whether the text of an error tells of a failure that passes by itself, so that the same request may succeed later.
+pub fn is_transient(error: &str, rules: &DialectRetry) -> bool {
+    !is_overflow(error) && (says(error, &TRANSIENT) || says(error, rules.also_transient))
+}
+
+/// How long to wait before try number `attempt`, counted from 1; `None`: it is not worth trying.
+///
+/// The wait is `base_ms` milliseconds before the first try and twice as long before each further one; in dialects that
+/// heed it, at least what the provider asks for, which is `stated`. A provider that asks for more than `cap_ms`
+/// milliseconds is not asked again; a cap of 0 is none.
+pub fn delay(
+    attempt: u64,
+    base_ms: u64,
+    stated: Option<Duration>,
+    cap_ms: u64,
+    rules: &DialectRetry,
+) -> Option<Duration> {
+    let stated = stated.unwrap_or_default();
+    if cap_ms > 0 && stated > Duration::from_millis(cap_ms) {
+        return None;
+    }
+    let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
+    let own = Duration::from_millis(base_ms.saturating_mul(2_u64.saturating_pow(doublings)));
+    let wait = if rules.heeds_stated_wait { own.max(stated) } else { own };
+    Some(wait.min(Duration::from_millis(LONGEST_MS)))
+}
+
+/// Whether one of `patterns` is found in `text`, whatever the case.
+fn says(text: &str, patterns: &[&str]) -> bool {
+    patterns
+        .iter()
+        .any(|pattern| Regex::new(&format!("(?i){pattern}")).is_ok_and(|pattern| pattern.is_match(text)))
+}

@@ -1,0 +1,202 @@
+//! What the text of an error calls for.
+
+use pi_rpc::{
+    model::failure::{delay, is_overflow, is_transient, overflows},
+    protocol::{AssistantMessage, Dialect, DialectRetry},
+};
+use regex_lite::Regex;
+use serde_json::json;
+use std::time::Duration;
+
+const PI: &DialectRetry = &Dialect::Pi.record().retry;
+const XCSH: &DialectRetry = &Dialect::Xcsh.record().retry;
+
+/// As providers say it when the context is too long.
+const OVERFLOWS: [&str; 24] = [
+    r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
+    "prompt too long; exceeded max context length by 4 tokens",
+    "ValidationException: Input is too long for requested model.",
+    "400 Your input exceeds the context window of this model. Please adjust your input and try again.",
+    "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    "Please reduce the length of the messages or completion.",
+    "This endpoint's maximum context length is 128000 tokens. However, you requested about 130000 tokens.",
+    "prompt token count of 130000 exceeds the limit of 128000",
+    "the request exceeds the available context size, try increasing it",
+    "tokens to keep from the initial prompt is greater than the context length",
+    "invalid params, context window exceeds limit (2013)",
+    "Your request exceeded model token limit: 262144",
+    "Prompt contains 40000 tokens and is too large for model with 32768 maximum context length",
+    "model_context_window_exceeded",
+    r#"400 {"error":{"code":"context_length_exceeded"}}"#,
+    "Context length exceeded",
+    "too many tokens",
+    "TOKEN LIMIT EXCEEDED",
+    "400 (no body)",
+    "400 status code (no body)",
+    "413 (no body)",
+    "413 status code (no body)",
+    "500 prompt is too long",
+];
+
+/// What passes by itself, in every dialect.
+const PASSING: [&str; 28] = [
+    r#"529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+    r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+    r#"{"error":{"type":"rate_limit_error"}}"#,
+    "Rate limit reached",
+    "ratelimit",
+    "Too Many Requests",
+    "429 status code (no body)",
+    "500 Oops",
+    "status 502",
+    "(503)",
+    "504",
+    "Service Unavailable",
+    "service_unavailable",
+    "The server had an error: server_error",
+    "Internal error",
+    "internal_error",
+    "Connection error: example.com: refused",
+    "Connection refused",
+    "other side closed",
+    "TypeError: fetch failed",
+    "upstream connect error",
+    "disconnect/reset before headers",
+    "terminated: the stream ended before the answer was complete",
+    "Retry delay: 5 s",
+    // A shorter context is no cure for these.
+    "429 Too many tokens per minute: limit 30000",
+    "Too many tokens, please wait before trying again. 429",
+    "Rate limit: your request exceeds the limit of 30000 tokens per min",
+    "ThrottlingException 503: too many tokens",
+];
+
+/// What passes by itself in xcsh only.
+const PASSING_IN_XCSH: [&str; 12] = [
+    "Provider returned error",
+    "provider_returned_error",
+    "Network error",
+    "network_error",
+    "socket hang up",
+    "request timed out",
+    "Gateway Timeout",
+    "stream stall: nothing came for 60 s",
+    "Stream ended before message_start",
+    "usage limit reached",
+    "You exceeded your current quota",
+    "Monthly quota exceeded",
+];
+
+/// What does not pass.
+const LASTING: [&str; 10] = [
+    "",
+    r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 50000 > 8192"}}"#,
+    "401 Invalid API key",
+    "404 model: not found",
+    "Request was aborted",
+    "An unknown error occurred",
+    "refusal",
+    "413 Request too large",
+    "400 a document of more than 1500 pages",
+    "the image exceeds 5 MB: 5242880 bytes, maximum 5000000",
+];
+
+#[test]
+fn an_overflow_is_told_by_its_words() {
+    for text in OVERFLOWS {
+        assert!(is_overflow(text), "{text}");
+        assert!(is_overflow(&text.to_uppercase()), "{text}");
+    }
+    for text in PASSING.into_iter().chain(PASSING_IN_XCSH).chain(LASTING) {
+        assert!(!is_overflow(text), "{text}");
+    }
+}
+
+#[test]
+fn what_passes_by_itself_is_told_by_its_words() {
+    for text in PASSING {
+        assert!(is_transient(text, PI) && is_transient(text, XCSH), "{text}");
+        assert!(is_transient(&text.to_uppercase(), PI), "{text}");
+    }
+    for text in PASSING_IN_XCSH {
+        assert!(!is_transient(text, PI) && is_transient(text, XCSH), "{text}");
+    }
+    for text in OVERFLOWS.into_iter().chain(LASTING) {
+        assert!(!is_transient(text, PI) && !is_transient(text, XCSH), "{text}");
+    }
+}
+
+#[test]
+fn each_expression_of_a_dialect_finds_something() {
+    for dialect in Dialect::ALL {
+        for expression in dialect.record().retry.also_transient {
+            let compiled = Regex::new(&format!("(?i){expression}")).unwrap();
+            assert!(PASSING_IN_XCSH.iter().any(|text| compiled.is_match(text)), "{expression}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_read_more_than_the_window_overflows() {
+    let answer = |reason: &str, error: Option<&str>, input: u64, cached: u64| {
+        let mut answer = json!({
+            "role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m",
+            "usage": {
+                "input": input, "output": 900, "cacheRead": cached, "cacheWrite": 900, "totalTokens": 9000,
+                "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 },
+            },
+            "stopReason": reason, "timestamp": 1,
+        });
+        answer["errorMessage"] = error.into();
+        if error.is_none() {
+            answer.as_object_mut().unwrap().remove("errorMessage");
+        }
+        serde_json::from_value::<AssistantMessage>(answer).unwrap()
+    };
+    for (message, window, expected) in [
+        (answer("stop", None, 60, 40), 100, false),
+        (answer("stop", None, 60, 41), 100, true),
+        (answer("toolUse", None, 101, 0), 100, true),
+        (answer("length", None, 101, 0), 100, true),
+        (answer("stop", None, 101, 0), 0, false),
+        (answer("error", Some("prompt is too long"), 0, 0), 100, true),
+        (answer("error", Some("prompt is too long"), 0, 0), 0, true),
+        (answer("error", Some("overloaded"), 101, 0), 100, false),
+        (answer("error", None, 101, 0), 100, false),
+        (answer("aborted", Some("prompt is too long"), 101, 0), 100, false),
+    ] {
+        assert_eq!(overflows(&message, window), expected, "{message:?} in {window}");
+    }
+}
+
+#[test]
+fn each_wait_is_twice_as_long_as_the_one_before() {
+    let millis = Duration::from_millis;
+    let waits = |rules| (1..=4).map(|attempt| delay(attempt, 2000, None, 60_000, rules)).collect::<Vec<_>>();
+    let doubled = [2000, 4000, 8000, 16_000].map(|wait| Some(millis(wait)));
+    assert_eq!(waits(PI), doubled);
+    assert_eq!(waits(XCSH), doubled);
+    assert_eq!(delay(9, 2000, None, 60_000, PI), Some(millis(512_000)));
+    assert_eq!(delay(u64::MAX, 2000, None, 0, PI), Some(millis((1 << 53) - 1)));
+    assert_eq!(delay(u64::MAX, 0, None, 0, PI), Some(Duration::ZERO));
+}
+
+#[test]
+fn a_wait_that_the_provider_asks_for_is_heeded_by_dialect_and_up_to_a_cap() {
+    let millis = Duration::from_millis;
+    for (stated, cap, pi, xcsh) in [
+        (1000, 60_000, Some(2000), Some(2000)),
+        (30_000, 60_000, Some(2000), Some(30_000)),
+        (60_000, 60_000, Some(2000), Some(60_000)),
+        (60_001, 60_000, None, None),
+        (90_000, 0, Some(2000), Some(90_000)),
+    ] {
+        let wait = |rules| delay(1, 2000, Some(millis(stated)), cap, rules);
+        assert_eq!(
+            (wait(PI), wait(XCSH)),
+            (pi.map(millis), xcsh.map(millis)),
+            "{stated} asked for, {cap} at most"
+        );
+    }
+}
