@@ -5,11 +5,15 @@ use pi_rpc::{
         Config, Directories, Environment, Settings, Sources, catalogue::Catalogue, load, models_file,
         pattern::full_id, settings,
     },
-    model::request::{Endpoint, RequestOptions},
+    model::{
+        http::HttpOptions,
+        request::{Endpoint, RequestOptions},
+        retry::RetryPolicy,
+    },
     protocol::{Dialect, QueueMode, ThinkingLevel},
 };
 use serde_json::{Value, json};
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 #[test]
 fn the_directories_are_those_of_the_dialect_or_of_its_variable() {
@@ -38,7 +42,7 @@ fn settings_of_the_project_are_laid_over_those_of_the_user() {
     });
     let project = json!({
         "defaultModel": "elm", "compaction": {"reserveTokens": 2000}, "thinkingBudgets": {"low": 200},
-        "retry": {"provider": {"maxRetryDelayMs": 7000}}, "enabledModels": [], "images": {"blockImages": true}
+        "retry": {"provider": {"maxRetryDelayMs": 7000, "maxRetries": 1, "timeoutMs": 800}}, "enabledModels": [], "images": {"blockImages": true}
     });
     let (settings, warnings) = with_settings(&user, &project);
     let expected = Settings {
@@ -50,7 +54,13 @@ fn settings_of_the_project_are_laid_over_those_of_the_user() {
             reserve_tokens: Some(2000),
             keep_recent_tokens: None,
         },
-        retry: settings::Retry { max_retries: Some(5), max_delay_ms: Some(7000), ..Default::default() },
+        retry: settings::Retry {
+            max_retries: Some(5),
+            max_delay_ms: Some(7000),
+            provider_retries: Some(1),
+            provider_timeout_ms: Some(800),
+            ..Default::default()
+        },
         thinking_budgets: [(ThinkingLevel::Low, 200), (ThinkingLevel::High, 900)].into(),
         enabled_models: Some(Vec::new()),
         blocks_images: Some(true),
@@ -99,6 +109,35 @@ fn settings_say_how_every_request_is_made() {
     let environment = Environment::from_iter([("PI_CACHE_RETENTION", "long")]);
     let budgets = [(ThinkingLevel::High, 9)].into();
     assert_eq!(settings.request_options(&environment), options(budgets, true, true));
+}
+
+#[test]
+fn settings_say_how_long_a_provider_is_waited_for_and_how_often_it_is_asked() {
+    let millis = Duration::from_millis;
+    let options = |first, idle, retries, longest_delay| HttpOptions {
+        first,
+        idle,
+        retry: RetryPolicy { retries, first_delay: millis(500), longest_delay },
+    };
+    let of = |settings: Value| {
+        let (settings, warnings) = Settings::read(&settings.to_string(), Path::new("s.json"));
+        assert_eq!(warnings, Vec::<String>::new());
+        settings.http_options()
+    };
+    let minutes = Duration::from_secs(300);
+    assert_eq!(of(json!({})), options(minutes, minutes, 2, Some(millis(60_000))));
+    assert_eq!(
+        of(json!({ "httpIdleTimeoutMs": 9, "retry": { "maxDelayMs": 8, "provider": { "maxRetries": 0 } } })),
+        options(millis(9), millis(9), 0, Some(millis(8)))
+    );
+    assert_eq!(
+        of(json!({ "retry": { "provider": { "timeoutMs": 7, "maxRetryDelayMs": 0 } } })),
+        options(millis(7), minutes, 2, None)
+    );
+    assert_eq!(
+        of(json!({ "httpIdleTimeoutMs": "disabled", "retry": { "provider": { "timeoutMs": 0 } } })),
+        options(Duration::MAX, Duration::MAX, 2, Some(millis(60_000)))
+    );
 }
 
 #[test]

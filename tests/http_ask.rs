@@ -4,7 +4,7 @@ mod http_support;
 
 use http_support::{ANSWER, Closing, Server, ask, asked, asked_by, finished, ok, request, with_status};
 use pi_rpc::model::{
-    http::Http,
+    http::{Http, HttpOptions},
     request::Credentials,
     types::{Finish, StreamEvent},
 };
@@ -303,7 +303,8 @@ async fn a_listener_that_leaves_ends_the_question() {
     let request = http_support::request(&format!("http://{}/", server.address()), "k");
     let http = Http::default();
     let reader = pi_rpc::model::api::Api::AnthropicMessages.reader();
-    let asking = http.ask(request, reader, Duration::from_secs(60), events);
+    let options = HttpOptions::default();
+    let asking = http.ask(request, reader, &options, events);
     let ((), _connection) = tokio::join!(asking, async {
         let connection = server.accept().await;
         drop(listener);

@@ -23,7 +23,8 @@ fn server(dialect: Dialect, api: &str, turns: &Value) -> (FakeVendor, Server) {
 
 fn server_with(dialect: Dialect, api: &str, turns: &Value, options: &[&str]) -> (FakeVendor, Server) {
     let vendor = FakeVendor::plays(&json!({ "turns": turns }));
-    let mut server = vendor.server(dialect, api, options);
+    let settings = json!({ "retry": { "provider": { "maxRetries": 0 } } });
+    let mut server = vendor.server_under(&settings, dialect, api, options);
     assert_eq!(server.ask("once", json!({ "type": "set_auto_retry", "enabled": false }))["success"], true);
     (vendor, server)
 }

@@ -2,12 +2,12 @@
 
 use super::Environment;
 use crate::{
-    model::request::RequestOptions,
+    model::{http::HttpOptions, request::RequestOptions, retry::RetryPolicy},
     protocol::{JsonObject, QueueMode, ThinkingLevel},
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 /// What the settings say of a session; `None` and empty: nothing, so that the dialect's default holds.
 ///
@@ -56,7 +56,7 @@ pub struct Compaction {
     pub keep_recent_tokens: Option<u64>,
 }
 
-/// How a failed request is tried again.
+/// How a failed run is tried again, and each of its requests before that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retry {
     /// `retry.enabled`.
@@ -68,6 +68,11 @@ pub struct Retry {
     /// `retry.provider.maxRetryDelayMs`, else `retry.maxDelayMs`: the longest delay that a provider may ask for, in
     /// milliseconds; beyond it the request fails at once. 0: no limit.
     pub max_delay_ms: Option<u64>,
+    /// `retry.provider.maxRetries`: how often one request is sent again before the run fails.
+    pub provider_retries: Option<u32>,
+    /// `retry.provider.timeoutMs`: how long a provider may be silent before its answer begins, in milliseconds; 0: for
+    /// ever.
+    pub provider_timeout_ms: Option<u64>,
 }
 
 impl Settings {
@@ -107,6 +112,8 @@ impl Settings {
                 max_retries: self.retry.max_retries.or(base.retry.max_retries),
                 base_delay_ms: self.retry.base_delay_ms.or(base.retry.base_delay_ms),
                 max_delay_ms: self.retry.max_delay_ms.or(base.retry.max_delay_ms),
+                provider_retries: self.retry.provider_retries.or(base.retry.provider_retries),
+                provider_timeout_ms: self.retry.provider_timeout_ms.or(base.retry.provider_timeout_ms),
             },
             thinking_budgets,
             enabled_models: self.enabled_models.or(base.enabled_models),
@@ -124,6 +131,24 @@ impl Settings {
             budgets: self.thinking_budgets.clone(),
             blocks_images: self.blocks_images.unwrap_or(false),
             caches_long: environment.get("PI_CACHE_RETENTION") == Some("long"),
+        }
+    }
+
+    /// What these settings say about waiting for a provider.
+    pub fn http_options(&self) -> HttpOptions {
+        let usual = HttpOptions::default();
+        // 0 stands for no limit.
+        let limit = |millis: u64| Some(Duration::from_millis(millis)).filter(|limit| !limit.is_zero());
+        let silence = |millis: u64| limit(millis).unwrap_or(Duration::MAX);
+        let idle = self.http_idle_timeout_ms.map_or(usual.idle, silence);
+        HttpOptions {
+            first: self.retry.provider_timeout_ms.map_or(idle, silence),
+            idle,
+            retry: RetryPolicy {
+                retries: self.retry.provider_retries.unwrap_or(usual.retry.retries),
+                longest_delay: self.retry.max_delay_ms.map_or(usual.retry.longest_delay, limit),
+                ..usual.retry
+            },
         }
     }
 }
@@ -155,6 +180,8 @@ impl File<'_> {
                 max_delay_ms: self
                     .value("/retry/provider/maxRetryDelayMs")
                     .or_else(|| self.value("/retry/maxDelayMs")),
+                provider_retries: self.value("/retry/provider/maxRetries"),
+                provider_timeout_ms: self.value("/retry/provider/timeoutMs"),
             },
             thinking_budgets: self.budgets(),
             enabled_models: self.value("/enabledModels"),

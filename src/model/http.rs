@@ -2,6 +2,7 @@
 
 use super::{
     request::{HttpRequest, Reader},
+    retry::{RetryPolicy, is_transient, retry_after},
     types::StreamEvent,
 };
 use eventsource_stream::{EventStreamError, Eventsource};
@@ -22,7 +23,10 @@ use std::{
     },
     time::{Duration, SystemTime},
 };
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
 
 /// Connections to providers, kept open between requests. Nothing is set up before the first request.
 ///
@@ -35,6 +39,25 @@ pub struct Http {
     outward: OnceLock<Client>,
     /// For plain HTTP on this machine.
     local: OnceLock<Client>,
+}
+
+/// How long to wait for a provider, and how often to try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpOptions {
+    /// How long the provider may be silent before its answer begins.
+    pub first: Duration,
+    /// How long it may be silent while it answers.
+    pub idle: Duration,
+    /// What to do about a request that failed before its answer began.
+    pub retry: RetryPolicy,
+}
+
+impl Default for HttpOptions {
+    /// Five minutes of silence, as in pi, and its retries.
+    fn default() -> Self {
+        let silence = Duration::from_secs(300);
+        Self { first: silence, idle: silence, retry: RetryPolicy::default() }
+    }
 }
 
 /// How long a connection may take to come about.
@@ -54,20 +77,22 @@ impl Http {
     /// Asks, and gives `events` what `reader` makes of the answer, the last of it exactly one
     /// [`StreamEvent::Finish`] or [`StreamEvent::Fail`].
     ///
-    /// `idle` is how long the provider may be silent, before and while it answers. Dropping the future closes the
-    /// connection; so does dropping the receiver.
+    /// A request that comes to nothing before its answer begins is sent again, as `options` say: without a connection,
+    /// and where the provider says that it may help. Dropping the future closes the connection or ends the wait for the
+    /// next one; so does dropping the receiver.
     ///
     /// What fails: without a connection `Connection error: …`; a connection that breaks `terminated: …`; a status
-    /// other than 2xx as `<status> <what reader finds in the body>`, with the time that the provider asks to wait.
+    /// other than 2xx as `<status> <what reader finds in the body>`, with the time that the provider asks to wait. Where
+    /// that time is too long, `Server requested <seconds>s retry delay (max: <seconds>s).` stands before it.
     pub async fn ask(
         &self,
         request: HttpRequest,
         reader: Box<dyn Reader>,
-        idle: Duration,
+        options: &HttpOptions,
         events: mpsc::Sender<StreamEvent>,
     ) {
         let answered = tokio::select! {
-            answered = self.answer(request, reader, idle, &events) => answered,
+            answered = self.answer(request, reader, options, &events) => answered,
             () = events.closed() => return,
         };
         if let Err(failure) = answered {
@@ -80,7 +105,7 @@ impl Http {
         &self,
         request: HttpRequest,
         mut reader: Box<dyn Reader>,
-        idle: Duration,
+        options: &HttpOptions,
         events: &mpsc::Sender<StreamEvent>,
     ) -> Result<(), Failure> {
         // Images make a body of many megabytes: writing it would hold up everything else.
@@ -89,22 +114,8 @@ impl Http {
             .map_err(|panic| Failure::new(format!("The request could not be written: {panic}")))
             .flatten()?;
         let host = host(request.url());
-        let client = self.client(request.url())?;
-        let response = match timeout(idle, client.execute(request)).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => {
-                return Err(Failure::new(format!("Connection error: {host}: {}", chain(error))));
-            }
-            Err(_) => {
-                return Err(Failure::new(format!(
-                    "Connection error: {host} was silent for {}",
-                    seconds(idle)
-                )));
-            }
-        };
-        if !response.status().is_success() {
-            return Err(refusal(response, reader, idle.min(ERROR_BODY)).await);
-        }
+        let idle = options.idle;
+        let response = self.begin(request, reader.as_mut(), options).await?;
         if let Some(kind) = other_kind(&response) {
             let start = shown(&beginning(response, idle.min(ERROR_BODY)).await);
             return Err(Failure::new(format!(
@@ -122,6 +133,38 @@ impl Http {
         }
         told(reader.end(), events).await;
         Ok(())
+    }
+
+    /// Sends the request until an answer begins, or nothing more can be hoped for.
+    async fn begin(
+        &self,
+        mut request: Request,
+        reader: &mut dyn Reader,
+        options: &HttpOptions,
+    ) -> Result<Response, Failure> {
+        let client = self.client(request.url())?;
+        let mut tried = 0;
+        loop {
+            let again = request.try_clone().filter(|_| tried < options.retry.retries);
+            let failure = match send(&client, request, reader, options).await {
+                Ok(response) => return Ok(response),
+                Err(failure) => failure,
+            };
+            request = match again {
+                Some(again) if failure.is_transient => again,
+                _ => return Err(failure),
+            };
+            let wait = match failure.retry_after {
+                Some(asked) => match options.retry.forbids(asked) {
+                    Some(longest) => return Err(failure.too_long(asked, longest)),
+                    None => asked,
+                },
+                None => options.retry.backoff(tried, fastrand::f64()),
+            };
+            tracing::debug!("asking again in {}: {}", seconds(wait), failure.message);
+            sleep(wait).await;
+            tried += 1;
+        }
     }
 
     /// The client for `url`; made when it is first needed.
@@ -151,11 +194,24 @@ impl Http {
 struct Failure {
     message: String,
     retry_after: Option<Duration>,
+    /// The same request may succeed later, and nothing of an answer has come.
+    is_transient: bool,
 }
 
 impl Failure {
     fn new(message: String) -> Self {
-        Self { message, retry_after: None }
+        Self { message, retry_after: None, is_transient: false }
+    }
+
+    fn of_connection(message: String) -> Self {
+        Self { is_transient: true, ..Self::new(format!("Connection error: {message}")) }
+    }
+
+    /// The provider asks to wait longer than is allowed.
+    fn too_long(self, asked: Duration, longest: Duration) -> Self {
+        let [asked, longest] = [asked, longest].map(|time| time.as_millis().div_ceil(1000));
+        let message = format!("Server requested {asked}s retry delay (max: {longest}s). {}", self.message);
+        Self { message, ..self }
     }
 }
 
@@ -199,6 +255,22 @@ fn post(request: HttpRequest) -> Result<Request, Failure> {
     post.headers_mut().entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
     *post.body_mut() = Some(request.body.to_string().into());
     Ok(post)
+}
+
+/// Sends the request once; the head of its answer.
+async fn send(
+    client: &Client,
+    request: Request,
+    reader: &mut dyn Reader,
+    options: &HttpOptions,
+) -> Result<Response, Failure> {
+    let host = host(request.url());
+    match timeout(options.first, client.execute(request)).await {
+        Ok(Ok(response)) if response.status().is_success() => Ok(response),
+        Ok(Ok(response)) => Err(refusal(response, reader, options.idle.min(ERROR_BODY)).await),
+        Ok(Err(error)) => Err(Failure::of_connection(format!("{host}: {}", chain(error)))),
+        Err(_) => Err(Failure::of_connection(format!("{host} was silent for {}", seconds(options.first)))),
+    }
 }
 
 /// The body in whole lines, each piece within `idle`; `unread` grows by their lengths, and is set back by whoever makes
@@ -256,11 +328,13 @@ fn broken(error: EventStreamError<Broken>, idle: Duration) -> String {
 }
 
 /// What a status other than 2xx says.
-async fn refusal(response: Response, reader: Box<dyn Reader>, patience: Duration) -> Failure {
+async fn refusal(response: Response, reader: &mut dyn Reader, patience: Duration) -> Failure {
     let status = response.status();
-    let retry_after = retry_after(response.headers(), SystemTime::now());
-    let location = response.headers().get(LOCATION).and_then(|to| to.to_str().ok()).map(str::to_owned);
     let number = status.as_u16();
+    let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
+    let retry_after = retry_after(header, SystemTime::now());
+    let is_transient = is_transient(number, header);
+    let location = header(LOCATION.as_str()).map(str::to_owned);
     let message = match location.filter(|_| status.is_redirection()) {
         Some(to) => format!("{number} redirected to {to}, which is not followed: change the model's baseUrl"),
         None => {
@@ -272,7 +346,7 @@ async fn refusal(response: Response, reader: Box<dyn Reader>, patience: Duration
             }
         }
     };
-    Failure { message, retry_after }
+    Failure { message, retry_after, is_transient }
 }
 
 /// The body as far as it is worth reading; what does not come in time is left out.
@@ -296,21 +370,6 @@ fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
-    }
-}
-
-/// How long the provider asks to be left alone: `retry-after-ms`, or `retry-after` in seconds or as a date.
-fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let number = |text: &str| text.parse::<f64>().ok();
-    let millis = text("retry-after-ms").and_then(number).map(|millis| millis / 1000.0);
-    let seconds = millis.or_else(|| text("retry-after").and_then(number));
-    match seconds {
-        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        None => {
-            let date = httpdate::parse_http_date(text("retry-after")?).ok()?;
-            Some(date.duration_since(now).unwrap_or_default())
-        }
     }
 }
 

@@ -5,8 +5,8 @@
 //! - [`convert`]: the conversation as any provider takes it.
 //! - [`api`]: the APIs of real models: [`anthropic`], [`openai_completions`] and [`openai_responses`]; [`compat`]: where
 //!   those who speak OpenAI's depart from it.
+//! - `http`: asking a real model over the network; `retry`: when a request is sent once more.
 //! - [`failure`]: what a failed answer calls for.
-//! - `http`: asking a real model over the network.
 //! - [`scripted`]: the model that is built in: a demo, and scripts that say what a model would.
 
 pub mod anthropic;
@@ -20,6 +20,8 @@ mod openai;
 pub mod openai_completions;
 pub mod openai_responses;
 pub mod request;
+#[cfg(feature = "serve")]
+pub mod retry;
 pub mod scripted;
 mod sequence;
 mod sse;

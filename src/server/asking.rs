@@ -5,13 +5,13 @@ use crate::{
     engine::ModelCall,
     model::{
         api::Api,
-        http::Http,
+        http::{Http, HttpOptions},
         request::{Endpoint, HttpRequest, ModelRequest, RequestOptions},
         types::StreamEvent,
     },
     protocol::ThinkingLevel,
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// What all requests have in common.
@@ -22,8 +22,8 @@ pub struct Vendors {
     pub keys: Keys,
     /// The user's settings.
     pub options: RequestOptions,
-    /// How long a provider may be silent.
-    pub idle: Duration,
+    /// How long to wait for a provider, and how often to try.
+    pub http_options: HttpOptions,
 }
 
 /// One call of a model over HTTP.
@@ -49,7 +49,7 @@ impl Asking {
             Ok(Err(message)) => return fail(&events, message).await,
             Err(panic) => return fail(&events, format!("The request could not be made: {panic}")).await,
         };
-        vendors.http.ask(request, api.reader(), vendors.idle, events).await;
+        vendors.http.ask(request, api.reader(), &vendors.http_options, events).await;
     }
 
     fn request(&self) -> Result<(HttpRequest, Api), String> {

@@ -14,16 +14,13 @@ use crate::{
         UserContent, number,
     },
 };
-use std::{fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{fs, path::PathBuf, sync::Arc};
 
 /// The provider of the scripted models.
 pub const SCRIPTED: &str = "scripted";
 
 /// The model that needs nothing.
 const DEMO: &str = "demo";
-
-/// How long a provider may be silent when the settings do not say, as in pi.
-const IDLE: Duration = Duration::from_secs(300);
 
 /// The models to choose from, and who answers for each.
 pub struct Library {
@@ -94,12 +91,11 @@ impl Library {
 
     /// The models that the user has configured.
     pub fn configured(selection: Selection, settings: &Settings, environment: &Environment) -> Self {
-        let idle = settings.http_idle_timeout_ms.map_or(IDLE, Duration::from_millis);
         let vendors = Arc::new(Vendors {
             http: Http::default(),
             keys: selection.keys,
             options: settings.request_options(environment),
-            idle: if idle.is_zero() { Duration::MAX } else { idle },
+            http_options: settings.http_options(),
         });
         let scope = selection.scope.map(|scope| scope.iter().map(|it| (it.at, it.level)).collect());
         let (choices, voices) = selection

@@ -3,8 +3,9 @@
 
 use pi_rpc::model::{
     api::Api,
-    http::Http,
+    http::{Http, HttpOptions},
     request::HttpRequest,
+    retry::RetryPolicy,
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::json;
@@ -71,8 +72,19 @@ pub async fn ask_with(request: HttpRequest, idle: Duration) -> Vec<StreamEvent> 
     ask_by(&Http::default(), request, idle).await
 }
 
-/// Everything that is told when `http` asks `request`.
+/// Everything that is told when `http` asks `request`, once.
 pub async fn ask_by(http: &Http, request: HttpRequest, idle: Duration) -> Vec<StreamEvent> {
+    ask_as(http, request, &retrying(0, idle)).await
+}
+
+/// Options with so many retries, which follow at once, and that patience.
+pub fn retrying(retries: u32, idle: Duration) -> HttpOptions {
+    let retry = RetryPolicy { retries, first_delay: Duration::ZERO, ..RetryPolicy::default() };
+    HttpOptions { first: idle, idle, retry }
+}
+
+/// Everything that is told when `http` asks `request` with these options.
+pub async fn ask_as(http: &Http, request: HttpRequest, options: &HttpOptions) -> Vec<StreamEvent> {
     let (events, mut told) = mpsc::channel(1);
     let reader = Api::AnthropicMessages.reader();
     let hear = async {
@@ -82,7 +94,7 @@ pub async fn ask_by(http: &Http, request: HttpRequest, idle: Duration) -> Vec<St
         }
         heard
     };
-    tokio::join!(http.ask(request, reader, idle, events), hear).1
+    tokio::join!(http.ask(request, reader, options, events), hear).1
 }
 
 /// Everything that is told when the server answers `bytes` and closes the connection.

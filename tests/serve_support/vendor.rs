@@ -36,6 +36,14 @@ impl FakeVendor {
         configured(dialect, &format!("http://{}", self.address), api, options)
     }
 
+    /// The same server under settings of its user.
+    pub fn server_under(&self, settings: &Value, dialect: Dialect, api: &str, options: &[&str]) -> Server {
+        let dir = tempfile::tempdir().unwrap();
+        write_models(dir.path(), dialect, &format!("http://{}", self.address), api);
+        write_agent_file(dir.path(), dialect, "settings.json", settings);
+        start(dialect, dir, &[&["--model", "fake/model"], options].concat())
+    }
+
     /// What the vendor would refuse, or has refused.
     pub fn refusals(&self) -> Vec<String> {
         self.journal.received().into_iter().filter_map(|request| request.refusal).collect()
@@ -74,7 +82,11 @@ fn write_models(home: &Path, dialect: Dialect, base: &str, api: &str) {
 
 /// Puts the `models.json` of a user where a server of that dialect looks for it.
 pub fn write_models_file(home: &Path, dialect: Dialect, models: &Value) {
+    write_agent_file(home, dialect, "models.json", models);
+}
+
+fn write_agent_file(home: &Path, dialect: Dialect, name: &str, content: &Value) {
     let agent = home.join(dialect.record().directories.agent.trim_start_matches("~/"));
     fs::create_dir_all(&agent).unwrap();
-    fs::write(agent.join("models.json"), models.to_string()).unwrap();
+    fs::write(agent.join(name), content.to_string()).unwrap();
 }
