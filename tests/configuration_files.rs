@@ -3,7 +3,7 @@
 use pi_rpc::{
     config::{
         Config, Directories, Environment, Settings, Sources, catalogue::Catalogue, load, models_file,
-        pattern::full_id, settings,
+        pattern::full_id, sessions_folder, settings,
     },
     model::{
         http::HttpOptions,
@@ -33,14 +33,30 @@ fn the_directories_are_those_of_the_dialect_or_of_its_variable() {
 }
 
 #[test]
+fn the_sessions_folder_is_that_of_the_option_else_of_the_variable_else_of_the_settings() {
+    let of = |option: Option<&str>, variable: &str, setting: Option<&str>| {
+        let pairs = [("HOME", "/me"), ("PI_CODING_AGENT_SESSION_DIR", variable)];
+        let settings = Settings { session_dir: setting.map(str::to_owned), ..Default::default() };
+        sessions_folder(option, &settings, Path::new("/work"), &Environment::from_iter(pairs))
+    };
+    let path = |path: &str| Some(path.into());
+    assert_eq!(of(None, "", None), None);
+    assert_eq!(of(None, "", Some("")), None);
+    assert_eq!(of(None, "", Some("talks")), path("/work/talks"));
+    assert_eq!(of(None, "~/talks", Some("/settings")), path("/me/talks"));
+    assert_eq!(of(Some("here"), "~/talks", Some("/settings")), path("/work/here"));
+}
+
+#[test]
 fn settings_of_the_project_are_laid_over_those_of_the_user() {
     let user = json!({
         "defaultProvider": "workshop", "defaultModel": "oak", "queueMode": "all",
         "compaction": {"enabled": false, "reserveTokens": 1000}, "retry": {"maxRetries": 5, "maxDelayMs": 9000},
         "thinkingBudgets": {"low": 100, "high": 900}, "enabledModels": ["a", "b"], "theme": "dark",
-        "httpIdleTimeoutMs": "disabled"
+        "httpIdleTimeoutMs": "disabled", "sessionDir": "~/talks"
     });
     let project = json!({
+        "sessionDir": "talks",
         "defaultModel": "elm", "compaction": {"reserveTokens": 2000}, "thinkingBudgets": {"low": 200},
         "retry": {"provider": {"maxRetryDelayMs": 7000, "maxRetries": 1, "timeoutMs": 800}}, "enabledModels": [], "images": {"blockImages": true}
     });
@@ -63,6 +79,7 @@ fn settings_of_the_project_are_laid_over_those_of_the_user() {
         },
         thinking_budgets: [(ThinkingLevel::Low, 200), (ThinkingLevel::High, 900)].into(),
         enabled_models: Some(Vec::new()),
+        session_dir: Some("talks".to_owned()),
         blocks_images: Some(true),
         http_idle_timeout_ms: Some(0),
         ..Default::default()

@@ -239,8 +239,14 @@ fn what_cannot_be_served_is_refused_in_words() {
         (&["--mode", "json"], 2, "Error: --mode json: only rpc is served"),
         (&["serve", "--max-frame", "0"], 2, "Error: --max-frame 0: expected a number of bytes"),
         (&["serve", "--model"], 2, "Error: "),
-        (&["serve", "--continue"], 1, "Error: --continue: "),
-        (&["serve", "--fork", "x"], 1, "Error: --fork: "),
+        (&["serve", "--resume"], 1, "Error: --resume lets a person choose a session, and nobody is there"),
+        (&["--mode", "rpc", "-r"], 1, "Error: --resume lets a person choose"),
+        (&["serve", "-c", "--fork", "x"], 1, "Error: --fork cannot be combined with --continue\n"),
+        (&["serve", "--fork", "x", "--session", "x"], 1, "Error: --session cannot be combined with --fork\n"),
+        (&["serve", "--session", "x", "-c"], 1, "Error: --continue cannot be combined with --session\n"),
+        (&["serve", "-c", "--no-session"], 1, "Error: --no-session cannot be combined with --continue\n"),
+        (&["serve", "--session", " "], 2, "Error: --session: a path or an id is missing\n"),
+        (&["serve", "--session-dir"], 2, "Error: "),
     ] {
         let (code, stdout, stderr) = told(arguments);
         assert_eq!((code, stdout.as_str()), (Some(status), ""), "{arguments:?}: {stderr}");

@@ -24,14 +24,19 @@ Options:
                                instructions to add, or a file that holds them
   -nc, --no-context-files      leave out AGENTS.md and CLAUDE.md
   -n, --name <NAME>            the session's name
-  --no-session                 keep the session in memory (this version always does)
+  --session <PATH|ID>          go on with this session: a file, or the beginning of an id
+  -c, --continue               go on with the newest session of this folder, else begin one
+  --fork <PATH|ID>             begin with a copy of this session
+  --no-session                 keep the session in memory
+  --session-dir <DIR>          keep sessions here and look for them here, instead of in a folder for
+                               each working directory below the agent's (also
+                               PI_CODING_AGENT_SESSION_DIR, and sessionDir of the settings)
   --max-frame <BYTES>          the longest line that is read (64 MiB)
   -h, --help                   this text
   -v, --version                the version
 
-Other options of pi are accepted and do nothing yet; --session, --continue, --resume and --fork are refused,
-and so are @file arguments. RUST_LOG sets what is logged to stderr (default: warn; debug tells which
-options were ignored).";
+Other options of pi are accepted and do nothing yet; --resume, which lets a person choose, and @file arguments
+are refused. RUST_LOG sets what is logged to stderr (default: warn; debug tells which options were ignored).";
 
 /// Everything that a host asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -60,6 +65,10 @@ pub struct HostOptions {
     pub no_context_files: bool,
     /// `--name`.
     pub name: Option<String>,
+    /// `--session`, `--continue`, `--fork`, `--no-session`, of which one may be given.
+    pub session: SessionStart,
+    /// `--session-dir`.
+    pub session_dir: Option<String>,
     /// `--max-frame`, in bytes.
     pub max_frame: Option<usize>,
     /// `--help`.
@@ -72,16 +81,41 @@ pub struct HostOptions {
     pub warnings: Vec<String>,
 }
 
+/// The session that is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SessionStart {
+    /// A new one, kept in a file.
+    #[default]
+    New,
+    /// A new one, kept in memory.
+    InMemory,
+    /// The newest of this folder, else a new one.
+    Newest,
+    /// This one: a path, or the beginning of an id.
+    Open(String),
+    /// A copy of this one: a path, or the beginning of an id.
+    Fork(String),
+}
+
+impl SessionStart {
+    /// The option that asks for it.
+    const fn option(&self) -> &'static str {
+        match self {
+            Self::New => "",
+            Self::InMemory => "--no-session",
+            Self::Newest => "--continue",
+            Self::Open(_) => "--session",
+            Self::Fork(_) => "--fork",
+        }
+    }
+}
+
 /// Why a command line is refused: the text, and the exit status.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refusal(pub String, pub u8);
 
 /// Options of pi that take a value and do nothing here yet.
-const WITH_VALUE: [&str; 7] =
-    ["session-dir", "extension", "skill", "prompt-template", "theme", "export", "permission-mode"];
-
-/// Options of pi that would bring a session back; without session files they cannot be honoured.
-const RESUMING: [&str; 4] = ["session", "continue", "resume", "fork"];
+const WITH_VALUE: [&str; 6] = ["extension", "skill", "prompt-template", "theme", "export", "permission-mode"];
 
 /// Reads pi's options.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
@@ -123,14 +157,12 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("max-frame") => options.max_frame = Some(bytes(&text(&mut parser)?)?),
             Long("help") | Short('h') => options.help = true,
             Long("version") | Short('v') => options.version = true,
-            Long(name) if RESUMING.contains(&name) => {
-                let text = format!("--{name}: this version of pi-rpc does not keep sessions on disk yet");
-                return Err(Refusal(text, 1));
-            }
-            Short('c' | 'r') => {
-                let text = "-c, -r: this version of pi-rpc does not keep sessions on disk yet";
-                return Err(Refusal(text.to_owned(), 1));
-            }
+            Long("no-session") => options.start(SessionStart::InMemory)?,
+            Long("continue") | Short('c') => options.start(SessionStart::Newest)?,
+            Long("session") => options.start(SessionStart::Open(which("--session", &mut parser)?))?,
+            Long("fork") => options.start(SessionStart::Fork(which("--fork", &mut parser)?))?,
+            Long("resume") | Short('r') => return Err(Refusal(NOBODY_CHOOSES.to_owned(), 1)),
+            Long("session-dir") => options.session_dir = Some(text(&mut parser)?),
             Long(name) if WITH_VALUE.contains(&name) => {
                 options.ignored.push(format!("--{name}"));
                 text(&mut parser)?;
@@ -157,6 +189,29 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
         }
     }
     Ok(options)
+}
+
+/// Why `--resume` is refused.
+const NOBODY_CHOOSES: &str =
+    "--resume lets a person choose a session, and nobody is there; use --session <path|id> or --continue";
+
+impl HostOptions {
+    fn start(&mut self, asked: SessionStart) -> Result<(), Refusal> {
+        let known = std::mem::replace(&mut self.session, asked);
+        match (known.option(), self.session.option()) {
+            (known, asked) if known.is_empty() || known == asked => Ok(()),
+            (known, asked) => Err(Refusal(format!("{asked} cannot be combined with {known}"), 1)),
+        }
+    }
+}
+
+/// Which session an option names. An empty id would be the beginning of any.
+fn which(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
+    let named = text(parser)?;
+    match named.trim() {
+        "" => Err(Refusal(format!("{option}: a path or an id is missing"), super::USAGE)),
+        _ => Ok(named),
+    }
 }
 
 /// pi's short options of several letters, which other parsers would take apart.
@@ -210,4 +265,53 @@ pub fn default_dialect(started_as: Option<&OsString>) -> Result<Dialect, Refusal
     let named =
         Dialect::ALL.into_iter().find(|d| stem.is_some_and(|stem| d.record().started_as.contains(&stem)));
     Ok(named.unwrap_or(Dialect::Pi))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<HostOptions, Refusal> {
+        parse(&line.split(' ').map(OsString::from).collect::<Vec<_>>())
+    }
+
+    fn session(line: &str) -> SessionStart {
+        parsed(line).unwrap().session
+    }
+
+    #[test]
+    fn each_option_for_a_session_asks_for_its_own() {
+        let open = |named: &str| SessionStart::Open(named.to_owned());
+        assert_eq!(session("--mode rpc"), SessionStart::New);
+        assert_eq!(session("--no-session"), SessionStart::InMemory);
+        assert_eq!(session("--continue"), SessionStart::Newest);
+        assert_eq!(session("-c --continue"), SessionStart::Newest);
+        assert_eq!(session("--session 0a1b"), open("0a1b"));
+        assert_eq!(session("--session=a --session ./b.jsonl"), open("./b.jsonl"));
+        assert_eq!(session("--fork 0a1b"), SessionStart::Fork("0a1b".to_owned()));
+    }
+
+    #[test]
+    fn a_folder_for_sessions_goes_with_each_of_them() {
+        for line in ["", "--no-session ", "-c ", "--session a ", "--fork a "] {
+            let options = parsed(&format!("{line}--session-dir talks")).unwrap();
+            assert_eq!(options.session_dir.as_deref(), Some("talks"), "{line}");
+        }
+    }
+
+    #[test]
+    fn two_sessions_at_once_are_refused_in_every_order() {
+        let all = ["--no-session", "--continue", "--session", "--fork"];
+        let spelled = |option| match option {
+            "--session" | "--fork" => format!("{option} x"),
+            _ => option.to_owned(),
+        };
+        for one in all {
+            for other in all.into_iter().filter(|other| *other != one) {
+                let refused = parsed(&format!("{} {}", spelled(one), spelled(other)));
+                let text = format!("{other} cannot be combined with {one}");
+                assert_eq!(refused, Err(Refusal(text, 1)));
+            }
+        }
+    }
 }

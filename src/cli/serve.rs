@@ -1,7 +1,7 @@
 //! `pi-rpc serve`, and `--mode rpc`.
 
 use super::{
-    options::{self, HostOptions, Refusal},
+    options::{self, HostOptions, Refusal, SessionStart},
     print, refuse,
 };
 use crate::{
@@ -62,6 +62,10 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
 }
 
 fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Options, Refusal> {
+    if !matches!(options.session, SessionStart::New | SessionStart::InMemory) {
+        let text = "this version of pi-rpc does not keep sessions on disk yet";
+        return Err(Refusal(text.to_owned(), 1));
+    }
     let dialect = match options.dialect {
         Some(dialect) => dialect,
         None => options::default_dialect(started_as)?,

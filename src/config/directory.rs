@@ -1,6 +1,6 @@
 //! Where the files are.
 
-use super::Environment;
+use super::{Environment, Settings};
 use crate::protocol::Dialect;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,23 @@ impl Directories {
         let agent = environment.get(record.agent_variable).unwrap_or(record.agent);
         Self { agent: working.join(expand(agent, environment)), project: working.join(record.project) }
     }
+}
+
+/// Names the sessions' folder, as in pi from 0.73 on.
+const SESSIONS_VARIABLE: &str = "PI_CODING_AGENT_SESSION_DIR";
+
+/// The one folder that all sessions are kept in, where one is named: by `option` of the command line, else by the
+/// environment, else by the settings. `None`: each working directory has its own, below the agent's `sessions`.
+///
+/// `~` at its start stands for the home directory; a relative one begins at `working`. Source: pi 0.73's `settings.md`.
+pub fn sessions_folder(
+    option: Option<&str>,
+    settings: &Settings,
+    working: &Path,
+    environment: &Environment,
+) -> Option<PathBuf> {
+    let named = option.or(environment.get(SESSIONS_VARIABLE)).or(settings.session_dir.as_deref());
+    named.filter(|path| !path.is_empty()).map(|path| working.join(expand(path, environment)))
 }
 
 /// `path` with the home directory in place of a leading `~`; as it is where no home is known.

@@ -32,6 +32,8 @@ pub struct Settings {
     pub thinking_budgets: BTreeMap<ThinkingLevel, u64>,
     /// `enabledModels`: patterns of the models that `cycle_model` goes round.
     pub enabled_models: Option<Vec<String>>,
+    /// `sessionDir`: the folder that all sessions are kept in. Source: pi 0.73.1's `settings.md`.
+    pub session_dir: Option<String>,
     /// `shellPath`: the shell that runs commands.
     pub shell_path: Option<String>,
     /// `shellCommandPrefix`: what is put before every command, on a line of its own.
@@ -117,6 +119,7 @@ impl Settings {
             },
             thinking_budgets,
             enabled_models: self.enabled_models.or(base.enabled_models),
+            session_dir: self.session_dir.or(base.session_dir),
             shell_path: self.shell_path.or(base.shell_path),
             shell_command_prefix: self.shell_command_prefix.or(base.shell_command_prefix),
             resizes_images: self.resizes_images.or(base.resizes_images),
@@ -185,6 +188,7 @@ impl File<'_> {
             },
             thinking_budgets: self.budgets(),
             enabled_models: self.value("/enabledModels"),
+            session_dir: self.value("/sessionDir"),
             shell_path: self.value("/shellPath"),
             shell_command_prefix: self.value("/shellCommandPrefix"),
             resizes_images: self.value("/images/autoResize"),
