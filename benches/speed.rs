@@ -2,7 +2,7 @@
 
 use divan::{Bencher, counter::BytesCount, counter::ItemsCount};
 use pi_rpc::{
-    engine::{Engine, Input, Modes, Now, Output, Setup, Toolbox},
+    engine::{Engine, Input, Modes, Now, Output, Place, Setup, Toolbox},
     machine::Machine,
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
@@ -188,9 +188,12 @@ fn conversation(deltas: usize) -> Vec<Said> {
         dialect: Dialect::Pi,
         models: library.choices().to_vec(),
         start: 0,
+        chosen: false,
         scope: None,
         level: None,
         modes: Modes::of(Dialect::Pi),
+        place: Place::in_memory("/work"),
+        session: None,
         tools: Toolbox::new(tools::specs()).unwrap(),
         system_prompt: "".into(),
         name: None,

@@ -1,7 +1,7 @@
 //! Models that can and cannot be asked, scopes and levels, at the engine.
 
 use pi_rpc::{
-    engine::{Choice, Engine, Input, Modes, Now, Output, Setup, Toolbox},
+    engine::{Choice, Engine, Input, Modes, Now, Output, Place, Setup, Toolbox},
     protocol::{Dialect, Encoder, ThinkingLevel, read_line},
 };
 use serde_json::{Value, json};
@@ -31,9 +31,12 @@ fn answers(
         dialect,
         models,
         start: 0,
+        chosen: false,
         scope,
         level: None,
         modes: Modes::of(dialect),
+        place: Place::in_memory("/work"),
+        session: None,
         tools: Toolbox::new(Vec::new()).expect("no schemas"),
         system_prompt: "".into(),
         name: None,

@@ -8,6 +8,7 @@ mod models;
 mod options;
 mod schema;
 mod serve;
+mod session;
 
 use crate::protocol::Dialect;
 use clap::{Parser, Subcommand};

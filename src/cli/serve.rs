@@ -1,12 +1,13 @@
 //! `pi-rpc serve`, and `--mode rpc`.
 
 use super::{
-    options::{self, HostOptions, Refusal, SessionStart},
+    options::{self, HostOptions, Refusal},
     print, refuse,
+    session::Start,
 };
 use crate::{
     config::{self, Config, Environment, Refused, Sources, Wanted},
-    engine::Modes,
+    engine::{CompactionPlan, Modes, RetryPlan},
     model::types::ToolSpec,
     prompt::{
         PromptParts,
@@ -62,10 +63,6 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
 }
 
 fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Options, Refusal> {
-    if !matches!(options.session, SessionStart::New | SessionStart::InMemory) {
-        let text = "this version of pi-rpc does not keep sessions on disk yet";
-        return Err(Refusal(text.to_owned(), 1));
-    }
     let dialect = match options.dialect {
         Some(dialect) => dialect,
         None => options::default_dialect(started_as)?,
@@ -79,6 +76,7 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
     let mut tools = offered(options.tools.as_deref());
     tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
     let system_prompt = instructions(&config, &options, &tools, &directory);
+    let Start { place, session, store } = Start::new(&config, &options, &directory, &environment)?;
     let settings = config.settings;
     let own = Modes::of(dialect);
     let modes = Modes {
@@ -87,6 +85,15 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         auto_compaction: settings.compaction.enabled.unwrap_or(own.auto_compaction),
         auto_retry: settings.retry.enabled.unwrap_or(own.auto_retry),
         level: settings.default_thinking_level.unwrap_or(own.level),
+        retry: RetryPlan {
+            most: settings.retry.max_retries.unwrap_or(own.retry.most),
+            base_ms: settings.retry.base_delay_ms.unwrap_or(own.retry.base_ms),
+            cap_ms: settings.retry.max_delay_ms.unwrap_or(own.retry.cap_ms),
+        },
+        compaction: CompactionPlan {
+            reserve: settings.compaction.reserve_tokens.unwrap_or(own.compaction.reserve),
+            keep_recent: settings.compaction.keep_recent_tokens.unwrap_or(own.compaction.keep_recent),
+        },
     };
     let workplace = Workplace {
         directory,
@@ -102,7 +109,11 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         modes,
         tools,
         system_prompt,
+        chosen: options.model.is_some(),
         name: options.name,
+        place,
+        session,
+        store,
         max_frame: options.max_frame.unwrap_or(MAX_FRAME),
         workplace,
     })

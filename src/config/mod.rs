@@ -29,7 +29,7 @@ pub mod settings;
 pub mod thinking;
 mod value;
 
-pub use directory::{Directories, sessions_folder};
+pub use directory::{Directories, in_home, sessions_folder};
 pub use disk::{Config, Sources, load};
 pub use environment::Environment;
 pub use keys::{Keys, NoCredentials};

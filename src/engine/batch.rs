@@ -7,7 +7,7 @@
 //! | `parallel-noskip` | the same | waits for the batch | the same |
 //! | `interrupt` | exclusive tools alone, others side by side | interrupt mode `immediate`: running calls are stopped and the rest is skipped; `wait`: waits for the batch | as each call ends |
 
-use super::{CallId, Engine, Output, ToolStart};
+use super::{CallId, Engine, Output, ToolStart, run::has_failed};
 use crate::protocol::{
     AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, InterruptMode, JsonObject,
     StopReason, TextContent, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
@@ -22,6 +22,8 @@ pub struct Batch {
     results: Vec<ToolResultMessage>,
     /// Steering has arrived: what has not run is skipped.
     skipping: bool,
+    /// The message failed: none of its calls is run, and this is their result.
+    unrun: Option<String>,
 }
 
 #[derive(Debug)]
@@ -43,20 +45,18 @@ enum Stage {
 }
 
 impl Engine {
-    pub(super) fn start_batch(&mut self, calls: Vec<ToolCall>) {
+    /// Takes up the calls of `message`. Those of a message that failed are not run: they get results that say so.
+    pub(super) fn start_batch(&mut self, message: &AssistantMessage, calls: Vec<ToolCall>) {
         let calls = calls.into_iter().map(|call| Slot { call, stage: Stage::Waiting }).collect();
+        let unrun = has_failed(message).then(|| self.failed_text(message));
         if let Some(run) = &mut self.run {
-            run.batch = Some(Batch { calls, results: Vec::new(), skipping: false });
+            run.batch = Some(Batch { calls, results: Vec::new(), skipping: false, unrun });
         }
-        if self.is_parallel() {
-            self.prepare_all();
-        }
-        self.advance();
     }
 
     pub(super) fn tool_progress(&mut self, call: CallId, partial_result: AgentToolResult) {
-        let aborting = self.run.as_ref().is_none_or(|run| run.aborting);
-        let Some(at) = self.running(call).filter(|_| !aborting) else { return };
+        let ending = self.run.as_ref().is_none_or(|run| run.ending.is_some());
+        let Some(at) = self.running(call).filter(|_| !ending) else { return };
         let Some(call) = self.batch().map(|batch| batch.calls[at].call.clone()) else { return };
         self.event(ToolExecutionUpdateEvent {
             tool_call_id: call.id,
@@ -70,17 +70,14 @@ impl Engine {
         let Some(at) = self.running(call) else { return };
         let result = self.completed(result);
         if self.is_parallel() {
-            self.set(at, Stage::Held(result, is_error));
-        } else {
-            let stopped = self.batch().is_some_and(|batch| batch.skipping);
-            match stopped {
-                // It was stopped for the steering: what it made of that does not count.
-                true => self.say_skipped(at),
-                false => self.say_end(at, result, is_error),
-            }
-            self.look_for_steering();
+            return self.set(at, Stage::Held(result, is_error));
         }
-        self.advance();
+        match self.batch().is_some_and(|batch| batch.skipping) {
+            // It was stopped for the steering: what it made of that does not count.
+            true => self.say_skipped(at),
+            false => self.say_end(at, result, is_error),
+        }
+        self.look_for_steering();
     }
 
     /// Stops what runs; nothing is started after this.
@@ -96,74 +93,52 @@ impl Engine {
         }
     }
 
-    /// The results that some dialects make up for the calls of a message that failed; none in the others.
-    pub(super) fn results_of_failed(
-        &mut self,
-        message: &AssistantMessage,
-        calls: Vec<ToolCall>,
-    ) -> Vec<ToolResultMessage> {
-        if !self.dialect.record().results_for_failed_calls {
-            return Vec::new();
-        }
-        let base = self.dialect.base();
-        let reason = message.error_message.clone().unwrap_or_default();
-        let text = match message.stop_reason {
-            StopReason::Aborted => errors::call_aborted(base, &reason),
-            _ => errors::call_failed(base, &reason),
-        };
-        // Without a reason the sentence ends there.
-        let text = text.strip_suffix(": ").map_or(text.clone(), |sentence| format!("{sentence}."));
-        let calls = calls.into_iter().map(|call| Slot { call, stage: Stage::Waiting }).collect();
-        if let Some(run) = &mut self.run {
-            run.batch = Some(Batch { calls, results: Vec::new(), skipping: false });
-        }
-        while let Some(at) = self.next_waiting() {
-            self.announce(at);
-            self.say_end(at, error_result(&text), true);
-        }
-        self.take_results()
-    }
-
-    /// Does whatever can be done now: starts, skips or ends calls; ends the turn when all are said.
-    fn advance(&mut self) {
-        match self.is_parallel() {
-            true => self.release_held(),
-            false => self.start_waiting(),
-        }
-        if self.batch().is_some_and(|batch| batch.calls.iter().all(|slot| matches!(slot.stage, Stage::Said)))
-        {
+    /// Does the next thing that can be done now: starts, skips or ends a call, or ends the turn when all are said;
+    /// `false` while the calls that run are waited for.
+    pub(super) fn advance_batch(&mut self) -> bool {
+        let Some(batch) = self.batch() else { return false };
+        if batch.calls.iter().all(|slot| matches!(slot.stage, Stage::Said)) {
             let results = self.take_results();
             self.batch_over(results);
+            return true;
+        }
+        if let Some(text) = batch.unrun.clone() {
+            let Some(at) = self.first(|stage| matches!(stage, Stage::Waiting)) else { return false };
+            self.announce(at);
+            self.say_end(at, error_result(&text), true);
+            return true;
+        }
+        match self.is_parallel() {
+            true => self.advance_together(),
+            false => self.advance_in_turn(),
         }
     }
 
     /// One by one, or side by side where the style and the tool allow it.
-    fn start_waiting(&mut self) {
-        while let Some(at) = self.next_waiting() {
-            let running = self.count_running();
-            let over =
-                self.run.as_ref().is_none_or(|run| run.aborting) || self.batch().is_some_and(|b| b.skipping);
-            if over {
-                // Calls that were never started come last, in order.
-                if running > 0 {
-                    return;
-                }
-                self.announce(at);
-                self.say_unrun(at);
-                continue;
-            }
-            if running > 0 && !self.may_join(at) {
-                return;
+    fn advance_in_turn(&mut self) -> bool {
+        let Some(at) = self.first(|stage| matches!(stage, Stage::Waiting)) else { return false };
+        let running = self.count_running();
+        if self.is_stopping() {
+            // Calls that were never started come last, in order.
+            if running > 0 {
+                return false;
             }
             self.announce(at);
-            match self.check(at) {
-                Ok(arguments) => self.run_tool(at, arguments),
-                Err(text) => {
-                    self.say_end(at, error_result(&text), true);
-                    self.look_for_steering();
-                }
+            self.say_unrun(at);
+            return true;
+        }
+        if running > 0 && !self.may_join(at) {
+            return false;
+        }
+        self.announce(at);
+        match self.check(at) {
+            Ok(arguments) => self.run_tool(at, arguments),
+            Err(text) => {
+                self.say_end(at, error_result(&text), true);
+                self.look_for_steering();
             }
         }
+        true
     }
 
     /// Whether the call may run beside the ones that run.
@@ -174,21 +149,45 @@ impl Engine {
         self.style() == DialectToolExecution::Interrupt && !alone && !exclusive(&batch.calls[at])
     }
 
-    /// Announces and checks every call in order; steering in between skips them all.
-    fn prepare_all(&mut self) {
-        let skips = self.style() == DialectToolExecution::ParallelSkip;
-        while let Some(at) = self.next_waiting() {
-            if at > 0 && skips && !self.steering.is_empty() {
-                return self.skip_prepared();
-            }
+    /// Announced and checked in order, then run all at once; told in order when all have ended.
+    fn advance_together(&mut self) -> bool {
+        let waiting = self.first(|stage| matches!(stage, Stage::Waiting));
+        let ready = self.first(|stage| matches!(stage, Stage::Ready(_)));
+        if self.is_stopping()
+            && let Some(at) = ready
+        {
+            self.say_unrun(at);
+        } else if self.is_stopping()
+            && let Some(at) = waiting
+        {
             self.announce(at);
-            match self.check(at) {
-                Ok(arguments) => self.set(at, Stage::Ready(arguments)),
-                Err(text) => self.say_end(at, error_result(&text), true),
-            }
+            self.say_unrun(at);
+        } else if let Some(at) = waiting {
+            self.prepare(at);
+        } else if ready.is_some() {
+            self.run_ready();
+        } else if self.count_running() == 0 {
+            self.release_held();
+        } else {
+            return false;
         }
-        let ready: Vec<usize> = self.places(|stage| matches!(stage, Stage::Ready(_)));
-        for at in ready {
+        true
+    }
+
+    /// Announces and checks a call; steering that came in between skips them all.
+    fn prepare(&mut self, at: usize) {
+        if at > 0 && self.style() == DialectToolExecution::ParallelSkip && !self.steering.is_empty() {
+            return self.skip();
+        }
+        self.announce(at);
+        match self.check(at) {
+            Ok(arguments) => self.set(at, Stage::Ready(arguments)),
+            Err(text) => self.say_end(at, error_result(&text), true),
+        }
+    }
+
+    fn run_ready(&mut self) {
+        while let Some(at) = self.first(|stage| matches!(stage, Stage::Ready(_))) {
             let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, Stage::Said));
             if let Some(Stage::Ready(arguments)) = stage {
                 self.run_tool(at, arguments);
@@ -196,25 +195,11 @@ impl Engine {
         }
     }
 
-    fn skip_prepared(&mut self) {
-        for at in self.places(|stage| matches!(stage, Stage::Ready(_))) {
-            self.say_skipped(at);
-        }
-        while let Some(at) = self.next_waiting() {
-            self.announce(at);
-            self.say_skipped(at);
-        }
-    }
-
     fn release_held(&mut self) {
-        if self.count_running() > 0 {
-            return;
-        }
-        for at in self.places(|stage| matches!(stage, Stage::Held(..))) {
-            let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, Stage::Said));
-            if let Some(Stage::Held(result, is_error)) = stage {
-                self.say_end(at, result, is_error);
-            }
+        let Some(at) = self.first(|stage| matches!(stage, Stage::Held(..))) else { return };
+        let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, Stage::Said));
+        if let Some(Stage::Held(result, is_error)) = stage {
+            self.say_end(at, result, is_error);
         }
     }
 
@@ -226,15 +211,28 @@ impl Engine {
             DialectToolExecution::Interrupt => interrupt == Some(InterruptMode::Immediate),
             DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip => false,
         };
-        let aborting = self.run.as_ref().is_some_and(|run| run.aborting);
-        if !skips || aborting || self.steering.is_empty() || self.batch().is_some_and(|batch| batch.skipping)
-        {
-            return;
+        if skips && !self.is_stopping() && !self.steering.is_empty() {
+            self.skip();
+            self.cancel_tools();
         }
+    }
+
+    fn skip(&mut self) {
         if let Some(batch) = self.run.as_mut().and_then(|run| run.batch.as_mut()) {
             batch.skipping = true;
         }
-        self.cancel_tools();
+    }
+
+    /// What the calls of a message that failed get for a result.
+    fn failed_text(&self, message: &AssistantMessage) -> String {
+        let base = self.dialect.base();
+        let reason = message.error_message.clone().unwrap_or_default();
+        let text = match message.stop_reason {
+            StopReason::Aborted => errors::call_aborted(base, &reason),
+            _ => errors::call_failed(base, &reason),
+        };
+        // Without a reason the sentence ends there.
+        text.strip_suffix(": ").map_or(text.clone(), |sentence| format!("{sentence}."))
     }
 
     fn run_tool(&mut self, at: usize, arguments: JsonObject) {
@@ -272,7 +270,7 @@ impl Engine {
 
     /// The end of a call that was never started: aborted or skipped.
     fn say_unrun(&mut self, at: usize) {
-        if self.run.as_ref().is_none_or(|run| !run.aborting) {
+        if self.run.as_ref().is_none_or(|run| run.ending.is_none()) {
             return self.say_skipped(at);
         }
         let base = self.dialect.base();
@@ -343,21 +341,23 @@ impl Engine {
         }
     }
 
-    fn places(&self, wanted: impl Fn(&Stage) -> bool) -> Vec<usize> {
-        let slots = self.batch().into_iter().flat_map(|batch| batch.calls.iter().enumerate());
-        slots.filter(|(_, slot)| wanted(&slot.stage)).map(|(at, _)| at).collect()
-    }
-
-    fn next_waiting(&self) -> Option<usize> {
-        self.places(|stage| matches!(stage, Stage::Waiting)).first().copied()
+    fn first(&self, wanted: impl Fn(&Stage) -> bool) -> Option<usize> {
+        self.batch()?.calls.iter().position(|slot| wanted(&slot.stage))
     }
 
     fn count_running(&self) -> usize {
-        self.places(|stage| matches!(stage, Stage::Running(_))).len()
+        let calls = self.batch().into_iter().flat_map(|batch| &batch.calls);
+        calls.filter(|slot| matches!(slot.stage, Stage::Running(_))).count()
     }
 
     fn running(&self, call: CallId) -> Option<usize> {
-        self.places(|stage| matches!(stage, Stage::Running(id) if *id == call)).first().copied()
+        self.first(|stage| matches!(stage, Stage::Running(id) if *id == call))
+    }
+
+    /// Whether calls that have not begun are not run any more.
+    fn is_stopping(&self) -> bool {
+        self.run.as_ref().is_none_or(|run| run.ending.is_some())
+            || self.batch().is_some_and(|batch| batch.skipping)
     }
 
     fn take_results(&mut self) -> Vec<ToolResultMessage> {

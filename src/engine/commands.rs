@@ -1,22 +1,14 @@
 //! What each command does.
 
-use super::{Engine, Output, ShellEnd, ShellStart, core::Shell, io::not_yet, run::AfterRun};
-use crate::{
-    protocol::{
-        AgentMessage, AssistantContent, Attribution, BashCommand, BashExecutionMessage, BashResponse,
-        BashResult, Case, CommandList, CycleModelResponse, CycleThinkingLevelResponse, DialectErrorStyle,
-        DialectLevelWithoutThinking, DialectPromptAck, DialectReady, Disposition, ErrorText,
-        GetAvailableModelsResponse, GetCommandsResponse, GetLastAssistantTextResponse, GetMessagesResponse,
-        GetSessionStatsResponse, GetStateResponse, ImageContent, LastAssistantText, MessageContent,
-        MessageList, ModelCycle, ModelList, NewSessionCommand, NewSessionResponse, Outbound, ReadyFrame,
-        RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, SessionChange, SessionState, SessionStats,
-        SetModelCommand, SetModelResponse, SetSessionNameCommand, SetThinkingLevelCommand, StopReason,
-        StreamingBehavior, TextContent, ThinkingLevel, ThinkingLevelChange, UserContent, UserMessage, errors,
-        number,
-    },
-    session::{Memory, totals},
+use super::{Engine, after::AfterRun, compaction::Compacting, io::not_yet, keep::Tell};
+use crate::protocol::{
+    AgentMessage, Attribution, Case, CommandList, DialectPromptAck, DialectReady, Disposition, ErrorText,
+    FlowState, GetAvailableModelsResponse, GetBranchMessagesResponse, GetCommandsResponse,
+    GetForkMessagesResponse, GetLastAssistantTextResponse, GetMessagesResponse, GetSessionStatsResponse,
+    GetStateResponse, ImageContent, LastAssistantText, MessageContent, MessageList, ModelList, Outbound,
+    ReadyFrame, RequestId, RpcCommand, RpcCommandKind, StreamingBehavior, TextContent, UserContent,
+    UserMessage, errors,
 };
-use std::sync::Arc;
 
 impl Engine {
     /// The first frame, where the dialect has one.
@@ -29,7 +21,7 @@ impl Engine {
 
     /// Does what the machine's disposition says of the command here.
     pub(super) fn command(&mut self, command: RpcCommand) {
-        let case = self.machine.disposition(&command);
+        let case = self.disposition(&command);
         let disposition = case.map_or(Disposition::Control, |case| case.disposition);
         let kind = command.kind();
         let id = command.id().cloned();
@@ -42,7 +34,7 @@ impl Engine {
                 let message = self.user_message(it.message, it.images);
                 match disposition {
                     Disposition::Preempt => {
-                        self.preempt(AfterRun::Prompt { id, kind, message: Box::new(message) })
+                        self.preempt(AfterRun::Prompt { id, kind, message: Box::new(message) });
                     }
                     _ => self.prompt(id, kind, case, message, None),
                 }
@@ -59,15 +51,35 @@ impl Engine {
             }
             RpcCommand::Abort(_) => {
                 self.stop_waiting_prompts();
+                self.compacting.iter_mut().for_each(Compacting::abort_prompt);
                 match disposition {
                     Disposition::Preempt => self.preempt(AfterRun::Answer { id, kind }),
                     _ => self.acknowledge(kind, id),
                 }
             }
-            RpcCommand::NewSession(it) => match disposition {
-                Disposition::Preempt => self.preempt(AfterRun::NewSession(it)),
-                _ => self.new_session(it),
+            RpcCommand::NewSession(it) => self.between_runs(disposition, AfterRun::NewSession(it)),
+            RpcCommand::SwitchSession(it) => self.between_runs(disposition, AfterRun::SwitchSession(it)),
+            RpcCommand::Fork(it) => {
+                self.between_runs(disposition, AfterRun::Fork { id, kind, entry: it.entry_id });
+            }
+            RpcCommand::Branch(it) => {
+                self.between_runs(disposition, AfterRun::Fork { id, kind, entry: it.entry_id });
+            }
+            RpcCommand::Compact(it) => match disposition {
+                Disposition::Reject => {
+                    self.handler_failed(id, kind, errors::compacting(self.dialect.base()));
+                }
+                _ => self.between_runs(disposition, AfterRun::Compact(it)),
             },
+            RpcCommand::ExportHtml(it) => self.export(it),
+            RpcCommand::GetForkMessages(_) => {
+                let data = self.fork_messages();
+                self.succeed(GetForkMessagesResponse { id, data });
+            }
+            RpcCommand::GetBranchMessages(_) => {
+                let data = self.fork_messages();
+                self.succeed(GetBranchMessagesResponse { id, data });
+            }
             RpcCommand::GetState(_) => {
                 let data = self.session_state();
                 self.succeed(GetStateResponse { id, data });
@@ -117,8 +129,10 @@ impl Engine {
                 self.auto_retry = it.enabled;
                 self.acknowledge(kind, id);
             }
-            // No run is retried yet, so no wait is ever open.
-            RpcCommand::AbortRetry(_) => self.acknowledge(kind, id),
+            RpcCommand::AbortRetry(_) => {
+                self.cancel_retry();
+                self.acknowledge(kind, id);
+            }
             RpcCommand::Bash(it) => self.start_shell(id, it.command),
             RpcCommand::AbortBash(_) => {
                 self.cancel_shells();
@@ -129,18 +143,26 @@ impl Engine {
             RpcCommand::SetTodos(_)
             | RpcCommand::SetHostTools(_)
             | RpcCommand::SetLocale(_)
-            | RpcCommand::GetIntegrations(_)
-            | RpcCommand::Compact(_)
-            | RpcCommand::ExportHtml(_)
-            | RpcCommand::SwitchSession(_)
-            | RpcCommand::Fork(_)
-            | RpcCommand::Branch(_)
-            | RpcCommand::GetForkMessages(_)
-            | RpcCommand::GetBranchMessages(_) => {
+            | RpcCommand::GetIntegrations(_) => {
                 let error = not_yet(self.dialect, kind.as_str());
                 self.fail(id, kind, error);
             }
         }
+    }
+
+    /// What becomes of a command here. A compaction is a state of its own, also the one that nobody but the host was told
+    /// of; and a prompt that waits for it is one that begins.
+    fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
+        use RpcCommandKind::{AbortAndPrompt, Prompt};
+        let flow = match &self.compacting {
+            Some(it) if it.has_prompt() && matches!(command.kind(), Prompt | AbortAndPrompt) => {
+                FlowState::Starting
+            }
+            Some(_) => FlowState::Compacting,
+            None => self.machine.state().flow,
+        };
+        let cases = command.kind().cases(flow);
+        Case::first(cases, self.dialect.base(), |field| command.choice(field))
     }
 
     /// The plain success of a command without data.
@@ -178,49 +200,45 @@ impl Engine {
         }
     }
 
-    /// Starts a run if its model can be asked; answers in any case.
+    /// Starts a run if its model can be asked and what was said before is stored; answers in any case.
     pub(super) fn open_run(&mut self, id: Option<RequestId>, kind: RpcCommandKind, message: UserMessage) {
+        if self.broken.take().is_some() {
+            self.tell = Some(Tell::Prompt { id, kind, message: Box::new(message) });
+            return;
+        }
         let error = self.models[self.model].unusable.clone();
         if error.is_none() || self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError {
             self.acknowledge(kind, id.clone());
         }
         match error {
             Some(error) => self.fail(id, kind, error),
-            None => self.start_run(message),
+            None => self.accepted(message),
         }
     }
 
-    /// Aborts the open run; `then` follows its end.
+    /// The run of a prompt that was acknowledged: now, or when the context has been made to fit.
+    fn accepted(&mut self, message: UserMessage) {
+        self.cancel_retry();
+        match self.compacting_first(message) {
+            Some(message) => self.start_run([AgentMessage::User(message)]),
+            None => {}
+        }
+    }
+
+    /// Does it now if nothing is in the way, else when that has been ended.
+    fn between_runs(&mut self, disposition: Disposition, then: AfterRun) {
+        match disposition {
+            Disposition::Preempt => self.preempt(then),
+            _ => self.after_run(then),
+        }
+    }
+
+    /// Ends what goes on; `then` follows.
     fn preempt(&mut self, then: AfterRun) {
-        self.after_run.push(then);
+        self.after_run.push_back(then);
+        self.cancel_retry();
+        self.cancel_compaction();
         self.abort_run();
-    }
-
-    pub(super) fn new_session(&mut self, command: NewSessionCommand) {
-        let parent = command.parent_session.filter(|path| !path.is_empty());
-        let id = self.ids.session(self.dialect, self.now);
-        self.session = Memory::new(id, parent);
-        self.steering.clear();
-        self.follow_up.clear();
-        self.deferred.clear();
-        self.succeed(NewSessionResponse { id: command.id, data: SessionChange { cancelled: false } });
-    }
-
-    fn set_name(&mut self, command: SetSessionNameCommand) {
-        let spaced = |text: &str| {
-            let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
-        };
-        let name = match self.dialect.record().cleans_session_name {
-            false => command.name.trim().to_owned(),
-            true => spaced(&command.name),
-        };
-        if name.is_empty() {
-            let error = errors::session_name_empty(self.dialect.base());
-            return self.fail(command.id, RpcCommandKind::SetSessionName, error);
-        }
-        self.session.name = Some(name);
-        self.acknowledge(RpcCommandKind::SetSessionName, command.id);
     }
 
     fn user_message(&self, text: String, images: Option<Vec<ImageContent>>) -> UserMessage {
@@ -232,234 +250,6 @@ impl Engine {
             synthetic: None,
             provider_payload: None,
             timestamp: self.now.wall,
-        }
-    }
-}
-
-/// State and reads.
-impl Engine {
-    fn session_state(&self) -> SessionState {
-        let pending = Some(self.queued() as u64);
-        SessionState {
-            model: Some(self.models[self.model].model.clone()),
-            thinking_level: self.level,
-            is_streaming: self.run.is_some(),
-            is_compacting: false,
-            steering_mode: self.steering.mode,
-            follow_up_mode: self.follow_up.mode,
-            interrupt_mode: Some(self.interrupt),
-            session_file: None,
-            session_id: self.session.id.clone(),
-            session_name: self.session.name.clone(),
-            auto_compaction_enabled: self.auto_compaction,
-            message_count: self.session.messages().len() as u64,
-            pending_message_count: pending,
-            queued_message_count: pending,
-            todo_phases: Some(Vec::new()),
-            system_prompt: None,
-            dump_tools: None,
-        }
-    }
-
-    fn session_stats(&self) -> SessionStats {
-        let totals = totals(self.session.messages());
-        SessionStats {
-            session_file: None,
-            session_id: self.session.id.clone(),
-            user_messages: totals.user,
-            assistant_messages: totals.assistant,
-            tool_calls: totals.calls,
-            tool_results: totals.results,
-            total_messages: totals.all,
-            tokens: totals.tokens,
-            cost: number(totals.cost),
-            premium_requests: Some(0.into()),
-        }
-    }
-
-    /// The text of the newest assistant message, if it has any; aborted ones without content do not count.
-    fn last_text(&self) -> Option<String> {
-        let newest = self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
-            AgentMessage::Assistant(it) if it.stop_reason == StopReason::Aborted && it.content.is_empty() => {
-                None
-            }
-            AgentMessage::Assistant(it) => {
-                let texts = it.content.iter().filter_map(|block| match block {
-                    AssistantContent::Text(text) => Some(text.text.as_str()),
-                    _ => None,
-                });
-                Some(texts.collect::<String>().trim().to_owned())
-            }
-            _ => None,
-        });
-        newest.filter(|text| !text.is_empty())
-    }
-}
-
-/// Models and thinking levels.
-impl Engine {
-    /// The level that the current model takes; `None` in dialects that set none for a model that does not think.
-    pub(super) fn fitting(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
-        let choice = &self.models[self.model];
-        let unset = self.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Unset;
-        (choice.model.reasoning || !unset).then(|| choice.clamp(wanted))
-    }
-
-    /// Places of the models that can be asked.
-    fn usable(&self) -> impl Iterator<Item = usize> {
-        (0..self.models.len()).filter(|at| self.models[*at].unusable.is_none())
-    }
-
-    fn set_model(&mut self, command: SetModelCommand) {
-        let is_wanted = |at: &usize| {
-            let model = &self.models[*at].model;
-            model.provider == command.provider && model.id == command.model_id
-        };
-        let Some(at) = self.usable().find(is_wanted) else {
-            let error = errors::model_not_found(self.dialect.base(), &command.provider, &command.model_id);
-            return self.fail(command.id, RpcCommandKind::SetModel, error);
-        };
-        self.switch(at);
-        self.succeed(SetModelResponse { id: command.id, data: self.models[at].model.clone() });
-    }
-
-    fn cycle_model(&mut self, id: Option<RequestId>) {
-        let is_scoped = self.scope.is_some();
-        let round: Vec<_> = match &self.scope {
-            Some(scope) => {
-                scope.iter().filter(|(at, _)| self.models[*at].unusable.is_none()).copied().collect()
-            }
-            None => self.usable().map(|at| (at, None)).collect(),
-        };
-        if round.len() <= 1 {
-            return self.succeed(CycleModelResponse { id, data: None });
-        }
-        let current = round.iter().position(|(at, _)| *at == self.model).unwrap_or(0);
-        let (next, level) = round[(current + 1) % round.len()];
-        let thought = self.models[self.model].model.reasoning;
-        self.switch(next);
-        let restores = !thought && self.dialect.record().cycle_restores_level;
-        if let Some(level) = level.or(restores.then_some(self.default_level)) {
-            self.level = self.fitting(level);
-        }
-        let data =
-            ModelCycle { model: self.models[next].model.clone(), thinking_level: self.level, is_scoped };
-        self.succeed(CycleModelResponse { id, data: Some(data) });
-    }
-
-    fn switch(&mut self, at: usize) {
-        self.model = at;
-        self.level = self.level.and_then(|level| self.fitting(level));
-    }
-
-    fn set_level(&mut self, command: SetThinkingLevelCommand) {
-        self.level = self.fitting(command.level);
-        self.acknowledge(RpcCommandKind::SetThinkingLevel, command.id);
-    }
-
-    fn cycle_level(&mut self, id: Option<RequestId>) {
-        let choice = &self.models[self.model];
-        if !choice.model.reasoning {
-            return self.succeed(CycleThinkingLevelResponse { id, data: None });
-        }
-        let levels = &choice.levels;
-        let current = self.level.and_then(|level| levels.iter().position(|l| *l == level));
-        let level = levels[current.map_or(0, |at| (at + 1) % levels.len())];
-        self.level = Some(level);
-        self.succeed(CycleThinkingLevelResponse { id, data: Some(ThinkingLevelChange { level }) });
-    }
-}
-
-/// Lines and bytes of nothing: what is empty has one line.
-const NO_OUTPUT: [u64; 4] = [1, 0, 1, 0];
-
-/// Shell commands of the host.
-impl Engine {
-    fn start_shell(&mut self, id: Option<RequestId>, command: String) {
-        let call = self.ids.call();
-        let session = self.session.id.clone();
-        self.shells.insert(call, Shell { id, command: command.clone(), session });
-        self.push(Output::StartShell(ShellStart { call, command, directory: self.directory.clone() }));
-    }
-
-    pub(super) fn cancel_shells(&mut self) {
-        let calls: Vec<_> = self.shells.keys().copied().collect();
-        for call in calls {
-            self.push(Output::CancelShell(call));
-        }
-    }
-
-    /// Answers a shell command that was stopped before it began.
-    pub(super) fn unrun_shell(&mut self, command: BashCommand) {
-        let directory = self.directory.clone();
-        let end = ShellEnd { cancelled: true, directory, counts: NO_OUTPUT, ..ShellEnd::default() };
-        let shell = Shell { id: command.id, command: command.command, session: self.session.id.clone() };
-        self.shell_over(shell, end);
-    }
-
-    pub(super) fn shell_end(&mut self, call: super::CallId, end: Result<ShellEnd, String>) {
-        let Some(shell) = self.shells.remove(&call) else { return };
-        match end {
-            Ok(end) => self.shell_over(shell, end),
-            Err(text) => self.handler_failed(shell.id, RpcCommandKind::Bash, text),
-        }
-    }
-
-    fn shell_over(&mut self, shell: Shell, end: ShellEnd) {
-        self.remember_shell(&shell, &end);
-        if let Some(directory) = &end.directory {
-            self.directory = Some(directory.clone());
-        }
-        let data = Self::bash_result(end);
-        self.succeed(BashResponse { id: shell.id, data });
-    }
-
-    fn remember_shell(&mut self, shell: &Shell, end: &ShellEnd) {
-        let message = BashExecutionMessage {
-            command: shell.command.clone(),
-            output: end.output.clone(),
-            exit_code: end.exit_code.map(i64::from),
-            cancelled: end.cancelled,
-            truncated: end.truncated,
-            full_output_path: end.full_output_path.clone(),
-            meta: None,
-            timestamp: self.now.wall,
-            exclude_from_context: None,
-        };
-        let message = Arc::new(AgentMessage::BashExecution(message));
-        match (shell.session == self.session.id, &self.run) {
-            (false, _) => {}
-            (true, Some(_)) => self.deferred.push(message),
-            (true, None) => self.session.append(message),
-        }
-    }
-
-    fn bash_result(end: ShellEnd) -> BashResult {
-        let [total_lines, total_bytes, output_lines, output_bytes] = end.counts.map(Some);
-        BashResult {
-            output: end.output,
-            exit_code: end.exit_code.map(i64::from),
-            cancelled: end.cancelled,
-            truncated: end.truncated,
-            full_output_path: end.full_output_path,
-            new_cwd: end.directory,
-            total_lines,
-            total_bytes,
-            output_lines,
-            output_bytes,
-            artifact_id: None,
-        }
-    }
-
-    /// A command that was accepted and then failed, in the dialect's style.
-    fn handler_failed(&mut self, id: Option<RequestId>, kind: RpcCommandKind, text: String) {
-        match self.dialect.record().error_style {
-            DialectErrorStyle::Echo => self.fail(id, kind, text),
-            DialectErrorStyle::Parse => {
-                let error = errors::parse(self.dialect.base(), &text);
-                let response = RpcErrorResponse { id: None, command: "parse".to_owned(), error };
-                self.say(Outbound::Response(response.into()));
-            }
         }
     }
 }

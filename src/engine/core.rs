@@ -1,87 +1,35 @@
 //! The engine's state and its loop: an input in, outputs out.
 
 use super::{
-    CallId, Choice, Input, Now, Output, Toolbox,
+    CallId, Choice, Input, Now, Output, Place, RetryPlan, Setup, Toolbox,
+    after::AfterRun,
+    compaction::{Compacting, CompactionPlan},
     ids::Ids,
+    keep::Tell,
     queues::Queue,
-    run::{AfterRun, Run},
+    run::{Ended, Run},
 };
 use crate::{
     machine::Machine,
     protocol::{
         AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectDispatch, DialectEndOfInput, Inbound,
-        InterruptMode, LineError, Outbound, QueueMode, RequestId, RpcCommand, RpcCommandKind,
-        RpcErrorResponse, RpcSuccess, Said, ThinkingLevel,
+        InterruptMode, LineError, Outbound, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse,
+        RpcSuccess, Said, SessionHeader, ThinkingLevel,
     },
-    session::Memory,
+    session::{NewEntry, Session},
 };
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
+    time::Duration,
 };
-
-/// What an engine starts with.
-pub struct Setup {
-    /// The dialect spoken.
-    pub dialect: Dialect,
-    /// All models, in the registry's order; not empty.
-    pub models: Vec<Choice>,
-    /// Where in `models` the session starts.
-    pub start: usize,
-    /// The models that `cycle_model` goes round, if a scope was given: places in `models`, each with the level that the
-    /// scope names for it.
-    pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
-    /// The level asked for; `None`: that of `modes`.
-    pub level: Option<ThinkingLevel>,
-    /// What the user has set.
-    pub modes: Modes,
-    /// The tools offered to the model.
-    pub tools: Toolbox,
-    /// The instructions that come first.
-    pub system_prompt: Arc<str>,
-    /// The session's name.
-    pub name: Option<String>,
-    /// Tells the conversation apart from others; ids are made from it.
-    pub seed: u64,
-    /// Check counts and equalities of everything said, too.
-    pub checked: bool,
-}
-
-/// The settings that a session starts with; commands change them for the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Modes {
-    /// How many steering messages go at once.
-    pub steering: QueueMode,
-    /// How many follow-up messages go at once.
-    pub follow_up: QueueMode,
-    /// Whether a full context is compacted without being asked.
-    pub auto_compaction: bool,
-    /// Whether a failed run is tried again without being asked.
-    pub auto_retry: bool,
-    /// The thinking level where nothing else names one.
-    pub level: ThinkingLevel,
-}
-
-impl Modes {
-    /// What holds in `dialect` when the user has set nothing.
-    pub fn of(dialect: Dialect) -> Self {
-        let defaults = &dialect.record().defaults;
-        let mode = |text: &str| QueueMode::parse(text).unwrap_or(QueueMode::OneAtATime);
-        Self {
-            steering: mode(defaults.steering_mode.as_str()),
-            follow_up: mode(defaults.follow_up_mode.as_str()),
-            auto_compaction: defaults.auto_compaction,
-            auto_retry: defaults.auto_retry,
-            level: ThinkingLevel::parse(defaults.thinking_level.as_str()).unwrap_or(ThinkingLevel::Off),
-        }
-    }
-}
 
 /// One conversation.
 pub struct Engine {
     pub(super) dialect: Dialect,
     pub(super) machine: Machine,
-    pub(super) session: Memory,
+    pub(super) session: Session,
+    pub(super) place: Place,
     pub(super) models: Vec<Choice>,
     pub(super) scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
     /// Place of the current model in `models`.
@@ -97,11 +45,30 @@ pub struct Engine {
     pub(super) auto_retry: bool,
     pub(super) run: Option<Run>,
     /// What waits for the open run to end, in order.
-    pub(super) after_run: Vec<AfterRun>,
+    pub(super) after_run: VecDeque<AfterRun>,
     /// Shell commands of the host that run.
     pub(super) shells: BTreeMap<CallId, Shell>,
     /// Messages of shell commands that ended while a run was open.
-    pub(super) deferred: Vec<Arc<AgentMessage>>,
+    pub(super) deferred: VecDeque<Arc<AgentMessage>>,
+    /// What is said when everything kept so far is stored.
+    pub(super) tell: Option<Tell>,
+    /// A write was asked for.
+    pub(super) storing: bool,
+    /// The last write failed, and this is what is said of it.
+    pub(super) broken: Option<String>,
+    /// A file that was asked for.
+    pub(super) awaiting: Option<Awaiting>,
+    /// The run that just ended: what follows it is to be decided.
+    pub(super) ended: Option<Ended>,
+    pub(super) retry_plan: RetryPlan,
+    /// How often in a row a failed run was tried again.
+    pub(super) attempt: u64,
+    /// When it is tried again, on the monotonic clock.
+    pub(super) wait: Option<Duration>,
+    pub(super) compaction_plan: CompactionPlan,
+    pub(super) compacting: Option<Compacting>,
+    /// The context was too long once already: compacting it again would not help.
+    pub(super) overflowed: bool,
     /// The shell's directory, where the dialect keeps it.
     pub(super) directory: Option<String>,
     pub(super) ids: Ids,
@@ -130,6 +97,20 @@ enum Waiting {
     BadLine(LineError),
 }
 
+/// A file that was asked for, and the command that waits for it.
+#[derive(Debug)]
+pub enum Awaiting {
+    /// The file of another session.
+    Session(Option<RequestId>),
+    /// A page that is being written.
+    Page {
+        /// Of the request.
+        id: Option<RequestId>,
+        /// The file, as it is answered.
+        path: String,
+    },
+}
+
 /// A shell command of the host that runs.
 #[derive(Debug)]
 pub struct Shell {
@@ -143,14 +124,13 @@ impl Engine {
     /// A conversation that has not begun. `setup.start` must be a place in `setup.models`.
     pub fn new(setup: Setup, now: Now) -> Self {
         let record = setup.dialect.record();
-        let mut ids = Ids::new(setup.seed);
-        let mut session = Memory::new(ids.session(setup.dialect, now), None);
-        session.name = setup.name;
+        let unborn = SessionHeader::new(String::new(), String::new(), None, now.wall);
         let defaults = &record.defaults;
         let mut engine = Self {
             dialect: setup.dialect,
             machine: Machine::new(setup.dialect, setup.checked),
-            session,
+            session: Session::new(unborn, None),
+            place: setup.place,
             models: setup.models,
             scope: setup.scope,
             model: setup.start,
@@ -164,11 +144,22 @@ impl Engine {
             auto_compaction: setup.modes.auto_compaction,
             auto_retry: setup.modes.auto_retry,
             run: None,
-            after_run: Vec::new(),
+            after_run: VecDeque::new(),
             shells: BTreeMap::new(),
-            deferred: Vec::new(),
+            deferred: VecDeque::new(),
+            tell: None,
+            storing: false,
+            broken: None,
+            awaiting: None,
+            ended: None,
+            retry_plan: setup.modes.retry,
+            attempt: 0,
+            wait: None,
+            compaction_plan: setup.modes.compaction,
+            compacting: None,
+            overflowed: false,
             directory: None,
-            ids,
+            ids: Ids::new(setup.seed),
             calls: 0,
             now,
             waiting: VecDeque::new(),
@@ -178,12 +169,27 @@ impl Engine {
             exited: false,
             outputs: VecDeque::new(),
         };
-        engine.level = engine.fitting(setup.level.unwrap_or(setup.modes.level));
+        match setup.session {
+            Some(opened) => {
+                engine.session = engine.session_of(opened);
+                engine.take_up(setup.chosen, setup.level);
+            }
+            None => {
+                let (header, file) = engine.unborn(None);
+                engine.session = Session::new(header, file);
+                engine.level = engine.fitting(setup.level.unwrap_or(setup.modes.level));
+                engine.keep_quietly(engine.model_entry());
+                engine.keep_quietly(NewEntry::Level(engine.level));
+            }
+        }
+        if let Some(name) = setup.name {
+            engine.name_quietly(&name);
+        }
         engine.greet();
         engine
     }
 
-    /// Takes an input. Perform what [`poll`](Self::poll) gives before the next one.
+    /// Takes an input. [`poll`](Self::poll) until there is nothing left before the next one.
     pub fn handle(&mut self, input: Input, now: Now) {
         self.now = now;
         match input {
@@ -199,17 +205,61 @@ impl Engine {
             Input::ToolProgress { call, result } => self.tool_progress(call, result),
             Input::ToolEnd { call, result, is_error } => self.tool_end(call, result, is_error),
             Input::ShellEnd { call, end } => self.shell_end(call, end),
+            Input::Time => self.time(),
+            Input::StoreFailed(reason) => self.store_failed(&reason),
+            Input::Opened(opened) => self.opened(*opened),
+            Input::FileWritten(written) => self.file_written(written),
             Input::EndOfInput => self.end_of_input(),
             Input::Shutdown => self.shut_down(),
         }
-        self.settle();
-        self.serve_waiting();
-        self.exit_when_done();
     }
 
-    /// The next thing to do, until there is none.
+    /// The next thing to do, until there is none. What becomes of a file is handled at once, before the next poll; that
+    /// nothing failed needs not be said.
     pub fn poll(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        loop {
+            if let Some(output) = self.outputs.pop_front() {
+                return Some(output);
+            }
+            if !self.advance() {
+                return None;
+            }
+        }
+    }
+
+    /// When [`Input::Time`] is due, on the monotonic clock.
+    pub const fn deadline(&self) -> Option<Duration> {
+        self.wait
+    }
+
+    /// Does the next thing that nobody has to be waited for; `false` if there is none.
+    fn advance(&mut self) -> bool {
+        self.awaiting.is_none()
+            && (self.advance_storing()
+                || self.advance_run()
+                || self.advance_idle()
+                || self.serve_waiting()
+                || self.exit_when_done())
+    }
+
+    /// What is left to do between runs.
+    fn advance_idle(&mut self) -> bool {
+        if self.run.is_some() {
+            return false;
+        }
+        if let Some(message) = self.deferred.pop_front() {
+            self.keep(NewEntry::Message(message));
+            self.tell = Some(Tell::Nothing);
+        } else if let Some(ended) = self.ended.take() {
+            self.follow(&ended);
+        } else if self.compacting.is_some() {
+            return false;
+        } else if let Some(next) = self.after_run.pop_front() {
+            self.after_run(next);
+        } else {
+            return false;
+        }
+        true
     }
 
     /// The machine that everything said has passed.
@@ -222,9 +272,9 @@ impl Engine {
         self.session.messages()
     }
 
-    /// Nothing runs: no run, no shell command, nothing waits for one.
+    /// Nothing runs: no run and nothing that leads to one, no shell command, and nothing waits for one.
     pub fn is_idle(&self) -> bool {
-        self.run.is_none() && self.shells.is_empty() && self.waiting.is_empty()
+        !self.is_working() && self.shells.is_empty() && self.waiting.is_empty()
     }
 
     /// Messages that wait for their turn, steering and follow-up.
@@ -270,15 +320,17 @@ impl Engine {
 
     /// Whether a command is in hand whose response the next one waits for.
     fn is_busy(&self) -> bool {
-        !self.shells.is_empty() || !self.after_run.is_empty()
+        let compacts = self.compacting.as_ref().is_some_and(Compacting::is_asked_for);
+        !self.shells.is_empty() || !self.after_run.is_empty() || compacts
     }
 
-    fn serve_waiting(&mut self) {
-        while !self.is_busy() {
-            let Some(line) = self.waiting.pop_front() else { return };
-            self.serve(line);
-            self.settle();
+    fn serve_waiting(&mut self) -> bool {
+        if self.is_busy() {
+            return false;
         }
+        let Some(line) = self.waiting.pop_front() else { return false };
+        self.serve(line);
+        true
     }
 
     /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
@@ -304,7 +356,7 @@ impl Engine {
         self.machine.end_of_input();
         self.closing = true;
         if self.dialect.record().end_of_input == DialectEndOfInput::Exit {
-            self.leave();
+            self.exit();
         }
     }
 
@@ -314,16 +366,20 @@ impl Engine {
         self.stopping = true;
         self.waiting.clear();
         self.abort_run();
+        self.cancel_retry();
+        self.cancel_compaction();
         self.cancel_shells();
     }
 
-    fn exit_when_done(&mut self) {
-        if self.closing && self.is_idle() {
-            self.leave();
+    fn exit_when_done(&mut self) -> bool {
+        let leaves = self.closing && self.is_idle() && !self.exited;
+        if leaves {
+            self.exit();
         }
+        leaves
     }
 
-    fn leave(&mut self) {
+    fn exit(&mut self) {
         if !std::mem::replace(&mut self.exited, true) {
             self.push(Output::Exit);
         }

@@ -19,6 +19,8 @@ pub struct Growing {
     pub call: CallId,
     /// What has arrived so far.
     pub message: AssistantMessage,
+    /// How long the provider wants to be left alone, if the answer failed.
+    pub retry_after: Option<Duration>,
     price: ModelPrice,
     dialect: Dialect,
     /// The blocks that are still open; of a call, the raw text of its arguments.
@@ -61,6 +63,7 @@ impl Growing {
         Self {
             call,
             message,
+            retry_after: None,
             price,
             dialect,
             open: BTreeMap::new(),
@@ -99,7 +102,8 @@ impl Growing {
                 self.close(reason, None, now);
                 Grown::Over
             }
-            StreamEvent::Fail { message, .. } => {
+            StreamEvent::Fail { message, retry_after } => {
+                self.retry_after = retry_after;
                 self.close(StopReason::Error, Some(message), now);
                 Grown::Over
             }

@@ -1,7 +1,4 @@
-//! Ids in the dialect's formats, out of a seed.
-
-use super::Now;
-use crate::protocol::{Dialect, DialectIdsSession};
+//! Chance and ids, out of a seed.
 
 /// Makes ids. The server seeds it from the system, tests fix the seed.
 #[derive(Debug)]
@@ -16,17 +13,9 @@ impl Ids {
         Self { random: fastrand::Rng::with_seed(seed), calls: 0 }
     }
 
-    /// A session's id.
-    pub fn session(&mut self, dialect: Dialect, now: Now) -> String {
-        match dialect.record().ids.session {
-            DialectIdsSession::Uuid4 => {
-                uuid::Builder::from_random_bytes(self.random.u128(..).to_be_bytes()).into_uuid().to_string()
-            }
-            // Ordered by time: milliseconds in front, chance behind.
-            DialectIdsSession::Hex16 => {
-                format!("{:016x}", (now.wall << 20) | u64::from(self.random.u32(..1 << 20)))
-            }
-        }
+    /// Chance, for the ids of sessions and entries.
+    pub const fn random(&mut self) -> &mut fastrand::Rng {
+        &mut self.random
     }
 
     /// Tells apart what the engine starts.

@@ -7,8 +7,9 @@ use crate::{
         AgentMessage, AgentToolResult, Dialect, Inbound, JsonObject, LineError, Model, Said, ThinkingLevel,
         errors,
     },
+    session::{Opened, Write},
 };
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 /// The time of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,14 @@ pub enum Input {
         /// What came of it; or why it could not start.
         end: Result<ShellEnd, String>,
     },
+    /// The [`deadline`](super::Engine::deadline) has come.
+    Time,
+    /// The [`Output::Store`] just polled came to nothing, and this is why. The file is as it was before.
+    StoreFailed(String),
+    /// The [`Output::OpenSession`] just polled is done; or why the file cannot be opened.
+    Opened(Box<Result<Opened, String>>),
+    /// The [`Output::WriteFile`] just polled is done; or why the file could not be written.
+    FileWritten(Result<(), String>),
     /// The host has closed its side of the pipe.
     EndOfInput,
     /// The process was told to stop: abort, then [`Output::Exit`].
@@ -83,6 +92,22 @@ pub enum Output {
     StartShell(ShellStart),
     /// Stop it; its end still comes.
     CancelShell(CallId),
+    /// Write to the session's file; done when this returns, or [`Input::StoreFailed`].
+    Store(Write),
+    /// Open the file of another session and let go of the one before; answered by [`Input::Opened`]. If it cannot be
+    /// opened, the one before stays.
+    OpenSession(PathBuf),
+    /// Let go of the session's file: another session begins.
+    CloseSession,
+    /// Write a file of the host's choice; answered by [`Input::FileWritten`].
+    WriteFile {
+        /// Where; relative paths are of the process's directory.
+        path: PathBuf,
+        /// What.
+        text: String,
+        /// Whether folders that are missing are made.
+        creates_folders: bool,
+    },
     /// The machine objected to what was just said: a defect of ours.
     Violation(Violation),
     /// Everything is done: write what was said and end.
@@ -110,6 +135,17 @@ pub struct ModelCall {
     pub tools: Arc<[ToolSpec]>,
     /// How many models were asked before, in this process.
     pub count: usize,
+    /// What the answer is for.
+    pub purpose: Purpose,
+}
+
+/// What a model is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The next message of the conversation.
+    Turn,
+    /// A summary of so many tokens at most.
+    Summary(u64),
 }
 
 /// One tool call.

@@ -16,18 +16,31 @@
 //! starts or ends a run (`run`), whose turns call the model (`growing`) and run tools (`batch`) in the dialect's
 //! style.
 
+mod after;
 mod arguments;
 mod batch;
 mod commands;
+mod compaction;
 mod core;
 mod growing;
 mod ids;
 mod io;
+mod keep;
 mod levels;
+mod models;
 mod queues;
+mod retry;
 mod run;
+mod sessions;
+mod setup;
+mod shells;
+mod state;
 
 pub use arguments::Toolbox;
-pub use core::{Engine, Modes, Setup};
-pub use io::{CallId, Input, ModelCall, Now, Output, ShellEnd, ShellStart, ToolStart};
+pub use compaction::CompactionPlan;
+use core::Awaiting;
+pub use core::Engine;
+pub use io::{CallId, Input, ModelCall, Now, Output, Purpose, ShellEnd, ShellStart, ToolStart};
 pub use levels::Choice;
+pub use retry::RetryPlan;
+pub use setup::{Modes, Place, Setup};

@@ -1,7 +1,7 @@
-//! A run: its turns, and what waits for its end.
+//! A run: its turns, one step at a time.
 
 use super::{
-    CallId, Engine, ModelCall, Output,
+    CallId, Engine, ModelCall, Output, Purpose,
     batch::Batch,
     growing::{Growing, Grown},
 };
@@ -9,121 +9,123 @@ use crate::{
     model::types::StreamEvent,
     protocol::{
         AgentEndEvent, AgentMessage, AgentStartEvent, AssistantContent, AssistantMessage, InterruptMode,
-        MessageEndEvent, MessageStartEvent, NewSessionCommand, RequestId, RpcCommandKind, Said, StopReason,
-        ThinkingLevel, ToolCall, ToolResultMessage, TurnEndEvent, TurnStartEvent, UserMessage, errors,
+        MessageStartEvent, Said, StopReason, ThinkingLevel, ToolCall, ToolResultMessage, TurnEndEvent,
+        TurnStartEvent, errors,
     },
 };
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// An open run, from `agent_start` to `agent_end`.
 #[derive(Debug)]
 pub struct Run {
     /// Its messages, for `agent_end`.
-    messages: Vec<Arc<AgentMessage>>,
+    pub(super) messages: Vec<Arc<AgentMessage>>,
     /// Place of its model: a change during the run is for the next one.
     model: usize,
     level: Option<ThinkingLevel>,
     /// What steering does to its tool calls, as it was when the run began.
     pub(super) interrupt: InterruptMode,
+    /// The input messages of the open turn that are still to be said.
+    inputs: VecDeque<AgentMessage>,
     /// The assistant message that streams.
     growing: Option<Growing>,
-    /// The tool calls that run.
-    pub(super) batch: Option<Batch>,
     /// The assistant message of the open turn, once complete.
     pub(super) assistant: Option<AssistantMessage>,
-    /// An abort waits for the tools to end.
-    pub(super) aborting: bool,
+    /// The tool calls that run.
+    pub(super) batch: Option<Batch>,
+    /// The run is to end before a model is asked again.
+    pub(super) ending: Option<Ending>,
+    /// How long the provider wants to be left alone after the last answer.
+    retry_after: Option<Duration>,
 }
 
-/// What waits for the open run to end.
+/// A run that is over.
 #[derive(Debug)]
-pub enum AfterRun {
-    /// The answer to an abort.
-    Answer {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// Of the request.
-        kind: RpcCommandKind,
-    },
-    /// A new session.
-    NewSession(NewSessionCommand),
-    /// A run of its own.
-    Prompt {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// Of the request.
-        kind: RpcCommandKind,
-        /// What the user says.
-        message: Box<UserMessage>,
-    },
+pub struct Ended {
+    /// Its last answer.
+    pub answer: AssistantMessage,
+    /// How long the provider wants to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+/// Why a run ends early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It was aborted.
+    Aborted,
+    /// Something failed, and this is what.
+    Failed(String),
 }
 
 impl Engine {
-    /// Opens a run with the user's message; steering that waits joins its first turn.
-    pub(super) fn start_run(&mut self, message: UserMessage) {
+    /// Opens a run with these messages; steering that waits joins its first turn.
+    pub(super) fn start_run(&mut self, inputs: impl IntoIterator<Item = AgentMessage>) {
+        // What was asked for after the prompt ends its run, too: nothing is spawned for it any more.
+        let ending = (self.unasked || !self.after_run.is_empty()).then_some(Ending::Aborted);
         self.run = Some(Run {
             messages: Vec::new(),
             model: self.model,
             level: self.level,
             interrupt: self.interrupt,
+            inputs: VecDeque::new(),
             growing: None,
-            batch: None,
             assistant: None,
-            aborting: false,
+            batch: None,
+            ending,
+            retry_after: None,
         });
         self.event(AgentStartEvent {});
-        let steering = self.steering.take();
-        self.open_turn([message].into_iter().chain(steering).collect());
-        match self.after_run.is_empty() && !self.unasked {
-            true => self.call_model(),
-            // What was asked for after the prompt ends its run, too: nothing is spawned for it any more.
-            false => self.end_unasked(),
+        let steering = self.steering.take().into_iter().map(AgentMessage::User);
+        self.open_turn(inputs.into_iter().chain(steering));
+    }
+
+    /// Does the next thing of the open run; `false` when there is none, or it waits for a model or a tool.
+    pub(super) fn advance_run(&mut self) -> bool {
+        let Some(run) = &mut self.run else { return false };
+        if let Some(input) = run.inputs.pop_front() {
+            self.whole_message(input);
+        } else if run.batch.is_some() {
+            return self.advance_batch();
+        } else if run.growing.is_some() {
+            return false;
+        } else if run.assistant.is_some() {
+            self.answered();
+        } else if let Some(ending) = run.ending.clone() {
+            self.closing_message(&ending);
+        } else {
+            self.call_model();
         }
+        true
     }
 
     /// Ends the open run: at once while the model streams, after their end while tools run.
     pub(super) fn abort_run(&mut self) {
-        let Some(run) = &mut self.run else { return };
-        if run.aborting {
-            return;
-        }
+        let Some(run) = self.run.as_mut().filter(|run| run.ending.is_none()) else { return };
         if let Some(mut growing) = run.growing.take() {
             let text = errors::request_aborted(self.dialect.base());
             growing.close(StopReason::Aborted, Some(text), self.now);
             self.push(Output::CancelModel(growing.call));
             self.message_over(growing);
-        } else if run.batch.is_some() {
-            run.aborting = true;
+        } else {
+            run.ending = Some(Ending::Aborted);
             self.cancel_tools();
         }
     }
 
-    /// Does what waited for the run's end, in order, as long as no run is open.
-    pub(super) fn settle(&mut self) {
-        while self.run.is_none() && !self.after_run.is_empty() {
-            match self.after_run.remove(0) {
-                AfterRun::Answer { id, kind } => self.acknowledge(kind, id),
-                AfterRun::NewSession(command) => self.new_session(command),
-                AfterRun::Prompt { id, kind, .. } if self.stopping => {
-                    let error = errors::shutting_down(self.dialect.base());
-                    self.fail(id, kind, error);
-                }
-                AfterRun::Prompt { id, kind, message } => {
-                    self.open_run(id, kind, *message);
-                }
-            }
-        }
-    }
-
+    /// A step of a model's answer; of an answer that nobody waits for any more, it is nothing.
     pub(super) fn model_event(&mut self, call: CallId, event: StreamEvent) {
         let now = self.now;
-        let Some(run) = &mut self.run else { return };
-        let Some(growing) = run.growing.as_mut().filter(|growing| growing.call == call) else { return };
+        let Some(event) = self.summary_event(call, event) else { return };
+        let Some(growing) =
+            self.run.as_mut().and_then(|run| run.growing.as_mut()).filter(|growing| growing.call == call)
+        else {
+            return;
+        };
         match growing.apply(event, now) {
             Grown::Quiet => {}
             Grown::Update(update) => self.say(Said::Update(update)),
             Grown::Over => {
-                if let Some(growing) = run.growing.take() {
+                if let Some(growing) = self.run.as_mut().and_then(|run| run.growing.take()) {
                     self.message_over(growing);
                 }
             }
@@ -132,26 +134,26 @@ impl Engine {
 
     /// All calls of the turn have their results: the turn ends, and what comes next begins.
     pub(super) fn batch_over(&mut self, results: Vec<ToolResultMessage>) {
+        let over = self.run.as_ref().and_then(|run| run.assistant.as_ref()).is_none_or(has_failed);
         self.end_turn(results);
-        if self.run.as_ref().is_some_and(|run| run.aborting) {
-            self.open_turn(Vec::new());
-            return self.end_unasked();
+        if over {
+            return self.end_run();
         }
-        let steering = self.steering.take();
-        self.open_turn(steering);
-        self.call_model();
+        let ending = self.run.as_ref().is_some_and(|run| run.ending.is_some());
+        let steering = if ending { Vec::new() } else { self.steering.take() };
+        self.open_turn(steering.into_iter().map(AgentMessage::User));
     }
 
-    /// A message of the run is complete: `message_start` if it is not said yet, `message_end`, and the session.
+    /// A message that is complete at once.
     pub(super) fn whole_message(&mut self, message: AgentMessage) {
         self.event(MessageStartEvent { message: message.clone() });
-        self.end_message(message);
+        self.keep_message(message);
     }
 
-    fn open_turn(&mut self, inputs: Vec<UserMessage>) {
+    fn open_turn(&mut self, inputs: impl IntoIterator<Item = AgentMessage>) {
         self.event(TurnStartEvent {});
-        for input in inputs {
-            self.whole_message(AgentMessage::User(input));
+        if let Some(run) = &mut self.run {
+            run.inputs.extend(inputs);
         }
     }
 
@@ -167,78 +169,66 @@ impl Engine {
             place: run.model,
             model,
             level: run.level,
-            session_id: self.session.id.clone(),
+            session_id: self.session.id().to_owned(),
             system_prompt: self.system_prompt.clone(),
             messages: self.session.messages().to_vec(),
             tools: self.tools.specs().clone(),
             count: self.calls,
+            purpose: Purpose::Turn,
         };
         self.calls += 1;
         self.event(MessageStartEvent { message });
         self.push(Output::CallModel(Box::new(request)));
     }
 
-    /// The model's answer is over: tools run, or the turn ends.
+    /// The model's answer is over.
     fn message_over(&mut self, growing: Growing) {
+        let retry_after = growing.retry_after;
         let message = growing.finish();
-        let calls: Vec<ToolCall> = message.content.iter().filter_map(as_call).cloned().collect();
-        let failed = matches!(message.stop_reason, StopReason::Error | StopReason::Aborted);
         if let Some(run) = &mut self.run {
+            run.retry_after = retry_after;
             run.assistant = Some(message.clone());
         }
-        self.end_message(AgentMessage::Assistant(message.clone()));
-        if failed {
-            let results = self.results_of_failed(&message, calls);
-            self.end_turn(results);
-            return self.end_run();
-        }
-        if !calls.is_empty() {
-            return self.start_batch(calls);
+        self.keep_message(AgentMessage::Assistant(message));
+    }
+
+    /// The answer has been told: tools run, or the turn ends.
+    fn answered(&mut self) {
+        let Some(message) = self.run.as_ref().and_then(|run| run.assistant.clone()) else { return };
+        let calls: Vec<ToolCall> = message.content.iter().filter_map(as_call).cloned().collect();
+        let failed = has_failed(&message);
+        if !calls.is_empty() && (!failed || self.dialect.record().results_for_failed_calls) {
+            return self.start_batch(&message, calls);
         }
         self.end_turn(Vec::new());
+        if failed {
+            return self.end_run();
+        }
         let steering = self.steering.take();
         let next = if steering.is_empty() { self.follow_up.take() } else { steering };
         match next.is_empty() {
             true => self.end_run(),
-            false => {
-                self.open_turn(next);
-                self.call_model();
-            }
+            false => self.open_turn(next.into_iter().map(AgentMessage::User)),
         }
     }
 
-    /// Ends the run in the open turn, without asking the model.
-    fn end_unasked(&mut self) {
-        self.aborted_message();
-        self.end_turn(Vec::new());
-        self.end_run();
-    }
-
     /// The empty message that the originals say where the model would have been asked after an abort.
-    fn aborted_message(&mut self) {
+    fn closing_message(&mut self, ending: &Ending) {
         let now = self.now;
+        let aborted = errors::request_aborted(self.dialect.base());
         let Some(run) = &mut self.run else { return };
         let model = &self.models[run.model].model;
         let empty = Growing::new(0, model, self.dialect, now).finish();
         let start = AgentMessage::Assistant(empty.clone());
-        // No request was made, so there is nothing to be timed.
-        let message = AssistantMessage {
-            stop_reason: StopReason::Aborted,
-            error_message: Some(errors::request_aborted(self.dialect.base())),
-            ..empty
+        let (stop_reason, text) = match ending {
+            Ending::Aborted => (StopReason::Aborted, aborted),
+            Ending::Failed(text) => (StopReason::Error, text.clone()),
         };
+        // No request was made, so there is nothing to be timed.
+        let message = AssistantMessage { stop_reason, error_message: Some(text), ..empty };
         run.assistant = Some(message.clone());
         self.event(MessageStartEvent { message: start });
-        self.end_message(AgentMessage::Assistant(message));
-    }
-
-    fn end_message(&mut self, message: AgentMessage) {
-        let kept = Arc::new(message.clone());
-        self.session.append(kept.clone());
-        if let Some(run) = &mut self.run {
-            run.messages.push(kept);
-        }
-        self.event(MessageEndEvent { message });
+        self.keep_message(AgentMessage::Assistant(message));
     }
 
     fn end_turn(&mut self, tool_results: Vec<ToolResultMessage>) {
@@ -250,10 +240,17 @@ impl Engine {
         let Some(run) = self.run.take() else { return };
         let messages = run.messages.iter().map(|message| message.as_ref().clone()).collect();
         self.event(AgentEndEvent { messages });
-        for message in std::mem::take(&mut self.deferred) {
-            self.session.append(message);
-        }
+        let answer = run.messages.iter().rev().find_map(|message| match message.as_ref() {
+            AgentMessage::Assistant(answer) => Some(answer.clone()),
+            _ => None,
+        });
+        self.ended = answer.map(|answer| Ended { answer, retry_after: run.retry_after });
     }
+}
+
+/// Whether the run ends with this answer, whatever it asks for.
+pub(super) const fn has_failed(message: &AssistantMessage) -> bool {
+    matches!(message.stop_reason, StopReason::Error | StopReason::Aborted)
 }
 
 const fn as_call(block: &AssistantContent) -> Option<&ToolCall> {

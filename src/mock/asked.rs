@@ -22,6 +22,7 @@ impl Asked {
             call,
             results: &self.results,
             tools: &self.tools,
+            summary: false,
             input_chars: self.input_chars,
         }
     }

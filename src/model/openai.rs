@@ -1,6 +1,6 @@
 //! What the two APIs of OpenAI, Chat Completions and Responses, have in common.
 
-use super::request::{HttpRequest, MOST_TOKENS, ModelRequest};
+use super::request::{HttpRequest, ModelRequest};
 use crate::protocol::{ImageContent, ThinkingLevel};
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub fn post(request: &ModelRequest<'_>, path: &str, body: Value) -> HttpRequest 
 
 /// How many tokens the answer may have, where the model says how many it can.
 pub fn max_tokens(request: &ModelRequest<'_>) -> Option<u64> {
-    Some(request.endpoint.model.max_tokens.min(MOST_TOKENS)).filter(|tokens| *tokens > 0)
+    Some(request.answer_tokens()).filter(|tokens| *tokens > 0)
 }
 
 /// The level to think at; `None`: the model does not think, or shall not. `xhigh` is `high` to models without it.

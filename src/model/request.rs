@@ -47,8 +47,8 @@ impl Credentials {
     }
 }
 
-/// The most tokens that an answer is asked to have, thinking not counted; a model may have fewer.
-pub const MOST_TOKENS: u64 = 32_000;
+/// The most tokens that an answer is asked to have where nothing else is said, thinking not counted.
+const MOST_TOKENS: u64 = 32_000;
 
 /// What the user's settings say about every request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub struct ModelRequest<'a> {
     pub endpoint: &'a Endpoint,
     /// Who asks.
     pub credentials: &'a Credentials,
+    /// The most tokens that the answer may have, thinking not counted; `None`: as many as usual.
+    pub most_tokens: Option<u64>,
     /// How hard to think; one of the endpoint's levels.
     pub level: ThinkingLevel,
     /// The instructions that come first.
@@ -80,6 +82,13 @@ pub struct ModelRequest<'a> {
     pub session_id: &'a str,
     /// The user's settings.
     pub options: &'a RequestOptions,
+}
+
+impl ModelRequest<'_> {
+    /// How many tokens the answer may have, thinking not counted; the model may have fewer. 0: it does not say.
+    pub fn answer_tokens(&self) -> u64 {
+        self.endpoint.model.max_tokens.min(self.most_tokens.unwrap_or(MOST_TOKENS))
+    }
 }
 
 /// A request in the provider's words: a `POST` whose body is JSON.

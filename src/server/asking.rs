@@ -2,7 +2,7 @@
 
 use crate::{
     config::{Keys, NoCredentials},
-    engine::ModelCall,
+    engine::{ModelCall, Purpose},
     model::{
         api::Api,
         http::{Http, HttpOptions},
@@ -60,6 +60,10 @@ impl Asking {
         let request = ModelRequest {
             endpoint: &self.endpoint,
             credentials: &credentials,
+            most_tokens: match self.call.purpose {
+                Purpose::Turn => None,
+                Purpose::Summary(tokens) => Some(tokens),
+            },
             level: self.call.level.unwrap_or(ThinkingLevel::Off),
             system_prompt: &self.call.system_prompt,
             messages: &self.call.messages,

@@ -24,4 +24,4 @@ mod serve;
 
 pub use models::{BadScript, Library, scripted_name};
 pub use perform::Workplace;
-pub use serve::{Options, serve};
+pub use serve::{Options, seed, serve, wall_ms};

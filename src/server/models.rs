@@ -3,7 +3,7 @@
 use super::asking::{Asking, Vendors};
 use crate::{
     config::{Environment, Selection, Settings},
-    engine::{Choice, ModelCall},
+    engine::{Choice, ModelCall, Purpose},
     model::{
         http::Http,
         request::Endpoint,
@@ -157,7 +157,14 @@ fn play(player: &mut Player, call: &ModelCall) -> Vec<Step> {
     let since = &call.messages[newest.unwrap_or(0)..];
     let results: Vec<ToolText> = since.iter().filter_map(|message| result_of(message)).collect();
     let input_chars = call.messages.iter().map(|message| text_of(message).chars().count()).sum();
-    player.answer(&Ask { prompt: &prompt, call: call.count, results: &results, tools: &tools, input_chars })
+    player.answer(&Ask {
+        prompt: &prompt,
+        call: call.count,
+        results: &results,
+        tools: &tools,
+        summary: call.purpose != Purpose::Turn,
+        input_chars,
+    })
 }
 
 /// The model that a script pretends to be.

@@ -2,11 +2,16 @@
 
 use super::{Library, Workplace, outbox::Outbox, perform::Performers, reader};
 use crate::{
-    engine::{Engine, Input, Modes, Now, Output, Setup, Toolbox},
+    engine::{Engine, Input, Modes, Now, Output, Place, Setup, Toolbox},
     model::types::ToolSpec,
     protocol::{Dialect, DialectEndOfInput, ThinkingLevel},
+    session::{Opened, Store},
 };
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::{
+    fs,
+    path::Path,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
@@ -26,8 +31,16 @@ pub struct Options {
     pub tools: Vec<ToolSpec>,
     /// The instructions that come first.
     pub system_prompt: String,
+    /// The model was asked for: a session that is taken up does not choose another.
+    pub chosen: bool,
     /// The session's name.
     pub name: Option<String>,
+    /// Where sessions are kept.
+    pub place: Place,
+    /// The session to take up, and its file.
+    pub session: Option<Opened>,
+    /// The file that the session is written to.
+    pub store: Store,
     /// The longest line that is read, in bytes.
     pub max_frame: usize,
     /// Where tools and commands run.
@@ -59,13 +72,17 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut level = outbox.level();
     let mut performers = Performers::new(sender, outbox.gate(), dialect, options.workplace);
     let mut library = options.library;
+    let mut store = options.store;
     let setup = Setup {
         dialect,
         models: library.choices().to_vec(),
         start: library.start(),
         scope: library.scope().map(<[_]>::to_vec),
         level: options.level.or(library.level()),
+        chosen: options.chosen,
         modes: options.modes,
+        place: options.place,
+        session: options.session,
         tools: Toolbox::new(options.tools)?,
         system_prompt: options.system_prompt.into(),
         name: options.name,
@@ -75,7 +92,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut engine = Engine::new(setup, clock.now());
     let mut status = 0;
     let mut stopping = false;
-    let mut leaving = perform(&mut engine, &outbox, &mut performers, &mut library);
+    let mut leaving = perform(&mut engine, &clock, &outbox, &mut performers, &mut library, &mut store);
     while !leaving {
         let now = *level.borrow_and_update();
         let gone = now.broken || now.unheard && !engine.is_idle();
@@ -83,7 +100,9 @@ pub async fn serve(options: Options) -> Result<u8, String> {
             status = STDOUT_GONE;
             Input::Shutdown
         } else {
+            let alarm = engine.deadline().map(|due| clock.start + due);
             tokio::select! {
+                () = until(alarm) => Input::Time,
                 number = signals.next() => {
                     status = signal_status(number);
                     if std::mem::replace(&mut stopping, true) {
@@ -106,15 +125,30 @@ pub async fn serve(options: Options) -> Result<u8, String> {
             performers.ended(*call);
         }
         engine.handle(input, clock.now());
-        leaving = perform(&mut engine, &outbox, &mut performers, &mut library);
+        leaving = perform(&mut engine, &clock, &outbox, &mut performers, &mut library, &mut store);
     }
     performers.end_all().await;
     let hurry = stopping || dialect.record().end_of_input == DialectEndOfInput::Exit;
     Ok(finish(outbox, &mut signals, hurry, status).await)
 }
 
+/// Until then; without a time, for ever.
+async fn until(alarm: Option<Instant>) {
+    match alarm {
+        Some(alarm) => tokio::time::sleep_until(alarm.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Does what the engine asks, in order; `true` when it wants to leave.
-fn perform(engine: &mut Engine, outbox: &Outbox, performers: &mut Performers, library: &mut Library) -> bool {
+fn perform(
+    engine: &mut Engine,
+    clock: &Clock,
+    outbox: &Outbox,
+    performers: &mut Performers,
+    library: &mut Library,
+    store: &mut Store,
+) -> bool {
     let mut leaving = false;
     while let Some(output) = engine.poll() {
         match output {
@@ -128,10 +162,42 @@ fn perform(engine: &mut Engine, outbox: &Outbox, performers: &mut Performers, li
             Output::StartShell(start) => performers.run_shell(start),
             Output::CancelTool(call) | Output::CancelShell(call) => performers.stop(call),
             Output::Violation(violation) => tracing::error!("{violation}"),
+            Output::Store(write) => {
+                if let Err(error) = store.write(&write) {
+                    tracing::error!("{error}");
+                    engine.handle(Input::StoreFailed(error.to_string()), clock.now());
+                }
+            }
+            Output::OpenSession(path) => {
+                let opened = open_session(store, &path);
+                engine.handle(Input::Opened(Box::new(opened)), clock.now());
+            }
+            Output::CloseSession => store.release(),
+            Output::WriteFile { path, text, creates_folders } => {
+                let written = write_file(&path, &text, creates_folders);
+                engine.handle(Input::FileWritten(written), clock.now());
+            }
             Output::Exit => leaving = true,
         }
     }
     leaving
+}
+
+/// Opens another session's file, and tells what was found in it.
+fn open_session(store: &mut Store, path: &Path) -> Result<Opened, String> {
+    let mut random = fastrand::Rng::with_seed(seed());
+    let opened = store.open(path, &mut random).map_err(|error| error.to_string())?;
+    for notice in &opened.notices {
+        tracing::warn!("{}: {notice}", path.display());
+    }
+    Ok(opened)
+}
+
+fn write_file(path: &Path, text: &str, creates_folders: bool) -> Result<(), String> {
+    if creates_folders && let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Writes what waits; gives the exit status. A host that does not read is waited for, unless there is a hurry: then a
@@ -163,9 +229,10 @@ async fn finish(outbox: Outbox, signals: &mut Signals, mut hurry: bool, mut stat
 /// How long a process that was told to stop waits for its last frames to be read.
 const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
 
-fn seed() -> u64 {
+/// Chance, to tell conversations apart.
+pub fn seed() -> u64 {
     // Without a source of chance the time must do: ids need to differ, not to be secret.
-    getrandom::u64().unwrap_or_else(|_| Clock::new().now().wall)
+    getrandom::u64().unwrap_or_else(|_| wall_ms())
 }
 
 struct Clock {
@@ -178,9 +245,14 @@ impl Clock {
     }
 
     fn now(&self) -> Now {
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Now { monotonic: self.start.elapsed(), wall: u64::try_from(wall.as_millis()).unwrap_or_default() }
+        Now { monotonic: self.start.elapsed(), wall: wall_ms() }
     }
+}
+
+/// Milliseconds since the Unix epoch.
+pub fn wall_ms() -> u64 {
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(wall.as_millis()).unwrap_or_default()
 }
 
 /// The signals that end the process in order.

@@ -19,6 +19,8 @@ use std::sync::Arc;
 pub struct Context {
     /// What models are told, oldest first. After a compaction its summary comes first, then what it kept.
     pub messages: Vec<Arc<AgentMessage>>,
+    /// How many of the messages were in the context before the last compaction, its summary included; 0 without one.
+    pub compacted: usize,
     /// The level that was set last; `None`: no entry sets one.
     pub level: Option<ThinkingLevel>,
     /// Provider and id of the model that was set last, or answered last; `None`: neither happened.
@@ -34,14 +36,19 @@ impl Tree {
         let mut notices = Vec::new();
         let kept = Kept::of(&path);
         let mut messages = Vec::new();
-        for entry in kept.summary.into_iter().chain(kept.entries()) {
-            messages.extend(entry.message().cloned());
+        let mut compacted = 0;
+        let before =
+            kept.summary.into_iter().chain(kept.before()).map(|entry| (kept.summary.is_some(), entry));
+        for (is_before, entry) in before.chain(kept.after().map(|entry| (false, entry))) {
+            let message = entry.message().cloned();
+            compacted += usize::from(is_before && message.is_some());
+            messages.extend(message);
             let complaint = entry.complaint().map(str::to_owned);
             notices.extend(complaint.map(|why| Notice::Unread { id: entry.id().clone(), why }));
         }
         let level = path.iter().rev().find_map(|entry| level(entry, &mut notices));
         let model = path.iter().rev().find_map(|entry| model(entry));
-        Context { messages, level, model, notices }
+        Context { messages, compacted, level, model, notices }
     }
 
     /// The branch as a compaction sees it: from the first entry that the last compaction kept, or from the first of all.
@@ -76,12 +83,20 @@ impl<'p, 't> Kept<'p, 't> {
         Self { path, summary: Some(path[at]), at, from }
     }
 
-    /// The entries that may contribute a message, without the summary; earlier compactions do not count any more.
-    fn entries(&self) -> impl Iterator<Item = &'t Entry> {
-        let (before, after) = (&self.path[self.from..self.at], &self.path[self.at..]);
-        let all = before.iter().chain(after).copied();
-        all.filter(|entry| entry.kind() != Some(SessionEntryKind::Compaction))
+    /// The entries that the compaction kept, if there was one.
+    fn before(&self) -> impl Iterator<Item = &'t Entry> {
+        contributing(&self.path[self.from..self.at])
     }
+
+    /// The entries after the compaction.
+    fn after(&self) -> impl Iterator<Item = &'t Entry> {
+        contributing(&self.path[self.at..])
+    }
+}
+
+/// The entries that may contribute a message; earlier compactions do not count any more.
+fn contributing<'t>(path: &[&'t Entry]) -> impl Iterator<Item = &'t Entry> {
+    path.iter().copied().filter(|entry| entry.kind() != Some(SessionEntryKind::Compaction))
 }
 
 /// The level that an entry sets. A null means that none is set, which is off.

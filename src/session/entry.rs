@@ -6,7 +6,7 @@ use bytes::Bytes;
 use std::sync::{Arc, OnceLock};
 
 /// An entry: its line as it stands in the file, and what the tree needs of it. What it says is parsed when asked for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Entry {
     line: Bytes,
     id: Arc<str>,

@@ -8,7 +8,7 @@
 //! While a file is bound it is locked for this process, so that a second server says that it is in use instead of mixing
 //! its lines in. The originals do not lock; before each write the file is therefore compared with what is known of it.
 
-use super::{Ending, Notice, Read, Tree, Unreadable};
+use super::{Ending, Notice, Opened, Read, Tree, Unreadable, Write};
 use bytes::Bytes;
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -41,15 +41,6 @@ struct Open {
     lacks_feed: bool,
     /// Why nothing can be written to it.
     refusal: Option<io::Error>,
-}
-
-/// What opening comes to.
-#[derive(Debug)]
-pub struct Opened {
-    /// The session; `None`: there is none yet, and what is written first begins it.
-    pub tree: Option<Tree>,
-    /// What was found wrong with the file.
-    pub notices: Vec<Notice>,
 }
 
 /// Why a file cannot be opened as a session. It is as it was.
@@ -112,7 +103,7 @@ impl Store {
         let refused = |error| OpenError::Refused(path.to_owned(), error);
         let Some((mut open, is_ours)) = self.locked(path)? else {
             self.bind(path.to_owned());
-            return Ok(Opened { tree: None, notices: Vec::new() });
+            return Ok(Opened { path: path.into(), tree: None, notices: Vec::new() });
         };
         let mut bytes = Vec::with_capacity(usize::try_from(open.length).unwrap_or_default());
         if is_ours {
@@ -130,14 +121,14 @@ impl Store {
                 if migrated && open.refusal.is_none() {
                     open.refusal = replace(path, &mut open, tree.lines()).err();
                 }
-                Opened { tree: Some(tree), notices }
+                Opened { path: path.into(), tree: Some(tree), notices }
             }
-            Err(Unreadable::Empty) => Opened { tree: None, notices: Vec::new() },
+            Err(Unreadable::Empty) => Opened { path: path.into(), tree: None, notices: Vec::new() },
             Err(Unreadable::TornHeader) => {
                 let notice =
                     Notice::Torn { line: 1, bytes: usize::try_from(open.length).unwrap_or_default() };
                 open.cut(0);
-                Opened { tree: None, notices: vec![notice] }
+                Opened { path: path.into(), tree: None, notices: vec![notice] }
             }
             Err(Unreadable::NoHeader) => return Err(OpenError::NotASession(path.to_owned())),
         };
@@ -188,6 +179,17 @@ impl Store {
             }
         }
         Err(OpenError::InUse(path.to_owned()))
+    }
+
+    /// Does what the session wants to be written.
+    pub fn write(&mut self, write: &Write) -> Result<(), WriteError> {
+        match write {
+            // What was empty, or not there, when it was opened.
+            Write::Create { path, lines } if self.path() == Some(path) => self.append(lines.clone()),
+            Write::Create { path, lines } => self.create(path.to_path_buf(), lines.clone()),
+            Write::Append(line) => self.append([line.clone()]),
+            Write::Rewrite(lines) => self.rewrite(lines.clone()),
+        }
     }
 
     /// Begins a file at `path`, which must not exist yet, and binds it; when that fails, what was bound stays so.

@@ -61,7 +61,7 @@ impl Tree {
         let mut tree = Tree::new(header);
         // The parent that stands in for a label.
         let mut instead: HashMap<&Arc<str>, Option<Arc<str>>> = HashMap::new();
-        for entry in path.split_last().map_or(&[][..], |(_, before)| before) {
+        for &entry in path.split_last().map_or(&[][..], |(_, before)| before) {
             let linked = entry.parent().and_then(|parent| instead.get(parent));
             if entry.kind() == Some(SessionEntryKind::Label) {
                 let before = linked.cloned().unwrap_or_else(|| entry.parent().cloned());
@@ -69,7 +69,7 @@ impl Tree {
             } else {
                 tree.put(match linked {
                     Some(parent) => relinked(entry, parent.clone()),
-                    None => copied(entry),
+                    None => entry.clone(),
                 });
             }
         }
@@ -85,15 +85,10 @@ impl Tree {
     pub fn copy_all(&self, header: SessionHeader) -> Self {
         let mut tree = Self::new(header);
         for entry in self.entries() {
-            tree.put(copied(entry));
+            tree.put(entry.clone());
         }
         tree
     }
-}
-
-/// The same line, shared.
-fn copied(entry: &Entry) -> Entry {
-    Entry::new(head(entry, entry.parent().cloned()), entry.line().clone())
 }
 
 fn relinked(entry: &Entry, parent: Option<Arc<str>>) -> Entry {
@@ -106,7 +101,7 @@ fn relinked(entry: &Entry, parent: Option<Arc<str>>) -> Entry {
     });
     match line {
         Some(line) => Entry::new(head(entry, parent), line),
-        None => copied(entry),
+        None => entry.clone(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ids of entries.
+//! Ids of sessions and of entries.
 
 use crate::protocol::{Dialect, DialectIdsSession};
 use std::sync::Arc;
@@ -11,12 +11,23 @@ const DRAWS: usize = 100;
 pub fn entry_id(dialect: Dialect, random: &mut fastrand::Rng, taken: impl Fn(&str) -> bool) -> Arc<str> {
     let short = (0..DRAWS).map(|_| format!("{:08x}", random.u32(..))).find(|id| !taken(id));
     let long = || match dialect.record().ids.session {
-        DialectIdsSession::Uuid4 => {
-            uuid::Builder::from_random_bytes(random.u128(..).to_be_bytes()).into_uuid().to_string()
-        }
+        DialectIdsSession::Uuid4 => uuid(random),
         DialectIdsSession::Hex16 => format!("{:016x}", random.u64(..)),
     };
     short.unwrap_or_else(long).into()
+}
+
+/// The id of a session that begins at `wall_ms`.
+pub fn session_id(dialect: Dialect, wall_ms: u64, random: &mut fastrand::Rng) -> String {
+    match dialect.record().ids.session {
+        DialectIdsSession::Uuid4 => uuid(random),
+        // Ordered by time: milliseconds in front, chance behind.
+        DialectIdsSession::Hex16 => format!("{:016x}", (wall_ms << 20) | u64::from(random.u32(..1 << 20))),
+    }
+}
+
+fn uuid(random: &mut fastrand::Rng) -> String {
+    uuid::Builder::from_random_bytes(random.u128(..).to_be_bytes()).into_uuid().to_string()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use std::sync::Arc;
 
 /// What came of reading.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// The message.
     pub message: Option<Arc<AgentMessage>>,

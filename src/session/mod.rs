@@ -10,12 +10,13 @@
 //! - [`directory_name`], [`file_name`]: where the files lie.
 //! - [`Store`]: the file on the disk, which only one process writes to; [`newest`], [`by_id`] find an earlier one.
 //! - [`Notice`]: what was found wrong with a file, and got over.
-//! - [`Memory`]: a session that is kept in memory only.
+//! - [`Session`]: the one that is open, what the model is told of it, and what of it is on disk.
 //! - [`totals`]: what `get_session_stats` counts.
 //! - [`compaction`]: what becomes of a conversation that grows too long.
 
 pub mod compaction;
 mod context;
+mod current;
 mod entry;
 mod file;
 mod find;
@@ -23,11 +24,11 @@ mod fork;
 mod head;
 mod ids;
 mod lenient;
-mod memory;
 mod message;
 mod migrate;
 mod new_entry;
 mod notice;
+pub mod page;
 mod place;
 mod read;
 mod stats;
@@ -35,11 +36,12 @@ mod time;
 mod tree;
 
 pub use context::Context;
+pub use current::{Opened, Session, Write};
 pub use entry::Entry;
-pub use file::{OpenError, Opened, Store, WriteError};
+pub use file::{OpenError, Store, WriteError};
 pub use find::{FindError, Found, by_id, newest};
 pub use fork::{ForkMessage, Forked};
-pub use memory::Memory;
+pub use ids::session_id;
 pub use new_entry::NewEntry;
 pub use notice::Notice;
 pub use place::{directory_name, file_name};

@@ -30,22 +30,24 @@ pub struct Stamp {
 
 /// One session. The leaf is where it goes on: the next entry's parent. Of a session that was read it is the last entry of
 /// the file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tree {
     header: SessionHeader,
     entries: Vec<Entry>,
     places: HashMap<Arc<str>, usize>,
     leaf: Option<usize>,
-    last: Option<Change>,
+    titled: Option<Titled>,
     /// Lines that could not be read, each with the number of entries before it: a file that is written anew keeps them.
     strays: Vec<(usize, Bytes)>,
 }
 
-/// What [`Tree::undo`] takes back.
-#[derive(Debug)]
-enum Change {
-    Entry,
-    Title { title: Option<String>, source: Option<TitleSource>, entry: bool },
+/// A title that [`Tree::undo`] brings back.
+#[derive(Clone, Debug)]
+struct Titled {
+    title: Option<String>,
+    source: Option<TitleSource>,
+    /// An entry was added for the new one.
+    entry: bool,
 }
 
 /// How a new name gets into the file.
@@ -81,7 +83,7 @@ impl Tree {
             entries: Vec::new(),
             places: HashMap::new(),
             leaf: None,
-            last: None,
+            titled: None,
             strays: Vec::new(),
         }
     }
@@ -119,7 +121,7 @@ impl Tree {
             Some(None) => return false,
             place => self.leaf = place.flatten(),
         }
-        self.last = None;
+        self.titled = None;
         true
     }
 
@@ -152,7 +154,7 @@ impl Tree {
     /// dialect does not have is left out of it.
     pub fn append(&mut self, new: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Bytes {
         let line = self.grow(new, stamp, random);
-        self.last = Some(Change::Entry);
+        self.titled = None;
         line
     }
 
@@ -169,17 +171,13 @@ impl Tree {
     }
 
     /// Takes the last change back, [`append`](Self::append) or [`rename`](Self::rename), of which nothing is in the file.
-    /// Only one change can be taken back.
+    /// Behind a new title nothing more can be taken back.
     pub fn undo(&mut self) {
-        let entry = match self.last.take() {
-            None => false,
-            Some(Change::Entry) => true,
-            Some(Change::Title { title, source, entry }) => {
-                self.header.title = title;
-                self.header.title_source = source;
-                entry
-            }
-        };
+        let entry = self.titled.take().is_none_or(|Titled { title, source, entry }| {
+            self.header.title = title;
+            self.header.title_source = source;
+            entry
+        });
         if let Some(gone) = entry.then(|| self.entries.pop()).flatten() {
             self.places.remove(gone.id());
             self.leaf = gone.parent().and_then(|parent| self.place(parent));
@@ -214,7 +212,7 @@ impl Tree {
                 }
                 let title = self.header.title.replace(name.to_owned());
                 let source = self.header.title_source.replace(TitleSource::User);
-                self.last = Some(Change::Title { title, source, entry });
+                self.titled = Some(Titled { title, source, entry });
                 Renamed::Header
             }
         }

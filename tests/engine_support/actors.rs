@@ -3,7 +3,7 @@
 
 use super::scenario::{Ending, Work};
 use pi_rpc::{
-    engine::{CallId, Input, ModelCall, ShellEnd},
+    engine::{CallId, Input, ModelCall, Purpose, ShellEnd},
     model::{
         scripted::{Ask, Player, Step, ToolText, What},
         types::{BlockStart, StreamEvent},
@@ -50,8 +50,10 @@ impl Actor {
                 _ => None,
             })
             .collect();
+        let summary = call.purpose != Purpose::Turn;
         let (call, count) = (call.call, call.count);
-        let ask = Ask { prompt: &prompt, call: count, results: &results, tools: &tools, input_chars: 40 };
+        let ask =
+            Ask { prompt: &prompt, call: count, results: &results, tools: &tools, summary, input_chars: 40 };
         let step = |step: Step| match step.what {
             What::Event(event) => Some((step.delay_ms, Input::Model { call, event })),
             What::Hang => None,

@@ -129,6 +129,10 @@ impl Watch {
                     self.shell_end = Some((shell, end.clone()));
                 }
             }
+            Input::Time => {}
+            Input::StoreFailed(_) | Input::Opened(_) | Input::FileWritten(_) => {
+                return Err("nothing is kept in files here".to_owned());
+            }
             Input::EndOfInput => self.ended = true,
             Input::Shutdown => {
                 self.shut = true;
@@ -178,6 +182,10 @@ impl Watch {
             Output::CancelShell(call) => {
                 ensure!(self.shells.contains_key(call), "a shell was cancelled that was not at work");
                 Ok(())
+            }
+            Output::CloseSession => Ok(()),
+            Output::Store(_) | Output::OpenSession(_) | Output::WriteFile { .. } => {
+                Err("nothing is kept in files here".to_owned())
             }
             Output::Violation(violation) => Err(format!("the machine objects: {violation}")),
             Output::Exit => {

@@ -8,7 +8,7 @@ use super::{
     watch::{Watch, toolbox},
 };
 use pi_rpc::{
-    engine::{CallId, Choice, Engine, Input, Modes, Now, Output, Setup},
+    engine::{CallId, Choice, Engine, Input, Modes, Now, Output, Place, Setup},
     model::scripted::{Player, Script},
     protocol::{Model, ThinkingLevel, read_line},
 };
@@ -69,9 +69,12 @@ impl<'a> World<'a> {
             dialect: scenario.dialect,
             models,
             start: (scenario.seed % 3) as usize,
+            chosen: false,
             scope: scenario.seed.is_multiple_of(2).then(|| vec![(0, None), (1, Some(ThinkingLevel::Low))]),
             level: None,
             modes: Modes::of(scenario.dialect),
+            place: Place::in_memory("/work"),
+            session: None,
             tools: toolbox(),
             system_prompt: "Be brief.".into(),
             name: None,
@@ -190,7 +193,13 @@ impl<'a> World<'a> {
                         self.plan_step(call);
                     }
                 }
-                Output::Say(_) | Output::Violation(_) | Output::Exit => {}
+                Output::Say(_)
+                | Output::Violation(_)
+                | Output::Exit
+                | Output::Store(_)
+                | Output::OpenSession(_)
+                | Output::CloseSession
+                | Output::WriteFile { .. } => {}
             }
         }
         Ok(())

@@ -48,6 +48,7 @@ impl Asked {
         ModelRequest {
             endpoint: &self.endpoint,
             credentials: &self.credentials,
+            most_tokens: None,
             level: self.level,
             system_prompt: &self.system_prompt,
             messages: &self.messages,

@@ -17,7 +17,7 @@ pub fn answer(turn: Value) -> Vec<Step> {
 
 /// The first call of a session, with no tools.
 pub fn ask(prompt: &str) -> Ask<'_> {
-    Ask { prompt, call: 1, results: &[], tools: &[], input_chars: 401 }
+    Ask { prompt, call: 1, results: &[], tools: &[], summary: false, input_chars: 401 }
 }
 
 /// A tool's result.

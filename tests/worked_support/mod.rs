@@ -7,7 +7,10 @@ mod shape;
 mod watch;
 
 use pi_rpc::{
-    engine::{CallId, Choice, Engine, Input, ModelCall, Modes, Now, Output, Setup, ShellEnd, Toolbox},
+    engine::{
+        CallId, Choice, Engine, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup, ShellEnd,
+        Toolbox,
+    },
     model::{
         scripted::{Ask, Player, Script, ToolText, What},
         types::ToolSpec,
@@ -96,6 +99,8 @@ enum Event {
     Progress(CallId, String),
     ToolEnds(CallId),
     ShellEnds(CallId),
+    /// The engine wanted to be woken.
+    Time,
 }
 
 struct World {
@@ -108,6 +113,8 @@ struct World {
     /// By time, then in the order in which they were planned.
     due: BTreeMap<(u64, u64), Event>,
     planned: u64,
+    /// When the engine wants to be woken.
+    alarm: Option<u64>,
     plans: BTreeMap<CallId, Plan>,
     log: String,
     said: Vec<Value>,
@@ -125,9 +132,12 @@ impl World {
                 unusable: None,
             }],
             start: 0,
+            chosen: false,
             scope: None,
             level: None,
             modes: Modes::of(dialect),
+            place: Place::in_memory("/work"),
+            session: None,
             tools: Toolbox::new(tools()).expect("schemas"),
             system_prompt: "Be brief.".into(),
             name: None,
@@ -143,6 +153,7 @@ impl World {
             now: 0,
             due: BTreeMap::new(),
             planned: 0,
+            alarm: None,
             plans: BTreeMap::new(),
             log: String::new(),
             said: Vec::new(),
@@ -186,6 +197,7 @@ impl World {
                 let (text, is_error) = plan.result(self.dialect);
                 Input::ToolEnd { call, result: result(text, is_error), is_error }
             }
+            Event::Time => Input::Time,
             Event::ShellEnds(call) => {
                 let plan = self.plans.remove(&call)?;
                 let Ending { output, exit_code, cancelled } = plan.ending();
@@ -228,8 +240,17 @@ impl World {
                 Output::CancelTool(call) => self.cancel(call, Event::ToolEnds(call)),
                 Output::CancelShell(call) => self.cancel(call, Event::ShellEnds(call)),
                 Output::Exit => self.write('>', "exit"),
+                Output::CloseSession => {}
+                Output::Store(_) | Output::OpenSession(_) | Output::WriteFile { .. } => {
+                    panic!("nothing is kept in files here")
+                }
             }
         }
+        let due = self.engine.deadline().map(|due| due.as_millis() as u64);
+        if let Some(at) = due.filter(|_| due != self.alarm) {
+            self.due(at, Event::Time);
+        }
+        self.alarm = due;
     }
 
     /// What is cancelled takes a while to end.
@@ -255,8 +276,14 @@ impl World {
             })
             .collect();
         let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
-        let ask =
-            Ask { prompt: &prompt, call: call.count, results: &results, tools: &tools, input_chars: 400 };
+        let ask = Ask {
+            prompt: &prompt,
+            call: call.count,
+            results: &results,
+            tools: &tools,
+            summary: call.purpose != Purpose::Turn,
+            input_chars: 400,
+        };
         let mut due = self.now;
         for step in self.player.answer(&ask) {
             due += step.delay_ms;

@@ -3,7 +3,7 @@
 use crate::{
     model::{
         convert::{AssistantTurn, Block, CallResult, Part, SEE_IMAGE, Turn, convert, plain_id},
-        request::{Endpoint, HttpRequest, MOST_TOKENS, ModelRequest},
+        request::{Endpoint, HttpRequest, ModelRequest},
         types::ToolSpec,
     },
     protocol::{ImageContent, JsonObject, ThinkingLevel},
@@ -112,7 +112,7 @@ const LEAST_BUDGET: u64 = 1024;
 /// `max_tokens`, which counts the thinking too, and how to think.
 fn thinking<'a>(request: &ModelRequest<'a>) -> (u64, Thinking<'a>) {
     let Endpoint { model, adaptive, efforts, .. } = request.endpoint;
-    let usual = model.max_tokens.min(MOST_TOKENS);
+    let usual = request.answer_tokens();
     if !model.reasoning || request.level == ThinkingLevel::Off {
         return (usual, Thinking::None);
     }

@@ -19,6 +19,8 @@ pub struct Ask<'a> {
     pub results: &'a [ToolText],
     /// The names of the tools that the model may call.
     pub tools: &'a [String],
+    /// Whether a summary of a conversation is asked for.
+    pub summary: bool,
     /// The rough size of the whole context in characters, for the estimate of input tokens.
     pub input_chars: usize,
 }
@@ -61,6 +63,7 @@ impl Player {
     /// Takes the first turn that is left and fits. When there is none, the turn says so.
     pub fn take(&mut self, ask: &Ask<'_>) -> Cow<'_, Turn> {
         let turns = match &self.script.source {
+            Source::Demo if ask.summary => return Cow::Owned(summary(ask)),
             Source::Demo => return Cow::Owned(demo::turn(ask)),
             Source::Turns(turns) => turns,
         };
@@ -70,9 +73,17 @@ impl Player {
                 *used = !turn.repeat;
                 Cow::Borrowed(turn)
             }
+            None if ask.summary => Cow::Owned(summary(ask)),
             None => Cow::Owned(nothing_left(&self.used)),
         }
     }
+}
+
+/// The summary where the script has none.
+fn summary(ask: &Ask<'_>) -> Turn {
+    let size = ask.input_chars;
+    let text = format!("## Goal\nA scripted summary of {size} characters.\n\n## Next Steps\n1. None.");
+    Turn { say: vec![Block::Text(TextBlock { text, ..TextBlock::default() })], ..Turn::default() }
 }
 
 /// The answer when the script has none.

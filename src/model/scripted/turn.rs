@@ -25,6 +25,9 @@ pub struct Turn {
     /// Take this turn only when the answer is to a tool's result, and the text of the last result fits
     /// (`""` fits every result).
     pub on_result: Option<Pattern>,
+    /// This turn sums a conversation up, when a compaction asks for that; no other turn does. Without such a turn the
+    /// model makes a summary up. Behind a vendor's HTTP API nobody can tell the two apart: use `match` there.
+    pub summary: bool,
     /// Keep this turn for further calls instead of taking it once.
     pub repeat: bool,
     /// What the model says, block by block.
@@ -66,7 +69,7 @@ impl Turn {
             let last = ask.results.last();
             last.is_some_and(|result| pattern.fits(&result.text))
         });
-        prompt_fits && result_fits
+        self.summary == ask.summary && prompt_fits && result_fits
     }
 
     /// Whether the answer never comes to its end.

@@ -1,0 +1,146 @@
+//! The session that a server starts with: which file, in which folder.
+
+use super::options::{HostOptions, Refusal, SessionStart};
+use crate::{
+    config::{Config, Environment, in_home, sessions_folder},
+    engine::Place,
+    protocol::{Dialect, SessionHeader},
+    server::{seed, wall_ms},
+    session::{Found, Opened, Store, Tree, by_id, directory_name, file_name, newest, session_id},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// What the server starts with.
+pub struct Start {
+    /// Where new sessions are kept.
+    pub place: Place,
+    /// The session to take up.
+    pub session: Option<Opened>,
+    /// The file that is written to.
+    pub store: Store,
+}
+
+impl Start {
+    /// Finds, opens or copies the session that is asked for. The folder is made, as in the originals, although no file
+    /// need follow.
+    pub fn new(
+        config: &Config,
+        options: &HostOptions,
+        working: &Path,
+        environment: &Environment,
+    ) -> Result<Self, Refusal> {
+        let mut start = Self {
+            place: Place::in_memory(working.to_string_lossy()),
+            session: None,
+            store: Store::default(),
+        };
+        if options.session == SessionStart::InMemory {
+            return Ok(start);
+        }
+        let folders = Folders::new(config, options, working, environment);
+        let file = match &options.session {
+            SessionStart::New | SessionStart::InMemory => None,
+            SessionStart::Newest => newest(&folders.own),
+            SessionStart::Open(name) => Some(folders.named(name, working, environment)?),
+            SessionStart::Fork(name) => {
+                let path = match folders.find(name, working, environment)? {
+                    Found::Here(path) | Found::Elsewhere { path, .. } => path,
+                };
+                start.session = Some(fork(config.dialect, &path, &folders.own, working, &mut start.store)?);
+                None
+            }
+        };
+        // Where a file was named, later ones lie beside it.
+        let beside = |path: &PathBuf| path.parent().map(Path::to_path_buf);
+        let folder = match &file {
+            Some(path) if folders.is_usual => beside(path).unwrap_or_else(|| folders.own.clone()),
+            _ => folders.own.clone(),
+        };
+        if let Err(error) = fs::create_dir_all(&folder) {
+            tracing::warn!("{}: {error}", folder.display());
+        }
+        start.place.folder = Some(folder);
+        if let Some(path) = file {
+            let opened = start.store.open(&path, &mut fastrand::Rng::with_seed(seed()));
+            start.session = Some(opened.map_err(|error| Refusal(error.to_string(), 1))?);
+        }
+        for notice in start.session.iter().flat_map(|opened| &opened.notices) {
+            tracing::warn!("{notice}");
+        }
+        Ok(start)
+    }
+}
+
+/// Where sessions lie.
+struct Folders {
+    /// Those of this project.
+    own: PathBuf,
+    /// The folder of all projects' folders; `None`: there is only one.
+    all: Option<PathBuf>,
+    /// No other folder was asked for.
+    is_usual: bool,
+}
+
+impl Folders {
+    fn new(config: &Config, options: &HostOptions, working: &Path, environment: &Environment) -> Self {
+        let option = options.session_dir.as_deref();
+        if let Some(own) = sessions_folder(option, &config.settings, working, environment) {
+            return Self { own, all: None, is_usual: false };
+        }
+        let all = config.directories.agent.join(SESSIONS);
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let home = environment.get("HOME").map(|home| real(Path::new(home)));
+        let name = directory_name(config.dialect, working, home.as_deref(), &real(&std::env::temp_dir()));
+        Self { own: all.join(name), all: Some(all), is_usual: true }
+    }
+
+    /// The file of `--session`, which may not exist yet if it is named by a path.
+    fn named(&self, name: &str, working: &Path, environment: &Environment) -> Result<PathBuf, Refusal> {
+        match self.find(name, working, environment)? {
+            Found::Here(path) => Ok(path),
+            Found::Elsewhere { path, cwd } => {
+                let path = path.display();
+                let text = format!(
+                    "Session '{name}' belongs to another project, {cwd}. Start there, or copy it with --fork {path}"
+                );
+                Err(Refusal(text, 1))
+            }
+        }
+    }
+
+    fn find(&self, name: &str, working: &Path, environment: &Environment) -> Result<Found, Refusal> {
+        if name.contains(['/', '\\']) || name.ends_with(".jsonl") {
+            return Ok(Found::Here(working.join(in_home(name, environment))));
+        }
+        by_id(name, &self.own, self.all.as_deref()).map_err(|error| Refusal(error.to_string(), 1))
+    }
+}
+
+/// The folder of all sessions in the agent directory.
+const SESSIONS: &str = "sessions";
+
+/// A session with everything of another one, written at once.
+fn fork(
+    dialect: Dialect,
+    source: &Path,
+    folder: &Path,
+    working: &Path,
+    store: &mut Store,
+) -> Result<Opened, Refusal> {
+    let cannot = |what: &str| Refusal(format!("Cannot fork: {what}: {}", source.display()), 1);
+    let bytes = fs::read(source).map_err(|error| cannot(&error.to_string()))?;
+    let mut random = fastrand::Rng::with_seed(seed());
+    let read = Tree::read(bytes.into(), &mut random)
+        .map_err(|_| cannot("source session file is empty or invalid"))?;
+    let now = wall_ms();
+    let id = session_id(dialect, now, &mut random);
+    let cwd = working.to_string_lossy().into_owned();
+    let header = SessionHeader::new(id, cwd, Some(source.to_string_lossy().into_owned()), now);
+    let path = folder.join(file_name(&header.timestamp, &header.id));
+    let tree = read.tree.copy_all(header);
+    store.create(path.clone(), tree.lines()).map_err(|error| Refusal(error.to_string(), 1))?;
+    Ok(Opened { path: path.into(), tree: Some(tree), notices: read.notices })
+}

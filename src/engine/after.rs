@@ -1,0 +1,67 @@
+//! What follows a run: what waited for its end, another try, a compaction.
+
+use super::{Engine, run::Ended};
+use crate::protocol::{
+    CompactCommand, NewSessionCommand, RequestId, RpcCommandKind, SwitchSessionCommand, UserMessage, errors,
+};
+
+/// What waits for the end of whatever goes on.
+#[derive(Debug)]
+pub enum AfterRun {
+    /// The answer to an abort.
+    Answer {
+        /// Of the request.
+        id: Option<RequestId>,
+        /// Of the request.
+        kind: RpcCommandKind,
+    },
+    /// A new session.
+    NewSession(NewSessionCommand),
+    /// Another session.
+    SwitchSession(SwitchSessionCommand),
+    /// A session made of a part of this one.
+    Fork {
+        /// Of the request.
+        id: Option<RequestId>,
+        /// Of the request.
+        kind: RpcCommandKind,
+        /// The message of the user that it is forked at.
+        entry: String,
+    },
+    /// A compaction.
+    Compact(CompactCommand),
+    /// A run of its own.
+    Prompt {
+        /// Of the request.
+        id: Option<RequestId>,
+        /// Of the request.
+        kind: RpcCommandKind,
+        /// What the user says.
+        message: Box<UserMessage>,
+    },
+}
+
+impl Engine {
+    /// Does what waited.
+    pub(super) fn after_run(&mut self, next: AfterRun) {
+        match next {
+            AfterRun::Answer { id, kind } => self.acknowledge(kind, id),
+            AfterRun::NewSession(command) => self.new_session(command),
+            AfterRun::SwitchSession(command) => self.switch_session(command),
+            AfterRun::Fork { id, kind, entry } => self.fork(id, kind, &entry),
+            AfterRun::Compact(command) => self.compact(command),
+            AfterRun::Prompt { id, kind, .. } if self.stopping => {
+                let error = errors::shutting_down(self.dialect.base());
+                self.fail(id, kind, error);
+            }
+            AfterRun::Prompt { id, kind, message } => self.open_run(id, kind, *message),
+        }
+    }
+
+    /// Decides what follows the run that just ended: another try, a compaction, or nothing.
+    pub(super) fn follow(&mut self, ended: &Ended) {
+        if !self.retry(ended) {
+            self.compact_if_full(ended);
+        }
+    }
+}

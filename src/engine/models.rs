@@ -1,0 +1,117 @@
+//! Which model is asked, and how hard it thinks.
+
+use super::{Engine, keep::Before};
+use crate::{
+    protocol::{
+        CycleModelResponse, CycleThinkingLevelResponse, DialectLevelWithoutThinking, ModelCycle, RequestId,
+        RpcCommandKind, RpcSuccess, SetModelCommand, SetModelResponse, SetThinkingLevelCommand,
+        ThinkingLevel, ThinkingLevelChange, errors,
+    },
+    session::NewEntry,
+};
+
+impl Engine {
+    /// The level that the current model takes; `None` in dialects that set none for a model that does not think.
+    pub(super) fn fitting(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
+        let choice = &self.models[self.model];
+        let unset = self.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Unset;
+        (choice.model.reasoning || !unset).then(|| choice.clamp(wanted))
+    }
+
+    /// Places of the models that can be asked.
+    pub(super) fn usable(&self) -> impl Iterator<Item = usize> {
+        (0..self.models.len()).filter(|at| self.models[*at].unusable.is_none())
+    }
+
+    /// The place of a model that can be asked.
+    pub(super) fn find_usable(&self, provider: &str, id: &str) -> Option<usize> {
+        self.usable().find(|at| {
+            let model = &self.models[*at].model;
+            model.provider == provider && model.id == id
+        })
+    }
+
+    /// The entry that says which model is asked.
+    pub(super) fn model_entry(&self) -> NewEntry {
+        let model = &self.models[self.model].model;
+        NewEntry::Model { provider: model.provider.clone(), id: model.id.clone() }
+    }
+
+    pub(super) fn set_model(&mut self, command: SetModelCommand) {
+        let Some(at) = self.find_usable(&command.provider, &command.model_id) else {
+            let error = errors::model_not_found(self.dialect.base(), &command.provider, &command.model_id);
+            return self.fail(command.id, RpcCommandKind::SetModel, error);
+        };
+        let before = self.before();
+        self.switch(at);
+        let data = self.models[at].model.clone();
+        self.settings_changed(before, SetModelResponse { id: command.id, data });
+    }
+
+    pub(super) fn cycle_model(&mut self, id: Option<RequestId>) {
+        let is_scoped = self.scope.is_some();
+        let round: Vec<_> = match &self.scope {
+            Some(scope) => {
+                scope.iter().filter(|(at, _)| self.models[*at].unusable.is_none()).copied().collect()
+            }
+            None => self.usable().map(|at| (at, None)).collect(),
+        };
+        if round.len() <= 1 {
+            return self.succeed(CycleModelResponse { id, data: None });
+        }
+        let before = self.before();
+        let current = round.iter().position(|(at, _)| *at == self.model).unwrap_or(0);
+        let (next, level) = round[(current + 1) % round.len()];
+        let thought = self.models[self.model].model.reasoning;
+        self.switch(next);
+        let restores = !thought && self.dialect.record().cycle_restores_level;
+        if let Some(level) = level.or(restores.then_some(self.default_level)) {
+            self.level = self.fitting(level);
+        }
+        let data =
+            ModelCycle { model: self.models[next].model.clone(), thinking_level: self.level, is_scoped };
+        self.settings_changed(before, CycleModelResponse { id, data: Some(data) });
+    }
+
+    pub(super) fn set_level(&mut self, command: SetThinkingLevelCommand) {
+        let before = self.before();
+        self.level = self.fitting(command.level);
+        if let Some(response) = RpcCommandKind::SetThinkingLevel.acknowledge(command.id) {
+            self.level_changed(before, response);
+        }
+    }
+
+    pub(super) fn cycle_level(&mut self, id: Option<RequestId>) {
+        let choice = &self.models[self.model];
+        if !choice.model.reasoning {
+            return self.succeed(CycleThinkingLevelResponse { id, data: None });
+        }
+        let levels = &choice.levels;
+        let current = self.level.and_then(|level| levels.iter().position(|l| *l == level));
+        let level = levels[current.map_or(0, |at| (at + 1) % levels.len())];
+        let before = self.before();
+        self.level = Some(level);
+        let data = Some(ThinkingLevelChange { level });
+        self.level_changed(before, CycleThinkingLevelResponse { id, data });
+    }
+
+    pub(super) fn switch(&mut self, at: usize) {
+        self.model = at;
+        self.level = self.level.and_then(|level| self.fitting(level));
+    }
+
+    /// The model was chosen, perhaps the same one: an entry in any case, and one more if the level had to follow.
+    fn settings_changed(&mut self, mut before: Before, response: impl Into<RpcSuccess>) {
+        self.keep(self.model_entry());
+        before.changes += 1;
+        self.level_changed(before, response);
+    }
+
+    fn level_changed(&mut self, mut before: Before, response: impl Into<RpcSuccess>) {
+        if self.level != before.level {
+            self.keep(NewEntry::Level(self.level));
+            before.changes += 1;
+        }
+        self.answer_kept(before, response);
+    }
+}

@@ -1,0 +1,74 @@
+//! What follows a run that failed for a passing reason: a wait, and another run.
+
+use super::{Engine, run::Ended};
+use crate::{
+    model::failure,
+    protocol::{AutoRetryEndEvent, AutoRetryStartEvent, StopReason, errors},
+};
+
+/// When and how often a failed run is tried again. Source: pi source and xcsh source, their settings `retry`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPlan {
+    /// Tries in a row, after the first.
+    pub most: u64,
+    /// The wait before the first try in milliseconds; each further one is twice as long.
+    pub base_ms: u64,
+    /// The longest wait that a provider may ask for, in milliseconds; 0: any.
+    pub cap_ms: u64,
+}
+
+impl Engine {
+    /// Waits for another try if the run that just ended is worth one; `false` if nothing follows it.
+    pub(super) fn retry(&mut self, ended: &Ended) -> bool {
+        let text = ended.answer.error_message.clone().unwrap_or_default();
+        match ended.answer.stop_reason {
+            StopReason::Error => {}
+            StopReason::Aborted => {
+                self.end_retry(errors::retry_cancelled(self.dialect.base()));
+                return false;
+            }
+            _ => return false,
+        }
+        let plan = self.retry_plan;
+        let rules = &self.dialect.record().retry;
+        let worth = self.auto_retry && self.broken.is_none() && failure::is_transient(&text, rules);
+        let delay = failure::delay(self.attempt + 1, plan.base_ms, ended.retry_after, plan.cap_ms, rules);
+        let Some(delay) = delay.filter(|_| worth && self.attempt < plan.most) else {
+            self.end_retry(text);
+            return false;
+        };
+        self.attempt += 1;
+        self.session.forget_last();
+        self.event(AutoRetryStartEvent {
+            attempt: self.attempt,
+            max_attempts: plan.most,
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            error_message: text,
+        });
+        self.wait = Some(self.now.monotonic + delay);
+        true
+    }
+
+    /// The time has come to try again, if that is what is waited for.
+    pub(super) fn time(&mut self) {
+        if self.wait.is_some_and(|due| due <= self.now.monotonic) {
+            self.wait = None;
+            self.start_run([]);
+        }
+    }
+
+    /// Ends the wait for another try, if there is one.
+    pub(super) fn cancel_retry(&mut self) {
+        if self.wait.take().is_some() {
+            self.end_retry(errors::retry_cancelled(self.dialect.base()));
+        }
+    }
+
+    /// Trying again has come to nothing, if it was tried.
+    fn end_retry(&mut self, text: String) {
+        let attempt = std::mem::take(&mut self.attempt);
+        if attempt > 0 {
+            self.event(AutoRetryEndEvent { success: false, attempt, final_error: Some(text) });
+        }
+    }
+}

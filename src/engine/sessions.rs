@@ -1,0 +1,184 @@
+//! Which session is open.
+
+use super::{Awaiting, Engine, Output, keep::Tell};
+use crate::{
+    protocol::{
+        BranchResponse, ExportHtmlCommand, ExportHtmlResponse, ExportedFile, ForkMessage, ForkMessages,
+        ForkResponse, ForkResult, NewSessionCommand, NewSessionResponse, RequestId, RpcCommandKind,
+        RpcSuccess, SessionChange, SessionHeader, SetSessionNameCommand, SwitchSessionCommand,
+        SwitchSessionResponse, ThinkingLevel, errors,
+    },
+    session::{NewEntry, Opened, Session, file_name, page, session_id},
+};
+use std::{path::Path, sync::Arc};
+
+impl Engine {
+    /// Begins a session.
+    pub(super) fn new_session(&mut self, command: NewSessionCommand) {
+        let parent = command.parent_session.filter(|path| !path.is_empty());
+        let (header, file) = self.unborn(parent);
+        self.leave(Session::new(header, file));
+        self.follow_up.clear();
+        self.steering.clear();
+        self.keep_quietly(NewEntry::Level(self.level));
+        self.push(Output::CloseSession);
+        self.succeed(NewSessionResponse { id: command.id, data: SessionChange { cancelled: false } });
+    }
+
+    /// Opens another session; goes on in [`opened`](Self::opened).
+    pub(super) fn switch_session(&mut self, command: SwitchSessionCommand) {
+        self.awaiting = Some(Awaiting::Session(command.id));
+        self.push(Output::OpenSession(command.session_path.into()));
+    }
+
+    /// The file of another session was read, or not.
+    pub(super) fn opened(&mut self, opened: Result<Opened, String>) {
+        let Some(Awaiting::Session(id)) = self.awaiting.take() else { return };
+        match opened {
+            Err(text) => self.handler_failed(id, RpcCommandKind::SwitchSession, text),
+            Ok(opened) => {
+                self.steering.clear();
+                self.follow_up.clear();
+                let session = self.session_of(opened);
+                self.leave(session);
+                self.take_up(false, None);
+                self.succeed(SwitchSessionResponse { id, data: SessionChange { cancelled: false } });
+            }
+        }
+    }
+
+    /// Begins a session with the entries before a message of the user.
+    pub(super) fn fork(&mut self, id: Option<RequestId>, kind: RpcCommandKind, entry: &str) {
+        let parent = self.session.file().map(|path| path.to_string_lossy().into_owned());
+        let (header, file) = self.unborn(parent);
+        let stamp = self.stamp();
+        let Some(forked) = self.session.tree().fork(entry, header, stamp, self.ids.random()) else {
+            let text = errors::invalid_entry(self.dialect.base());
+            return self.handler_failed(id, kind, text);
+        };
+        let before = std::mem::replace(&mut self.session, Session::forked(forked.tree, file));
+        let data = ForkResult { text: forked.text, cancelled: false };
+        let response = match kind {
+            RpcCommandKind::Branch => RpcSuccess::from(BranchResponse { id, data }),
+            _ => RpcSuccess::from(ForkResponse { id, data }),
+        };
+        self.deferred.clear();
+        self.broken = None;
+        self.tell = Some(Tell::Forked { response: Box::new(response), before: Box::new(before) });
+    }
+
+    /// The messages that a session can be forked at.
+    pub(super) fn fork_messages(&self) -> ForkMessages {
+        let messages = self.session.tree().fork_messages().into_iter();
+        ForkMessages {
+            messages: messages.map(|at| ForkMessage { entry_id: at.id.to_string(), text: at.text }).collect(),
+        }
+    }
+
+    pub(super) fn set_name(&mut self, command: SetSessionNameCommand) {
+        let cleans = self.dialect.record().cleans_session_name;
+        let name = if cleans { cleaned(&command.name) } else { command.name.trim().to_owned() };
+        if name.is_empty() {
+            let error = errors::session_name_empty(self.dialect.base());
+            return self.fail(command.id, RpcCommandKind::SetSessionName, error);
+        }
+        let mut before = self.before();
+        let stamp = self.stamp();
+        self.session.rename(&name, stamp, self.ids.random());
+        before.changes = 1;
+        if let Some(response) = RpcCommandKind::SetSessionName.acknowledge(command.id) {
+            self.answer_kept(before, response);
+        }
+    }
+
+    /// The name that a process gives its session.
+    pub(super) fn name_quietly(&mut self, name: &str) {
+        let stamp = self.stamp();
+        self.session.rename(&name, stamp, self.ids.random());
+    }
+
+    /// Writes the session as a page; goes on in [`file_written`](Self::file_written).
+    pub(super) fn export(&mut self, command: ExportHtmlCommand) {
+        let export = &self.dialect.record().export;
+        let refusal = match (self.session.file(), self.session.is_on_disk() || export.empty) {
+            (None, _) => Some(errors::export_in_memory(self.dialect.base())),
+            (_, false) => Some(errors::export_nothing(self.dialect.base())),
+            _ => None,
+        };
+        if let Some(text) = refusal {
+            return self.handler_failed(command.id, RpcCommandKind::ExportHtml, text);
+        }
+        let stem = self.session.file().and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
+        let path = command.output_path.unwrap_or_else(|| format!("{}{stem}.html", export.prefix));
+        let text = page::html(self.session.tree());
+        self.push(Output::WriteFile {
+            path: path.clone().into(),
+            text,
+            creates_folders: export.creates_folders,
+        });
+        self.awaiting = Some(Awaiting::Page { id: command.id, path });
+    }
+
+    /// The page was written, or not.
+    pub(super) fn file_written(&mut self, written: Result<(), String>) {
+        let Some(Awaiting::Page { id, path }) = self.awaiting.take() else { return };
+        match written {
+            Ok(()) => self.succeed(ExportHtmlResponse { id, data: ExportedFile { path } }),
+            Err(text) => self.handler_failed(id, RpcCommandKind::ExportHtml, text),
+        }
+    }
+
+    /// The session that a process starts with, or that a file holds.
+    pub(super) fn session_of(&mut self, opened: Opened) -> Session {
+        match opened.tree {
+            Some(tree) => Session::opened(tree, opened.path),
+            // Nothing is there yet: the session begins in that very file.
+            None => {
+                let (header, _) = self.unborn(None);
+                Session::new(header, Some(opened.path))
+            }
+        }
+    }
+
+    /// Takes model and level from the session, where it names them; `model` and `level` were asked for and stay.
+    pub(super) fn take_up(&mut self, model: bool, level: Option<ThinkingLevel>) {
+        if !model
+            && let Some((provider, id)) = self.session.model()
+            && let Some(at) = self.find_usable(provider, id)
+        {
+            self.model = at;
+        }
+        let known = self.session.level();
+        self.level = self.fitting(level.or(known).unwrap_or(self.default_level));
+        if known.is_none() {
+            self.keep_quietly(NewEntry::Level(self.level));
+        }
+    }
+
+    /// An entry that need not be written before the next one.
+    pub(super) fn keep_quietly(&mut self, entry: NewEntry) {
+        let stamp = self.stamp();
+        self.session.append_quietly(entry, stamp, self.ids.random());
+    }
+
+    /// The header and the file of a session that begins now.
+    pub(super) fn unborn(&mut self, parent: Option<String>) -> (SessionHeader, Option<Arc<Path>>) {
+        let id = session_id(self.dialect, self.now.wall, self.ids.random());
+        let header = SessionHeader::new(id, self.place.directory.clone(), parent, self.now.wall);
+        let name = file_name(&header.timestamp, &header.id);
+        let file = self.place.folder.as_ref().map(|folder| folder.join(name).into());
+        (header, file)
+    }
+
+    fn leave(&mut self, next: Session) {
+        self.session = next;
+        self.deferred.clear();
+        self.broken = None;
+    }
+}
+
+/// Control characters become spaces, runs of spaces one.
+fn cleaned(name: &str) -> String {
+    let text: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}

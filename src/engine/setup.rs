@@ -1,0 +1,100 @@
+//! What an engine starts with.
+
+use super::{Choice, CompactionPlan, RetryPlan, Toolbox};
+use crate::{
+    protocol::{Dialect, QueueMode, ThinkingLevel},
+    session::Opened,
+};
+use std::{path::PathBuf, sync::Arc};
+
+/// What an engine starts with.
+pub struct Setup {
+    /// The dialect spoken.
+    pub dialect: Dialect,
+    /// All models, in the registry's order; not empty.
+    pub models: Vec<Choice>,
+    /// Where in `models` the session starts.
+    pub start: usize,
+    /// The model was asked for: a session that is taken up does not choose another.
+    pub chosen: bool,
+    /// The models that `cycle_model` goes round, if a scope was given: places in `models`, each with the level that the
+    /// scope names for it.
+    pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
+    /// The level asked for; `None`: that of `modes`.
+    pub level: Option<ThinkingLevel>,
+    /// What the user has set.
+    pub modes: Modes,
+    /// Where sessions are kept.
+    pub place: Place,
+    /// The session to take up; `None`: a new one.
+    pub session: Option<Opened>,
+    /// The tools offered to the model.
+    pub tools: Toolbox,
+    /// The instructions that come first.
+    pub system_prompt: Arc<str>,
+    /// The session's name.
+    pub name: Option<String>,
+    /// Tells the conversation apart from others; ids are made from it.
+    pub seed: u64,
+    /// Check counts and equalities of everything said, too.
+    pub checked: bool,
+}
+
+/// The settings that a session starts with; commands change them for the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Modes {
+    /// How many steering messages go at once.
+    pub steering: QueueMode,
+    /// How many follow-up messages go at once.
+    pub follow_up: QueueMode,
+    /// Whether a full context is compacted without being asked.
+    pub auto_compaction: bool,
+    /// Whether a failed run is tried again without being asked.
+    pub auto_retry: bool,
+    /// The thinking level where nothing else names one.
+    pub level: ThinkingLevel,
+    /// How often and when a failed run is tried again.
+    pub retry: RetryPlan,
+    /// How much of the context a compaction leaves.
+    pub compaction: CompactionPlan,
+}
+
+/// Where sessions are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The working directory, for the headers of new sessions.
+    pub directory: String,
+    /// The folder of new files; `None`: sessions are kept in memory only.
+    pub folder: Option<PathBuf>,
+}
+
+impl Place {
+    /// Nothing is written.
+    pub fn in_memory(directory: impl Into<String>) -> Self {
+        Self { directory: directory.into(), folder: None }
+    }
+}
+
+impl Modes {
+    /// What holds in `dialect` when the user has set nothing.
+    pub fn of(dialect: Dialect) -> Self {
+        let defaults = &dialect.record().defaults;
+        let mode = |text: &str| QueueMode::parse(text).unwrap_or(QueueMode::OneAtATime);
+        Self {
+            steering: mode(defaults.steering_mode.as_str()),
+            follow_up: mode(defaults.follow_up_mode.as_str()),
+            auto_compaction: defaults.auto_compaction,
+            auto_retry: defaults.auto_retry,
+            level: ThinkingLevel::parse(defaults.thinking_level.as_str()).unwrap_or(ThinkingLevel::Off),
+            retry: RetryPlan {
+                most: defaults.max_retries,
+                base_ms: defaults.retry_base_ms,
+                cap_ms: defaults.retry_cap_ms,
+            },
+            compaction: CompactionPlan {
+                reserve: defaults.reserve_tokens,
+                keep_recent: defaults.keep_recent_tokens,
+            },
+        }
+    }
+}
