@@ -35,6 +35,8 @@ pub struct Selection {
     pub start: usize,
     /// The level that it starts with; one of that model's.
     pub level: ThinkingLevel,
+    /// The level that was named with the model, so that a session which is taken up does not bring its own.
+    pub named_level: Option<ThinkingLevel>,
     /// What `cycle_model` goes round, where it is limited.
     pub scope: Option<Vec<Scoped>>,
     /// What proves who asks, with `--api-key`.
@@ -135,10 +137,10 @@ pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
     }
     let first = || automatic(config, &available).map(|endpoint| (endpoint.clone(), None));
     let models_file = || config.directories.agent.join("models.json").display().to_string();
-    let (start, level) = asked.or_else(first).ok_or_else(|| Refused::NoModels(models_file()))?;
+    let (start, named_level) = asked.or_else(first).ok_or_else(|| Refused::NoModels(models_file()))?;
 
     let default = ThinkingLevel::parse(config.dialect.record().defaults.thinking_level.as_str());
-    let level = wanted.thinking.or(level).or(config.settings.default_thinking_level).or(default);
+    let level = wanted.thinking.or(named_level).or(config.settings.default_thinking_level).or(default);
     let level = clamp(&start.levels, level.unwrap_or(ThinkingLevel::Off));
 
     let offer = |endpoint: &Endpoint, listed| Offer {
@@ -159,7 +161,8 @@ pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
         offers.push(offer(&start, false));
         offers.len() - 1
     });
-    Ok(Selection { offers, start, level, scope: Some(scope).filter(|it| !it.is_empty()), keys, warnings })
+    let scope = Some(scope).filter(|it| !it.is_empty());
+    Ok(Selection { offers, start, level, named_level, scope, keys, warnings })
 }
 
 fn is_same(a: &Model, b: &Model) -> bool {

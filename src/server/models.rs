@@ -108,7 +108,7 @@ impl Library {
                 (choice, Voice::Provider(Arc::new(offer.endpoint), vendors.clone()))
             })
             .unzip();
-        Self { choices, voices, start: selection.start, level: Some(selection.level), scope }
+        Self { choices, voices, start: selection.start, level: selection.named_level, scope }
     }
 
     /// The models, in the registry's order.

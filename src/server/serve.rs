@@ -73,12 +73,14 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut performers = Performers::new(sender, outbox.gate(), dialect, options.workplace);
     let mut library = options.library;
     let mut store = options.store;
+    // A level that only the list of models names is for new sessions.
+    let named = library.level().filter(|_| options.chosen || options.session.is_none());
     let setup = Setup {
         dialect,
         models: library.choices().to_vec(),
         start: library.start(),
         scope: library.scope().map(<[_]>::to_vec),
-        level: options.level.or(library.level()),
+        level: options.level.or(named),
         chosen: options.chosen,
         modes: options.modes,
         place: options.place,

@@ -9,7 +9,7 @@ mod vendor;
 pub use frames::{bash_turns, keys, of_type, types};
 use lines::Lines;
 pub use processes::{eventually, processes_of};
-pub use vendor::{APIS, FakeVendor, configured, start, write_models_file};
+pub use vendor::{APIS, FakeVendor, configured, start, write_agent_file, write_models_file};
 
 use pi_rpc::protocol::{Dialect, Outbound, read};
 use rustix::process::{Pid, Signal, kill_process};

@@ -85,7 +85,8 @@ pub fn write_models_file(home: &Path, dialect: Dialect, models: &Value) {
     write_agent_file(home, dialect, "models.json", models);
 }
 
-fn write_agent_file(home: &Path, dialect: Dialect, name: &str, content: &Value) {
+/// Puts a file into the agent directory of a user of that dialect.
+pub fn write_agent_file(home: &Path, dialect: Dialect, name: &str, content: &Value) {
     let agent = home.join(dialect.record().directories.agent.trim_start_matches("~/"));
     fs::create_dir_all(&agent).unwrap();
     fs::write(agent.join(name), content.to_string()).unwrap();
