@@ -6,6 +6,9 @@
 //! - Outputs are performed strictly in order; every `StartTool`, `StartShell` and `CallModel` is answered by its end
 //!   (or, for a model, by `Finish` or `Fail`) exactly once, also after it was cancelled, except that a cancelled
 //!   model call owes nothing and is not listened to any more.
+//! - Files are dealt with at once: what became of a `Store` (only if it failed), an `OpenSession` or a `WriteFile` goes
+//!   into `handle` before the next `poll`. Nothing is told of an entry before its `Store` was performed.
+//! - [`Engine::deadline`] says when to come back with [`Input::Time`] if nothing else happens before.
 //! - Nothing happens by itself: no clock, no randomness but the seed, no thread. The same inputs at the same times
 //!   give the same outputs, byte for byte.
 //! - Everything said has passed the [machine](crate::machine) first. What it objects to comes as
@@ -14,7 +17,8 @@
 //!
 //! How a command becomes frames: the machine tells its disposition in the state that it meets (`commands`), which
 //! starts or ends a run (`run`), whose turns call the model (`growing`) and run tools (`batch`) in the dialect's
-//! style.
+//! style. What was said is stored, then told (`keep`). After a run another try may follow (`retry`), or a compaction
+//! (`compaction`), or what waited for its end (`after`); `sessions` leaves one session for another.
 
 mod after;
 mod arguments;

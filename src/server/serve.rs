@@ -187,6 +187,10 @@ fn perform(
 
 /// Opens another session's file, and tells what was found in it.
 fn open_session(store: &mut Store, path: &Path) -> Result<Opened, String> {
+    if path.as_os_str().is_empty() {
+        return Err("sessionPath: expected the path of a file, not nothing".to_owned());
+    }
+    let path = &std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut random = fastrand::Rng::with_seed(seed());
     let opened = store.open(path, &mut random).map_err(|error| error.to_string())?;
     for notice in &opened.notices {

@@ -28,7 +28,6 @@ mod message;
 mod migrate;
 mod new_entry;
 mod notice;
-pub mod page;
 mod place;
 mod read;
 mod stats;
