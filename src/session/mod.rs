@@ -11,6 +11,7 @@
 //! - [`Store`]: the file on the disk, which only one process writes to; [`newest`], [`by_id`] find an earlier one.
 //! - [`Notice`]: what was found wrong with a file, and got over.
 //! - [`Session`]: the one that is open, what the model is told of it, and what of it is on disk.
+//! - [`page`]: the session as a page for people.
 //! - [`totals`]: what `get_session_stats` counts.
 //! - [`compaction`]: what becomes of a conversation that grows too long.
 
@@ -28,6 +29,7 @@ mod message;
 mod migrate;
 mod new_entry;
 mod notice;
+pub mod page;
 mod place;
 mod read;
 mod stats;

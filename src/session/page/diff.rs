@@ -1,0 +1,52 @@
+//! What changed in a file, line by line: added and removed lines are coloured and keep their sign.
+
+use maud::{Markup, html};
+
+use super::text::Shown;
+
+/// A difference in pi's numbered format or in the unified one, as the inside of a `pre`.
+pub(super) fn diff(text: &str) -> Markup {
+    html! {
+        @for line in text.split_inclusive('\n') {
+            @match Line::of(line) {
+                Line::Added => ins { (Shown(line)) },
+                Line::Removed => del { (Shown(line)) },
+                Line::Place => span.place { (Shown(line)) },
+                Line::Kept => (Shown(line)),
+            }
+        }
+    }
+}
+
+enum Line {
+    Added,
+    Removed,
+    /// Where in which file the next lines are.
+    Place,
+    Kept,
+}
+
+impl Line {
+    fn of(line: &str) -> Self {
+        let heads = ["+++ ", "--- ", "@@ "];
+        match line.as_bytes().first() {
+            _ if heads.iter().any(|head| line.starts_with(head)) => Self::Place,
+            Some(b'+') => Self::Added,
+            Some(b'-') => Self::Removed,
+            _ => Self::Kept,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_is_marked_by_its_sign() {
+        assert_eq!(
+            diff("--- a/x\n 1 same\n-2 <old>\n+2 new").into_string(),
+            "<span class=\"place\">--- a/x\n</span> 1 same\n<del>-2 &lt;old&gt;\n</del><ins>+2 new</ins>"
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! Numbers, money and times.
+
+use maud::{Markup, html};
+
+use crate::session::time::iso;
+
+/// A count with its thousands apart.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count and what is counted.
+pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// Tokens by where they went, those of which there were any.
+pub(super) fn tokens_told(input: u64, cache_read: u64, cache_write: u64, output: u64) -> String {
+    let parts = [(input, "in"), (cache_read, "from cache"), (cache_write, "to cache"), (output, "out")];
+    let told = parts.iter().filter(|(tokens, _)| *tokens > 0);
+    told.map(|(tokens, what)| format!("{} {what}", count(*tokens))).collect::<Vec<_>>().join(" · ")
+}
+
+/// US dollars: two decimals from a dollar on, four below, so that small answers do not all cost nothing.
+pub(super) fn dollars(amount: f64) -> String {
+    if amount.abs() >= 1.0 { format!("${amount:.2}") } else { format!("${amount:.4}") }
+}
+
+/// A time in UTC, to the second.
+pub(super) fn time(milliseconds: u64) -> Markup {
+    let at = iso(milliseconds);
+    let (date, time) = at.split_once('T').unwrap_or_default();
+    let time = time.split('.').next().unwrap_or_default();
+    html! { time datetime=(at) { (date) " " (time) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_told_as_people_write_them() {
+        assert_eq!([count(0), count(999), count(1000), count(1234567)], ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([dollars(0.0), dollars(0.01234), dollars(12.345)], ["$0.0000", "$0.0123", "$12.35"]);
+        assert_eq!([counted(1, "call", "calls"), counted(2, "call", "calls")], ["1 call", "2 calls"]);
+    }
+
+    #[test]
+    fn a_time_is_in_utc() {
+        assert_eq!(
+            time(1_767_607_200_500).into_string(),
+            "<time datetime=\"2026-01-05T10:00:00.500Z\">2026-01-05 10:00:00</time>"
+        );
+    }
+}

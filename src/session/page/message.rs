@@ -1,0 +1,172 @@
+//! What a message says, role by role.
+
+use maud::{Markup, html};
+
+use crate::protocol::{
+    AssistantContent, AssistantMessage, FileMentionMessage, ImageContent, MessageContent, StopReason,
+    ToolCall, Usage, UserContent,
+};
+
+use super::figures::{counted, dollars, tokens_told};
+use super::markdown::{first_words, markdown};
+use super::text::{Bound, Shown, first_line};
+use super::tool::text;
+
+/// The types of images that are shown; no others are known to be pictures and nothing else.
+const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// How much a prompt may be before it is folded.
+const SHORT: Bound = Bound { lines: 80, bytes: 6_000 };
+
+/// How much of a folded prompt stands for it.
+const GIST: usize = 160;
+
+/// What was said to the model, as it was typed.
+pub(super) fn said(content: &MessageContent) -> Markup {
+    html! {
+        @match content {
+            MessageContent::Text(text) => (prompt(text)),
+            MessageContent::Blocks(blocks) => {
+                @for block in blocks {
+                    @match block {
+                        UserContent::Text(block) => (prompt(&block.text)),
+                        UserContent::Image(block) => (image(block, "Image in the message")),
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn prompt(text: &str) -> Markup {
+    html! {
+        @if !SHORT.holds(text) {
+            details {
+                summary {
+                    bdi { (Shown(&first_line(text, GIST))) } " "
+                    span.outcome { (counted(text.lines().count() as u64, "line", "lines")) }
+                }
+                div.said { (Shown(text)) }
+            }
+        } @else if !text.is_empty() {
+            div.said { (Shown(text)) }
+        }
+    }
+}
+
+/// The first text of a message that says something.
+pub(super) fn words(content: &MessageContent) -> &str {
+    match content {
+        MessageContent::Text(text) => text,
+        MessageContent::Blocks(blocks) => {
+            let mut texts = blocks.iter().filter_map(|block| match block {
+                UserContent::Text(block) => Some(block.text.as_str()),
+                UserContent::Image(_) => None,
+            });
+            texts.find(|text| !text.trim().is_empty()).unwrap_or_default()
+        }
+    }
+}
+
+/// What the model answered. `call` shows a tool call, given its place among the blocks.
+pub(super) fn answer(message: &AssistantMessage, call: impl Fn(usize, &ToolCall) -> Markup) -> Markup {
+    html! {
+        @for (place, block) in message.content.iter().enumerate() {
+            @match block {
+                AssistantContent::Text(block) => div.answer { (markdown(&block.text)) },
+                AssistantContent::Thinking(block) if block.redacted.unwrap_or(false) => (redacted()),
+                AssistantContent::Thinking(block) => (thinking(&block.thinking)),
+                AssistantContent::RedactedThinking(_) => (redacted()),
+                AssistantContent::ToolCall(block) => (call(place, block)),
+            }
+        }
+        @if let Some(ending) = ending(message) { (ending) }
+        (spent(&message.usage))
+    }
+}
+
+fn thinking(text: &str) -> Markup {
+    html! {
+        @if !text.trim().is_empty() {
+            details.thinking {
+                summary { b { "Thinking" } " " span.gist { bdi { (Shown(&first_words(text, GIST))) } } }
+                div.answer { (markdown(text)) }
+            }
+        }
+    }
+}
+
+fn redacted() -> Markup {
+    html! { p.note { "Thinking that the provider keeps to itself." } }
+}
+
+/// How an answer ended, if not as answers should.
+fn ending(message: &AssistantMessage) -> Option<Markup> {
+    let said = match message.stop_reason {
+        StopReason::Stop | StopReason::ToolUse => return None,
+        StopReason::Length => "Cut at the output limit.",
+        StopReason::Aborted => "Aborted.",
+        StopReason::Error => "Failed.",
+    };
+    Some(html! {
+        p.ending { b { (said) } @if let Some(error) = &message.error_message { " " bdi { (Shown(error)) } } }
+    })
+}
+
+/// What an answer cost; nothing if the provider did not say.
+fn spent(usage: &Usage) -> Markup {
+    let told = tokens_told(usage.input, usage.cache_read, usage.cache_write, usage.output);
+    let cost = usage.cost.total.as_f64().unwrap_or(0.0);
+    html! {
+        @if !told.is_empty() {
+            p.spent {
+                (told)
+                @if cost > 0.0 { " · " (dollars(cost)) }
+            }
+        }
+    }
+}
+
+/// An image that the session holds; its name if it does not, or if it is of another type than browsers show as a picture.
+pub(super) fn image(image: &ImageContent, what: &str) -> Markup {
+    let is_base64 = |letter: u8| letter.is_ascii_alphanumeric() || b"+/=".contains(&letter);
+    let is_picture = PICTURES.contains(&image.mime_type.as_str());
+    html! {
+        @if is_picture && !image.data.is_empty() && image.data.bytes().all(is_base64) {
+            img alt=(what) src={ "data:" (image.mime_type) ";base64," (image.data) };
+        } @else {
+            p.note { (what) ": " bdi { (Shown(&image.mime_type)) } ", not shown" }
+        }
+    }
+}
+
+/// Files that were read in with a prompt.
+pub(super) fn files(message: &FileMentionMessage) -> Markup {
+    html! {
+        @for file in &message.files {
+            details.tool {
+                summary { code { bdi { (Shown(&file.path)) } } }
+                @if file.skipped_reason.is_some() { p.note { "Too large to be read in." } }
+                @if !file.content.is_empty() { (text(&file.content)) }
+                @if let Some(picture) = &file.image { (image(picture, "Image in the file")) }
+            }
+        }
+    }
+}
+
+/// A summary that stands for other messages.
+pub(super) fn summary(text: &str) -> Markup {
+    html! {
+        details.tool {
+            summary { b { "Summary" } " " span.gist { bdi { (Shown(&first_words(text, GIST))) } } }
+            div.answer { (markdown(text)) }
+        }
+    }
+}
+
+/// What an extension said; folded if it was not meant to be shown.
+pub(super) fn added(content: &MessageContent, is_shown: bool) -> Markup {
+    html! {
+        @if is_shown { (said(content)) } @else { details { summary { "For the model only" } (said(content)) } }
+    }
+}

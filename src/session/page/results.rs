@@ -1,0 +1,53 @@
+//! Which tool result of a run belongs to which call: it is shown with it.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::protocol::{AgentMessage, AssistantContent};
+
+use super::sheet::Sheet;
+
+#[derive(Default)]
+pub(super) struct Results {
+    /// The entry of the answer and the place of the call among its blocks; the entry of the result.
+    of_calls: HashMap<(usize, usize), usize>,
+    with_call: HashSet<usize>,
+}
+
+impl Results {
+    /// A result belongs to the last answer before it, if that made the call and nobody spoke in between.
+    pub fn of(sheet: &Sheet<'_>, entries: &[usize]) -> Self {
+        let mut results = Self::default();
+        let mut open: HashMap<&str, (usize, usize)> = HashMap::new();
+        for &entry in entries {
+            match sheet.message(entry) {
+                Some(AgentMessage::Assistant(message)) => {
+                    open.clear();
+                    for (block, content) in message.content.iter().enumerate() {
+                        if let AssistantContent::ToolCall(call) = content {
+                            open.entry(&call.id).or_insert((entry, block));
+                        }
+                    }
+                }
+                Some(AgentMessage::ToolResult(message)) => {
+                    if let Some(call) = open.remove(message.tool_call_id.as_str()) {
+                        results.of_calls.insert(call, entry);
+                        results.with_call.insert(entry);
+                    }
+                }
+                Some(AgentMessage::User(_)) => open.clear(),
+                _ => {}
+            }
+        }
+        results
+    }
+
+    /// The entry of the result of a call, given the entry of the answer and the call's place among its blocks.
+    pub fn of_call(&self, answer: usize, block: usize) -> Option<usize> {
+        self.of_calls.get(&(answer, block)).copied()
+    }
+
+    /// Whether an entry is a result that is shown with its call.
+    pub fn stands_with_call(&self, entry: usize) -> bool {
+        self.with_call.contains(&entry)
+    }
+}

@@ -1,0 +1,217 @@
+//! A tool call and what came of it, in one block that opens and closes; and commands of the user, which look alike.
+
+use maud::{Markup, html};
+use serde_json::{Map, Value};
+
+use crate::protocol::{
+    BashExecutionMessage, PythonExecutionMessage, ToolCall, ToolResultMessage, UserContent,
+};
+
+use super::diff::diff;
+use super::figures::counted;
+use super::message::image;
+use super::text::{Bound, Shown, first_line, printed};
+
+/// How much a result may be to be open from the start.
+const SHORT: Bound = Bound { lines: 16, bytes: 2_000 };
+
+/// The same for a difference: it is what people look for.
+const SHORT_DIFFERENCE: Bound = Bound { lines: 80, bytes: 8_000 };
+
+/// The arguments that say most about a call, best first: those of the built-in tools and what others use.
+const TELLING: [&str; 8] = ["command", "pattern", "query", "url", "path", "file_path", "prompt", "name"];
+
+/// How much of an argument fits in the line that stands for a call.
+const GIST: usize = 160;
+
+/// How long an argument may be to stand beside its name.
+const ONE_LINE: usize = 100;
+
+/// A call with its result, if there is one.
+pub(super) fn call(call: &ToolCall, result: Option<(&ToolResultMessage, String)>) -> Markup {
+    let told = Told::of(&call.arguments);
+    let difference = result.as_ref().and_then(|(result, _)| difference(result));
+    let is_open = result.as_ref().is_none_or(|(result, _)| is_short(result));
+    html! {
+        details.tool open[is_open] {
+            summary {
+                b { (Shown(&call.name)) } " "
+                @if let Some(gist) = &told.gist { code { bdi { (Shown(gist)) } } " " }
+                @match &result {
+                    Some((result, _)) => (outcome(result)),
+                    None => span.outcome { "no result" },
+                }
+            }
+            @if let Some(intent) = &call.intent { p.note { (Shown(intent)) } }
+            @if !told.rest.is_empty() {
+                // The texts before and after are in the difference.
+                @if difference.is_some() {
+                    details { summary { "Arguments" } (arguments(&told.rest)) }
+                } @else {
+                    (arguments(&told.rest))
+                }
+            }
+            @if let Some((result, anchor)) = result { div id=(anchor) { (outcome_in_full(result)) } }
+        }
+    }
+}
+
+/// A result whose call is not before it on its branch.
+pub(super) fn lone_result(result: &ToolResultMessage) -> Markup {
+    html! {
+        details.tool open[is_short(result)] {
+            summary { "Result of " b { (Shown(&result.tool_name)) } " " (outcome(result)) }
+            (outcome_in_full(result))
+        }
+    }
+}
+
+/// A command that the user ran.
+pub(super) fn bash(bash: &BashExecutionMessage) -> Markup {
+    let notes = notes(bash.exit_code, bash.cancelled, bash.truncated, bash.exclude_from_context);
+    executed("$", &bash.command, &bash.output, &notes)
+}
+
+/// Python code that the user ran.
+pub(super) fn python(python: &PythonExecutionMessage) -> Markup {
+    let notes = notes(python.exit_code, python.cancelled, python.truncated, python.exclude_from_context);
+    executed(">>>", &python.code, &python.output, &notes)
+}
+
+fn notes(exit_code: Option<i64>, is_cancelled: bool, is_cut: bool, is_private: Option<bool>) -> Vec<String> {
+    let notes = [
+        exit_code.filter(|code| *code != 0).map(|code| format!("exit code {code}")),
+        is_cancelled.then(|| "cancelled".to_owned()),
+        is_cut.then(|| "output cut".to_owned()),
+        is_private.unwrap_or(false).then(|| "not told to the model".to_owned()),
+    ];
+    notes.into_iter().flatten().collect()
+}
+
+fn executed(prompt: &str, code: &str, output: &str, notes: &[String]) -> Markup {
+    html! {
+        pre.command { (prompt) " " (Shown(code)) }
+        @if !output.is_empty() { (text(output)) }
+        @if !notes.is_empty() { span.outcome { (notes.join(" · ")) } }
+    }
+}
+
+/// Text of any length: what is long is folded under its first line.
+pub(super) fn text(text: &str) -> Markup {
+    let text = printed(text);
+    html! {
+        @if SHORT.holds(&text) {
+            (block(&text))
+        } @else {
+            details {
+                summary { code { bdi { (Shown(&first_line(&text, GIST))) } } " " span.outcome { (lines(&text)) } }
+                (block(&text))
+            }
+        }
+    }
+}
+
+/// What a call is about, in a line, and the arguments that this does not tell in full.
+struct Told<'a> {
+    gist: Option<String>,
+    rest: Vec<(&'a str, &'a Value)>,
+}
+
+impl<'a> Told<'a> {
+    fn of(arguments: &'a Map<String, Value>) -> Self {
+        let telling = TELLING.into_iter().find_map(|name| arguments.get_key_value(name));
+        let telling = telling.filter(|(_, value)| value.is_string());
+        let telling = telling.or_else(|| arguments.iter().find(|(_, value)| value.is_string()));
+        let (told, value) = match telling {
+            Some((name, Value::String(value))) => (Some(name), value.as_str()),
+            _ => (None, ""),
+        };
+        let gist = first_line(value, GIST);
+        let is_whole = gist == value;
+        let rest = arguments.iter().filter(|(name, _)| told != Some(name) || !is_whole);
+        Self {
+            rest: rest.map(|(name, value)| (name.as_str(), value)).collect(),
+            gist: (!gist.is_empty()).then(|| gist.into_owned()),
+        }
+    }
+}
+
+/// Data of any shape.
+pub(super) fn data(value: &Value) -> Markup {
+    block(&json(value))
+}
+
+fn arguments(arguments: &[(&str, &Value)]) -> Markup {
+    html! {
+        dl.arguments {
+            @for (name, value) in arguments {
+                div { dt { bdi { (Shown(name)) } } dd { @match value {
+                    Value::String(value) if value.len() > ONE_LINE || value.contains('\n') => (text(value)),
+                    Value::String(value) => code { bdi { (Shown(value)) } },
+                    Value::Array(_) | Value::Object(_) => (text(&json(value))),
+                    other => code { (Shown(&json(other))) },
+                } } }
+            }
+        }
+    }
+}
+
+/// A value as people read it.
+fn json(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// How it went, and how much there is to see if that is folded.
+fn outcome(result: &ToolResultMessage) -> Markup {
+    html! {
+        @if result.is_error {
+            span.outcome.bad { "failed" }
+        } @else if result.is_warning.unwrap_or(false) {
+            span.outcome { "with a warning" }
+        } @else {
+            span.outcome.good { "done" }
+        }
+        @if !is_short(result) {
+            " " span.outcome { (texts(result).map(lines).collect::<Vec<_>>().join(" · ")) }
+        }
+    }
+}
+
+fn outcome_in_full(result: &ToolResultMessage) -> Markup {
+    html! {
+        @if let Some(difference) = difference(result) { pre { (diff(difference)) } }
+        @if result.content.is_empty() { p.note { "It returned nothing." } }
+        @for content in &result.content {
+            @match content {
+                UserContent::Text(content) => (block(&printed(&content.text))),
+                UserContent::Image(content) => (image(content, "Image returned by the tool")),
+            }
+        }
+    }
+}
+
+/// The difference that the `edit` tool tells beside its answer.
+fn difference(result: &ToolResultMessage) -> Option<&str> {
+    result.details.as_ref()?.get("diff")?.as_str().filter(|text| !text.is_empty())
+}
+
+fn is_short(result: &ToolResultMessage) -> bool {
+    let has_short_difference = difference(result).is_none_or(|text| SHORT_DIFFERENCE.holds(text));
+    has_short_difference && texts(result).all(|text| SHORT.holds(text))
+}
+
+fn texts(result: &ToolResultMessage) -> impl Iterator<Item = &str> {
+    result.content.iter().filter_map(|content| match content {
+        UserContent::Text(content) => Some(content.text.as_str()),
+        UserContent::Image(_) => None,
+    })
+}
+
+fn lines(text: &str) -> String {
+    counted(text.lines().count() as u64, "line", "lines")
+}
+
+/// Text as it is. A parser drops a line feed at the beginning: it is given one to drop.
+fn block(text: &str) -> Markup {
+    html! { pre { "\n" (Shown(text)) } }
+}
