@@ -8,7 +8,11 @@ use crate::{
         RpcSuccess, SessionChange, SessionHeader, SetSessionNameCommand, SwitchSessionCommand,
         SwitchSessionResponse, ThinkingLevel, errors,
     },
-    session::{NewEntry, Opened, Session, file_name, page, session_id},
+    session::{
+        NewEntry, Opened, Session, file_name,
+        page::{self, PageOptions},
+        session_id,
+    },
 };
 use std::{path::Path, sync::Arc};
 
@@ -110,7 +114,13 @@ impl Engine {
         }
         let stem = self.session.file().and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
         let path = command.output_path.unwrap_or_else(|| format!("{}{stem}.html", export.prefix));
-        let text = page::html(self.session.tree());
+        let text = page::html(
+            self.session.tree(),
+            &PageOptions {
+                written_by: concat!("pi-rpc ", env!("CARGO_PKG_VERSION")).to_owned(),
+                instructions: Some(self.system_prompt.to_string()),
+            },
+        );
         self.push(Output::WriteFile {
             path: path.clone().into(),
             text,
