@@ -35,14 +35,16 @@ impl Tree {
         let path = self.path();
         let mut notices = Vec::new();
         let kept = Kept::of(&path);
-        let mut messages = Vec::new();
+        let mut messages: Vec<_> = kept.summary.and_then(Entry::message).cloned().into_iter().collect();
         let mut compacted = 0;
-        let before =
-            kept.summary.into_iter().chain(kept.before()).map(|entry| (kept.summary.is_some(), entry));
-        for (is_before, entry) in before.chain(kept.after().map(|entry| (false, entry))) {
-            let message = entry.message().cloned();
-            compacted += usize::from(is_before && message.is_some());
-            messages.extend(message);
+        for entry in kept.entries() {
+            if kept.summary.is_some_and(|last| std::ptr::eq(last, entry)) {
+                compacted = messages.len();
+            }
+            // Of the compactions only the last one counts.
+            if entry.kind() != Some(SessionEntryKind::Compaction) {
+                messages.extend(entry.message().cloned());
+            }
             let complaint = entry.complaint().map(str::to_owned);
             notices.extend(complaint.map(|why| Notice::Unread { id: entry.id().clone(), why }));
         }
@@ -64,8 +66,6 @@ struct Kept<'p, 't> {
     path: &'p [&'t Entry],
     /// The last compaction.
     summary: Option<&'t Entry>,
-    /// Its place; the path's length without one.
-    at: usize,
     /// Place of the first entry that is kept.
     from: usize,
 }
@@ -77,26 +77,16 @@ impl<'p, 't> Kept<'p, 't> {
             read.map(|read: CompactionEntry| (at, read.first_kept_entry_id))
         });
         let Some((at, first)) = compaction else {
-            return Self { path, summary: None, at: path.len(), from: 0 };
+            return Self { path, summary: None, from: 0 };
         };
         let from = path[..at].iter().position(|entry| entry.id().as_ref() == first).unwrap_or(at);
-        Self { path, summary: Some(path[at]), at, from }
+        Self { path, summary: Some(path[at]), from }
     }
 
-    /// The entries that the compaction kept, if there was one.
-    fn before(&self) -> impl Iterator<Item = &'t Entry> {
-        contributing(&self.path[self.from..self.at])
+    /// The kept entries and those after the compaction.
+    fn entries(&self) -> impl Iterator<Item = &'t Entry> {
+        self.path[self.from..].iter().copied()
     }
-
-    /// The entries after the compaction.
-    fn after(&self) -> impl Iterator<Item = &'t Entry> {
-        contributing(&self.path[self.at..])
-    }
-}
-
-/// The entries that may contribute a message; earlier compactions do not count any more.
-fn contributing<'t>(path: &[&'t Entry]) -> impl Iterator<Item = &'t Entry> {
-    path.iter().copied().filter(|entry| entry.kind() != Some(SessionEntryKind::Compaction))
 }
 
 /// The level that an entry sets. A null means that none is set, which is off.

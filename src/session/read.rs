@@ -173,9 +173,10 @@ impl<'r> Reader<'r> {
         self.ending = Ending::Torn { at };
         self.notices.push(Notice::Torn { line: self.line, bytes: raw.len() });
         let is_header = raw.starts_with(HEADER_START) || HEADER_START.starts_with(raw);
-        match self.tree.is_none() && self.skipped.is_empty() {
-            true if is_header => Err(Unreadable::TornHeader),
-            _ => Ok(()),
+        match (&self.tree, is_header && self.skipped.is_empty()) {
+            (Some(_), _) => Ok(()),
+            (None, true) => Err(Unreadable::TornHeader),
+            (None, false) => Err(Unreadable::NoHeader),
         }
     }
 
