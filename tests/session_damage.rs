@@ -92,7 +92,8 @@ fn blank_lines_and_carriage_returns_are_nothing() {
 #[test]
 fn a_line_that_was_not_written_to_its_end_is_told_and_its_place_given() {
     let whole = file(&[HEADER.to_owned(), user("a", None, "one é")]);
-    let last = user("b", Some("a"), "two é");
+    let last =
+        entry("custom", "b", Some("a"), json!({ "customType": "é\n\u{1}", "data": [-1.5e-300, true, null] }));
     let torn = |tail: &[u8]| found([whole.as_bytes(), tail].concat());
     for cut in 1..last.len() {
         let expected = format!("line 3 is incomplete ({cut} bytes): whoever wrote it was stopped");

@@ -129,9 +129,7 @@ impl<'r> Reader<'r> {
         let text = String::from_utf8_lossy(&raw);
         let head: LineHead = match serde_json::from_str(&text) {
             Ok(head) => head,
-            Err(error) if is_last && is_torn(&raw, &error) => {
-                return self.torn(&raw, start);
-            }
+            Err(_) if is_last && is_torn(&raw) => return self.torn(&raw, start),
             Err(_) => {
                 self.skipped.push(self.line);
                 self.keep(&raw);
@@ -266,13 +264,16 @@ impl<'r> Reader<'r> {
 
 /// Whether a line without line feed, which is no JSON, is the beginning of one. Zeros at its end are what some file
 /// systems leave of bytes that had not reached the disk.
-fn is_torn(raw: &[u8], error: &serde_json::Error) -> bool {
+fn is_torn(raw: &[u8]) -> bool {
     let zeros = raw.iter().rev().take_while(|byte| **byte == 0).count();
-    let kept = String::from_utf8_lossy(&raw[..raw.len() - zeros]);
-    match zeros {
-        0 => error.is_eof(),
-        _ => kept.is_empty() || serde_json::from_str::<LineHead>(&kept).is_err_and(|error| error.is_eof()),
+    let mut kept = String::from_utf8_lossy(&raw[..raw.len() - zeros]).into_owned();
+    let is_cut = |text: &str| serde_json::from_str::<LineHead>(text).is_err_and(|error| error.is_eof());
+    if kept.is_empty() || is_cut(&kept) {
+        return true;
     }
+    // A number may end where only a digit can follow, which serde_json does not take for an end.
+    kept.push('0');
+    is_cut(&kept)
 }
 
 /// The line with one line feed at its end and no blanks around it.
