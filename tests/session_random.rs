@@ -13,7 +13,7 @@ use session_support::*;
 /// One step of a session.
 #[derive(Clone, Debug)]
 enum Step {
-    Append(NewEntry),
+    Append(Box<NewEntry>),
     /// Goes on after one of the entries, or from the beginning.
     Move(Option<Index>),
     Rename(String),
@@ -44,7 +44,7 @@ fn new_entry() -> impl Strategy<Value = NewEntry> {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        6 => new_entry().prop_map(Step::Append),
+        6 => new_entry().prop_map(|new| Step::Append(Box::new(new))),
         1 => any::<Option<Index>>().prop_map(Step::Move),
         1 => "[a-z ]{1,9}".prop_map(Step::Rename),
     ]
@@ -56,7 +56,7 @@ fn grown(dialect: Dialect, steps: Vec<Step>) -> Tree {
         let stamp = stamp(dialect, seconds as u64);
         match step {
             Step::Append(new) => {
-                tree.append(new, stamp, &mut random);
+                tree.append(*new, stamp, &mut random);
             }
             Step::Rename(name) => {
                 tree.rename(&name, stamp, &mut random);
