@@ -3,15 +3,15 @@
 use super::{
     entry::{Entry, Head},
     head::LineHead,
+    header::{self, VERSION},
     ids::entry_id,
     migrate::{self, Old},
     notice::Notice,
     time::millis,
-    tree::{Tree, VERSION},
+    tree::Tree,
 };
-use crate::protocol::{Dialect, JsonObject, SessionEntryKind, SessionHeader, TitleSource};
+use crate::protocol::{Dialect, SessionEntryKind};
 use bytes::Bytes;
-use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
 
 /// A file that was read.
@@ -180,7 +180,7 @@ impl<'r> Reader<'r> {
 
     fn header(&mut self, line: &[u8]) -> Result<(), Unreadable> {
         let map = serde_json::from_slice(line).map_err(|_| Unreadable::NoHeader)?;
-        let mut header = header(map).ok_or(Unreadable::NoHeader)?;
+        let mut header = header::read(map).ok_or(Unreadable::NoHeader)?;
         self.version = header.version;
         if header.version > VERSION {
             self.notices.push(Notice::Version(header.version));
@@ -283,26 +283,4 @@ fn feed(line: &[u8]) -> Bytes {
     fed.extend_from_slice(line);
     fed.push(b'\n');
     fed.into()
-}
-
-/// The header, if it has an id; what else is missing or of the wrong type is empty (source: pi source, which asks for no
-/// more).
-fn header(mut map: JsonObject) -> Option<SessionHeader> {
-    let mut text = |key: &str| match map.get(key) {
-        Some(Value::String(_)) => match map.shift_remove(key) {
-            Some(Value::String(text)) => Some(text),
-            _ => None,
-        },
-        _ => None,
-    };
-    let id = text("id")?;
-    let (timestamp, cwd) = (text("timestamp").unwrap_or_default(), text("cwd").unwrap_or_default());
-    let (parent_session, title) = (text("parentSession"), text("title"));
-    let title_source = text("titleSource").and_then(|source| TitleSource::parse(&source));
-    let version = map.get("version").and_then(Value::as_u64).unwrap_or(1);
-    // What else is of a wrong type is dropped with its key.
-    for key in ["type", "version", "id", "timestamp", "cwd", "parentSession", "title", "titleSource"] {
-        map.shift_remove(key);
-    }
-    Some(SessionHeader { version, id, timestamp, cwd, parent_session, title, title_source, extra: map })
 }

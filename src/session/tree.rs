@@ -4,20 +4,16 @@ use super::{
     entry::{Entry, Head},
     ids::entry_id,
     new_entry::{NewEntry, Written},
-    time::iso,
 };
 use crate::protocol::{
-    Dialect, DialectSessionFilesName, JsonObject, LabelEntry, SessionEntryKind, SessionHeader,
-    SessionInfoEntry, TitleSource,
+    Dialect, DialectSessionFilesName, LabelEntry, SessionEntryKind, SessionHeader, SessionInfoEntry,
+    TitleSource,
 };
 use bytes::Bytes;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
-
-/// The version of the files that are written.
-pub const VERSION: u64 = 3;
 
 /// Who writes, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,22 +53,6 @@ pub enum Renamed {
     Line(Bytes),
     /// The header has changed: the whole file is written anew.
     Header,
-}
-
-impl SessionHeader {
-    /// The header of a session that begins now. `parent`: the file of the session that it comes from.
-    pub fn new(id: String, cwd: String, parent: Option<String>, wall_ms: u64) -> Self {
-        Self {
-            version: VERSION,
-            id,
-            timestamp: iso(wall_ms),
-            cwd,
-            parent_session: parent,
-            title: None,
-            title_source: None,
-            extra: JsonObject::new(),
-        }
-    }
 }
 
 impl Tree {

@@ -5,10 +5,15 @@ use bytes::Bytes;
 use fastrand::Rng;
 use pi_rpc::{
     protocol::{AgentMessage, Dialect, SessionHeader},
-    session::{Context, Read, Stamp, Tree, Unreadable},
+    session::{Context, OpenError, Opened, Read, Stamp, Store, Tree, Unreadable},
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tempfile::TempDir;
 
 /// 2026-01-05T10:00:00.000Z.
 pub const MORNING: u64 = 1_767_607_200_000;
@@ -126,4 +131,43 @@ pub fn notices(read: &Read) -> Vec<String> {
 /// The ids of the branch.
 pub fn path(tree: &Tree) -> Vec<&str> {
     tree.path().into_iter().map(|entry| entry.id().as_ref()).collect()
+}
+
+/// A directory with a session file of this text in it.
+pub fn with(text: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s.jsonl");
+    fs::write(&path, text).unwrap();
+    (directory, path)
+}
+
+pub fn open(path: &Path) -> (Store, Result<Opened, OpenError>) {
+    let mut store = Store::default();
+    let opened = store.open(path, &mut random());
+    (store, opened)
+}
+
+/// Opens what can be opened: the store, its session, what is told of the file.
+pub fn opened(path: &Path) -> (Store, Option<Tree>, Vec<String>) {
+    let (store, opened) = open(path);
+    let Opened { tree, notices } = opened.unwrap();
+    (store, tree, notices.iter().map(ToString::to_string).collect())
+}
+
+/// A line of a message with this text.
+pub fn line(text: &str) -> Bytes {
+    said(&[text]).into()
+}
+
+/// What a file gets of such lines.
+pub fn said(texts: &[&str]) -> String {
+    texts.iter().map(|text| format!("{}\n", user(text, None, text))).collect()
+}
+
+pub fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+pub fn conversation() -> String {
+    file(&[HEADER.to_owned(), user("a", None, "one"), answer("b", Some("a"), "two")])
 }

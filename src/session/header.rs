@@ -1,0 +1,46 @@
+//! The first line of a session file.
+
+use super::time::iso;
+use crate::protocol::{JsonObject, SessionHeader, TitleSource};
+use serde_json::Value;
+
+/// The version of the files that are written.
+pub const VERSION: u64 = 3;
+
+impl SessionHeader {
+    /// The header of a session that begins now. `parent`: the file of the session that it comes from.
+    pub fn new(id: String, cwd: String, parent: Option<String>, wall_ms: u64) -> Self {
+        Self {
+            version: VERSION,
+            id,
+            timestamp: iso(wall_ms),
+            cwd,
+            parent_session: parent,
+            title: None,
+            title_source: None,
+            extra: JsonObject::new(),
+        }
+    }
+}
+
+/// The header, if it has an id; what else is missing or of the wrong type is empty (source: pi source, which asks for no
+/// more).
+pub fn read(mut map: JsonObject) -> Option<SessionHeader> {
+    let mut text = |key: &str| match map.get(key) {
+        Some(Value::String(_)) => match map.shift_remove(key) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    };
+    let id = text("id")?;
+    let (timestamp, cwd) = (text("timestamp").unwrap_or_default(), text("cwd").unwrap_or_default());
+    let (parent_session, title) = (text("parentSession"), text("title"));
+    let title_source = text("titleSource").and_then(|source| TitleSource::parse(&source));
+    let version = map.get("version").and_then(Value::as_u64).unwrap_or(1);
+    // What else is of a wrong type is dropped with its key.
+    for key in ["type", "version", "id", "timestamp", "cwd", "parentSession", "title", "titleSource"] {
+        map.shift_remove(key);
+    }
+    Some(SessionHeader { version, id, timestamp, cwd, parent_session, title, title_source, extra: map })
+}

@@ -1,0 +1,120 @@
+//! One file that is open: what this process knows of it, and how it is changed.
+
+use super::file::WriteError;
+use bytes::Bytes;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
+
+/// A session file.
+#[derive(Debug)]
+pub struct Open {
+    /// For reading, and for writing at its end.
+    pub file: File,
+    /// How long it is, as far as this process knows.
+    pub length: u64,
+    /// The last line has no line feed.
+    pub lacks_feed: bool,
+    /// Why nothing can be written to it.
+    pub refusal: Option<io::Error>,
+}
+
+impl Open {
+    /// Whether the file is what this process left, and may be written to.
+    pub fn unchanged(&self, path: &Path) -> Result<(), WriteError> {
+        if let Some(error) = &self.refusal {
+            let error = io::Error::new(error.kind(), error.to_string());
+            return Err(WriteError::Refused(path.to_owned(), error));
+        }
+        let is_known = self.file.metadata().is_ok_and(|own| own.len() == self.length) && self.is_own(path);
+        if is_known { Ok(()) } else { Err(WriteError::Changed(path.to_owned())) }
+    }
+
+    /// Whether the file at `path` is this one.
+    pub fn is_own(&self, path: &Path) -> bool {
+        let own = self.file.metadata();
+        own.is_ok_and(|own| fs::metadata(path).is_ok_and(|there| is_same(&own, &there)))
+    }
+
+    /// Writes lines at its end, in one write; all or none of them stay.
+    pub fn append(&mut self, lines: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
+        let mut lines = lines.into_iter();
+        let (first, second) = (lines.next().unwrap_or_default(), lines.next());
+        // One line is written as it is.
+        let bytes = match (second, self.lacks_feed) {
+            (None, false) => first,
+            (second, lacks_feed) => {
+                let mut joined = if lacks_feed { b"\n".to_vec() } else { Vec::new() };
+                for line in std::iter::once(first).chain(second).chain(lines) {
+                    joined.extend_from_slice(&line);
+                }
+                joined.into()
+            }
+        };
+        if let Err(error) = self.file.write_all(&bytes) {
+            // No part of a line stays behind.
+            self.cut(self.length);
+            return Err(error);
+        }
+        self.length += bytes.len() as u64;
+        self.lacks_feed = false;
+        Ok(())
+    }
+
+    /// Takes off what stands after `length`. If that fails, nothing more is written: it would follow half a line.
+    pub fn cut(&mut self, length: u64) {
+        if self.refusal.is_none() {
+            self.refusal = self.file.set_len(length).err();
+            self.length = length;
+        }
+    }
+}
+
+/// Whether two descriptions are of one file.
+pub fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Makes a file and locks it. Who may read it is left to the user's umask (source: pi source).
+pub fn begin(path: &Path) -> io::Result<Open> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
+    // Only a file system without locks can refuse it for a file that nobody knows yet.
+    let _ = file.try_lock();
+    Ok(Open { file, length: 0, lacks_feed: false, refusal: None })
+}
+
+/// Puts a new file in the place of the old one.
+pub fn replace(path: &Path, open: &mut Open, lines: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
+    // A link stays a link.
+    let path = fs::canonicalize(path)?;
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let beside = PathBuf::from(name);
+    // Left by somebody who was killed: the lock says that nobody is writing it now.
+    let _ = fs::remove_file(&beside);
+    let written = (|| {
+        let mut new = begin(&beside)?;
+        new.append(lines)?;
+        new.file.set_permissions(open.file.metadata()?.permissions())?;
+        // On the disk before it is in the old one's place: else a loss of power could leave neither.
+        new.file.sync_all()?;
+        fs::rename(&beside, &path)?;
+        Ok(new)
+    })();
+    match written {
+        Ok(new) => {
+            *open = new;
+            Ok(())
+        }
+        Err(error) => {
+            let _ = fs::remove_file(&beside);
+            Err(error)
+        }
+    }
+}
