@@ -44,6 +44,20 @@ fn a_new_session_has_a_file_once_something_is_written() {
 }
 
 #[test]
+fn a_long_session_is_written_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s.jsonl");
+    let texts: Vec<String> = (0..3000).map(|n| format!("{n}{}", "x".repeat(500))).collect();
+    let huge = ["y".repeat(3 << 20)];
+    let texts: Vec<&str> =
+        texts[..2000].iter().chain(&huge).chain(&texts[2000..]).map(String::as_str).collect();
+    let (mut store, ..) = opened(&path);
+    store.append(texts.iter().map(|text| line(text))).unwrap();
+    store.append([line("more")]).unwrap();
+    assert!(text(&path) == said(&texts) + &said(&["more"]));
+}
+
+#[test]
 fn a_session_can_begin_in_an_empty_file() {
     let (_directory, path) = with("");
     let before = fs::metadata(&path).unwrap().ino();

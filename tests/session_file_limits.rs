@@ -95,6 +95,13 @@ fn on_a_full_disk_no_part_of_a_line_stays() {
     let huge = "x".repeat(1 << 17);
     assert!(matches!(store.create(other.clone(), [line(&huge)]), Err(WriteError::Refused(..))));
     assert!(!other.exists());
+    // One that was there before stays.
+    let empty = path.with_file_name("empty.jsonl");
+    fs::write(&empty, "").unwrap();
+    let mut second = Store::default();
+    second.open(&empty, &mut random()).unwrap();
+    assert!(matches!(second.append([line(&huge)]), Err(WriteError::Refused(..))));
+    assert_eq!(text(&empty), "");
     // A new file does not fit beside the old one, which stays.
     assert!(matches!(store.rewrite([line(&huge)]), Err(WriteError::Refused(..))));
     store.append([line("!")]).unwrap();

@@ -218,6 +218,7 @@ const LOCK_WAIT: Duration = Duration::from_millis(50);
 impl Bound {
     fn append(&mut self, lines: impl IntoIterator<Item = Bytes>) -> Result<(), WriteError> {
         let refused = |error| WriteError::Refused(self.path.clone(), error);
+        let is_new = self.file.is_none();
         let open = match &mut self.file {
             Some(open) => {
                 open.unchanged(&self.path)?;
@@ -233,7 +234,7 @@ impl Bound {
         };
         let result = open.append(lines).map_err(refused);
         // A file without a line would stand in the way of the next try.
-        if result.is_err() && open.length == 0 && open.is_own(&self.path) {
+        if result.is_err() && is_new && open.is_own(&self.path) {
             let _ = fs::remove_file(&self.path);
             self.file = None;
         }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
-    os::unix::fs::MetadataExt as _,
+    os::unix::fs::{MetadataExt as _, fchown},
     path::{Path, PathBuf},
 };
 
@@ -39,29 +39,45 @@ impl Open {
         own.is_ok_and(|own| fs::metadata(path).is_ok_and(|there| is_same(&own, &there)))
     }
 
-    /// Writes lines at its end, in one write; all or none of them stay.
+    /// Writes lines at its end; all or none of them stay. A single line is a single write.
     pub fn append(&mut self, lines: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
-        let mut lines = lines.into_iter();
-        let (first, second) = (lines.next().unwrap_or_default(), lines.next());
-        // One line is written as it is.
-        let bytes = match (second, self.lacks_feed) {
-            (None, false) => first,
-            (second, lacks_feed) => {
-                let mut joined = if lacks_feed { b"\n".to_vec() } else { Vec::new() };
-                for line in std::iter::once(first).chain(second).chain(lines) {
-                    joined.extend_from_slice(&line);
-                }
-                joined.into()
+        let written = self.write(lines.into_iter());
+        match written {
+            Ok(written) => {
+                self.length += written;
+                self.lacks_feed = false;
+                Ok(())
             }
-        };
-        if let Err(error) = self.file.write_all(&bytes) {
-            // No part of a line stays behind.
-            self.cut(self.length);
-            return Err(error);
+            Err(error) => {
+                // No part of a line stays behind.
+                self.cut(self.length);
+                Err(error)
+            }
         }
-        self.length += bytes.len() as u64;
-        self.lacks_feed = false;
-        Ok(())
+    }
+
+    /// Returns how many bytes it wrote.
+    fn write(&self, lines: impl Iterator<Item = Bytes>) -> io::Result<u64> {
+        let mut written = 0;
+        let mut put = |bytes: &[u8]| {
+            written += bytes.len() as u64;
+            (&self.file).write_all(bytes)
+        };
+        let mut gathered = if self.lacks_feed { b"\n".to_vec() } else { Vec::new() };
+        for line in lines {
+            // A long line is not copied.
+            if gathered.is_empty() && line.len() >= GATHERED {
+                put(&line)?;
+                continue;
+            }
+            gathered.extend_from_slice(&line);
+            if gathered.len() >= GATHERED {
+                put(&gathered)?;
+                gathered.clear();
+            }
+        }
+        put(&gathered)?;
+        Ok(written)
     }
 
     /// Takes off what stands after `length`. If that fails, nothing more is written: it would follow half a line.
@@ -72,6 +88,9 @@ impl Open {
         }
     }
 }
+
+/// How many bytes of short lines make one write.
+const GATHERED: usize = 1 << 20;
 
 /// Whether two descriptions are of one file.
 pub fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
@@ -101,7 +120,10 @@ pub fn replace(path: &Path, open: &mut Open, lines: impl IntoIterator<Item = Byt
     let written = (|| {
         let mut new = begin(&beside)?;
         new.append(lines)?;
-        new.file.set_permissions(open.file.metadata()?.permissions())?;
+        let old = open.file.metadata()?;
+        new.file.set_permissions(old.permissions())?;
+        // Only the super-user can give a file away, and only its files need it.
+        let _ = fchown(&new.file, Some(old.uid()), Some(old.gid()));
         // On the disk before it is in the old one's place: else a loss of power could leave neither.
         new.file.sync_all()?;
         fs::rename(&beside, &path)?;
