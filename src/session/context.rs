@@ -31,6 +31,9 @@ pub struct Context {
 
 impl Tree {
     /// What the branch comes to. Only the messages that belong to it are parsed.
+    ///
+    /// Where xcsh notes a list of the provider's own in place of what a compaction kept (source: xcsh source), the
+    /// messages that were kept are told instead: they are in the file, and any provider understands them.
     pub fn context(&self) -> Context {
         let path = self.path();
         let mut notices = Vec::new();
