@@ -150,7 +150,7 @@ pub fn open(path: &Path) -> (Store, Result<Opened, OpenError>) {
 /// Opens what can be opened: the store, its session, what is told of the file.
 pub fn opened(path: &Path) -> (Store, Option<Tree>, Vec<String>) {
     let (store, opened) = open(path);
-    let Opened { tree, notices } = opened.unwrap();
+    let Opened { tree, notices, .. } = opened.unwrap();
     (store, tree, notices.iter().map(ToString::to_string).collect())
 }
 
