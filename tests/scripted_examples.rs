@@ -63,3 +63,14 @@ fn hangs_wait_to_be_aborted() {
     assert_eq!(slow, 60_000);
     assert_eq!(text(&player.answer(&ask("fast")), 0).len(), 40_000);
 }
+
+#[test]
+fn a_full_context_is_summed_up_and_what_did_not_fit_fits_then() {
+    let mut player = play(include_str!("../examples/scripts/full.json"));
+    assert_eq!(text(&player.answer(&ask("a long one")), 0).len(), 60_000);
+    assert!(failure(&player.answer(&ask("too much"))).contains("prompt is too long"));
+    let summary = Ask { summary: true, ..ask("<conversation>too much, too long</conversation>") };
+    assert!(text(&player.answer(&summary), 0).starts_with("## Goal\nSee a full context."));
+    assert_eq!(text(&player.answer(&ask("too much")), 0), "Shortened, it fits.");
+    assert!(text(&player.answer(&ask("hi")), 0).starts_with("Say `long`"));
+}

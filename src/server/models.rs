@@ -10,8 +10,8 @@ use crate::{
         scripted::{Ask, Input, Player, Script, ScriptError, Step, ToolText},
     },
     protocol::{
-        AgentMessage, InputKind, MessageContent, Model, ModelPrice, ModelThinking, ThinkingLevel,
-        UserContent, number,
+        AgentMessage, AssistantContent, DeveloperMessage, InputKind, MessageContent, Model, ModelPrice,
+        ModelThinking, ThinkingLevel, UserContent, UserMessage, number,
     },
 };
 use std::{fs, path::PathBuf, sync::Arc};
@@ -152,7 +152,9 @@ impl Library {
 
 fn play(player: &mut Player, call: &ModelCall) -> Vec<Step> {
     let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
-    let newest = call.messages.iter().rposition(|message| matches!(message.as_ref(), AgentMessage::User(_)));
+    let is_prompt =
+        |message: &AgentMessage| matches!(message, AgentMessage::User(_) | AgentMessage::Developer(_));
+    let newest = call.messages.iter().rposition(|message| is_prompt(message));
     let prompt = newest.map(|at| text_of(&call.messages[at])).unwrap_or_default();
     let since = &call.messages[newest.unwrap_or(0)..];
     let results: Vec<ToolText> = since.iter().filter_map(|message| result_of(message)).collect();
@@ -217,12 +219,23 @@ fn text_of(message: &AgentMessage) -> String {
         texts.collect::<Vec<_>>().join("\n")
     };
     match message {
-        AgentMessage::User(user) => match &user.content {
+        AgentMessage::User(UserMessage { content, .. })
+        | AgentMessage::Developer(DeveloperMessage { content, .. }) => match content {
             MessageContent::Text(text) => text.clone(),
             MessageContent::Blocks(blocks) => join(blocks),
         },
         AgentMessage::ToolResult(result) => join(&result.content),
+        AgentMessage::Assistant(answer) => {
+            let texts = answer.content.iter().filter_map(|block| match block {
+                AssistantContent::Text(text) => Some(text.text.as_str()),
+                AssistantContent::Thinking(thinking) => Some(thinking.thinking.as_str()),
+                AssistantContent::RedactedThinking(_) | AssistantContent::ToolCall(_) => None,
+            });
+            texts.collect()
+        }
         AgentMessage::BashExecution(bash) => bash.output.clone(),
+        AgentMessage::CompactionSummary(summary) => summary.told(),
+        AgentMessage::BranchSummary(summary) => summary.told(),
         _ => String::new(),
     }
 }
