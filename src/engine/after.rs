@@ -49,6 +49,10 @@ impl Engine {
             AfterRun::NewSession(command) => self.new_session(command),
             AfterRun::SwitchSession(command) => self.switch_session(command),
             AfterRun::Fork { id, kind, entry } => self.fork(id, kind, &entry),
+            AfterRun::Compact(command) if self.stopping => {
+                let text = errors::compaction_cancelled(self.dialect.base());
+                self.handler_failed(command.id, RpcCommandKind::Compact, text);
+            }
             AfterRun::Compact(command) => self.compact(command),
             AfterRun::Prompt { id, kind, .. } if self.stopping => {
                 let error = errors::shutting_down(self.dialect.base());
@@ -58,9 +62,32 @@ impl Engine {
         }
     }
 
-    /// Decides what follows the run that just ended: another try, a compaction, or nothing.
+    /// Does what waited and came later than the compaction that is under way; `false` if nothing did.
+    pub(super) fn after_run_compacting(&mut self) -> bool {
+        match self.after_run.front() {
+            None => return false,
+            // They let a compaction be.
+            Some(AfterRun::Answer { .. }) => {
+                if let Some(next) = self.after_run.pop_front() {
+                    self.after_run(next);
+                }
+            }
+            Some(AfterRun::Compact(command)) => {
+                let id = command.id.clone();
+                self.after_run.pop_front();
+                let text = errors::compacting(self.dialect.base());
+                self.handler_failed(id, RpcCommandKind::Compact, text);
+            }
+            Some(_) => self.cancel_compaction(),
+        }
+        true
+    }
+
+    /// Decides what follows the run that just ended: what waits for it, another try, a compaction, or nothing.
     pub(super) fn follow(&mut self, ended: &Ended) {
-        if !self.retry(ended) {
+        if self.stopping || !self.after_run.is_empty() {
+            self.end_retry(errors::retry_cancelled(self.dialect.base()));
+        } else if !self.retry(ended) {
             self.compact_if_full(ended);
         }
     }

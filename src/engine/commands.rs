@@ -51,7 +51,7 @@ impl Engine {
             }
             RpcCommand::Abort(_) => {
                 self.stop_waiting_prompts();
-                self.compacting.iter_mut().for_each(Compacting::abort_prompt);
+                self.compacting.iter_mut().for_each(Compacting::ask_no_more);
                 match disposition {
                     Disposition::Preempt => self.preempt(AfterRun::Answer { id, kind }),
                     _ => self.acknowledge(kind, id),
@@ -190,9 +190,7 @@ impl Engine {
                 self.acknowledge(kind, id);
             }
             Some((Disposition::Reject, error)) => {
-                if self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError {
-                    self.acknowledge(kind, id.clone());
-                }
+                self.acknowledge_early(kind, id.clone());
                 let text = error.unwrap_or(ErrorText::Busy).template(self.dialect.base());
                 self.fail(id, kind, text.to_owned());
             }
@@ -203,33 +201,44 @@ impl Engine {
     /// Starts a run if its model can be asked and what was said before is stored; answers in any case.
     pub(super) fn open_run(&mut self, id: Option<RequestId>, kind: RpcCommandKind, message: UserMessage) {
         if self.broken.take().is_some() {
-            self.tell = Some(Tell::Prompt { id, kind, message: Box::new(message) });
+            let unasked = self.unasked;
+            self.tell = Some(Tell::Prompt { id, kind, message: Box::new(message), unasked });
             return;
         }
-        let error = self.models[self.model].unusable.clone();
-        if error.is_none() || self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError {
-            self.acknowledge(kind, id.clone());
+        match self.models[self.model].unusable.clone() {
+            Some(error) => {
+                self.acknowledge_early(kind, id.clone());
+                self.fail(id, kind, error);
+            }
+            None => {
+                self.acknowledge(kind, id);
+                self.accepted(message);
+            }
         }
-        match error {
-            Some(error) => self.fail(id, kind, error),
-            None => self.accepted(message),
+    }
+
+    /// The success that some dialects say before they look; an error may follow it.
+    pub(super) fn acknowledge_early(&mut self, kind: RpcCommandKind, id: Option<RequestId>) {
+        if self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError {
+            self.acknowledge(kind, id);
         }
     }
 
     /// The run of a prompt that was acknowledged: now, or when the context has been made to fit.
     fn accepted(&mut self, message: UserMessage) {
         self.cancel_retry();
-        match self.compacting_first(message) {
-            Some(message) => self.start_run([AgentMessage::User(message)]),
-            None => {}
+        if let Some(message) = self.compacting_first(message) {
+            self.start_run([AgentMessage::User(message)]);
         }
     }
 
-    /// Does it now if nothing is in the way, else when that has been ended.
+    /// Does it when whatever is in the way has been ended. What could not be written of the session gets a last chance
+    /// before.
     fn between_runs(&mut self, disposition: Disposition, then: AfterRun) {
+        self.broken = None;
         match disposition {
             Disposition::Preempt => self.preempt(then),
-            _ => self.after_run(then),
+            _ => self.after_run.push_back(then),
         }
     }
 

@@ -50,7 +50,7 @@ pub struct Compacting {
     result: Option<CompactionResult>,
     /// A prompt that was acknowledged meanwhile, or that found the context full.
     prompt: Option<UserMessage>,
-    /// The prompt was aborted since.
+    /// It was aborted since: no model is asked to go on, nor for the prompt that waits.
     unasked: bool,
 }
 
@@ -96,8 +96,8 @@ impl Compacting {
         self.prompt.is_some()
     }
 
-    /// The prompt that waits, if one does, was aborted: its run asks no model.
-    pub(super) const fn abort_prompt(&mut self) {
+    /// Nothing is asked for afterwards: the run of a prompt that waits ends at once, and none opens by itself.
+    pub(super) const fn ask_no_more(&mut self) {
         self.unasked = true;
     }
 
@@ -138,8 +138,12 @@ impl Engine {
     /// Before a run: gives the message back if its run may start. Otherwise it waits for a compaction: one that is
     /// under way, or one that the context needs first.
     pub(super) fn compacting_first(&mut self, message: UserMessage) -> Option<UserMessage> {
+        if self.unasked {
+            return Some(message);
+        }
         if let Some(compacting) = &mut self.compacting {
             compacting.prompt = Some(message);
+            compacting.unasked = false;
             return None;
         }
         let last = self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
@@ -208,7 +212,12 @@ impl Engine {
     }
 
     fn prepare_compaction(&self) -> Result<Preparation, NothingToDo> {
-        prepare(&self.session.tree().on_path(), self.compaction_plan.keep_recent)
+        // In a small window less is kept, or nothing could ever give way. Own: the originals give up there.
+        let most = match self.models[self.model].model.context_window {
+            0 => u64::MAX,
+            window => window / 2,
+        };
+        prepare(&self.session.tree().on_path(), self.compaction_plan.keep_recent.min(most))
     }
 
     fn begin_compaction(
@@ -304,7 +313,6 @@ impl Engine {
         if let Some(compacting) = &mut self.compacting {
             compacting.result = Some(result);
         }
-        self.broken = None;
         self.tell = Some(Tell::Compacted);
     }
 
@@ -321,14 +329,18 @@ impl Engine {
                 self.go_on(prompt, unasked);
             }
             Why::Full { reason, will_retry } => {
-                self.event(AutoCompactionEndEvent { result: Some(result), will_retry, ..ended() });
-                if will_retry && prompt.is_none() {
+                if will_retry {
                     self.session.forget_failed();
+                }
+                // A prompt that came meanwhile asks in its place.
+                let will_retry = will_retry && prompt.is_none() && !unasked;
+                self.event(AutoCompactionEndEvent { result: Some(result), will_retry, ..ended() });
+                if will_retry {
                     self.start_run([]);
-                } else if prompt.is_none() && reason == CompactionReason::Threshold {
-                    self.continue_after();
-                } else {
+                } else if prompt.is_some() {
                     self.go_on(prompt, unasked);
+                } else if !unasked {
+                    self.continue_after(reason);
                 }
             }
         }
@@ -336,9 +348,9 @@ impl Engine {
 
     /// What follows an automatic compaction by itself: in some dialects the model is asked to go on; messages that
     /// waited are delivered.
-    fn continue_after(&mut self) {
+    fn continue_after(&mut self, reason: CompactionReason) {
         let rules = &self.dialect.record().compaction;
-        if let Some(text) = rules.continue_text {
+        if let Some(text) = rules.continue_text.filter(|_| reason == CompactionReason::Threshold) {
             if rules.skips_once_more {
                 self.say_compaction_start(CompactionReason::Threshold);
                 self.skip_compaction();

@@ -78,6 +78,8 @@ pub struct Engine {
     /// Lines that wait for the command before them, in dialects that serve them one by one.
     waiting: VecDeque<Waiting>,
     closing: bool,
+    /// The input has ended, and in this dialect nothing is waited for any more.
+    leaving: bool,
     /// The process was told to stop: no run is opened any more.
     pub(super) stopping: bool,
     /// The prompt that is being served was aborted before.
@@ -164,6 +166,7 @@ impl Engine {
             now,
             waiting: VecDeque::new(),
             closing: false,
+            leaving: false,
             stopping: false,
             unasked: false,
             exited: false,
@@ -235,7 +238,9 @@ impl Engine {
     /// Does the next thing that nobody has to be waited for; `false` if there is none.
     fn advance(&mut self) -> bool {
         self.awaiting.is_none()
+            && !self.exited
             && (self.advance_storing()
+                || self.leaving && self.exit_when_done()
                 || self.advance_run()
                 || self.advance_idle()
                 || self.serve_waiting()
@@ -253,7 +258,7 @@ impl Engine {
         } else if let Some(ended) = self.ended.take() {
             self.follow(&ended);
         } else if self.compacting.is_some() {
-            return false;
+            return self.after_run_compacting();
         } else if let Some(next) = self.after_run.pop_front() {
             self.after_run(next);
         } else {
@@ -355,8 +360,14 @@ impl Engine {
     fn end_of_input(&mut self) {
         self.machine.end_of_input();
         self.closing = true;
-        if self.dialect.record().end_of_input == DialectEndOfInput::Exit {
-            self.exit();
+        // What could not be written gets a last chance.
+        self.broken = None;
+        self.leaving = self.dialect.record().end_of_input == DialectEndOfInput::Exit;
+        if self.leaving {
+            // The host was told of them, and their run does not end any more.
+            while let Some(message) = self.deferred.pop_front() {
+                self.keep(NewEntry::Message(message));
+            }
         }
     }
 
@@ -364,6 +375,8 @@ impl Engine {
         self.machine.end_of_input();
         self.closing = true;
         self.stopping = true;
+        // What could not be written gets a last chance.
+        self.broken = None;
         self.waiting.clear();
         self.abort_run();
         self.cancel_retry();
@@ -372,7 +385,7 @@ impl Engine {
     }
 
     fn exit_when_done(&mut self) -> bool {
-        let leaves = self.closing && self.is_idle() && !self.exited;
+        let leaves = self.closing && (self.leaving || self.is_idle()) && !self.exited;
         if leaves {
             self.exit();
         }

@@ -3,7 +3,7 @@
 //! An entry goes to the session first. [`Output::Store`] asks for its line to be written; only when the engine is polled
 //! again, with no [`StoreFailed`](super::Input::StoreFailed) in between, is the [`Tell`] carried out. What could not be
 //! written stays in memory as far as it was a message (the host has seen it grow), and is written before anything else
-//! as soon as a file works again; a change of settings is taken back.
+//! as soon as a file works again, which every further entry tries; a change of settings is taken back.
 
 use super::{Engine, Output, run::Ending};
 use crate::{
@@ -32,6 +32,8 @@ pub enum Tell {
         kind: RpcCommandKind,
         /// What the user says.
         message: Box<UserMessage>,
+        /// It was aborted before it was served.
+        unasked: bool,
     },
     /// The context was compacted.
     Compacted,
@@ -63,8 +65,9 @@ impl Engine {
         self.tell = Some(Tell::Message(message));
     }
 
-    /// Adds an entry to the session. It is written in the order of keeping.
+    /// Adds an entry to the session. It is written in the order of keeping, what was missed before it first.
     pub(super) fn keep(&mut self, entry: NewEntry) {
+        self.broken = None;
         let stamp = self.stamp();
         self.session.append(entry, stamp, self.ids.random());
     }
@@ -115,7 +118,10 @@ impl Engine {
                 (self.model, self.level) = (before.model, before.level);
                 self.refuse(&response, text);
             }
-            Some(Tell::Prompt { id, kind, .. }) => self.fail(id, kind, text),
+            Some(Tell::Prompt { id, kind, .. }) => {
+                self.acknowledge_early(kind, id.clone());
+                self.fail(id, kind, text);
+            }
             Some(Tell::Compacted) => self.compaction_unkept(text),
             Some(Tell::Forked { response, before }) => {
                 self.session = *before;
@@ -128,8 +134,19 @@ impl Engine {
         match tell {
             Tell::Nothing => {}
             Tell::Message(message) => self.message_told(message),
-            Tell::Answer(response, _) | Tell::Forked { response, .. } => self.succeed(*response),
-            Tell::Prompt { id, kind, message } => self.open_run(id, kind, *message),
+            Tell::Answer(response, _) => self.succeed(*response),
+            Tell::Forked { response, .. } => {
+                // It begins later: the file before it is let go all the same.
+                if !self.session.is_on_disk() {
+                    self.push(Output::CloseSession);
+                }
+                self.succeed(*response);
+            }
+            Tell::Prompt { id, kind, message, unasked } => {
+                self.unasked = unasked;
+                self.open_run(id, kind, *message);
+                self.unasked = false;
+            }
             Tell::Compacted => self.compacted(),
         }
     }
@@ -152,6 +169,9 @@ impl Engine {
 
     /// The run of a message that could not be stored ends, and says why.
     fn message_unkept(&mut self, message: Arc<AgentMessage>, text: String) {
+        if let Some(run) = &mut self.run {
+            run.unkept = true;
+        }
         let AgentMessage::Assistant(answer) = message.as_ref() else {
             if let Some(run) = &mut self.run {
                 run.ending.get_or_insert(Ending::Failed(text));
@@ -167,7 +187,10 @@ impl Engine {
         }
         let answer = Arc::new(AgentMessage::Assistant(answer));
         self.session.undo();
+        let broken = self.broken.take();
         self.keep(NewEntry::Message(answer.clone()));
+        // Not at once again.
+        self.broken = broken;
         self.message_told(answer);
     }
 

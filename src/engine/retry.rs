@@ -31,14 +31,14 @@ impl Engine {
         }
         let plan = self.retry_plan;
         let rules = &self.dialect.record().retry;
-        let worth = self.auto_retry && self.broken.is_none() && failure::is_transient(&text, rules);
+        let worth = self.auto_retry && !ended.unkept && failure::is_transient(&text, rules);
         let delay = failure::delay(self.attempt + 1, plan.base_ms, ended.retry_after, plan.cap_ms, rules);
         let Some(delay) = delay.filter(|_| worth && self.attempt < plan.most) else {
             self.end_retry(text);
             return false;
         };
         self.attempt += 1;
-        self.session.forget_last();
+        self.session.forget_failed();
         self.event(AutoRetryStartEvent {
             attempt: self.attempt,
             max_attempts: plan.most,
@@ -65,7 +65,7 @@ impl Engine {
     }
 
     /// Trying again has come to nothing, if it was tried.
-    fn end_retry(&mut self, text: String) {
+    pub(super) fn end_retry(&mut self, text: String) {
         let attempt = std::mem::take(&mut self.attempt);
         if attempt > 0 {
             self.event(AutoRetryEndEvent { success: false, attempt, final_error: Some(text) });

@@ -37,6 +37,8 @@ pub struct Run {
     pub(super) ending: Option<Ending>,
     /// How long the provider wants to be left alone after the last answer.
     retry_after: Option<Duration>,
+    /// It ends because a message could not be stored.
+    pub(super) unkept: bool,
 }
 
 /// A run that is over.
@@ -46,6 +48,8 @@ pub struct Ended {
     pub answer: AssistantMessage,
     /// How long the provider wants to be left alone.
     pub retry_after: Option<Duration>,
+    /// It ended because a message could not be stored.
+    pub unkept: bool,
 }
 
 /// Why a run ends early.
@@ -73,6 +77,7 @@ impl Engine {
             batch: None,
             ending,
             retry_after: None,
+            unkept: false,
         });
         self.event(AgentStartEvent {});
         let steering = self.steering.take().into_iter().map(AgentMessage::User);
@@ -244,7 +249,7 @@ impl Engine {
             AgentMessage::Assistant(answer) => Some(answer.clone()),
             _ => None,
         });
-        self.ended = answer.map(|answer| Ended { answer, retry_after: run.retry_after });
+        self.ended = answer.map(|answer| Ended { answer, retry_after: run.retry_after, unkept: run.unkept });
     }
 }
 

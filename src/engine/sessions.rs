@@ -66,7 +66,7 @@ impl Engine {
             RpcCommandKind::Branch => RpcSuccess::from(BranchResponse { id, data }),
             _ => RpcSuccess::from(ForkResponse { id, data }),
         };
-        self.deferred.clear();
+        self.overflowed = false;
         self.broken = None;
         self.tell = Some(Tell::Forked { response: Box::new(response), before: Box::new(before) });
     }
@@ -182,7 +182,7 @@ impl Engine {
 
     fn leave(&mut self, next: Session) {
         self.session = next;
-        self.deferred.clear();
+        self.overflowed = false;
         self.broken = None;
     }
 }

@@ -48,7 +48,7 @@ pub enum Write {
         /// The header and the entries so far.
         lines: Vec<Bytes>,
     },
-    /// An entry, at the end of the session's file.
+    /// What was kept since, at the end of the session's file: one entry, or the few that belong together or were missed.
     Append(Bytes),
     /// The session's file holds these lines instead: the header has changed.
     Rewrite(Vec<Bytes>),
@@ -161,20 +161,20 @@ impl Session {
         self.stale = false;
     }
 
-    /// The model is not told the last message any more; the file keeps it. Source: pi source (a failed answer that is
-    /// tried again).
-    pub fn forget_last(&mut self) {
-        self.messages.pop();
-        self.compacted = self.compacted.min(self.messages.len());
-    }
-
-    /// The model is not told its last answer any more if that failed: it was too much, and is asked for again.
+    /// The model is not told its last answer any more if that failed and is asked for again, nor the results of its
+    /// calls; the file keeps them. Source: pi source.
     pub fn forget_failed(&mut self) {
-        if let Some(AgentMessage::Assistant(answer)) = self.messages.last().map(AsRef::as_ref)
-            && answer.stop_reason == StopReason::Error
-        {
-            self.forget_last();
-        }
+        let last = self.messages.iter().rposition(|message| match message.as_ref() {
+            AgentMessage::Assistant(answer) => answer.stop_reason == StopReason::Error,
+            _ => false,
+        });
+        let is_answer = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::Assistant(_));
+        let Some(last) = last.filter(|last| !self.messages[last + 1..].iter().any(is_answer)) else { return };
+        let rest = self.messages.split_off(last + 1);
+        self.messages.pop();
+        let is_result = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::ToolResult(_));
+        self.messages.extend(rest.into_iter().filter(|message| !is_result(message)));
+        self.compacted = self.compacted.min(last);
     }
 
     /// The model is told what the tree says: after a compaction.
@@ -192,17 +192,21 @@ impl Session {
         if self.stale {
             return Some(Write::Rewrite(self.tree.lines()));
         }
-        self.tree.entries().get(self.written).map(|entry| Write::Append(entry.line().clone()))
+        match self.tree.entries().get(self.written..)? {
+            [] => None,
+            [entry] => Some(Write::Append(entry.line().clone())),
+            // In one go: a change of settings that takes two entries is there whole or not at all.
+            entries => {
+                let lines: Vec<&[u8]> = entries.iter().map(|entry| entry.line().as_ref()).collect();
+                Some(Write::Append(lines.concat().into()))
+            }
+        }
     }
 
     /// What [`next_write`](Self::next_write) gave is done.
     pub fn written(&mut self) {
-        match self.born && !self.stale {
-            true => self.written += 1,
-            false => self.written = self.tree.entries().len(),
-        }
-        (self.born, self.stale) = (true, false);
-        self.due = self.written < self.tree.entries().len();
+        self.written = self.tree.entries().len();
+        (self.born, self.stale, self.due) = (true, false, false);
     }
 }
 

@@ -2,10 +2,14 @@
 //! the log of all that was written and said, one frame a line.
 #![allow(dead_code)] // Each test file uses its part.
 
+#[path = "../disk_support/mod.rs"]
+mod disk;
 mod plan;
+pub mod say;
 mod shape;
 mod watch;
 
+pub use disk::Disk;
 use pi_rpc::{
     engine::{
         CallId, Choice, Engine, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup, ShellEnd,
@@ -16,47 +20,181 @@ use pi_rpc::{
         types::ToolSpec,
     },
     protocol::{
-        AgentMessage, AgentToolResult, Dialect, Encoder, MessageContent, Model, ThinkingLevel, UserContent,
-        read, read_line,
+        AgentMessage, AgentToolResult, AssistantContent, Dialect, Encoder, MessageContent, Model,
+        ThinkingLevel, UserContent, read, read_line,
     },
+    session::Write,
 };
 use plan::{Ending, Plan};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 use watch::Watch;
 
 /// The wall clock when a conversation begins.
 const BEGAN: u64 = 1_764_000_000_000;
 
-/// A conversation to be had: what the host writes and when, what the model says.
+/// The folder of session files, for conversations that are kept.
+pub const FOLDER: &str = "/sessions";
+
+/// A conversation to be had: what the host writes and when, what the model says, what becomes of the disk.
 pub struct Scenario {
     turns: Value,
-    host: Vec<(u64, Value)>,
+    events: Vec<(u64, Given)>,
+    /// Sessions are kept in files.
+    kept: bool,
+    files: Vec<(&'static str, String)>,
+    disk_text: Option<&'static str>,
+    /// The file to take up.
+    opened: Option<&'static str>,
+    window: u64,
+    change: fn(&mut Modes),
+    /// The shape begins with the answer to this request.
+    from: Option<&'static str>,
+}
+
+/// What happens without anybody asking for it.
+#[derive(Clone)]
+enum Given {
+    Frame(Value),
+    /// From now on nothing can be written, or everything again.
+    Full(bool),
+    /// From now on so many writes succeed.
+    Left(usize),
+    EndOfInput,
+    Shutdown,
 }
 
 /// The model plays `turns`, as in a script file.
 pub fn scenario(turns: Value) -> Scenario {
-    Scenario { turns, host: Vec::new() }
+    Scenario {
+        turns,
+        events: Vec::new(),
+        kept: false,
+        files: Vec::new(),
+        disk_text: None,
+        opened: None,
+        window: 128_000,
+        change: |_| {},
+        from: None,
+    }
 }
 
 impl Scenario {
     /// The host writes `frame` at that millisecond.
-    pub fn host(mut self, at: u64, frame: Value) -> Self {
-        self.host.push((at, frame));
+    pub fn host(self, at: u64, frame: Value) -> Self {
+        self.given(at, Given::Frame(frame))
+    }
+
+    /// The session is kept in a file.
+    pub fn kept(mut self) -> Self {
+        self.kept = true;
         self
     }
 
-    /// Has the conversation in `dialect`.
+    /// There is such a file.
+    pub fn file(mut self, path: &'static str, text: impl Into<String>) -> Self {
+        self.kept = true;
+        self.files.push((path, text.into()));
+        self
+    }
+
+    /// The session in that file is taken up.
+    pub fn opened(mut self, path: &'static str) -> Self {
+        self.opened = Some(path);
+        self
+    }
+
+    /// Nothing can be written from one millisecond to another.
+    pub fn disk_full(mut self, from: u64, to: u64) -> Self {
+        self.kept = true;
+        self.given(from, Given::Full(true)).given(to, Given::Full(false))
+    }
+
+    /// So many writes succeed from one millisecond on, then none, until another.
+    pub fn disk_fails_after(mut self, from: u64, writes: usize, to: u64) -> Self {
+        self.kept = true;
+        self.given(from, Given::Left(writes)).given(to, Given::Full(false))
+    }
+
+    /// Why nothing can be written, where it is not for want of space.
+    pub fn disk_text(mut self, text: &'static str) -> Self {
+        self.disk_text = Some(text);
+        self
+    }
+
+    /// The model's context has so many tokens.
+    pub fn window(mut self, tokens: u64) -> Self {
+        self.window = tokens;
+        self
+    }
+
+    /// The user has set something.
+    pub fn modes(mut self, change: fn(&mut Modes)) -> Self {
+        self.change = change;
+        self
+    }
+
+    /// The host closes its side.
+    pub fn ends(self, at: u64) -> Self {
+        self.given(at, Given::EndOfInput)
+    }
+
+    /// The process is told to stop.
+    pub fn stops(self, at: u64) -> Self {
+        self.given(at, Given::Shutdown)
+    }
+
+    /// The shape begins with the answer to this request.
+    pub fn from(mut self, id: &'static str) -> Self {
+        self.from = Some(id);
+        self
+    }
+
+    fn given(mut self, at: u64, given: Given) -> Self {
+        self.events.push((at, given));
+        self
+    }
+
+    /// Has the conversation in `dialect`, to its end.
     pub fn play(&self, dialect: Dialect) -> Played {
-        let mut world = World::new(dialect, &self.turns);
-        for (at, frame) in &self.host {
-            world.due(*at, Event::Host(frame.to_string()));
+        let mut world = self.world(dialect);
+        assert!(world.engine.is_idle(), "{dialect}: something still runs\n{}", world.log);
+        let state = world.engine.machine().state().to_string();
+        let last = if self.closes() { "idle+closing" } else { "idle" };
+        assert_eq!(state, last, "{dialect}: where the machine stands at the end");
+        if self.kept {
+            let (log, said) = (world.log.clone(), world.said.clone());
+            // What was missed while the disk was full is written at the very end.
+            world.engine.handle(Input::Shutdown, at(world.now));
+            world.perform();
+            world.compare();
+            (world.log, world.said) = (log, said);
+        }
+        world.played()
+    }
+
+    /// Has the conversation in `dialect`, which may break off.
+    pub fn finish(&self, dialect: Dialect) -> Played {
+        self.world(dialect).played()
+    }
+
+    fn closes(&self) -> bool {
+        self.events.iter().any(|(_, given)| matches!(given, Given::EndOfInput | Given::Shutdown))
+    }
+
+    fn world(&self, dialect: Dialect) -> World {
+        let mut world = World::new(dialect, self);
+        for (at, given) in &self.events {
+            world.due(*at, Event::Given(given.clone()));
         }
         world.run();
-        assert!(world.engine.is_idle(), "{dialect}: something still runs");
-        let state = world.engine.machine().state().to_string();
-        assert_eq!(state, "idle", "{dialect}: where the machine stands at the end");
-        Played { log: world.log, said: world.said, started: world.started }
+        world
     }
 
     /// Has the conversation in each of the `dialects`, holds its order against `shape` (see [`Played::shape`]) and its
@@ -65,7 +203,7 @@ impl Scenario {
         for dialect in dialects {
             let played = self.play(*dialect);
             let expected: Vec<&str> = shape.split('·').map(str::trim).collect();
-            assert_eq!(played.shape(), expected, "{name} in {dialect}");
+            assert_eq!(played.shape_from(self.from), expected, "{name} in {dialect}");
             let mut settings = insta::Settings::clone_current();
             settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
             settings.set_prepend_module_to_snapshot(false);
@@ -83,6 +221,10 @@ pub struct Played {
     pub said: Vec<Value>,
     /// The commands that tools were started with, in order.
     pub started: Vec<String>,
+    /// What each model call was asked: the purpose, and the roles of the conversation.
+    pub asked: Vec<String>,
+    /// What is on disk in the end.
+    pub disk: Disk,
 }
 
 impl Played {
@@ -90,11 +232,36 @@ impl Played {
     pub fn shape(&self) -> Vec<String> {
         shape::of(&self.said)
     }
+
+    /// The same, from the answer to that request on.
+    pub fn shape_from(&self, id: Option<&str>) -> Vec<String> {
+        let is_first = |frame: &Value| frame["type"] == "response" && frame["id"].as_str() == id;
+        let first = id.and_then(|_| self.said.iter().position(is_first)).unwrap_or(0);
+        shape::of(&self.said[first..])
+    }
+
+    /// The frames that answer this request.
+    pub fn answers(&self, id: &str) -> Vec<&Value> {
+        self.said.iter().filter(|frame| frame["type"] == "response" && frame["id"] == id).collect()
+    }
+
+    /// The error of the frame that answers this request, or of the last one that names none.
+    pub fn error(&self, id: &str) -> &str {
+        let is_it =
+            |frame: &&Value| frame["error"].is_string() && (frame["id"] == id || frame["id"].is_null());
+        let frame = self.said.iter().rev().find(is_it);
+        frame.and_then(|frame| frame["error"].as_str()).unwrap_or_default()
+    }
+
+    /// The last frame of this type.
+    pub fn last(&self, kind: &str) -> &Value {
+        self.said.iter().rev().find(|frame| frame["type"] == kind).unwrap_or(&Value::Null)
+    }
 }
 
 /// What is due at some time.
 enum Event {
-    Host(String),
+    Given(Given),
     Model(CallId, What),
     Progress(CallId, String),
     ToolEnds(CallId),
@@ -119,25 +286,39 @@ struct World {
     log: String,
     said: Vec<Value>,
     started: Vec<String>,
+    asked: Vec<String>,
+    kept: bool,
+    disk: Disk,
+    /// A write has failed in the open run, which is why it will end.
+    failed: bool,
+    run_open: bool,
 }
 
 impl World {
-    fn new(dialect: Dialect, turns: &Value) -> Self {
-        let script = Script::from_json(&json!({ "turns": turns }).to_string()).expect("a script");
+    fn new(dialect: Dialect, scenario: &Scenario) -> Self {
+        let script = Script::from_json(&json!({ "turns": scenario.turns }).to_string()).expect("a script");
+        let mut disk = Disk::default();
+        disk.text = scenario.disk_text;
+        for (path, text) in &scenario.files {
+            disk.put(path, text);
+        }
+        let session = scenario.opened.map(|path| disk.open(Path::new(path)).expect("a session"));
+        let mut modes = Modes::of(dialect);
+        (scenario.change)(&mut modes);
+        let place = match scenario.kept {
+            true => Place { directory: "/work".to_owned(), folder: Some(FOLDER.into()) },
+            false => Place::in_memory("/work"),
+        };
         let setup = Setup {
             dialect,
-            models: vec![Choice {
-                model: model(dialect),
-                levels: ThinkingLevel::ALL[..5].to_vec(),
-                unusable: None,
-            }],
+            models: ["play", "work", "plain"].map(|id| choice(dialect, id, scenario.window)).to_vec(),
             start: 0,
             chosen: false,
             scope: None,
             level: None,
-            modes: Modes::of(dialect),
-            place: Place::in_memory("/work"),
-            session: None,
+            modes,
+            place,
+            session,
             tools: Toolbox::new(tools()).expect("schemas"),
             system_prompt: "Be brief.".into(),
             name: None,
@@ -158,7 +339,17 @@ impl World {
             log: String::new(),
             said: Vec::new(),
             started: Vec::new(),
+            asked: Vec::new(),
+            kept: scenario.kept,
+            disk,
+            failed: false,
+            run_open: false,
         }
+    }
+
+    fn played(self) -> Played {
+        let Self { log, said, started, asked, disk, .. } = self;
+        Played { log, said, started, asked, disk }
     }
 
     fn due(&mut self, at: u64, event: Event) {
@@ -179,7 +370,25 @@ impl World {
 
     fn input(&mut self, event: Event) -> Option<Input> {
         Some(match event {
-            Event::Host(line) => {
+            Event::Given(Given::Left(writes)) => {
+                self.disk.left = Some(writes);
+                return None;
+            }
+            Event::Given(Given::Full(full)) => {
+                (self.disk.full, self.disk.left) = (full, None);
+                self.write('#', if full { "disk full" } else { "disk free" });
+                return None;
+            }
+            Event::Given(Given::EndOfInput) => {
+                self.write('<', "end of input");
+                Input::EndOfInput
+            }
+            Event::Given(Given::Shutdown) => {
+                self.write('<', "shutdown");
+                Input::Shutdown
+            }
+            Event::Given(Given::Frame(frame)) => {
+                let line = self.resolved(frame).to_string();
                 self.write('<', &line);
                 let frame = read_line(line.as_bytes(), self.dialect).transpose().expect("no blank line");
                 Input::line(frame)
@@ -239,10 +448,19 @@ impl World {
                 }
                 Output::CancelTool(call) => self.cancel(call, Event::ToolEnds(call)),
                 Output::CancelShell(call) => self.cancel(call, Event::ShellEnds(call)),
-                Output::Exit => self.write('>', "exit"),
-                Output::CloseSession => {}
-                Output::Store(_) | Output::OpenSession(_) | Output::WriteFile { .. } => {
-                    panic!("nothing is kept in files here")
+                Output::Exit => {
+                    self.write('>', "exit");
+                    self.due.clear();
+                }
+                Output::CloseSession => self.disk.close(),
+                Output::Store(write) => self.store(&write),
+                Output::OpenSession(path) => {
+                    let opened = self.disk.open(&path);
+                    self.engine.handle(Input::Opened(Box::new(opened)), at(self.now));
+                }
+                Output::WriteFile { path, .. } => {
+                    self.write('#', &format!("page {}", path.display()));
+                    self.engine.handle(Input::FileWritten(Ok(())), at(self.now));
                 }
             }
         }
@@ -251,6 +469,45 @@ impl World {
             self.due(at, Event::Time);
         }
         self.alarm = due;
+    }
+
+    fn store(&mut self, write: &Write) {
+        assert!(self.kept, "nothing is kept in files here");
+        if let Err(reason) = self.disk.write(write) {
+            self.write('#', &format!("not stored: {reason}"));
+            self.failed = true;
+            return self.engine.handle(Input::StoreFailed(reason), at(self.now));
+        }
+        let (how, lines) = match write {
+            Write::Create { lines, .. } => ("begin", lines.concat()),
+            Write::Append(line) => ("store", line.to_vec()),
+            Write::Rewrite(lines) => ("rewrite", lines.concat()),
+        };
+        for line in String::from_utf8(lines).expect("UTF-8").lines() {
+            let entry: Value = serde_json::from_str(line).expect("JSON");
+            let (kind, role) = (&entry["type"], entry["message"]["role"].as_str().unwrap_or_default());
+            self.write('#', format!("{how} {} {role}", kind.as_str().unwrap_or_default()).trim_end());
+        }
+    }
+
+    /// `$N` as an entry stands for the entry of the user's message of that number.
+    fn resolved(&self, mut frame: Value) -> Value {
+        if let Some(number) = frame["entryId"].as_str().and_then(|id| id.strip_prefix('$')) {
+            let number: usize = number.parse().expect("a number");
+            let users = |line: &&Value| line["message"]["role"] == "user";
+            let lines = self.disk.lines();
+            frame["entryId"] =
+                lines.iter().filter(users).nth(number).expect("a user's message")["id"].clone();
+        }
+        frame
+    }
+
+    /// What is in the file is what the model would be told, but for failed answers: those that were asked for again are
+    /// in the file alone, with the results of their calls.
+    fn compare(&self) {
+        let Some(tree) = self.disk.tree() else { return };
+        let (file, memory) = (kept(&tree.context().messages), kept(self.engine.messages()));
+        assert_eq!(file, memory, "{}: the file and the memory\n{}", self.dialect, self.log);
     }
 
     /// What is cancelled takes a while to end.
@@ -262,6 +519,9 @@ impl World {
     }
 
     fn call_model(&mut self, call: &ModelCall) {
+        let roles: String = call.messages.iter().map(|message| letter(message)).collect();
+        let what = if call.purpose == Purpose::Turn { "turn" } else { "summary" };
+        self.asked.push(format!("{what} {} [{roles}]", call.model.id));
         let newest = call.messages.iter().rposition(|message| matches!(**message, AgentMessage::User(_)));
         let prompt = newest.map(|at| user_text(&call.messages[at])).unwrap_or_default();
         let results: Vec<ToolText> = call.messages[newest.unwrap_or(0)..]
@@ -299,6 +559,13 @@ impl World {
         }
         let frame: Value = serde_json::from_str(line).expect("JSON");
         let shown = self.watch.see(&frame);
+        match frame["type"].as_str() {
+            Some("agent_start") => (self.run_open, self.failed) = (true, false),
+            Some("agent_end") => self.run_open = false,
+            _ => {}
+        }
+        let told = !self.kept || self.failed || self.disk.has_what_is_told(&frame, self.run_open);
+        assert!(told, "{}: told before it was stored: {frame}\n{}", self.dialect, self.log);
         self.said.push(frame);
         let shown = shown.map_or(line.to_owned(), |shown| shown.to_string());
         self.write(
@@ -359,13 +626,54 @@ fn tools() -> Vec<ToolSpec> {
     vec![tool("bash", true), tool("probe", false)]
 }
 
-fn model(dialect: Dialect) -> Model {
+fn choice(dialect: Dialect, id: &str, window: u64) -> Choice {
     let model = json!({
-        "id": "play", "name": "Play", "api": "scripted", "provider": "scripted", "baseUrl": "scripted:",
-        "reasoning": true, "input": ["text"],
+        "id": id, "name": "Play", "api": "scripted", "provider": "scripted", "baseUrl": "scripted:",
+        "reasoning": id != "plain", "input": ["text"],
         "cost": { "input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0 },
-        "contextWindow": 128_000, "maxTokens": 16_384,
+        "contextWindow": window, "maxTokens": 16_384,
     });
     let text = model.to_string();
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{dialect}: {error}"))
+    let model: Model = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{dialect}: {error}"));
+    let levels = if model.reasoning { 5 } else { 1 };
+    Choice { model, levels: ThinkingLevel::ALL[..levels].to_vec(), unusable: None }
+}
+
+/// The first letter of who speaks; a summary is `S`.
+fn letter(message: &AgentMessage) -> char {
+    match message {
+        AgentMessage::User(_) => 'u',
+        AgentMessage::Assistant(_) => 'a',
+        AgentMessage::ToolResult(_) => 't',
+        AgentMessage::BashExecution(_) => 'b',
+        AgentMessage::Developer(_) => 'd',
+        AgentMessage::CompactionSummary(_) => 'S',
+        _ => '?',
+    }
+}
+
+/// The messages as files have them, without answers that failed.
+fn kept(messages: &[Arc<AgentMessage>]) -> Vec<Value> {
+    let mut uncalled = BTreeSet::new();
+    let mut kept = Vec::new();
+    for message in messages {
+        let mut json = serde_json::to_value(message.as_ref()).expect("JSON");
+        let fields = json.as_object_mut().expect("an object");
+        // Not every dialect has them in its files.
+        for key in ["attribution", "duration", "ttft", "isWarning"] {
+            fields.remove(key);
+        }
+        match message.as_ref() {
+            AgentMessage::Assistant(it) if it.error_message.is_some() => {
+                let calls = it.content.iter().filter_map(|block| match block {
+                    AssistantContent::ToolCall(call) => Some(call.id.clone()),
+                    _ => None,
+                });
+                uncalled.extend(calls);
+            }
+            AgentMessage::ToolResult(it) if uncalled.contains(&it.tool_call_id) => {}
+            _ => kept.push(json),
+        }
+    }
+    kept
 }

@@ -35,7 +35,9 @@ fn step(frame: &Value) -> String {
     match frame["type"].as_str().unwrap_or_default() {
         "response" => {
             let how = if frame["success"] == true { "ok" } else { "no" };
-            format!("{how} {}", text(&frame["id"]))
+            // Failures of some dialects name no request.
+            let id = if frame["id"].is_string() { &frame["id"] } else { &frame["command"] };
+            format!("{how} {}", text(id))
         }
         "message_update" => kind(frame).split('_').next().unwrap_or_default().to_owned(),
         "message_start" | "message_end" if message["role"] == "user" => {
@@ -44,6 +46,7 @@ fn step(frame: &Value) -> String {
         "message_start" | "message_end" if message["role"] == "toolResult" => {
             format!("result{} {}", error(message), text(&message["toolCallId"]))
         }
+        "message_start" | "message_end" if message["role"] == "developer" => "developer".to_owned(),
         "message_start" => "ms".to_owned(),
         "message_end" => format!("me {}", text(&message["stopReason"])),
         kind @ ("tool_execution_start" | "tool_execution_update" | "tool_execution_end") => {
@@ -61,6 +64,29 @@ fn step(frame: &Value) -> String {
                 roles.map(|message| text(&message["role"]).chars().take(1).collect()).collect();
             format!("agent_end [{}]", roles.concat())
         }
+        "auto_retry_start" => format!("retry {}", frame["attempt"]),
+        "auto_retry_end" => {
+            format!("retry_end{} {}", if frame["success"] == true { "" } else { "!" }, frame["attempt"])
+        }
+        "auto_compaction_start" => format!("compact {}", text(&frame["reason"])),
+        "auto_compaction_end" => format!("compact_end {}", outcome(frame)),
         other => other.to_owned(),
+    }
+}
+
+/// What an automatic compaction came to.
+fn outcome(frame: &Value) -> &'static str {
+    if frame["errorMessage"].is_string() {
+        "failed"
+    } else if frame["aborted"] == true {
+        "aborted"
+    } else if frame["willRetry"] == true {
+        "retry"
+    } else if frame["result"].is_object() {
+        "done"
+    } else if frame["skipped"] == true {
+        "skipped"
+    } else {
+        "nothing"
     }
 }
