@@ -6,7 +6,7 @@ use crate::{
     engine::Place,
     protocol::{Dialect, SessionHeader},
     server::{seed, wall_ms},
-    session::{Found, Opened, Store, Tree, by_id, directory_name, file_name, newest, session_id},
+    session::{Found, Notice, Opened, Store, Tree, by_id, directory_name, file_name, newest, session_id},
 };
 use std::{
     fs,
@@ -67,8 +67,8 @@ impl Start {
             let opened = start.store.open(&path, &mut fastrand::Rng::with_seed(seed()));
             start.session = Some(opened.map_err(|error| Refusal(error.to_string(), 1))?);
         }
-        for notice in start.session.iter().flat_map(|opened| &opened.notices) {
-            tracing::warn!("{notice}");
+        if let Some(opened) = &start.session {
+            tell(&opened.path, &opened.notices);
         }
         Ok(start)
     }
@@ -119,6 +119,13 @@ impl Folders {
     }
 }
 
+/// Says what was found wrong with a file.
+fn tell(path: &Path, notices: &[Notice]) {
+    for notice in notices {
+        tracing::warn!("{}: {notice}", path.display());
+    }
+}
+
 /// The folder of all sessions in the agent directory.
 const SESSIONS: &str = "sessions";
 
@@ -135,6 +142,7 @@ fn fork(
     let mut random = fastrand::Rng::with_seed(seed());
     let read = Tree::read(bytes.into(), &mut random)
         .map_err(|_| cannot("source session file is empty or invalid"))?;
+    tell(source, &read.notices);
     let now = wall_ms();
     let id = session_id(dialect, now, &mut random);
     let cwd = working.to_string_lossy().into_owned();
@@ -142,5 +150,5 @@ fn fork(
     let path = folder.join(file_name(&header.timestamp, &header.id));
     let tree = read.tree.copy_all(header);
     store.create(path.clone(), tree.lines()).map_err(|error| Refusal(error.to_string(), 1))?;
-    Ok(Opened { path: path.into(), tree: Some(tree), notices: read.notices })
+    Ok(Opened { path: path.into(), tree: Some(tree), notices: Vec::new() })
 }
