@@ -51,6 +51,7 @@ fn one_of_each() -> Vec<NewEntry> {
         NewEntry::Label { target: "kept".to_owned(), label: Some("start".to_owned()) },
         NewEntry::Label { target: "kept".to_owned(), label: None },
         NewEntry::Name(" Greeting ".to_owned()),
+        NewEntry::Model { provider: "acme".to_owned(), id: "b".to_owned() },
     ]
 }
 
@@ -104,7 +105,7 @@ fn what_was_written_reads_back_the_same() {
 fn each_dialect_reads_what_the_other_wrote() {
     let [pi, xcsh] = [Dialect::Pi, Dialect::Xcsh].map(|dialect| read(grown(dialect).1).tree.context());
     assert_eq!(told(&pi), told(&xcsh));
-    assert_eq!((pi.level, pi.model.clone()), (Some(ThinkingLevel::Off), Some(("acme".into(), "a1".into()))));
+    assert_eq!((pi.level, pi.model.clone()), (Some(ThinkingLevel::Off), Some(("acme".into(), "b".into()))));
     assert_eq!((pi.level, pi.model), (xcsh.level, xcsh.model));
 }
 

@@ -89,6 +89,8 @@ impl NewEntry {
     /// The entry with what any dialect has.
     fn entry(self, id: String, parent_id: Option<String>, stamp: Stamp) -> SessionEntry {
         let timestamp = iso(stamp.wall_ms);
+        // The model that a session starts with is told without its role (source: observed).
+        let is_first = parent_id.is_none();
         match self {
             Self::Message(message) => match Arc::unwrap_or_clone(message) {
                 AgentMessage::Custom(message) => SessionEntry::CustomMessage(CustomMessageEntry {
@@ -110,7 +112,7 @@ impl NewEntry {
                 model: Some(format!("{provider}/{model}")),
                 provider: Some(provider),
                 model_id: Some(model),
-                role: Some(DEFAULT_ROLE.to_owned()),
+                role: (!is_first).then(|| DEFAULT_ROLE.to_owned()),
             }),
             Self::Level(level) => {
                 let off = stamp.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Off;
