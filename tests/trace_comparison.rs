@@ -16,7 +16,7 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
 };
-use trace_support::{Differences, Entry, Host, RECORDED, SCENARIOS, Skeleton, records};
+use trace_support::{Differences, Entry, Host, RECORDED, RETRY_BASE_MS, SCENARIOS, Skeleton, records};
 
 #[test]
 fn pi_is_spoken_as_it_was_recorded() {
@@ -33,7 +33,7 @@ fn every_recording_is_compared_or_waits_for_something() {
     let mut all = BTreeSet::new();
     for (dialect, _) in RECORDED {
         let recorded: BTreeSet<String> = recorded(dialect).into_keys().collect();
-        let has_talk = |name: &str| SCENARIOS.iter().any(|(scenario, ..)| *scenario == name);
+        let has_talk = |name: &str| SCENARIOS.iter().any(|entry| entry.name == name);
         let lost: Vec<&String> =
             recorded.iter().filter(|name| !has_talk(name) && !waits(dialect, name)).collect();
         assert_eq!(lost, Vec::<&String>::new(), "{dialect}: neither compared nor waiting");
@@ -43,7 +43,7 @@ fn every_recording_is_compared_or_waits_for_something() {
         all.extend(recorded);
     }
     let unknown: Vec<&str> =
-        SCENARIOS.iter().map(|(name, ..)| *name).filter(|name| !all.contains(*name)).collect();
+        SCENARIOS.iter().map(|entry| entry.name).filter(|name| !all.contains(*name)).collect();
     assert_eq!(unknown, Vec::<&str>::new(), "never recorded");
 }
 
@@ -57,7 +57,7 @@ fn derive() {
         fs::create_dir_all(&target).unwrap();
         for file in fs::read_dir(recordings.join(folder)).unwrap() {
             let file = file.unwrap().path();
-            let skeleton = Skeleton::new(folder, &records(&file));
+            let skeleton = Skeleton::new(folder, &records(&file), RETRY_BASE_MS);
             let text = serde_json::to_string_pretty(&skeleton).unwrap() + "\n";
             fs::write(target.join(file.file_stem().unwrap()).with_extension("json"), text).unwrap();
         }
@@ -72,12 +72,13 @@ fn compare_all(dialect: Dialect) {
     let (recorded, differences) = (recorded(name), Differences::read());
     let compared: Vec<_> = SCENARIOS
         .iter()
-        .filter(|(scenario, ..)| recorded.contains_key(*scenario) && !waits(name, scenario))
+        .filter(|entry| recorded.contains_key(entry.name) && !waits(name, entry.name))
         .collect();
     let mut complaints = Vec::new();
     let mut met = BTreeSet::new();
-    for ((scenario, ..), ours) in compared.iter().zip(had(dialect, &compared)) {
-        let recorded = &recorded[*scenario];
+    for (entry, ours) in compared.iter().zip(had(dialect, &compared)) {
+        let scenario = entry.name;
+        let recorded = &recorded[scenario];
         let (expected, numbers) = differences.expected(name, scenario, recorded, None);
         let needless = numbers.iter().filter(|number| {
             let (without, _) = differences.expected(name, scenario, recorded, Some(**number));
@@ -86,7 +87,7 @@ fn compare_all(dialect: Dialect) {
         complaints.extend(
             needless.map(|number| format!("{scenario}: differs no more: {}", differences.0[*number].why)),
         );
-        met.extend(numbers.iter().map(|number| (*number, *scenario)));
+        met.extend(numbers.iter().map(|number| (*number, scenario)));
         match ours {
             None => complaints.push(format!("{scenario}: broke off; its panic is told above")),
             Some(ours) if ours.says_the_same(&expected) => {}
@@ -115,12 +116,12 @@ fn had(dialect: Dialect, scenarios: &[&Entry]) -> Vec<Option<Skeleton>> {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let number = next.fetch_add(1, Relaxed)
-                    && let Some((_, options, talk)) = scenarios.get(number)
+                    && let Some(entry) = scenarios.get(number)
                 {
                     let ours = catch_unwind(|| {
-                        let mut host = Host::start(dialect, options);
-                        talk(&mut host);
-                        Skeleton::new("pi-rpc", &host.records())
+                        let mut host = Host::start(dialect, entry);
+                        (entry.talk)(&mut host);
+                        Skeleton::new("pi-rpc", &host.records(), entry.retry_base_ms)
                     });
                     had.lock().unwrap()[number] = ours.ok();
                 }
@@ -162,9 +163,10 @@ fn told(expected: &Skeleton, ours: &Skeleton) -> String {
             lines.push(format!("  {request}:\n{}", changes(&text(one), &text(other), 0)));
         }
     }
-    if expected.events != ours.events {
-        let [one, other] = [expected, ours].map(|skeleton| skeleton.events.join("\n"));
-        lines.push(changes(&one, &other, 3));
+    for (one, other) in [(&expected.events, &ours.events), (&expected.file, &ours.file)] {
+        if one != other {
+            lines.push(changes(&one.join("\n"), &other.join("\n"), 3));
+        }
     }
     lines.join("\n")
 }

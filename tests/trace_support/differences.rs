@@ -29,6 +29,9 @@ pub struct Difference {
     in_answers: Option<Change<String>>,
     #[serde(default)]
     requests: Vec<String>,
+    /// These lines of a session's file come instead of those.
+    #[serde(default)]
+    file: Option<Change<Vec<String>>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -103,6 +106,9 @@ impl Difference {
                     None => answer.replace(recorded, ours),
                 };
             }
+        }
+        if let Some(Change { recorded, ours }) = &self.file {
+            replace_lines(&mut skeleton.file, recorded, ours);
         }
         *skeleton != before
     }

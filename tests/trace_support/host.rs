@@ -1,14 +1,18 @@
 //! A host that has a conversation with our server, and keeps it.
 
-use super::{Record, models};
-use crate::serve_support::{FakeVendor, Server, binary, command};
+use super::{RETRY_BASE_MS, Record, models, scenarios::Entry};
+use crate::serve_support::{FakeVendor, Server, binary, command, write_agent_file};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
+use std::fs;
+use tempfile::TempDir;
 
 /// The host. Its requests have the ids `r1`, `r2`, … as in the recordings.
 pub struct Host {
     pub dialect: Dialect,
     server: Option<Server>,
+    /// The server's home, while none runs.
+    home: Option<TempDir>,
     log: Vec<Record>,
     vendor: FakeVendor,
     requests: usize,
@@ -16,14 +20,28 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts a server.
-    pub fn start(dialect: Dialect, options: &[&str]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let vendor = models::vendor(dir.path(), dialect);
-        let mut command = command(binary(), dir.path());
-        command.args(["--mode", "rpc", "--dialect", dialect.as_str()]).args(models::START).args(options);
-        let server = Some(Server::start(dialect, dir, command));
-        Self { dialect, server, log: vec![Record::Spawned], vendor, requests: 0, barriers: 0 }
+    /// Starts a server for a conversation.
+    pub fn start(dialect: Dialect, entry: &Entry) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let vendor = models::vendor(home.path(), dialect);
+        if entry.retry_base_ms != RETRY_BASE_MS {
+            let settings = json!({"retry": {"baseDelayMs": entry.retry_base_ms}});
+            write_agent_file(home.path(), dialect, "settings.json", &settings);
+        }
+        let (server, home) = (None, Some(home));
+        let mut host = Self { dialect, server, home, log: Vec::new(), vendor, requests: 0, barriers: 0 };
+        host.start_again(entry.options);
+        host
+    }
+
+    /// Starts another server in the same home, when the one before has ended.
+    pub fn start_again(&mut self, options: &[&str]) {
+        let home = self.home.take().expect("the server before has ended");
+        let mut command = command(binary(), home.path());
+        command.args(["--mode", "rpc", "--dialect", self.dialect.as_str()]).args(models::START).args(options);
+        self.server = Some(Server::start(self.dialect, home, command));
+        self.log.push(Record::Spawned);
+        self.requests = 0;
     }
 
     /// Asks for a model.
@@ -129,13 +147,31 @@ impl Host {
     /// Makes a file, which a command waits for.
     pub fn touch(&mut self, file: &str) {
         let path = self.server().path(file);
-        std::fs::write(path, "").unwrap();
+        fs::write(path, "").unwrap();
     }
 
     /// Waits for a file, which a command makes.
     #[track_caller]
     pub fn awaits(&mut self, file: &str) {
         self.server().awaits(file);
+    }
+
+    /// Looks at the file of the session that the response to `get_state` names.
+    #[track_caller]
+    pub fn look_at_file(&mut self, state: &Value) {
+        let path = state["data"]["sessionFile"].as_str().expect("the session has a file");
+        let text = fs::read_to_string(path).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        self.log.push(Record::Stored(lines.collect()));
+    }
+
+    /// Looks at what is in the server's folder.
+    pub fn look_at_folder(&mut self) {
+        let files = fs::read_dir(self.server().dir.path()).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+        names.sort();
+        self.log.push(Record::Folder(names));
     }
 
     /// Closes our end of stdout.
@@ -154,6 +190,7 @@ impl Host {
     #[track_caller]
     pub fn ends(&mut self) {
         let ended = self.server.take().expect("it runs").ends();
+        self.home = Some(ended.dir);
         self.log.extend(ended.frames.into_iter().map(Record::Said));
         self.log.push(Record::Exited(ended.status.code().map(i64::from)));
         assert_eq!(self.vendor.refusals(), Vec::<String>::new(), "what it asks, the vendor takes");

@@ -10,9 +10,10 @@ mod recording;
 mod scenarios;
 mod shape;
 mod skeleton;
+mod stored;
 
 pub use differences::Differences;
 pub use host::Host;
-pub use recording::{RECORDED, records};
+pub use recording::{RECORDED, RETRY_BASE_MS, records};
 pub use scenarios::{Entry, SCENARIOS};
 pub use skeleton::{Record, Skeleton};

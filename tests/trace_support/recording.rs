@@ -7,6 +7,9 @@ use std::path::Path;
 /// The dialects that were recorded, and from what.
 pub const RECORDED: [(&str, &str); 2] = [("pi", "pi-0.52.12"), ("xcsh", "xcsh-19.54.0")];
 
+/// The first wait before another try in milliseconds, where nobody has set another.
+pub const RETRY_BASE_MS: u64 = 2000;
+
 /// Reads a recording.
 pub fn records(path: &Path) -> Vec<Record> {
     let text = std::fs::read_to_string(path).unwrap();
@@ -30,6 +33,11 @@ fn record(line: &Value) -> Option<Record> {
         ("out", None) => Some(Record::Said(serde_json::json!({"type": "no frame"}))),
         ("meta", Some(meta)) => match meta["event"].as_str()? {
             "spawn" => Some(Record::Spawned),
+            "session file" => Some(Record::Stored(meta["lines"].as_array()?.clone())),
+            "files in cwd" => {
+                let names = meta["names"].as_array()?.iter().filter_map(Value::as_str);
+                Some(Record::Folder(names.filter(|name| !name.starts_with('.')).map(str::to_owned).collect()))
+            }
             "exit" => Some(Record::Exited(meta["code"].as_i64())),
             _ => None,
         },

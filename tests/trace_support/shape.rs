@@ -5,8 +5,13 @@ use serde_json::Value;
 /// How deep the outline of a value goes.
 const DEPTH: usize = 3;
 
+/// Numbers that are each conversation's own: times, lengths of texts, and messages counted together with those that a
+/// server adds by itself.
+const OWN: [&str; 7] =
+    ["timestamp", "totalBytes", "outputBytes", "totalLines", "outputLines", "messageCount", "totalMessages"];
+
 /// An event: its type, and what tells it from others of the type.
-pub fn event(frame: &Value) -> String {
+pub fn event(frame: &Value, retry_base_ms: u64) -> String {
     let kind = text(&frame["type"]);
     let message = &frame["message"];
     let told = match kind {
@@ -22,6 +27,13 @@ pub fn event(frame: &Value) -> String {
         "agent_end" => list(&frame["messages"], told),
         _ if kind.starts_with("tool_execution_") => format!("{}{}", text(&frame["toolName"]), error(frame)),
         "extension_ui_request" => text(&frame["method"]).to_owned(),
+        "auto_retry_start" => {
+            let [attempt, most, delay] =
+                ["attempt", "maxAttempts", "delayMs"].map(|key| frame[key].as_f64().unwrap_or_default());
+            format!("{attempt} of {most}, wait × {}", delay / retry_base_ms as f64)
+        }
+        "auto_compaction_start" => format!("{} {}", text(&frame["reason"]), text(&frame["action"])),
+        "auto_retry_end" | "auto_compaction_end" => fields(frame),
         _ => String::new(),
     };
     format!("{kind} {told}").trim_end().to_owned()
@@ -43,12 +55,11 @@ pub fn answer(frame: &Value, id: Option<&str>, command: Option<&str>) -> String 
     told.join(" ")
 }
 
-/// The keys of a value with the types of what they hold; messages as in events.
+/// The keys of a value with the flags and numbers that they hold, of anything else the type; messages as in events.
 fn outline(value: &Value, depth: usize) -> String {
     match value {
         Value::Null => "null".to_owned(),
-        Value::Bool(_) => "boolean".to_owned(),
-        Value::Number(_) => "number".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(_) => "string".to_owned(),
         Value::Array(items) if items.iter().any(|item| item.get("parameters").is_some()) => {
             "[tool]".to_owned()
@@ -62,16 +73,26 @@ fn outline(value: &Value, depth: usize) -> String {
         }
         Value::Object(_) if depth == DEPTH => "{…}".to_owned(),
         Value::Object(fields) => {
-            let mut fields: Vec<String> =
-                fields.iter().map(|(key, value)| format!("{key}: {}", outline(value, depth + 1))).collect();
+            let told = |(key, value): (&String, &Value)| match value {
+                Value::Number(_) if OWN.contains(&key.as_str()) => format!("{key}: number"),
+                _ => format!("{key}: {}", outline(value, depth + 1)),
+            };
+            let mut fields: Vec<String> = fields.iter().map(told).collect();
             fields.sort();
             format!("{{{}}}", fields.join(", "))
         }
     }
 }
 
+/// The fields of an event but its type.
+fn fields(frame: &Value) -> String {
+    let mut fields = frame.as_object().cloned().unwrap_or_default();
+    fields.remove("type");
+    outline(&Value::Object(fields), 0)
+}
+
 /// A message that is complete.
-fn told(message: &Value) -> String {
+pub fn told(message: &Value) -> String {
     let content = match &message["content"] {
         Value::Array(_) => list(&message["content"], |block| text(&block["type"]).to_owned()),
         Value::Null => String::new(),

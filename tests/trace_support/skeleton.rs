@@ -1,6 +1,6 @@
 //! What is compared of a conversation.
 
-use super::shape;
+use super::{shape, stored};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,6 +16,10 @@ pub enum Record {
     SentBytes,
     /// The server has said a frame.
     Said(Value),
+    /// A session's file holds these lines.
+    Stored(Vec<Value>),
+    /// The folder that the server works in holds files of these names, hidden ones aside.
+    Folder(Vec<String>),
     /// The server has ended with that code.
     Exited(Option<i64>),
 }
@@ -30,23 +34,26 @@ pub struct Skeleton {
     pub answers: BTreeMap<String, String>,
     /// The events in their order, starts and ends of the process among them; repeated updates are one.
     pub events: Vec<String>,
+    /// The lines of the session's file, where the host looked at it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file: Vec<String>,
 }
 
 impl Skeleton {
-    /// The shapes of `records`.
-    pub fn new(of: &str, records: &[Record]) -> Self {
-        let mut talk = Talk::default();
+    /// The shapes of `records`. Waits between tries are told as multiples of `retry_base_ms`.
+    pub fn new(of: &str, records: &[Record], retry_base_ms: u64) -> Self {
+        let mut talk = Talk { retry_base_ms, ..Talk::default() };
         for record in records {
             talk.add(record);
         }
         talk.end_process();
         let answers = talk.answers.into_iter().map(|(key, answers)| (key, joined(answers))).collect();
-        Self { of: of.to_owned(), answers, events: talk.events }
+        Self { of: of.to_owned(), answers, events: talk.events, file: talk.file }
     }
 
     /// Whether the two are the same but for where they come from.
     pub fn says_the_same(&self, other: &Self) -> bool {
-        self.answers == other.answers && self.events == other.events
+        self.answers == other.answers && self.events == other.events && self.file == other.file
     }
 }
 
@@ -60,6 +67,8 @@ struct Talk {
     /// Of all processes.
     answers: BTreeMap<String, Vec<String>>,
     events: Vec<String>,
+    file: Vec<String>,
+    retry_base_ms: u64,
     /// The requests to the process that runs, in the order in which they were sent.
     requests: Vec<Request>,
     lines: usize,
@@ -96,7 +105,9 @@ impl Talk {
                 self.requests.push(Request { key, id: None, command: None, answers: Vec::new() });
             }
             Record::Said(frame) if frame["type"] == "response" => self.answered(frame),
-            Record::Said(frame) => self.happened(shape::event(frame)),
+            Record::Said(frame) => self.happened(shape::event(frame, self.retry_base_ms)),
+            Record::Stored(lines) => self.file.extend(stored::shapes(lines)),
+            Record::Folder(names) => self.events.push(stored::folder(names)),
             Record::Exited(code) => {
                 let exit = code.map_or("killed".to_owned(), |code| format!("exit {code}"));
                 // Some recordings tell it twice.

@@ -1,4 +1,4 @@
-//! Commands of the host, models and sessions.
+//! Commands of the host, and models.
 
 use super::{bash, command, is_text_delta, say};
 use crate::trace_support::Host;
@@ -49,45 +49,6 @@ pub fn models(host: &mut Host) {
     }
     host.set_model("fake", "fake-1");
     host.prompt("Hello");
-    host.finish();
-}
-
-pub fn new_session(host: &mut Host) {
-    host.prompt("In the first session");
-    host.call(command("get_state"));
-    host.call(command("new_session"));
-    host.call(command("get_state"));
-    host.call(command("get_messages"));
-    host.call(json!({"type": "new_session", "parentSession": "/nonexistent"}));
-    host.prompt("In the third");
-    host.call(command("get_state"));
-    let mark = host.mark();
-    host.call(say("Never end"));
-    host.await_since(mark, is_text_delta);
-    host.call(command("new_session"));
-    host.call(command("get_state"));
-    host.finish();
-}
-
-pub fn session_name(host: &mut Host) {
-    let name = |name: &str| json!({"type": "set_session_name", "name": name});
-    host.call(name("my name"));
-    host.call(command("get_state"));
-    host.call(name(""));
-    host.call(name("   "));
-    host.call(name("  trimmed  "));
-    host.call(command("get_state"));
-    host.call(command("set_session_name"));
-    host.finish();
-}
-
-pub fn clone_and_entries(host: &mut Host) {
-    host.call(command("clone"));
-    host.prompt("Hello");
-    host.call(command("clone"));
-    host.call(command("get_state"));
-    host.call(command("get_entries"));
-    host.call(command("get_tree"));
     host.finish();
 }
 

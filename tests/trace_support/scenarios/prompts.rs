@@ -138,14 +138,6 @@ pub fn abort_idle(host: &mut Host) {
     host.finish();
 }
 
-pub fn retry_disabled(host: &mut Host) {
-    host.call(json!({"type": "set_auto_retry", "enabled": false}));
-    host.prompt("Be overloaded");
-    host.call(command("get_state"));
-    host.call(json!({"type": "set_auto_retry", "enabled": true}));
-    host.finish();
-}
-
 pub fn error_400(host: &mut Host) {
     host.prompt("Refuse");
     host.call(command("get_messages"));
