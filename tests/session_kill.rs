@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use std::{
     fs,
     io::{BufRead as _, BufReader, Write as _},
+    ops::Range,
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
@@ -89,7 +90,15 @@ impl Moment {
     fn random(rng: &mut Rng) -> Self {
         match rng.bool() {
             true => Self::Read { lines: rng.usize(1..110), wait: Duration::from_micros(rng.u64(0..1500)) },
-            false => Self::Written { bytes: rng.u64(1..700_000) },
+            false => Self::Written { bytes: rng.u64(1..2_600_000) },
+        }
+    }
+
+    /// How many words the long messages have: those that a kill shall fall into take the kernel a while to write.
+    fn words(self) -> Range<usize> {
+        match self {
+            Self::Read { .. } => 15_000..20_000,
+            Self::Written { .. } => 160_000..260_000,
         }
     }
 
@@ -112,7 +121,7 @@ impl Moment {
                     if length.is_some_and(|file| file.len() >= bytes) {
                         return;
                     }
-                    thread::yield_now();
+                    std::hint::spin_loop();
                 }
             }
         }
@@ -132,7 +141,7 @@ fn conversation(dialect: Dialect, dir: &TempDir, moment: Moment, rng: &mut Rng) 
             child.kill().unwrap();
             child.wait().unwrap();
         });
-        host.talk(rng)
+        host.talk(&moment.words(), rng)
     })
 }
 
@@ -171,8 +180,8 @@ impl<'r> Host<'r> {
         Self { dialect, stdin, stdout, read, told: Vec::new(), asked: Value::Null }
     }
 
-    fn talk(mut self, rng: &mut Rng) -> Vec<Value> {
-        let Err(Gone) = self.conversation(rng) else {
+    fn talk(mut self, words: &Range<usize>, rng: &mut Rng) -> Vec<Value> {
+        let Err(Gone) = self.conversation(words, rng) else {
             self.read.store(usize::MAX, Ordering::Relaxed);
             while self.next().is_ok() {}
             return self.told;
@@ -180,9 +189,9 @@ impl<'r> Host<'r> {
         self.told
     }
 
-    fn conversation(&mut self, rng: &mut Rng) -> Result<(), Gone> {
-        // Two of them are more than a compaction keeps; the longest take the kernel a while to write.
-        let mut long = || "words ".repeat(rng.usize(15_000..100_000));
+    fn conversation(&mut self, words: &Range<usize>, rng: &mut Rng) -> Result<(), Gone> {
+        // Two of them are more than a compaction keeps.
+        let mut long = || "words ".repeat(rng.usize(words.clone()));
         let (first, second) = (long(), long());
         self.run(&first)?;
         self.ask(json!({ "type": "set_session_name", "name": "A name" }))?;
