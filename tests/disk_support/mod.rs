@@ -2,10 +2,13 @@
 #![allow(dead_code)] // Each test file uses its part.
 
 use bytes::Bytes;
-use pi_rpc::session::{Opened, Read, Tree, Unreadable, Write};
+use pi_rpc::{
+    protocol::{AgentMessage, AssistantContent},
+    session::{Opened, Read, Tree, Unreadable, Write},
+};
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -37,6 +40,11 @@ impl Disk {
         self.files.get(path).map(|bytes| std::str::from_utf8(bytes).expect("UTF-8"))
     }
 
+    /// The files that there are.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.keys().map(PathBuf::as_path)
+    }
+
     /// The file that is open, if it has begun.
     pub fn open_file(&self) -> Option<&Path> {
         self.open.as_deref().filter(|path| self.files.contains_key(*path))
@@ -45,7 +53,7 @@ impl Disk {
     /// The session in the file that is open.
     pub fn tree(&self) -> Option<Tree> {
         let bytes = self.files.get(self.open_file()?)?;
-        Some(read(bytes).expect("what the engine has written").expect("not empty").tree)
+        Some(read(bytes).expect("what the engine has written")?.tree)
     }
 
     /// Does what the engine wants to be written, whole or not at all.
@@ -150,4 +158,31 @@ fn read(bytes: &[u8]) -> Result<Option<Read>, Unreadable> {
         Err(Unreadable::Empty) => Ok(None),
         Err(other) => Err(other),
     }
+}
+
+/// The messages as files have them, without answers that failed: those that were asked for again are in the file alone,
+/// with the results of their calls.
+pub fn kept(messages: &[Arc<AgentMessage>]) -> Vec<Value> {
+    let mut uncalled = BTreeSet::new();
+    let mut kept = Vec::new();
+    for message in messages {
+        let mut json = serde_json::to_value(message.as_ref()).expect("JSON");
+        let fields = json.as_object_mut().expect("an object");
+        // Not every dialect has them in its files.
+        for key in ["attribution", "duration", "ttft", "isWarning"] {
+            fields.remove(key);
+        }
+        match message.as_ref() {
+            AgentMessage::Assistant(it) if it.error_message.is_some() => {
+                let calls = it.content.iter().filter_map(|block| match block {
+                    AssistantContent::ToolCall(call) => Some(call.id.clone()),
+                    _ => None,
+                });
+                uncalled.extend(calls);
+            }
+            AgentMessage::ToolResult(it) if uncalled.contains(&it.tool_call_id) => {}
+            _ => kept.push(json),
+        }
+    }
+    kept
 }

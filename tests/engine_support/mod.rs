@@ -10,6 +10,8 @@
 //! A [`Scenario`] is data: what the host writes and when, what the model says, how long tools and shells take. The
 //! world lets it happen, without a clock: the next thing due is simply next. The watch follows what comes out with a
 //! model of its own, made from the documents and not from the engine, and objects as soon as the two differ.
+//!
+//! Here nothing is kept in files, tried again or compacted: that is for the conversations of `lasting_support`.
 
 mod actors;
 mod calls;

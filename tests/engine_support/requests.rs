@@ -1,6 +1,6 @@
 //! Every line of the host that wants an answer, and whether it has got it.
 
-use super::{Checked, ensure};
+use super::{Checked, ensure, watch::handler_error};
 use pi_rpc::protocol::{
     BashCommand, Dialect, DialectDispatch, DialectErrorStyle, DialectPromptAck, LineError, RequestId,
     RpcCommand, RpcCommandKind, RpcErrorResponse, RpcResponse, errors,
@@ -125,7 +125,15 @@ impl Requests {
     /// Whether something waits that ends the open run and must be answered before anything new begins.
     pub fn aborts(&self) -> bool {
         use RpcCommandKind as Kind;
-        let ends = [Kind::Abort, Kind::AbortAndPrompt, Kind::NewSession];
+        let ends = [
+            Kind::Abort,
+            Kind::AbortAndPrompt,
+            Kind::NewSession,
+            Kind::SwitchSession,
+            Kind::Fork,
+            Kind::Branch,
+            Kind::Compact,
+        ];
         self.waiting.iter().any(|waiting| match &waiting.asked {
             Asked::Command(command) => waiting.begun && ends.contains(&command.kind()),
             Asked::Bad(_) => false,
@@ -208,7 +216,12 @@ impl Requests {
             let text = self.shell_end.as_ref().and_then(|(_, failure)| failure.as_ref());
             let text = text.map(|text| errors::parse(self.dialect.base(), text));
             let known = error.id.is_none() && text.as_ref() == Some(&error.error);
-            return self.find(|command| command.kind() == RpcCommandKind::Bash).filter(|_| known);
+            let shell = self.find(|command| command.kind() == RpcCommandKind::Bash).filter(|_| known);
+            return shell.or_else(|| {
+                let text = |command: &RpcCommand| handler_error(self.dialect, command);
+                let says = |text: String| errors::parse(self.dialect.base(), &text) == error.error;
+                self.find(|command| error.id.is_none() && text(command).is_some_and(says))
+            });
         }
         self.find(|command| command.kind().as_str() == error.command && command.id() == error.id.as_ref())
     }

@@ -183,10 +183,8 @@ impl Watch {
                 ensure!(self.shells.contains_key(call), "a shell was cancelled that was not at work");
                 Ok(())
             }
-            Output::CloseSession => Ok(()),
-            Output::Store(_) | Output::OpenSession(_) | Output::WriteFile { .. } => {
-                Err("nothing is kept in files here".to_owned())
-            }
+            Output::CloseSession | Output::OpenSession(_) => Ok(()),
+            Output::Store(_) | Output::WriteFile { .. } => Err("nothing is kept in files here".to_owned()),
             Output::Violation(violation) => Err(format!("the machine objects: {violation}")),
             Output::Exit => {
                 self.exited = true;
@@ -312,7 +310,7 @@ impl Watch {
                 ensure!(stops, "a prompt failed that could be served: {}", error.error);
                 Ok(())
             }
-            (command, RpcResponse::ErrorResponse(error)) => may_fail(command, error),
+            (command, RpcResponse::ErrorResponse(error)) => may_fail(self.dialect, command, error),
         }
     }
 
@@ -349,14 +347,32 @@ impl Watch {
     }
 }
 
+/// Why no other session can be opened here.
+pub const NO_SESSION: &str = "there is no such session";
+
+/// The error of a command that was accepted and then comes to nothing in these conversations.
+pub fn handler_error(dialect: Dialect, command: &RpcCommand) -> Option<String> {
+    let base = dialect.base();
+    Some(match command {
+        RpcCommand::Compact(_) => errors::nothing_to_compact(base),
+        RpcCommand::SwitchSession(_) => NO_SESSION.to_owned(),
+        RpcCommand::Fork(_) | RpcCommand::Branch(_) => errors::invalid_entry(base),
+        RpcCommand::ExportHtml(_) => errors::export_in_memory(base),
+        _ => return None,
+    })
+}
+
 /// Whether the command can fail at all.
-fn may_fail(command: &RpcCommand, error: &RpcErrorResponse) -> Checked {
+fn may_fail(dialect: Dialect, command: &RpcCommand, error: &RpcErrorResponse) -> Checked {
     let empty = |name: &str| name.trim().is_empty();
     let fails = match command {
         RpcCommand::SetModel(it) => it.model_id == "nobody",
         RpcCommand::SetSessionName(it) => empty(&it.name),
         RpcCommand::Bash(_) => error.error.contains("no shell for"),
-        _ => error.error.contains("not implemented"),
+        _ => match handler_error(dialect, command) {
+            Some(text) => error.error.ends_with(&text),
+            None => error.error.contains("not implemented"),
+        },
     };
     ensure!(fails, "{} failed: {}", error.command, error.error);
     Ok(())

@@ -5,7 +5,7 @@ use super::{
     actors::Actor,
     ensure,
     scenario::{Close, Scenario, Work},
-    watch::{Watch, toolbox},
+    watch::{NO_SESSION, Watch, toolbox},
 };
 use pi_rpc::{
     engine::{CallId, Choice, Engine, Input, Modes, Now, Output, Place, Setup},
@@ -72,7 +72,7 @@ impl<'a> World<'a> {
             chosen: false,
             scope: scenario.seed.is_multiple_of(2).then(|| vec![(0, None), (1, Some(ThinkingLevel::Low))]),
             level: None,
-            modes: Modes::of(scenario.dialect),
+            modes: Modes { auto_retry: false, auto_compaction: false, ..Modes::of(scenario.dialect) },
             place: Place::in_memory("/work"),
             session: None,
             tools: toolbox(),
@@ -193,11 +193,14 @@ impl<'a> World<'a> {
                         self.plan_step(call);
                     }
                 }
+                Output::OpenSession(_) => {
+                    let refused = Err(NO_SESSION.to_owned());
+                    self.engine.handle(Input::Opened(Box::new(refused)), now(self.now));
+                }
                 Output::Say(_)
                 | Output::Violation(_)
                 | Output::Exit
                 | Output::Store(_)
-                | Output::OpenSession(_)
                 | Output::CloseSession
                 | Output::WriteFile { .. } => {}
             }

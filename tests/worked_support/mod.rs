@@ -10,6 +10,7 @@ mod shape;
 mod watch;
 
 pub use disk::Disk;
+use disk::kept;
 use pi_rpc::{
     engine::{
         CallId, Choice, Engine, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup, ShellEnd,
@@ -20,20 +21,14 @@ use pi_rpc::{
         types::ToolSpec,
     },
     protocol::{
-        AgentMessage, AgentToolResult, AssistantContent, Dialect, Encoder, MessageContent, Model,
-        ThinkingLevel, UserContent, read, read_line,
+        AgentMessage, AgentToolResult, Dialect, Encoder, MessageContent, Model, ThinkingLevel, UserContent,
+        read, read_line,
     },
     session::Write,
 };
 use plan::{Ending, Plan};
 use serde_json::{Value, json};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 use watch::Watch;
 
 /// The wall clock when a conversation begins.
@@ -475,7 +470,7 @@ impl World {
         assert!(self.kept, "nothing is kept in files here");
         if let Err(reason) = self.disk.write(write) {
             self.write('#', &format!("not stored: {reason}"));
-            self.failed = true;
+            self.failed = self.run_open;
             return self.engine.handle(Input::StoreFailed(reason), at(self.now));
         }
         let (how, lines) = match write {
@@ -560,8 +555,8 @@ impl World {
         let frame: Value = serde_json::from_str(line).expect("JSON");
         let shown = self.watch.see(&frame);
         match frame["type"].as_str() {
-            Some("agent_start") => (self.run_open, self.failed) = (true, false),
-            Some("agent_end") => self.run_open = false,
+            Some("agent_start") => self.run_open = true,
+            Some("agent_end") => (self.run_open, self.failed) = (false, false),
             _ => {}
         }
         let told = !self.kept || self.failed || self.disk.has_what_is_told(&frame, self.run_open);
@@ -650,30 +645,4 @@ fn letter(message: &AgentMessage) -> char {
         AgentMessage::CompactionSummary(_) => 'S',
         _ => '?',
     }
-}
-
-/// The messages as files have them, without answers that failed.
-fn kept(messages: &[Arc<AgentMessage>]) -> Vec<Value> {
-    let mut uncalled = BTreeSet::new();
-    let mut kept = Vec::new();
-    for message in messages {
-        let mut json = serde_json::to_value(message.as_ref()).expect("JSON");
-        let fields = json.as_object_mut().expect("an object");
-        // Not every dialect has them in its files.
-        for key in ["attribution", "duration", "ttft", "isWarning"] {
-            fields.remove(key);
-        }
-        match message.as_ref() {
-            AgentMessage::Assistant(it) if it.error_message.is_some() => {
-                let calls = it.content.iter().filter_map(|block| match block {
-                    AssistantContent::ToolCall(call) => Some(call.id.clone()),
-                    _ => None,
-                });
-                uncalled.extend(calls);
-            }
-            AgentMessage::ToolResult(it) if uncalled.contains(&it.tool_call_id) => {}
-            _ => kept.push(json),
-        }
-    }
-    kept
 }
