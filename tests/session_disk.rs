@@ -119,7 +119,7 @@ fn without_permission_nothing_is_written_and_it_is_said() {
     agrees(&mut server, &other);
 
     // It cannot be read.
-    fs::set_permissions(&path, Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
     let error = switch(&mut server, &path)["error"].take();
     let text = format!("Cannot open session file {name}: Permission denied");
     assert!(error.as_str().is_some_and(|error| error.contains(&text)), "{error}");

@@ -98,7 +98,7 @@ impl Engine {
     /// The name that a process gives its session.
     pub(super) fn name_quietly(&mut self, name: &str) {
         let stamp = self.stamp();
-        self.session.rename(&name, stamp, self.ids.random());
+        self.session.rename(name, stamp, self.ids.random());
     }
 
     /// Writes the session as a page; goes on in [`file_written`](Self::file_written).
