@@ -41,8 +41,8 @@ pub fn scenarios(dialect: Dialect) -> impl Strategy<Value = Scenario> {
         14 => lines().prop_map(Act::Line),
         1 => (0..4_usize, 1..3000_u64).prop_map(|(left, lasts)| Act::DiskFull(left, lasts)),
     ];
-    let acts = prop::collection::vec((waits, act), 1..16);
-    let turns = prop::collection::vec(turn(), 0..10);
+    let acts = prop::collection::vec((waits, act), 3..24);
+    let turns = prop::collection::vec(turn(), 0..16);
     (acts, turns, prop::bool::weighted(0.9), any::<u64>())
         .prop_map(move |(acts, turns, kept, seed)| Scenario { dialect, acts, turns, close: None, kept, seed })
 }

@@ -36,6 +36,8 @@ pub struct Watch {
     /// The messages that were told of as stored, with the file that they are in.
     told: Vec<(PathBuf, Value)>,
     pub stopped: bool,
+    /// What happened, in one word each.
+    pub seen: BTreeSet<String>,
 }
 
 macro_rules! ensure {
@@ -58,6 +60,7 @@ impl Watch {
             asked: BTreeMap::new(),
             told: Vec::new(),
             stopped: false,
+            seen: BTreeSet::new(),
         }
     }
 
@@ -67,6 +70,7 @@ impl Watch {
 
     pub fn not_stored(&mut self) {
         self.failed = self.run_open;
+        self.seen.insert(if self.run_open { "full in a run" } else { "full" }.to_owned());
     }
 
     pub fn model_asked(&mut self, call: &ModelCall) -> Checked {
@@ -91,11 +95,14 @@ impl Watch {
     /// Sees a frame that is said.
     pub fn said(&mut self, frame: &Value, disk: &Disk) -> Checked {
         let kind = text(&frame["type"]);
+        self.seen.extend(interest(frame));
         if kind == "agent_start" {
             ensure!(!self.run_open, "two runs at once");
             self.run_open = true;
         }
-        if self.is_kept && !self.failed {
+        // The message of a shell belongs to the session in which it was started.
+        let elsewhere = self.asked.get(&text(&frame["id"])).is_some_and(|asked| asked["left"] == true);
+        if self.is_kept && !self.failed && !elsewhere {
             ensure!(disk.has_what_is_told(frame, self.run_open), "told before it was stored: {frame}");
             if let (Some(path), "message_end") = (disk.open_file(), kind.as_str()) {
                 self.told.push((path.to_owned(), frame["message"].clone()));
@@ -126,9 +133,14 @@ impl Watch {
             ("prompt" | "abort_and_prompt" | "steer" | "follow_up", true) => {
                 self.owed.insert(text(&asked["message"]), id);
             }
-            ("new_session" | "switch_session", true) => {
+            (command @ ("new_session" | "switch_session" | "fork" | "branch"), true) => {
                 ensure!(!self.run_open, "a session was left in a run");
-                self.owed.clear();
+                for open in self.asked.values_mut() {
+                    open["left"] = true.into();
+                }
+                if !matches!(command, "fork" | "branch") {
+                    self.owed.clear();
+                }
             }
             ("abort", _) => ensure!(!self.run_open, "an abort was answered in a run"),
             _ => {}
@@ -186,6 +198,24 @@ impl Watch {
         }
         Ok(())
     }
+}
+
+/// What is of interest in a frame.
+fn interest(frame: &Value) -> Option<String> {
+    let success = frame["success"] == true;
+    Some(match frame["type"].as_str()? {
+        kind @ "auto_retry_start" => kind.to_owned(),
+        kind @ "auto_retry_end" => format!("{kind} {success}"),
+        kind @ "auto_compaction_end" => match (&frame["result"], &frame["errorMessage"]) {
+            (Value::Object(_), _) if frame["willRetry"] == true => format!("{kind} retry"),
+            (Value::Object(_), _) => format!("{kind} done"),
+            (_, Value::String(_)) => format!("{kind} failed"),
+            _ if frame["aborted"] == true => format!("{kind} aborted"),
+            _ => format!("{kind} nothing"),
+        },
+        "response" if success => frame["command"].as_str()?.to_owned(),
+        _ => return None,
+    })
 }
 
 fn text(value: &Value) -> String {

@@ -19,7 +19,11 @@ use pi_rpc::{
     tools::specs,
 };
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    time::Duration,
+};
 
 /// Inputs after which a conversation counts as endless.
 const ENDLESS: usize = 20_000;
@@ -27,10 +31,12 @@ const ENDLESS: usize = 20_000;
 /// Milliseconds from being cancelled to the end.
 const DYING_MS: u64 = 3;
 
-/// Lets `scenario` happen. The error tells the first rule that was broken, and all that happened up to then.
-pub fn play(scenario: &Scenario) -> Checked {
+/// Lets `scenario` happen, and tells what of interest did. The error tells the first rule that was broken, and all that
+/// happened up to then.
+pub fn play(scenario: &Scenario) -> Result<BTreeSet<String>, String> {
     let mut world = World::new(scenario);
-    world.run().map_err(|wrong| format!("{wrong}\n\n{}", world.story.join("\n")))
+    world.run().map_err(|wrong| format!("{wrong}\n\n{}", world.story.join("\n")))?;
+    Ok(world.watch.seen)
 }
 
 struct World<'a> {
@@ -135,9 +141,8 @@ impl<'a> World<'a> {
                 return Ok(());
             };
             self.now = now;
-            match self.input(due)? {
-                Some(input) => self.take(input)?,
-                None => {}
+            if let Some(input) = self.input(due)? {
+                self.take(input)?;
             }
         }
         Err(format!("still not quiet after {ENDLESS} inputs"))
