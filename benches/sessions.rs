@@ -39,7 +39,7 @@ fn main() {
             println!("\n{line}\n{} ({} MB)", file.display(), size(file) / 1_000_000);
             let file = copy(dir.path(), file);
             started(&dialect, &line, dir.path(), &file);
-            switched(&dialect, &line, dir.path(), &file);
+            switched(&line, dir.path(), &file);
             fs::remove_dir_all(dir.path().join(FOLDER)).expect("a folder of sessions");
             fs::remove_file(file).expect("a copy");
         }
@@ -79,7 +79,7 @@ fn started(dialect: &str, line: &str, dir: &Path, file: &Path) {
 }
 
 /// A server with a session of its own that switches to the file.
-fn switched(_dialect: &str, line: &str, dir: &Path, file: &Path) {
+fn switched(line: &str, dir: &Path, file: &Path) {
     let mut server = Server::start(line, dir, &[]);
     server.step("start without", json!({ "type": "get_state" }));
     server.step("switch_session", json!({ "type": "switch_session", "sessionPath": file }));
@@ -205,7 +205,8 @@ struct Writer {
 impl Writer {
     fn new(path: &Path) -> Self {
         let mut file = BufWriter::new(File::create(path).expect("a file"));
-        let header = json!({ "type": "session", "version": 3, "id": "s-1", "timestamp": TIME, "cwd": "/w" });
+        let header =
+            json!({ "type": "session", "version": 3, "id": "s-1", "timestamp": TIME, "cwd": path.parent() });
         writeln!(file, "{header}").expect("room");
         Self { file, count: 0 }
     }

@@ -222,10 +222,10 @@ impl<'r> Host<'r> {
     }
 
     fn send(&mut self, command: Value) -> Result<(), Gone> {
-        self.stdin.write_all(format!("{command}\n").as_bytes()).or_else(|_| {
+        self.stdin.write_all(format!("{command}\n").as_bytes()).map_err(|_| {
             // What was said before is read all the same.
             while self.next().is_ok() {}
-            Err(Gone)
+            Gone
         })
     }
 
@@ -292,9 +292,9 @@ impl<'r> Host<'r> {
 #[track_caller]
 fn in_order(told: &[Value], file: &[u8], what: &str) {
     let header: Value = serde_json::from_slice(file.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
-    let titles = told.iter().filter_map(|told| told.get("title"));
+    let mut titles = told.iter().filter_map(|told| told.get("title"));
     // The header may be newer than the last title that was told.
-    if let Some(title) = titles.last() {
+    if let Some(title) = titles.next_back() {
         assert!([title, &json!("Another name")].contains(&&header["title"]), "{what}: {header}");
     }
     let entries = entries(file);
