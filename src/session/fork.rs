@@ -2,16 +2,14 @@
 
 use super::{
     entry::{Entry, Head},
+    members::Members,
     new_entry::NewEntry,
     tree::{Stamp, Tree},
 };
 use crate::protocol::{
-    AgentMessage, AgentMessageKind, JsonObject, MessageContent, SessionEntryKind, SessionHeader, UserContent,
-    UserMessage,
+    AgentMessage, AgentMessageKind, MessageContent, SessionEntryKind, SessionHeader, UserContent, UserMessage,
 };
-use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::Value;
 use std::{collections::HashMap, sync::Arc};
 
 /// What a fork comes to.
@@ -92,16 +90,13 @@ impl Tree {
 }
 
 fn relinked(entry: &Entry, parent: Option<Arc<str>>) -> Entry {
-    let line = serde_json::from_slice(entry.line()).ok().and_then(|mut map: JsonObject| {
-        let parent = parent.as_deref().map_or(Value::Null, Value::from);
-        map.insert("parentId".to_owned(), parent);
-        let mut line = serde_json::to_vec(&map).ok()?;
-        line.push(b'\n');
-        Some(Bytes::from(line))
+    let line = serde_json::from_slice(entry.line()).and_then(|mut members: Members| {
+        members.set("parentId", &parent.as_deref())?;
+        members.line()
     });
     match line {
-        Some(line) => Entry::new(head(entry, parent), line),
-        None => entry.clone(),
+        Ok(line) => Entry::new(head(entry, parent), line.into()),
+        Err(_) => entry.clone(),
     }
 }
 

@@ -59,7 +59,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
 }
 
 /// A string, borrowed where it can be; `None`: any other JSON value.
-struct Text<'a>(Option<Cow<'a, str>>);
+pub struct Text<'a>(pub Option<Cow<'a, str>>);
 
 impl<'de> Deserialize<'de> for Text<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -1,8 +1,8 @@
 //! Entries of files of version 1, which had no ids, and of version 2, whose custom messages had another role.
 
-use super::head::LineHead;
-use crate::protocol::{AgentMessageKind, JsonObject};
-use serde_json::Value;
+use super::{head::LineHead, members::Members};
+use crate::protocol::AgentMessageKind;
+use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
 /// The objects of the file so far, headers included: version 1 counts them.
@@ -40,19 +40,33 @@ pub fn line(
     if !(is_nameless || is_hook || by_index) {
         return None;
     }
-    let mut map: JsonObject = serde_json::from_slice(line).ok()?;
-    if is_nameless {
-        map.insert("id".to_owned(), id.as_ref().into());
-        map.insert("parentId".to_owned(), parent.map_or(Value::Null, |parent| parent.as_ref().into()));
+    migrated(line, is_nameless.then_some((id, parent)), is_hook, old).ok()
+}
+
+/// The line, line feed included. `place`: the id and the parent that it has to be given.
+fn migrated(
+    line: &[u8],
+    place: Option<(&Arc<str>, Option<&Arc<str>>)>,
+    is_hook: bool,
+    old: &Old,
+) -> serde_json::Result<Vec<u8>> {
+    let mut members: Members = serde_json::from_slice(line)?;
+    if let Some((id, parent)) = place {
+        members.set("id", &id.as_ref())?;
+        members.set("parentId", &parent.map(AsRef::as_ref))?;
     }
-    if is_hook && let Some(message) = map.get_mut("message").and_then(Value::as_object_mut) {
-        message.insert("role".to_owned(), AgentMessageKind::Custom.as_str().into());
+    if is_hook && let Some(message) = members.get("message") {
+        let mut message: Members = serde_json::from_str(message.get())?;
+        message.set("role", &AgentMessageKind::Custom.as_str())?;
+        let message = to_raw_value(&message)?;
+        members.set("message", &message)?;
     }
-    if let Some(index) = map.shift_remove("firstKeptEntryIndex") {
-        let place = index.as_u64().and_then(|index| usize::try_from(index).ok());
+    if let Some(index) = members.get("firstKeptEntryIndex") {
+        let place: Option<usize> = serde_json::from_str(index.get()).ok();
+        members.remove("firstKeptEntryIndex");
         if let Some(Some(id)) = place.and_then(|place| old.ids.get(place)) {
-            map.insert("firstKeptEntryId".to_owned(), id.as_ref().into());
+            members.set("firstKeptEntryId", &id.as_ref())?;
         }
     }
-    serde_json::to_vec(&map).ok()
+    members.line()
 }

@@ -26,6 +26,7 @@ mod head;
 mod header;
 mod ids;
 mod lenient;
+mod members;
 mod message;
 mod migrate;
 mod new_entry;

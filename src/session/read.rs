@@ -216,9 +216,7 @@ impl<'r> Reader<'r> {
             None => None,
         };
         let line = match self.version < VERSION {
-            true => {
-                migrate::line(&line, head, &id, parent.as_ref(), &self.old).map_or(line, |new| feed(&new))
-            }
+            true => migrate::line(&line, head, &id, parent.as_ref(), &self.old).map_or(line, Bytes::from),
             false => line,
         };
         self.old.count(Some(id.clone()));

@@ -33,7 +33,8 @@ pub struct Tree {
     places: HashMap<Arc<str>, usize>,
     leaf: Option<usize>,
     titled: Option<Titled>,
-    /// Lines that could not be read, each with the number of entries before it: a file that is written anew keeps them.
+    /// Lines that could not be read, or that a later one stands for, each with the number of entries before it: a file
+    /// that is written anew keeps them.
     strays: Vec<(usize, Bytes)>,
 }
 
@@ -169,7 +170,12 @@ impl Tree {
         let place = self.places.get(entry.id()).copied();
         self.leaf = Some(place.unwrap_or(self.entries.len()));
         match place {
-            Some(place) => self.entries[place] = entry,
+            Some(place) => {
+                let earlier = std::mem::replace(&mut self.entries[place], entry);
+                if earlier.line() != self.entries[place].line() {
+                    self.strays.push((place, earlier.line().clone()));
+                }
+            }
             None => {
                 self.places.insert(entry.id().clone(), self.entries.len());
                 self.entries.push(entry);
@@ -233,7 +239,9 @@ impl Tree {
         let mut header = serde_json::to_vec(&self.header).unwrap_or_default();
         header.push(b'\n');
         let mut lines = vec![Bytes::from(header)];
-        let mut strays = self.strays.iter().peekable();
+        let mut strays: Vec<_> = self.strays.iter().collect();
+        strays.sort_by_key(|(before, _)| *before);
+        let mut strays = strays.into_iter().peekable();
         for (place, entry) in self.entries.iter().enumerate() {
             while let Some((_, stray)) = strays.next_if(|(before, _)| *before <= place) {
                 lines.push(stray.clone());
