@@ -1,8 +1,9 @@
 //! One line of a session file after the header.
 
-use super::message::{Parsed, parse};
+use super::message::{Parsed, parse, read};
 use crate::protocol::{AgentMessage, AgentMessageKind, SessionEntry, SessionEntryKind};
 use bytes::Bytes;
+use serde::de::DeserializeOwned;
 use std::sync::{Arc, OnceLock};
 
 /// An entry: its line as it stands in the file, and what the tree needs of it. What it says is parsed when asked for.
@@ -91,12 +92,12 @@ impl Entry {
 
     /// The whole entry, parsed anew; `None`: of an unknown kind, or not as the schema has it.
     pub fn content(&self) -> Option<SessionEntry> {
-        serde_json::from_slice(&self.line).ok()
+        self.read()
     }
 
     /// What the schema knows in it, parsed anew; the same as [`content`](Self::content) for one kind.
-    pub(super) fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Option<T> {
-        serde_json::from_slice(&self.line).ok()
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Option<T> {
+        read(&self.line).ok()
     }
 
     fn parsed(&self) -> &Parsed {

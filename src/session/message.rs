@@ -60,7 +60,7 @@ fn spoken(line: &[u8], at: u64) -> Parsed {
 }
 
 /// Reads a line as `T`, half characters replaced where it has any: the originals write them.
-fn read<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
+pub fn read<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice(line).or_else(|error| match std::str::from_utf8(line).map(mend_surrogates) {
         Ok(text) => serde_json::from_str(&text),
         Err(_) => Err(error),

@@ -5,6 +5,7 @@ use super::{
     head::LineHead,
     header::{self, VERSION},
     ids::entry_id,
+    message,
     migrate::{self, Old},
     notice::Notice,
     time::millis,
@@ -179,7 +180,7 @@ impl<'r> Reader<'r> {
     }
 
     fn header(&mut self, line: &[u8]) -> Result<(), Unreadable> {
-        let map = serde_json::from_slice(line).map_err(|_| Unreadable::NoHeader)?;
+        let map = message::read(line).map_err(|_| Unreadable::NoHeader)?;
         let mut header = header::read(map).ok_or(Unreadable::NoHeader)?;
         self.version = header.version;
         if header.version > VERSION {
