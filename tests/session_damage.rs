@@ -105,9 +105,11 @@ fn a_line_that_was_not_written_to_its_end_is_told_and_its_place_given() {
     assert_eq!(torn(b"\0\0\0\0").2, Ending::Torn { at: whole.len() });
     assert_eq!(torn(b"{\"type\":\"mess\0\0\0\0").2, Ending::Torn { at: whole.len() });
     // What is no beginning of an entry was not torn, and stays.
-    let (told, _, ending) = torn(b"Segmentation fault");
-    let expected = vec!["line 3 passed over: no JSON object".to_owned()];
-    assert_eq!((told, ending), (expected, Ending::NoLineFeed));
+    for words in [&b"Segmentation fault"[..], b"\"Segmentation fault", b"[1, 2", b"17"] {
+        let (told, _, ending) = torn(words);
+        let expected = vec!["line 3 passed over: no JSON object".to_owned()];
+        assert_eq!((told, ending), (expected, Ending::NoLineFeed));
+    }
 }
 
 #[test]

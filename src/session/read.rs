@@ -261,13 +261,20 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// Whether a line without line feed, which is no JSON, is the beginning of one. Zeros at its end are what some file
-/// systems leave of bytes that had not reached the disk.
+/// Whether a line without line feed, which is no JSON object, is the beginning of one. Zeros at its end are what some
+/// file systems leave of bytes that had not reached the disk.
 fn is_torn(raw: &[u8]) -> bool {
     let zeros = raw.iter().rev().take_while(|byte| **byte == 0).count();
     let mut kept = String::from_utf8_lossy(&raw[..raw.len() - zeros]).into_owned();
     let is_cut = |text: &str| serde_json::from_str::<LineHead>(text).is_err_and(|error| error.is_eof());
-    if kept.is_empty() || is_cut(&kept) {
+    if kept.is_empty() {
+        return true;
+    }
+    // Whatever else it is, it is not ours to cut off.
+    if !kept.trim_ascii_start().starts_with('{') {
+        return false;
+    }
+    if is_cut(&kept) {
         return true;
     }
     // A number may end where only a digit can follow, which serde_json does not take for an end.
