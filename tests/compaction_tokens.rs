@@ -8,6 +8,23 @@ use pi_rpc::{
     session::compaction::{OnPath, context_tokens, estimate, is_full},
 };
 use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// More would be read back from no file.
+#[test]
+fn there_are_never_more_tokens_than_a_frame_can_tell() {
+    const MOST: u64 = (1 << 53) - 1;
+    let mut answer = compaction_support::answer("12345", &[], 0, false);
+    for counts in [&["totalTokens"][..], &["input", "output", "cacheRead", "cacheWrite"]] {
+        for key in counts {
+            answer["usage"][*key] = MOST.into();
+        }
+        let message = |value: Value| Arc::new(serde_json::from_value::<AgentMessage>(value).unwrap());
+        let asked = json!({ "role": "user", "content": "12345", "timestamp": 1 });
+        assert_eq!(context_tokens(&[message(answer.clone()), message(asked)], 0), MOST, "{counts:?}");
+        answer["usage"]["totalTokens"] = 0.into();
+    }
+}
 
 #[test]
 fn a_message_is_worth_a_quarter_of_its_characters() {

@@ -210,7 +210,7 @@ fn what_older_versions_left_out_of_a_message_is_filled_in() {
             "b",
             Some("a"),
             json!({ "message": {
-            "role": "assistant", "content": "two", "usage": { "input": 3, "cost": { "total": null } }, "stopReason": "odd",
+            "role": "assistant", "content": "two", "usage": { "input": 3, "output": -5, "cost": { "total": null } }, "stopReason": "odd",
         } }),
         ),
         entry(

@@ -1,6 +1,7 @@
 //! Messages that are not as today's schema has them: what older versions left out is filled in, and a block of a kind
 //! that came later is left out, so that one of them does not cost the conversation a message.
 
+use super::stats::MOST_COUNTED;
 use crate::protocol::{AgentMessage, AssistantContent, StopReason, UserContent};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -23,6 +24,10 @@ pub fn mended(mut message: Value, at: u64) -> Result<(AgentMessage, Option<Strin
                     "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": cost,
                 });
                 let model = json!({ "content": [], "api": "", "provider": "", "model": "", "usage": usage });
+                if let Some(Value::Object(usage)) = map.get_mut("usage") {
+                    let is_count = |value: &Value| value.as_u64().is_some_and(|count| count <= MOST_COUNTED);
+                    usage.retain(|_, value| !value.is_number() || is_count(value));
+                }
                 complete(map, &model);
                 dropped = blocks::<AssistantContent>(map);
             }

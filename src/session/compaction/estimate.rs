@@ -5,6 +5,7 @@
 use crate::protocol::{
     AgentMessage, AssistantContent, AssistantMessage, MessageContent, StopReason, UserContent,
 };
+use crate::session::stats::MOST_COUNTED;
 use std::sync::Arc;
 
 /// The characters that an image stands for.
@@ -19,7 +20,8 @@ pub fn context_tokens(messages: &[Arc<AgentMessage>], compacted: usize) -> u64 {
     let counted = messages.iter().enumerate().skip(compacted).rev();
     let counted = counted.filter_map(|(place, message)| Some((place + 1, used(message)?))).next();
     let (rest, used) = counted.unwrap_or((0, 0));
-    used + messages[rest..].iter().map(|message| estimate(message)).sum::<u64>()
+    let rest: u64 = messages[rest..].iter().map(|message| estimate(message)).sum();
+    used.saturating_add(rest).min(MOST_COUNTED)
 }
 
 /// What the provider counted, of an answer that is good for it.
