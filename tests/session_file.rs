@@ -239,13 +239,16 @@ fn a_new_header_replaces_the_file_at_once() {
     let (mut store, tree, _) = opened(&path);
     let mut tree = tree.unwrap();
     // Left by somebody who was killed.
-    fs::write(path.with_file_name("s.jsonl.new"), "half a fi").unwrap();
+    fs::write(path.with_file_name(".s.jsonl.pi-rpc"), "half a fi").unwrap();
+    // The user's own.
+    fs::write(path.with_file_name("s.jsonl.new"), "mine").unwrap();
     tree.rename("A name", stamp(Dialect::Xcsh, 0), &mut random());
     store.rewrite(tree.lines()).unwrap();
     store.append([line("three")]).unwrap();
     let titled = conversation().replacen('}', r#","title":"A name","titleSource":"user"}"#, 1);
     assert_eq!(text(&path), titled + &said(&["three"]));
-    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    assert_eq!(text(&path.with_file_name("s.jsonl.new")), "mine");
+    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 2);
 }
 
 #[test]
@@ -253,7 +256,7 @@ fn a_header_that_cannot_be_replaced_leaves_the_file_as_it_was() {
     let (_directory, path) = with(conversation());
     let (mut store, ..) = opened(&path);
     // Where the new file would be written, there is something else.
-    fs::create_dir(path.with_file_name("s.jsonl.new")).unwrap();
+    fs::create_dir(path.with_file_name(".s.jsonl.pi-rpc")).unwrap();
     assert!(matches!(store.rewrite(fresh().lines()), Err(WriteError::Refused(..))));
     assert_eq!(text(&path), conversation());
     store.append([line("three")]).unwrap();

@@ -3,10 +3,11 @@
 use super::file::WriteError;
 use bytes::Bytes;
 use std::{
+    ffi::OsString,
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
-    os::unix::fs::{MetadataExt as _, fchown},
-    path::{Path, PathBuf},
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown},
+    path::Path,
 };
 
 /// A session file.
@@ -102,7 +103,11 @@ pub fn begin(path: &Path) -> io::Result<Open> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
     }
-    let file = OpenOptions::new().read(true).append(true).create_new(true).open(path)?;
+    make(path, 0o666)
+}
+
+fn make(path: &Path, mode: u32) -> io::Result<Open> {
+    let file = OpenOptions::new().read(true).append(true).create_new(true).mode(mode).open(path)?;
     // Only a file system without locks can refuse it for a file that nobody knows yet.
     let _ = file.try_lock();
     Ok(Open { file, length: 0, lacks_feed: false, refusal: None })
@@ -112,18 +117,20 @@ pub fn begin(path: &Path) -> io::Result<Open> {
 pub fn replace(path: &Path, open: &mut Open, lines: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
     // A link stays a link.
     let path = fs::canonicalize(path)?;
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let beside = PathBuf::from(name);
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".pi-rpc");
+    let beside = path.with_file_name(name);
     // Left by somebody who was killed: the lock says that nobody is writing it now.
     let _ = fs::remove_file(&beside);
     let written = (|| {
-        let mut new = begin(&beside)?;
+        // In place of a file that others may not read, one that they may not read either, from the start.
+        let mut new = make(&beside, 0o600)?;
         new.append(lines)?;
         let old = open.file.metadata()?;
-        new.file.set_permissions(old.permissions())?;
         // Only the super-user can give a file away, and only its files need it.
         let _ = fchown(&new.file, Some(old.uid()), Some(old.gid()));
+        new.file.set_permissions(old.permissions())?;
         // On the disk before it is in the old one's place: else a loss of power could leave neither.
         new.file.sync_all()?;
         fs::rename(&beside, &path)?;
