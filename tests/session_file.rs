@@ -191,6 +191,18 @@ fn a_torn_line_is_cut_off_when_the_file_is_opened() {
 }
 
 #[test]
+fn what_of_the_branch_cannot_be_read_is_told_when_the_file_is_opened() {
+    let odd = |id: &str, parent: &str| {
+        entry("message", id, Some(parent), json!({ "message": { "role": "oracle" } }))
+    };
+    let left = [user("a", None, "one"), odd("left", "a"), odd("b", "a"), user("c", Some("b"), "two")];
+    let (_directory, path) = with(file(&[&[HEADER.to_owned()][..], &left].concat()));
+    let (_, _, notices) = opened(&path);
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(notices[0].starts_with("entry b could not be read whole: "), "{notices:?}");
+}
+
+#[test]
 fn a_torn_header_is_cut_off_and_the_session_begins_anew() {
     let (_directory, path) = with(r#"{"type":"session","ver"#);
     let (mut store, tree, notices) = opened(&path);

@@ -103,7 +103,7 @@ impl Store {
         open.file.read_to_end(&mut bytes).map_err(refused)?;
         open.length = bytes.len() as u64;
         let opened = match Tree::read(Bytes::from(bytes), random) {
-            Ok(Read { tree, notices, migrated, ending }) => {
+            Ok(Read { tree, mut notices, migrated, ending }) => {
                 match ending {
                     Ending::Whole => {}
                     Ending::NoLineFeed => open.lacks_feed = true,
@@ -112,6 +112,7 @@ impl Store {
                 if migrated && open.refusal.is_none() {
                     open.refusal = replace(path, &mut open, tree.lines()).err();
                 }
+                notices.extend(tree.context().notices);
                 Opened { path: path.into(), tree: Some(tree), notices }
             }
             Err(Unreadable::Empty) => Opened { path: path.into(), tree: None, notices: Vec::new() },
