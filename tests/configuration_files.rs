@@ -44,6 +44,7 @@ fn the_sessions_folder_is_that_of_the_option_else_of_the_variable_else_of_the_se
     assert_eq!(of(None, "", Some("")), None);
     assert_eq!(of(None, "", Some("talks")), path("/work/talks"));
     assert_eq!(of(None, "~/talks", Some("/settings")), path("/me/talks"));
+    assert_eq!(of(Some(""), "~/talks", Some("/settings")), path("/me/talks"));
     assert_eq!(of(Some("here"), "~/talks", Some("/settings")), path("/work/here"));
 }
 

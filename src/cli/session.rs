@@ -10,7 +10,7 @@ use crate::{
 };
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::{Path, PathBuf, absolute},
 };
 
 /// What the server starts with.
@@ -65,10 +65,15 @@ impl Start {
         start.place.folder = Some(folder);
         if let Some(path) = file {
             let opened = start.store.open(&path, &mut fastrand::Rng::with_seed(seed()));
-            start.session = Some(opened.map_err(|error| Refusal(error.to_string(), 1))?);
-        }
-        if let Some(opened) = &start.session {
-            tell(&opened.path, &opened.notices);
+            let opened = opened.map_err(|error| Refusal(error.to_string(), 1))?;
+            tell(&path, &opened.notices);
+            // Later ones belong to the same project (source: pi source).
+            if let (SessionStart::Open(_), Some(tree)) = (&options.session, &opened.tree)
+                && !tree.header().cwd.is_empty()
+            {
+                start.place.directory.clone_from(&tree.header().cwd);
+            }
+            start.session = Some(opened);
         }
         Ok(start)
     }
@@ -113,16 +118,11 @@ impl Folders {
 
     fn find(&self, name: &str, working: &Path, environment: &Environment) -> Result<Found, Refusal> {
         if name.contains(['/', '\\']) || name.ends_with(".jsonl") {
-            return Ok(Found::Here(working.join(in_home(name, environment))));
+            let path = working.join(in_home(name, environment));
+            let path = absolute(&path).map_err(|error| Refusal(format!("{name}: {error}"), 1))?;
+            return Ok(Found::Here(path));
         }
         by_id(name, &self.own, self.all.as_deref()).map_err(|error| Refusal(error.to_string(), 1))
-    }
-}
-
-/// Says what was found wrong with a file.
-fn tell(path: &Path, notices: &[Notice]) {
-    for notice in notices {
-        tracing::warn!("{}: {notice}", path.display());
     }
 }
 
@@ -138,11 +138,15 @@ fn fork(
     store: &mut Store,
 ) -> Result<Opened, Refusal> {
     let cannot = |what: &str| Refusal(format!("Cannot fork: {what}: {}", source.display()), 1);
+    // Looked at before it is opened: a pipe, or a device, may never end.
+    let file = fs::metadata(source).map_err(|error| cannot(&error.to_string()))?;
+    if !file.is_file() {
+        return Err(cannot("not a regular file"));
+    }
     let bytes = fs::read(source).map_err(|error| cannot(&error.to_string()))?;
     let mut random = fastrand::Rng::with_seed(seed());
     let read = Tree::read(bytes.into(), &mut random)
         .map_err(|_| cannot("source session file is empty or invalid"))?;
-    tell(source, &read.notices);
     let now = wall_ms();
     let id = session_id(dialect, now, &mut random);
     let cwd = working.to_string_lossy().into_owned();
@@ -150,5 +154,14 @@ fn fork(
     let path = folder.join(file_name(&header.timestamp, &header.id));
     let tree = read.tree.copy_all(header);
     store.create(path.clone(), tree.lines()).map_err(|error| Refusal(error.to_string(), 1))?;
-    Ok(Opened { path: path.into(), tree: Some(tree), notices: Vec::new() })
+    let notices = [read.notices, tree.context().notices].concat();
+    tell(source, &notices);
+    Ok(Opened { path: path.into(), tree: Some(tree), notices })
+}
+
+/// Tells what was found wrong with a file.
+fn tell(path: &Path, notices: &[Notice]) {
+    for notice in notices {
+        tracing::warn!("{}: {notice}", path.display());
+    }
 }

@@ -37,8 +37,12 @@ pub fn sessions_folder(
     working: &Path,
     environment: &Environment,
 ) -> Option<PathBuf> {
-    let named = option.or(environment.get(SESSIONS_VARIABLE)).or(settings.session_dir.as_deref());
-    named.filter(|path| !path.is_empty()).map(|path| working.join(in_home(path, environment)))
+    let names = [option, environment.get(SESSIONS_VARIABLE), settings.session_dir.as_deref()];
+    names
+        .into_iter()
+        .flatten()
+        .find(|path| !path.is_empty())
+        .map(|path| working.join(in_home(path, environment)))
 }
 
 /// `path` with the home directory in place of a leading `~`; as it is where no home is known.

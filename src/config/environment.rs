@@ -1,6 +1,6 @@
 //! The environment variables, as they were when the process started.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, ffi::OsString, fmt};
 
 /// Environment variables by name. An empty one counts as absent.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -17,11 +17,14 @@ impl Environment {
     /// The process's own; variables that are not UTF-8 are left out.
     pub fn of_process() -> Self {
         let pairs = std::env::vars_os();
-        Self(
-            pairs
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-                .collect(),
-        )
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        let mut all: BTreeMap<_, _> = pairs.filter_map(text).collect();
+        // Some services start without it; the system knows it, too (source: pi source).
+        if let Some(home) = std::env::home_dir().and_then(|home| home.into_os_string().into_string().ok()) {
+            all.insert("HOME".to_owned(), home);
+        }
+        Self(all)
     }
 
     /// The value of the variable `name`, where it is set and not empty.
