@@ -1,0 +1,398 @@
+//! Lets a scenario happen in virtual time.
+
+use super::{
+    disk::{Disk, kept},
+    plan::{self, Ending, Plan},
+    played::Played,
+    scenario::{Given, Scenario},
+    setup::{choice, tools},
+    watch::Watch,
+};
+use pi_rpc::{
+    engine::{
+        CallId, Engine, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup, ShellEnd, Toolbox,
+    },
+    model::scripted::{Ask, Player, Script, ToolText, What},
+    protocol::{
+        AgentMessage, AgentToolResult, Dialect, Encoder, MessageContent, UserContent, read, read_line,
+    },
+    session::Write,
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
+
+/// The wall clock when a conversation begins.
+const BEGAN: u64 = 1_764_000_000_000;
+
+/// The folder of session files, for conversations that are kept.
+const FOLDER: &str = "/sessions";
+
+/// What is due at some time.
+pub(super) enum Event {
+    Given(Given),
+    Model(CallId, What),
+    Progress(CallId, String),
+    ToolEnds(CallId),
+    ShellEnds(CallId),
+    /// The engine wanted to be woken.
+    Time,
+}
+
+pub(super) struct World {
+    dialect: Dialect,
+    pub(super) engine: Engine,
+    encoder: Encoder,
+    player: Player,
+    watch: Watch,
+    now: u64,
+    /// By time, then in the order in which they were planned.
+    due: BTreeMap<(u64, u64), Event>,
+    planned: u64,
+    /// When the engine wants to be woken.
+    alarm: Option<u64>,
+    plans: BTreeMap<CallId, Plan>,
+    pub(super) log: String,
+    said: Vec<Value>,
+    started: Vec<String>,
+    asked: Vec<String>,
+    kept: bool,
+    disk: Disk,
+    /// A write has failed in the open run, which is why it will end.
+    failed: bool,
+    run_open: bool,
+}
+
+impl World {
+    pub(super) fn new(dialect: Dialect, scenario: &Scenario) -> Self {
+        let script = Script::from_json(&json!({ "turns": scenario.turns }).to_string()).expect("a script");
+        let mut disk = Disk::default();
+        disk.text = scenario.disk_text;
+        for (path, text) in &scenario.files {
+            disk.put(path, text);
+        }
+        let session = scenario.opened.map(|path| disk.open(Path::new(path)).expect("a session"));
+        let mut modes = Modes::of(dialect);
+        (scenario.change)(&mut modes);
+        let place = match scenario.kept {
+            true => Place { directory: "/work".to_owned(), folder: Some(FOLDER.into()) },
+            false => Place::in_memory("/work"),
+        };
+        let setup = Setup {
+            dialect,
+            models: ["play", "work", "plain"].map(|id| choice(dialect, id, scenario.window)).to_vec(),
+            start: 0,
+            chosen: false,
+            scope: None,
+            level: None,
+            modes,
+            place,
+            session,
+            tools: Toolbox::new(tools()).expect("schemas"),
+            system_prompt: "Be brief.".into(),
+            name: None,
+            seed: 7,
+            checked: true,
+        };
+        Self {
+            dialect,
+            engine: Engine::new(setup, at(0)),
+            encoder: Encoder::default(),
+            player: Player::new(script),
+            watch: Watch::default(),
+            now: 0,
+            due: BTreeMap::new(),
+            planned: 0,
+            alarm: None,
+            plans: BTreeMap::new(),
+            log: String::new(),
+            said: Vec::new(),
+            started: Vec::new(),
+            asked: Vec::new(),
+            kept: scenario.kept,
+            disk,
+            failed: false,
+            run_open: false,
+        }
+    }
+
+    pub(super) fn played(self) -> Played {
+        let Self { log, said, started, asked, disk, .. } = self;
+        Played { log, said, started, asked, disk }
+    }
+
+    pub(super) fn due(&mut self, at: u64, event: Event) {
+        self.planned += 1;
+        self.due.insert((at, self.planned), event);
+    }
+
+    pub(super) fn run(&mut self) {
+        self.perform();
+        while let Some(((now, _), event)) = self.due.pop_first() {
+            self.now = now;
+            if let Some(input) = self.input(event) {
+                self.engine.handle(input, at(now));
+                self.perform();
+            }
+        }
+    }
+
+    fn input(&mut self, event: Event) -> Option<Input> {
+        Some(match event {
+            Event::Given(Given::Left(writes)) => {
+                self.disk.left = Some(writes);
+                return None;
+            }
+            Event::Given(Given::Full(full)) => {
+                (self.disk.full, self.disk.left) = (full, None);
+                self.write('#', if full { "disk full" } else { "disk free" });
+                return None;
+            }
+            Event::Given(Given::EndOfInput) => {
+                self.write('<', "end of input");
+                Input::EndOfInput
+            }
+            Event::Given(Given::Shutdown) => {
+                self.write('<', "shutdown");
+                Input::Shutdown
+            }
+            Event::Given(Given::Frame(frame)) => {
+                let line = self.resolved(frame).to_string();
+                self.write('<', &line);
+                let frame = read_line(line.as_bytes(), self.dialect).transpose().expect("no blank line");
+                Input::line(frame)
+            }
+            Event::Model(call, What::Event(event)) => Input::Model { call, event },
+            Event::Model(_, What::Hang) => return None,
+            Event::Progress(call, text) => {
+                if self.plans.get(&call).is_none_or(Plan::is_cancelled) {
+                    return None;
+                }
+                Input::ToolProgress { call, result: result(text, true) }
+            }
+            Event::ToolEnds(call) => {
+                let plan = self.plans.remove(&call)?;
+                let (text, is_error) = plan.result(self.dialect);
+                Input::ToolEnd { call, result: result(text, is_error), is_error }
+            }
+            Event::Time => Input::Time,
+            Event::ShellEnds(call) => {
+                let plan = self.plans.remove(&call)?;
+                let Ending { output, exit_code, cancelled } = plan.ending();
+                let (lines, bytes) = (output.lines().count() as u64, output.len() as u64);
+                let counts = [lines, bytes, lines, bytes];
+                let end = ShellEnd { output, exit_code, cancelled, counts, ..ShellEnd::default() };
+                Input::ShellEnd { call, end: Ok(end) }
+            }
+        })
+    }
+
+    fn perform(&mut self) {
+        while let Some(output) = self.engine.poll() {
+            match output {
+                Output::Say(said) => {
+                    let mut line = Vec::new();
+                    self.encoder.encode(&said, &mut line);
+                    self.say(&line);
+                }
+                Output::Violation(violation) => panic!("{}: {violation}\n{}", self.dialect, self.log),
+                Output::CallModel(call) => self.call_model(&call),
+                Output::CancelModel(call) => {
+                    self.due.retain(|_, event| !matches!(event, Event::Model(of, _) if *of == call));
+                }
+                Output::StartTool(start) => {
+                    let command = start.arguments["command"].as_str().expect("checked").to_owned();
+                    self.started.push(command.clone());
+                    let plan = Plan::new(&command, self.now);
+                    for (at, text) in plan.progress() {
+                        self.due(at, Event::Progress(start.call, text));
+                    }
+                    self.due(plan.ends(), Event::ToolEnds(start.call));
+                    self.plans.insert(start.call, plan);
+                }
+                Output::StartShell(start) => {
+                    let plan = Plan::new(&start.command, self.now);
+                    self.due(plan.ends(), Event::ShellEnds(start.call));
+                    self.plans.insert(start.call, plan);
+                }
+                Output::CancelTool(call) => self.cancel(call, Event::ToolEnds(call)),
+                Output::CancelShell(call) => self.cancel(call, Event::ShellEnds(call)),
+                Output::Exit => {
+                    self.write('>', "exit");
+                    self.due.clear();
+                }
+                Output::CloseSession => self.disk.close(),
+                Output::Store(write) => self.store(&write),
+                Output::OpenSession(path) => {
+                    let opened = self.disk.open(&path);
+                    self.engine.handle(Input::Opened(Box::new(opened)), at(self.now));
+                }
+                Output::WriteFile { path, .. } => {
+                    self.write('#', &format!("page {}", path.display()));
+                    self.engine.handle(Input::FileWritten(Ok(())), at(self.now));
+                }
+            }
+        }
+        let due = self.engine.deadline().map(|due| due.as_millis() as u64);
+        if let Some(at) = due.filter(|_| due != self.alarm) {
+            self.due(at, Event::Time);
+        }
+        self.alarm = due;
+    }
+
+    fn store(&mut self, write: &Write) {
+        assert!(self.kept, "nothing is kept in files here");
+        if let Err(reason) = self.disk.write(write) {
+            self.write('#', &format!("not stored: {reason}"));
+            self.failed = self.run_open;
+            return self.engine.handle(Input::StoreFailed(reason), at(self.now));
+        }
+        let (how, lines) = match write {
+            Write::Create { lines, .. } => ("begin", lines.concat()),
+            Write::Append(line) => ("store", line.to_vec()),
+            Write::Rewrite(lines) => ("rewrite", lines.concat()),
+        };
+        for line in String::from_utf8(lines).expect("UTF-8").lines() {
+            let entry: Value = serde_json::from_str(line).expect("JSON");
+            let (kind, role) = (&entry["type"], entry["message"]["role"].as_str().unwrap_or_default());
+            self.write('#', format!("{how} {} {role}", kind.as_str().unwrap_or_default()).trim_end());
+        }
+    }
+
+    /// `$N` as an entry stands for the entry of the user's message of that number.
+    fn resolved(&self, mut frame: Value) -> Value {
+        if let Some(number) = frame["entryId"].as_str().and_then(|id| id.strip_prefix('$')) {
+            let number: usize = number.parse().expect("a number");
+            let users = |line: &&Value| line["message"]["role"] == "user";
+            let lines = self.disk.lines();
+            frame["entryId"] =
+                lines.iter().filter(users).nth(number).expect("a user's message")["id"].clone();
+        }
+        frame
+    }
+
+    /// What is in the file is what the model would be told, but for failed answers: those that were asked for again are
+    /// in the file alone, with the results of their calls.
+    pub(super) fn compare(&mut self) {
+        let (log, said) = (self.log.clone(), self.said.clone());
+        // What was missed while the disk was full is written at the very end.
+        self.engine.handle(Input::Shutdown, at(self.now));
+        self.perform();
+        (self.log, self.said) = (log, said);
+        let Some(tree) = self.disk.tree() else { return };
+        let (file, memory) = (kept(&tree.context().messages), kept(self.engine.messages()));
+        assert_eq!(file, memory, "{}: the file and the memory\n{}", self.dialect, self.log);
+    }
+
+    /// What is cancelled takes a while to end.
+    fn cancel(&mut self, call: CallId, end: Event) {
+        if let Some(plan) = self.plans.get_mut(&call) {
+            plan.cancel(self.now);
+            self.due(self.now + plan::DYING_MS, end);
+        }
+    }
+
+    fn call_model(&mut self, call: &ModelCall) {
+        let roles: String = call.messages.iter().map(|message| letter(message)).collect();
+        let what = if call.purpose == Purpose::Turn { "turn" } else { "summary" };
+        self.asked.push(format!("{what} {} [{roles}]", call.model.id));
+        let newest = call.messages.iter().rposition(|message| matches!(**message, AgentMessage::User(_)));
+        let prompt = newest.map(|at| user_text(&call.messages[at])).unwrap_or_default();
+        let results: Vec<ToolText> = call.messages[newest.unwrap_or(0)..]
+            .iter()
+            .filter_map(|message| match message.as_ref() {
+                AgentMessage::ToolResult(it) => Some(ToolText {
+                    name: it.tool_name.clone(),
+                    text: text(&it.content),
+                    is_error: it.is_error,
+                }),
+                _ => None,
+            })
+            .collect();
+        let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
+        let ask = Ask {
+            prompt: &prompt,
+            call: call.count,
+            results: &results,
+            tools: &tools,
+            summary: call.purpose != Purpose::Turn,
+            input_chars: 400,
+        };
+        let mut due = self.now;
+        for step in self.player.answer(&ask) {
+            due += step.delay_ms;
+            self.due(due, Event::Model(call.call, step.what));
+        }
+    }
+
+    fn say(&mut self, line: &[u8]) {
+        let line = line.strip_suffix(b"\n").expect("a whole line");
+        let line = std::str::from_utf8(line).expect("UTF-8");
+        if let Err(error) = read::<pi_rpc::protocol::Outbound>(line.as_bytes(), self.dialect) {
+            panic!("{}: {error}\n{line}", self.dialect);
+        }
+        let frame: Value = serde_json::from_str(line).expect("JSON");
+        let shown = self.watch.see(&frame);
+        match frame["type"].as_str() {
+            Some("agent_start") => self.run_open = true,
+            Some("agent_end") => (self.run_open, self.failed) = (false, false),
+            _ => {}
+        }
+        let told = !self.kept || self.failed || self.disk.has_what_is_told(&frame, self.run_open);
+        assert!(told, "{}: told before it was stored: {frame}\n{}", self.dialect, self.log);
+        self.said.push(frame);
+        let shown = shown.map_or(line.to_owned(), |shown| shown.to_string());
+        self.write(
+            '>',
+            &shown.replace(concat!("\"version\":\"", env!("CARGO_PKG_VERSION")), "\"version\":\"…"),
+        );
+    }
+
+    fn write(&mut self, direction: char, line: &str) {
+        let _ = writeln!(self.log, "{:>5} {direction} {line}", self.now);
+    }
+}
+
+fn at(now: u64) -> Now {
+    Now { monotonic: Duration::from_millis(now), wall: BEGAN + now }
+}
+
+/// As the built-in tools have it: details with progress and with failures.
+fn result(text: String, details: bool) -> AgentToolResult {
+    let text = json!([{ "type": "text", "text": text }]);
+    let result = match details {
+        true => json!({ "content": text, "details": {} }),
+        false => json!({ "content": text }),
+    };
+    serde_json::from_value(result).expect("a result")
+}
+
+fn user_text(message: &AgentMessage) -> String {
+    match message {
+        AgentMessage::User(it) => match &it.content {
+            MessageContent::Blocks(blocks) => text(blocks),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+fn text(blocks: &[UserContent]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        UserContent::Text(it) => Some(it.text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// The first letter of who speaks; a summary is `S`.
+fn letter(message: &AgentMessage) -> char {
+    match message {
+        AgentMessage::User(_) => 'u',
+        AgentMessage::Assistant(_) => 'a',
+        AgentMessage::ToolResult(_) => 't',
+        AgentMessage::BashExecution(_) => 'b',
+        AgentMessage::Developer(_) => 'd',
+        AgentMessage::CompactionSummary(_) => 'S',
+        _ => '?',
+    }
+}
