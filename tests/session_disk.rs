@@ -71,7 +71,7 @@ fn a_file_that_another_program_has_changed_is_not_written_to() {
         change(&path);
         let bytes = fs::read(&path).unwrap();
         let text =
-            format!("Session file was changed by another program; nothing was written: {}", path.display());
+            format!("Session file was changed or removed by another program; nothing was written: {}", path.display());
         refuses(&mut server, &text);
         assert!(fs::read(&path).unwrap() == bytes, "{place}");
         // It is still there, and may be given up.

@@ -160,7 +160,7 @@ fn nothing_is_written_to_a_file_that_another_program_has_changed() {
         let left = fs::read(&path).ok();
         for _ in 0..2 {
             let expected = format!(
-                "Session file was changed by another program; nothing was written: {}",
+                "Session file was changed or removed by another program; nothing was written: {}",
                 path.display()
             );
             assert_eq!(store.append([line("three")]).unwrap_err().to_string(), expected, "change {number}");

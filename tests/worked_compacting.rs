@@ -185,7 +185,7 @@ fn an_abort_lets_the_compaction_be_but_not_the_prompt_that_waits_for_it() {
         .host(200, command("compact"))
         .host(210, prompt("p3", "three"))
         .host(220, command("abort"));
-    let shape = format!("{} · ok p3 · ok abort · ok compact · {}", talked(), aborts("user three"));
+    let shape = format!("{} · ok p3 · ok compact · {} · ok abort", talked(), aborts("user three"));
     before.is("compact_prompt_abort", &[Pi], &shape);
     let after = talk(json!([summary("So far."), says("Three.")]))
         .host(200, command("compact"))
@@ -426,7 +426,7 @@ fn before_a_prompt_the_context_is_looked_at_again() {
             .is(
                 "before_prompt_abort",
                 &[dialect],
-                &format!("ok p4 · compact threshold · ok abort · compact_end done · {}", aborts("user four")),
+                &format!("ok p4 · compact threshold · compact_end done · {} · ok abort", aborts("user four")),
             );
     }
 }

@@ -1,6 +1,6 @@
 //! What follows a run: what waited for its end, another try, a compaction.
 
-use super::{Engine, run::Ended};
+use super::{Engine, compaction::Compacting, run::Ended};
 use crate::protocol::{
     CompactCommand, NewSessionCommand, RequestId, RpcCommandKind, SwitchSessionCommand, UserMessage, errors,
 };
@@ -62,23 +62,25 @@ impl Engine {
         }
     }
 
-    /// Does what waited and came later than the compaction that is under way; `false` if nothing did.
+    /// Does what waited and came later than the compaction that is under way; `false` if nothing did. An abort that
+    /// meant the prompt which waits for the compaction is answered when that prompt's run is over.
     pub(super) fn after_run_compacting(&mut self) -> bool {
-        match self.after_run.front() {
-            None => return false,
-            // They let a compaction be.
-            Some(AfterRun::Answer { .. }) => {
-                if let Some(next) = self.after_run.pop_front() {
+        let held = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
+        let waits = |next: &AfterRun| held && matches!(next, AfterRun::Answer { .. });
+        let Some(at) = self.after_run.iter().position(|next| !waits(next)) else { return false };
+        match &self.after_run[at] {
+            AfterRun::Answer { .. } => {
+                if let Some(next) = self.after_run.remove(at) {
                     self.after_run(next);
                 }
             }
-            Some(AfterRun::Compact(command)) => {
+            AfterRun::Compact(command) => {
                 let id = command.id.clone();
-                self.after_run.pop_front();
+                self.after_run.remove(at);
                 let text = errors::compacting(self.dialect.base());
                 self.handler_failed(id, RpcCommandKind::Compact, text);
             }
-            Some(_) => self.cancel_compaction(),
+            _ => self.cancel_compaction(),
         }
         true
     }

@@ -54,6 +54,9 @@ impl Engine {
                 self.compacting.iter_mut().for_each(Compacting::ask_no_more);
                 match disposition {
                     Disposition::Preempt => self.preempt(AfterRun::Answer { id, kind }),
+                    _ if self.compacting.as_ref().is_some_and(Compacting::has_prompt) => {
+                        self.after_run.push_back(AfterRun::Answer { id, kind });
+                    }
                     _ => self.acknowledge(kind, id),
                 }
             }

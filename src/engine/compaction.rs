@@ -373,7 +373,7 @@ impl Engine {
 
     /// Opens the run of the prompt that waited, if one did.
     fn go_on(&mut self, prompt: Option<UserMessage>, unasked: bool) {
-        if let Some(prompt) = prompt.filter(|_| !self.stopping) {
+        if let Some(prompt) = prompt {
             self.unasked = unasked;
             self.start_run([AgentMessage::User(prompt)]);
             self.unasked = false;

@@ -175,6 +175,9 @@ impl Engine {
         match setup.session {
             Some(opened) => {
                 engine.session = engine.session_of(opened);
+                if engine.session.messages().is_empty() && engine.session.model().is_none() {
+                    engine.keep_quietly(engine.model_entry());
+                }
                 engine.take_up(setup.chosen, setup.level);
             }
             None => {

@@ -65,7 +65,8 @@ impl Engine {
     /// Opens a run with these messages; steering that waits joins its first turn.
     pub(super) fn start_run(&mut self, inputs: impl IntoIterator<Item = AgentMessage>) {
         // What was asked for after the prompt ends its run, too: nothing is spawned for it any more.
-        let ending = (self.unasked || !self.after_run.is_empty()).then_some(Ending::Aborted);
+        let unasked = self.unasked || self.stopping || !self.after_run.is_empty();
+        let ending = unasked.then_some(Ending::Aborted);
         self.run = Some(Run {
             messages: Vec::new(),
             model: self.model,

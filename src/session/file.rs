@@ -58,7 +58,7 @@ pub enum WriteError {
     #[error("No session file is open")]
     Unbound,
     /// Somebody else has written to it, or put another file in its place, or taken it away.
-    #[error("Session file was changed by another program; nothing was written: {}", .0.display())]
+    #[error("Session file was changed or removed by another program; nothing was written: {}", .0.display())]
     Changed(PathBuf),
     /// The system refuses: the file is read-only, the disk is full.
     #[error("Cannot write session file {}: {}", .0.display(), .1)]
