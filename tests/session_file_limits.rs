@@ -30,6 +30,12 @@ fn a_read_only_file_opens_and_the_first_write_is_refused() {
         assert!(matches!(store.rewrite(fresh().lines()), Err(WriteError::Refused(..))));
     }
     assert_eq!(text(&path), conversation() + "{\"torn");
+    // Once it may be written to, opening it again is enough.
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    assert!(store.open(&path, &mut random()).unwrap().tree.is_some());
+    store.append([line("three")]).unwrap();
+    assert_eq!(text(&path), conversation() + &said(&["three"]));
+    store.release();
     fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
     assert!(
         matches!(open(&path).1, Err(OpenError::Refused(_, error)) if error.kind() == io::ErrorKind::PermissionDenied)

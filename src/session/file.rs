@@ -142,12 +142,15 @@ impl Store {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 Err(error) => return Err(refused(error)),
             };
-            if let Some(own) = self.bound.as_ref().and_then(|bound| bound.file.as_ref())
-                && own.file.metadata().is_ok_and(|own| is_same(&own, &there))
-            {
+            let own = self.bound.as_ref().and_then(|bound| bound.file.as_ref());
+            let own = own.filter(|own| own.file.metadata().is_ok_and(|own| is_same(&own, &there)));
+            let again = |own: &Open| {
                 let file = own.file.try_clone().map_err(refused)?;
-                let refusal = own.refusal.as_ref().map(|error| io::Error::from(error.kind()));
-                return Ok(Some((Open { file, length: there.len(), lacks_feed: false, refusal }, true)));
+                Ok(Some((Open { file, length: there.len(), lacks_feed: false, refusal: None }, true)))
+            };
+            // One that could not be written to is tried anew.
+            if let Some(own) = own.filter(|own| own.refusal.is_none()) {
+                return again(own);
             }
             let open = match OpenOptions::new().read(true).append(true).open(path) {
                 Ok(file) => Open { file, length: there.len(), lacks_feed: false, refusal: None },
@@ -158,10 +161,12 @@ impl Store {
                     return Ok(Some((open, false)));
                 }
             };
-            match open.file.try_lock() {
-                Err(TryLockError::WouldBlock) => continue,
+            match (open.file.try_lock(), own) {
+                // The lock is ours.
+                (Err(TryLockError::WouldBlock), Some(own)) => return again(own),
+                (Err(TryLockError::WouldBlock), None) => continue,
                 // Where the file system has no locks, the comparison before each write has to do.
-                Ok(()) | Err(TryLockError::Error(_)) => {}
+                (Ok(()) | Err(TryLockError::Error(_)), _) => {}
             }
             // Whoever held the lock may have put another file there.
             if fs::metadata(path)
