@@ -65,3 +65,34 @@ fn a_session_goes_on_with_its_own_model_and_level_unless_others_are_asked_for() 
     }
     assert!(Path::new(&file).exists());
 }
+
+#[test]
+fn a_session_that_begins_in_a_named_file_records_its_model() {
+    let vendor = FakeVendor::plays(&json!({ "turns": [{ "say": [{ "text": "Yes." }], "repeat": true }] }));
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("talk.jsonl");
+    let named = ["--session", file.to_str().unwrap()];
+    for begins_empty in [false, true] {
+        match begins_empty {
+            true => std::fs::write(&file, "").unwrap(),
+            false => assert!(!file.exists()),
+        }
+        let options = [&["--model", "fake/second"], &named[..]].concat();
+        let mut server = start(home_of(&home), &vendor, &options);
+        server.run("hi");
+        server.finishes();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let types: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].take()).collect();
+        assert_eq!(types, ["session", "model_change", "thinking_level_change", "message", "message"]);
+        let mut server = start(home_of(&home), &vendor, &named);
+        assert_eq!(state(&mut server).0, "second");
+        server.finishes();
+        std::fs::remove_file(&file).unwrap();
+    }
+}
+
+/// A home beside the file.
+fn home_of(home: &TempDir) -> TempDir {
+    TempDir::new_in(home.path()).unwrap()
+}

@@ -70,8 +70,10 @@ fn a_file_that_another_program_has_changed_is_not_written_to() {
         let path = only_file(&server);
         change(&path);
         let bytes = fs::read(&path).unwrap();
-        let text =
-            format!("Session file was changed or removed by another program; nothing was written: {}", path.display());
+        let text = format!(
+            "Session file was changed or removed by another program; nothing was written: {}",
+            path.display()
+        );
         refuses(&mut server, &text);
         assert!(fs::read(&path).unwrap() == bytes, "{place}");
         // It is still there, and may be given up.

@@ -466,6 +466,11 @@ fn a_shutdown_gives_the_compaction_up_and_asks_nobody() {
         let full = filled(json!([])).stops(200);
         assert!(full.play(dialect).log.ends_with("> exit\n"), "{dialect}");
     }
+    // What was acknowledged is told how it ended.
+    let waits =
+        talk(json!([summary("So far.")])).host(200, command("compact")).host(205, prompt("p3", "three"));
+    let shape = waits.stops(210).play(Pi).shape().join(" · ");
+    assert!(shape.ends_with(&format!("ok p3 · no compact · {}", aborts("user three"))), "{shape}");
     // The run that the compaction waits for is being aborted when the process is told to stop.
     let tool = calls("t1", "bash", "sleep 500");
     let played = talk(json!([tool]))
