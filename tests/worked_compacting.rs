@@ -101,6 +101,27 @@ fn compact_fails_with_the_reason() {
 }
 
 #[test]
+fn a_summary_that_says_nothing_replaces_nothing() {
+    for said in [json!([]), json!([{ "text": " \n" }]), json!([{ "thinking": "What was it?" }])] {
+        let empty = json!([{ "summary": true, "say": said }]);
+        for dialect in SEEDS {
+            let played = talk(empty.clone()).host(200, command("compact")).host(400, command("get_messages"));
+            let played = played.play(dialect);
+            assert!(
+                played
+                    .error("compact")
+                    .ends_with("Summarization failed: the model answered without any text"),
+                "{dialect}\n{}",
+                played.log
+            );
+            let kept =
+                answered(dialect, &played, "get_messages")["data"]["messages"].as_array().unwrap().len();
+            assert_eq!(kept, 4, "{dialect}");
+        }
+    }
+}
+
+#[test]
 fn what_is_small_or_compacted_already_is_not_compacted() {
     for dialect in SEEDS {
         let played = scenario(json!([])).host(0, command("compact")).play(dialect);

@@ -35,8 +35,8 @@ Options:
   -h, --help                   this text
   -v, --version                the version
 
-Other options of pi are accepted and do nothing yet; --resume, which lets a person choose, and @file arguments
-are refused. RUST_LOG sets what is logged to stderr (default: warn; debug tells which options were ignored).";
+Other options of pi are accepted and do nothing yet. --resume <PATH|ID> is --session; without a value, which lets
+a person choose, it is refused, and so are @file arguments. RUST_LOG sets what is logged to stderr (default: warn; debug tells which options were ignored).";
 
 /// Everything that a host asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -161,7 +161,10 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("continue") | Short('c') => options.start(SessionStart::Newest)?,
             Long("session") => options.start(SessionStart::Open(which("--session", &mut parser)?))?,
             Long("fork") => options.start(SessionStart::Fork(which("--fork", &mut parser)?))?,
-            Long("resume") | Short('r') => return Err(Refusal(NOBODY_CHOOSES.to_owned(), 1)),
+            Long("resume") | Short('r') => match named_behind(&mut parser) {
+                Some(named) => options.start(SessionStart::Open(named))?,
+                None => return Err(Refusal(NOBODY_CHOOSES.to_owned(), 1)),
+            },
             Long("session-dir") => options.session_dir = Some(text(&mut parser)?),
             Long(name) if WITH_VALUE.contains(&name) => {
                 options.ignored.push(format!("--{name}"));
@@ -212,6 +215,16 @@ fn which(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
         "" => Err(Refusal(format!("{option}: a path or an id is missing"), super::USAGE)),
         _ => Ok(named),
     }
+}
+
+/// A value that an option may have: joined to it, or the next word where that is no option.
+fn named_behind(parser: &mut lexopt::Parser) -> Option<String> {
+    let joined = parser.optional_value();
+    let next = |parser: &mut lexopt::Parser| {
+        parser.try_raw_args()?.next_if(|word| !word.to_string_lossy().starts_with('-'))
+    };
+    let named = joined.or_else(|| next(parser))?.into_string().ok()?;
+    (!named.trim().is_empty()).then_some(named)
 }
 
 /// pi's short options of several letters, which other parsers would take apart.
@@ -289,6 +302,12 @@ mod tests {
         assert_eq!(session("--session 0a1b"), open("0a1b"));
         assert_eq!(session("--session=a --session ./b.jsonl"), open("./b.jsonl"));
         assert_eq!(session("--fork 0a1b"), SessionStart::Fork("0a1b".to_owned()));
+        for resumed in ["--resume 0a1b", "-r 0a1b", "--resume=0a1b", "--resume 0a1b --mode rpc"] {
+            assert_eq!(session(resumed), open("0a1b"), "{resumed}");
+        }
+        for nobody in ["--resume", "-r --mode rpc", "--resume="] {
+            assert_eq!(parsed(nobody), Err(Refusal(NOBODY_CHOOSES.to_owned(), 1)), "{nobody}");
+        }
     }
 
     #[test]

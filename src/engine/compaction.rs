@@ -281,11 +281,13 @@ impl Engine {
             return None;
         }
         let answer = asked.growing.take()?.finish();
+        let (part, text) = (asked.part, text_of(&answer));
         if has_failed(&answer) {
-            let part = asked.part;
             self.summary_failed(part, answer.error_message.unwrap_or_default());
+        } else if text.trim().is_empty() {
+            self.summary_failed(part, errors::summary_empty(self.dialect.base()));
         } else {
-            asked.text = text_of(&answer);
+            asked.text = text;
             self.summarised();
         }
         None
