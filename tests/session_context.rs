@@ -3,11 +3,12 @@
 mod session_support;
 
 use pi_rpc::{
-    protocol::{Dialect, ThinkingLevel},
-    session::{Context, ForkMessage, Forked, Tree, compaction::OnPathKind},
+    protocol::{AgentMessage, Dialect, ThinkingLevel},
+    session::{Context, ForkMessage, Forked, Session, Tree, Write, compaction::OnPathKind},
 };
 use serde_json::json;
 use session_support::*;
+use std::{path::Path, sync::Arc};
 
 fn compaction(id: &str, parent: &str, first_kept: &str, summary: &str) -> String {
     let own = json!({ "summary": summary, "firstKeptEntryId": first_kept, "tokensBefore": 10 });
@@ -291,4 +292,23 @@ fn a_copy_of_the_whole_holds_every_branch() {
     assert_eq!(new.header(), &header("s-2"));
     assert_eq!(bytes(&new).split_once('\n').unwrap().1, bytes(&old).split_once('\n').unwrap().1);
     assert_eq!(new.context(), old.context());
+}
+
+#[test]
+fn a_fork_is_written_at_once_also_where_all_that_the_user_said_is_summed_up() {
+    let lines = [
+        HEADER.to_owned(),
+        user("u1", None, "one"),
+        answer("a1", Some("u1"), "a first answer"),
+        compaction("c1", "a1", "a1", "One was said."),
+        user("u2", Some("c1"), "two"),
+    ];
+    let tree = read(file(&lines)).tree;
+    let stamp = stamp(Dialect::Pi, 9);
+    let forked = tree.fork("u2", header("0002"), stamp, &mut random()).unwrap();
+    let lines = forked.tree.lines();
+    let path: Arc<Path> = Path::new("/sessions/fork.jsonl").into();
+    let session = Session::forked(forked.tree, Some(path.clone()));
+    assert!(!session.messages().iter().any(|message| matches!(**message, AgentMessage::User(_))));
+    assert_eq!(session.next_write(), Some(Write::Create { path, lines }));
 }

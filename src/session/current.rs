@@ -1,7 +1,9 @@
 //! The session that is open: its tree, the messages that the model is told, and what of it is on disk.
 
 use super::{Context, Entry, NewEntry, Notice, Renamed, Stamp, Tree};
-use crate::protocol::{AgentMessage, SessionEntryKind, SessionHeader, StopReason, ThinkingLevel};
+use crate::protocol::{
+    AgentMessage, AgentMessageKind, SessionEntryKind, SessionHeader, StopReason, ThinkingLevel,
+};
 use bytes::Bytes;
 use std::{path::Path, sync::Arc};
 
@@ -68,7 +70,7 @@ impl Session {
     /// A session made of entries of another one. It is written at once if the user has said something in it.
     pub fn forked(tree: Tree, file: Option<Arc<Path>>) -> Self {
         let mut session = Self::with(tree, file, false);
-        session.due = session.messages.iter().any(|message| matches!(**message, AgentMessage::User(_)));
+        session.due = session.tree.entries().iter().any(|entry| entry.role() == Some(AgentMessageKind::User));
         session
     }
 
