@@ -36,7 +36,8 @@ Options:
   -v, --version                the version
 
 Other options of pi are accepted and do nothing yet. --resume <PATH|ID> is --session; without a value, which lets
-a person choose, it is refused, and so are @file arguments. RUST_LOG sets what is logged to stderr (default: warn; debug tells which options were ignored).";
+a person choose, it is refused, and so are @file arguments. RUST_LOG sets what is logged to stderr (default: warn;
+debug tells which options were ignored).";
 
 /// Everything that a host asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
