@@ -19,8 +19,17 @@ pub struct Bundle {
     pub dialects: Vec<Value>,
 }
 
-const FAMILIES: [&str; 8] =
-    ["frames", "commands", "responses", "events", "messages", "ui", "host_tools", "session_file"];
+const FAMILIES: [&str; 9] = [
+    "frames",
+    "commands",
+    "responses",
+    "events",
+    "messages",
+    "ui",
+    "host_tools",
+    "session_file",
+    "extension",
+];
 
 /// Reads every file; the error names the file and the def.
 pub fn read(dir: &Path) -> Result<Bundle, String> {

@@ -45,7 +45,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
             out.extend(quote! { static #constant: Shape = #shape; });
         }
     }
-    let roots = ["Inbound", "Outbound"].map(|root| {
+    let roots = ["Inbound", "Outbound", "ToExtension", "FromExtension"].map(|root| {
         let constant = format_ident!("{}_SHAPE", shout(root));
         let ident = exact(root);
         quote! { impl Root for #ident { const SHAPE: &'static Shape = &#constant; } }

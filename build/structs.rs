@@ -230,9 +230,11 @@ fn base_type(
     if let Some(own) = own_type(schema, bundle) {
         return (own, None);
     }
-    let schema = match ref_name(schema).map(|name| bundle.shape(name)) {
-        Some(Shape::Plain(def)) => def,
-        _ => schema,
+    let schema = match ref_name(schema).map(|name| (name, bundle.shape(name))) {
+        Some((_, Shape::Plain(def))) => def,
+        // typify spells acronyms its own way.
+        Some((name, _)) => return (exact(name).to_token_stream(), None),
+        None => schema,
     };
     if schema.get("type") == Some(&json!("integer")) || (nullable && has_type(schema, "integer")) {
         let min = schema.get("minimum").and_then(Value::as_i64).unwrap_or(-9_007_199_254_740_991);

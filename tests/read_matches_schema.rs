@@ -6,7 +6,7 @@
 mod frames_common;
 
 use frames_common::{Choices, Frames, choices, same};
-use pi_rpc::protocol::{Dialect, Inbound, Outbound, read};
+use pi_rpc::protocol::{Dialect, FromExtension, Inbound, Outbound, ToExtension, read};
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner, contextualize_config};
 use serde_json::{Value, json};
 use std::{cell::RefCell, collections::BTreeSet};
@@ -24,6 +24,16 @@ fn outbound(bytes: &[u8], dialect: Dialect) -> Result<Value, String> {
     serde_json::to_value(frame).map_err(|error| error.to_string())
 }
 
+fn from_extension(bytes: &[u8], dialect: Dialect) -> Result<Value, String> {
+    let frame = read::<FromExtension>(bytes, dialect).map_err(|error| error.to_string())?;
+    serde_json::to_value(frame).map_err(|error| error.to_string())
+}
+
+fn to_extension(bytes: &[u8], dialect: Dialect) -> Result<Value, String> {
+    let frame = read::<ToExtension>(bytes, dialect).map_err(|error| error.to_string())?;
+    serde_json::to_value(frame).map_err(|error| error.to_string())
+}
+
 /// Everything that one test needs.
 struct Bench {
     dialect: Dialect,
@@ -31,6 +41,8 @@ struct Bench {
     frames: Frames,
     validator: jsonschema::Validator,
     reader: Reader,
+    /// How many frames of each kind are made.
+    cases: u32,
 }
 
 /// What came up.
@@ -45,7 +57,7 @@ impl Bench {
     fn new(dialect: Dialect, root: &'static str, reader: Reader) -> Self {
         let frames = Frames::of(dialect);
         let validator = frames.validator(root);
-        Self { dialect, root, frames, validator, reader }
+        Self { dialect, root, frames, validator, reader, cases: 300 }
     }
 
     /// Runs `cases` for each kind of frame, and demands that every def of the dialect came up.
@@ -54,7 +66,7 @@ impl Bench {
         let tally = RefCell::new(Tally::default());
         for leaf in &leaves {
             let config = Config {
-                cases: 300,
+                cases: self.cases,
                 failure_persistence: None,
                 rng_seed: RngSeed::Fixed(20_260_101),
                 max_shrink_iters: 20_000,
@@ -142,6 +154,21 @@ fn what_servers_write_is_read_as_the_schema_of_pi_has_it() {
 #[test]
 fn what_servers_write_is_read_as_the_schema_of_xcsh_has_it() {
     Bench::new(Dialect::Xcsh, "Outbound", outbound).run();
+}
+
+#[test]
+fn what_extensions_write_is_read_as_the_schema_has_it() {
+    for dialect in [Dialect::Pi, Dialect::Xcsh] {
+        Bench::new(dialect, "FromExtension", from_extension).run();
+    }
+}
+
+#[test]
+fn what_extensions_are_told_is_read_as_the_schema_has_it() {
+    for dialect in [Dialect::Pi, Dialect::Xcsh] {
+        // Whole messages are deep inside one of them.
+        Bench { cases: 3000, ..Bench::new(dialect, "ToExtension", to_extension) }.run();
+    }
 }
 
 #[test]

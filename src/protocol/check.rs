@@ -113,6 +113,21 @@ impl HasId for super::Outbound {
     }
 }
 
+impl HasId for super::ToExtension {
+    fn request_id(&self) -> Option<&RequestId> {
+        None
+    }
+    fn by_shape(&self) -> bool {
+        matches!(self, Self::UiAnswer(_))
+    }
+}
+
+impl HasId for super::FromExtension {
+    fn request_id(&self) -> Option<&RequestId> {
+        None
+    }
+}
+
 /// How a type is built, as far as dialects matter.
 pub enum Shape {
     /// An object; properties that are in every dialect and hold nothing of interest are left out.

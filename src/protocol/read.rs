@@ -17,7 +17,8 @@ pub enum ReadError {
     Dialect(Fault),
 }
 
-/// Reads a frame ([`super::Inbound`] or [`super::Outbound`]): accepts the bytes if and only if the dialect's schema does.
+/// Reads a frame ([`super::Inbound`], [`super::Outbound`], or one of an extension, [`super::FromExtension`] or
+/// [`super::ToExtension`]): accepts the bytes if and only if the dialect's schema does.
 ///
 /// Unknown properties are tolerated. The error names the path of the first value that does not fit and what was
 /// expected there.

@@ -41,8 +41,8 @@ const KEYWORDS: [(&str, &[Place]); 30] = {
     ]
 };
 
-const SOURCES: [&str; 6] =
-    ["pi RPC reference", "pi RPC notes", "xcsh RPC reference", "pi source", "xcsh source", "observed"];
+const SOURCES: [&str; 7] =
+    ["pi RPC reference", "pi RPC notes", "xcsh RPC reference", "pi source", "xcsh source", "observed", "own"];
 
 /// The largest whole number up to which a double holds every one.
 const EXACT: i64 = (1 << 53) - 1;
