@@ -2,7 +2,7 @@
 
 use divan::{Bencher, counter::BytesCount, counter::ItemsCount};
 use pi_rpc::{
-    engine::{Engine, Input, Modes, Now, Output, Place, Setup, Toolbox},
+    engine::{Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox},
     machine::Machine,
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
@@ -196,6 +196,7 @@ fn conversation(deltas: usize) -> Vec<Said> {
         session: None,
         tools: Toolbox::new(tools::specs()).unwrap(),
         system_prompt: "".into(),
+        extending: Extending::default(),
         name: None,
         seed: 1,
         checked: false,

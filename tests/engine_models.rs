@@ -1,7 +1,7 @@
 //! Models that can and cannot be asked, scopes and levels, at the engine.
 
 use pi_rpc::{
-    engine::{Choice, Engine, Input, Modes, Now, Output, Place, Setup, Toolbox},
+    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox},
     protocol::{Dialect, Encoder, ThinkingLevel, read_line},
 };
 use serde_json::{Value, json};
@@ -39,6 +39,7 @@ fn answers(
         session: None,
         tools: Toolbox::new(Vec::new()).expect("no schemas"),
         system_prompt: "".into(),
+        extending: Extending::default(),
         name: None,
         seed: 1,
         checked: true,

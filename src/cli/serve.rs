@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     config::{self, Config, Environment, Refused, Sources, Wanted},
-    engine::{CompactionPlan, Modes, RetryPlan},
+    engine::{CompactionPlan, Extending, Modes, RetryPlan},
     model::types::ToolSpec,
     prompt::{
         PromptParts,
@@ -109,6 +109,7 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         modes,
         tools,
         system_prompt,
+        extending: Extending::default(),
         chosen: options.model.is_some(),
         name: options.name,
         place,

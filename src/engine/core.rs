@@ -211,6 +211,10 @@ impl Engine {
             Input::ToolProgress { call, result } => self.tool_progress(call, result),
             Input::ToolEnd { call, result, is_error } => self.tool_end(call, result, is_error),
             Input::ShellEnd { call, end } => self.shell_end(call, end),
+            Input::Extension { .. }
+            | Input::ExtensionStrayed { .. }
+            | Input::ExtensionEnded { .. }
+            | Input::FileRead(_) => {}
             Input::Time => self.time(),
             Input::StoreFailed(reason) => self.store_failed(&reason),
             Input::Opened(opened) => self.opened(*opened),

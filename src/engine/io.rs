@@ -4,8 +4,8 @@ use crate::{
     machine::Violation,
     model::types::{StreamEvent, ToolSpec},
     protocol::{
-        AgentMessage, AgentToolResult, Dialect, Inbound, JsonObject, LineError, Model, Said, ThinkingLevel,
-        errors,
+        AgentMessage, AgentToolResult, Dialect, FromExtension, Inbound, JsonObject, LineError, Model, Said,
+        ThinkingLevel, ToExtension, errors,
     },
     session::{Opened, Write},
 };
@@ -60,6 +60,28 @@ pub enum Input {
         /// What came of it; or why it could not start.
         end: Result<ShellEnd, String>,
     },
+    /// An extension wrote a frame.
+    Extension {
+        /// Its process.
+        from: CallId,
+        /// What it wrote.
+        frame: Box<FromExtension>,
+    },
+    /// An extension wrote a line that is no frame.
+    ExtensionStrayed {
+        /// Its process.
+        from: CallId,
+        /// What is wrong with the line.
+        text: String,
+    },
+    /// The process of an extension is gone, or could not be started. Comes once for each [`Output::StartExtension`],
+    /// behind everything that the process wrote.
+    ExtensionEnded {
+        /// The process.
+        from: CallId,
+        /// Why, for people.
+        text: String,
+    },
     /// The [`deadline`](super::Engine::deadline) has come.
     Time,
     /// The [`Output::Store`] just polled came to nothing, and this is why. The file is as it was before.
@@ -68,6 +90,8 @@ pub enum Input {
     Opened(Box<Result<Opened, String>>),
     /// The [`Output::WriteFile`] just polled is done; or why the file could not be written.
     FileWritten(Result<(), String>),
+    /// The [`Output::ReadFile`] just polled is done, with what is in the file; or why it could not be read.
+    FileRead(Result<String, String>),
     /// The host has closed its side of the pipe.
     EndOfInput,
     /// The process was told to stop: abort, then [`Output::Exit`].
@@ -92,6 +116,22 @@ pub enum Output {
     StartShell(ShellStart),
     /// Stop it; its end still comes.
     CancelShell(CallId),
+    /// Start the process of an extension.
+    StartExtension {
+        /// For its frames and its end.
+        process: CallId,
+        /// Its place in [`Extending::extensions`](super::Extending::extensions).
+        place: usize,
+    },
+    /// Write a frame to an extension; one whose process is gone hears nothing.
+    ToExtension {
+        /// Its process.
+        to: CallId,
+        /// What to write.
+        frame: Box<ToExtension>,
+    },
+    /// End the process of an extension; its end still comes.
+    StopExtension(CallId),
     /// Write to the session's file; done when this returns, or [`Input::StoreFailed`].
     Store(Write),
     /// Open the file of another session and let go of the one before; answered by [`Input::Opened`]. If it cannot be
@@ -108,6 +148,8 @@ pub enum Output {
         /// Whether folders that are missing are made.
         creates_folders: bool,
     },
+    /// Read a text file; answered by [`Input::FileRead`].
+    ReadFile(PathBuf),
     /// The machine objected to what was just said: a defect of ours.
     Violation(Violation),
     /// Everything is done: write what was said and end.

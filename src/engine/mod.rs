@@ -47,4 +47,4 @@ pub use core::Engine;
 pub use io::{CallId, Input, ModelCall, Now, Output, Purpose, ShellEnd, ShellStart, ToolStart};
 pub use levels::Choice;
 pub use retry::RetryPlan;
-pub use setup::{Modes, Place, Setup};
+pub use setup::{Extending, Modes, Place, Setup};

@@ -32,12 +32,29 @@ pub struct Setup {
     pub tools: Toolbox,
     /// The instructions that come first.
     pub system_prompt: Arc<str>,
+    /// What the server is extended by, and what is asked of the host.
+    pub extending: Extending,
     /// The session's name.
     pub name: Option<String>,
     /// Tells the conversation apart from others; ids are made from it.
     pub seed: u64,
     /// Check counts and equalities of everything said, too.
     pub checked: bool,
+}
+
+/// What the server is extended by, and what is asked of the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extending {
+    /// The executables of the extensions, in the order in which they are asked.
+    pub extensions: Vec<String>,
+    /// The agent's own directory, for the extensions.
+    pub agent_directory: String,
+    /// The longest line that an extension may write, in bytes, for the extensions.
+    pub max_frame: u64,
+    /// Titles are sent in dialects that send them only on demand.
+    pub emits_title: bool,
+    /// Tools whose calls the host is asked about.
+    pub confirm: Vec<String>,
 }
 
 /// The settings that a session starts with; commands change them for the session.

@@ -2,7 +2,7 @@
 
 use super::{Library, Workplace, outbox::Outbox, perform::Performers, reader};
 use crate::{
-    engine::{Engine, Input, Modes, Now, Output, Place, Setup, Toolbox},
+    engine::{Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox},
     model::types::ToolSpec,
     protocol::{Dialect, DialectEndOfInput, ThinkingLevel},
     session::{Opened, Store},
@@ -31,6 +31,8 @@ pub struct Options {
     pub tools: Vec<ToolSpec>,
     /// The instructions that come first.
     pub system_prompt: String,
+    /// What the server is extended by, and what is asked of the host.
+    pub extending: Extending,
     /// The model was asked for: a session that is taken up does not choose another.
     pub chosen: bool,
     /// The session's name.
@@ -87,6 +89,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         session: options.session,
         tools: Toolbox::new(options.tools)?,
         system_prompt: options.system_prompt.into(),
+        extending: options.extending,
         name: options.name,
         seed: seed(),
         checked: cfg!(debug_assertions),
@@ -163,6 +166,7 @@ fn perform(
             Output::StartTool(start) => performers.run_tool(start),
             Output::StartShell(start) => performers.run_shell(start),
             Output::CancelTool(call) | Output::CancelShell(call) => performers.stop(call),
+            Output::StartExtension { .. } | Output::ToExtension { .. } | Output::StopExtension(_) => {}
             Output::Violation(violation) => tracing::error!("{violation}"),
             Output::Store(write) => {
                 if let Err(error) = store.write(&write) {
@@ -178,6 +182,10 @@ fn perform(
             Output::WriteFile { path, text, creates_folders } => {
                 let written = write_file(&path, &text, creates_folders);
                 engine.handle(Input::FileWritten(written), clock.now());
+            }
+            Output::ReadFile(path) => {
+                let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()));
+                engine.handle(Input::FileRead(text), clock.now());
             }
             Output::Exit => leaving = true,
         }

@@ -133,6 +133,10 @@ impl Watch {
             Input::StoreFailed(_) | Input::Opened(_) | Input::FileWritten(_) => {
                 return Err("nothing is kept in files here".to_owned());
             }
+            Input::Extension { .. }
+            | Input::ExtensionStrayed { .. }
+            | Input::ExtensionEnded { .. }
+            | Input::FileRead(_) => return Err("nothing is extended here".to_owned()),
             Input::EndOfInput => self.ended = true,
             Input::Shutdown => {
                 self.shut = true;
@@ -185,6 +189,10 @@ impl Watch {
             }
             Output::CloseSession | Output::OpenSession(_) => Ok(()),
             Output::Store(_) | Output::WriteFile { .. } => Err("nothing is kept in files here".to_owned()),
+            Output::StartExtension { .. }
+            | Output::ToExtension { .. }
+            | Output::StopExtension(_)
+            | Output::ReadFile(_) => Err("nothing is extended here".to_owned()),
             Output::Violation(violation) => Err(format!("the machine objects: {violation}")),
             Output::Exit => {
                 self.exited = true;

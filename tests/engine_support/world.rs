@@ -8,7 +8,7 @@ use super::{
     watch::{NO_SESSION, Watch, toolbox},
 };
 use pi_rpc::{
-    engine::{CallId, Choice, Engine, Input, Modes, Now, Output, Place, Setup},
+    engine::{CallId, Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup},
     model::scripted::{Player, Script},
     protocol::{Model, ThinkingLevel, read_line},
 };
@@ -77,6 +77,7 @@ impl<'a> World<'a> {
             session: None,
             tools: toolbox(),
             system_prompt: "Be brief.".into(),
+            extending: Extending::default(),
             name: None,
             seed: scenario.seed,
             checked: true,
@@ -201,6 +202,10 @@ impl<'a> World<'a> {
                 | Output::Violation(_)
                 | Output::Exit
                 | Output::Store(_)
+                | Output::StartExtension { .. }
+                | Output::ToExtension { .. }
+                | Output::StopExtension(_)
+                | Output::ReadFile(_)
                 | Output::CloseSession
                 | Output::WriteFile { .. } => {}
             }

@@ -8,8 +8,8 @@ use super::{
 };
 use pi_rpc::{
     engine::{
-        CallId, Choice, CompactionPlan, Engine, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup,
-        ShellEnd, Toolbox,
+        CallId, Choice, CompactionPlan, Engine, Extending, Input, ModelCall, Modes, Now, Output, Place,
+        Purpose, Setup, ShellEnd, Toolbox,
     },
     model::{
         scripted::{Ask, Player, Script, What},
@@ -88,6 +88,7 @@ impl<'a> World<'a> {
             session: None,
             tools: Toolbox::new(specs()).expect("schemas"),
             system_prompt: "Be brief.".into(),
+            extending: Extending::default(),
             name: None,
             seed: scenario.seed,
             checked: true,
@@ -278,6 +279,10 @@ impl<'a> World<'a> {
                 }
                 Output::CloseSession => self.disk.close(),
                 Output::WriteFile { .. } => self.engine.handle(Input::FileWritten(Ok(())), at(self.now)),
+                Output::StartExtension { .. }
+                | Output::ToExtension { .. }
+                | Output::StopExtension(_)
+                | Output::ReadFile(_) => panic!("nothing is extended here"),
                 Output::Violation(violation) => return Err(format!("the machine objects: {violation}")),
                 Output::Exit => self.exited = true,
             }

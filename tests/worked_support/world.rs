@@ -10,7 +10,8 @@ use super::{
 };
 use pi_rpc::{
     engine::{
-        CallId, Engine, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup, ShellEnd, Toolbox,
+        CallId, Engine, Extending, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup, ShellEnd,
+        Toolbox,
     },
     model::scripted::{Ask, Player, Script, ToolText, What},
     protocol::{
@@ -89,6 +90,7 @@ impl World {
             session,
             tools: Toolbox::new(tools()).expect("schemas"),
             system_prompt: "Be brief.".into(),
+            extending: Extending::default(),
             name: None,
             seed: 7,
             checked: true,
@@ -194,6 +196,10 @@ impl World {
                     self.encoder.encode(&said, &mut line);
                     self.say(&line);
                 }
+                Output::StartExtension { .. }
+                | Output::ToExtension { .. }
+                | Output::StopExtension(_)
+                | Output::ReadFile(_) => panic!("nothing is extended here"),
                 Output::Violation(violation) => panic!("{}: {violation}\n{}", self.dialect, self.log),
                 Output::CallModel(call) => self.call_model(&call),
                 Output::CancelModel(call) => {
