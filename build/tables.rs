@@ -230,7 +230,7 @@ fn dialogs(bundle: &Bundle) -> Result<TokenStream, String> {
     let requests: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
     let asking = branches.iter().filter(|(_, name)| bundle.defs[*name]["x-answer"].is_string());
     let asking = asking.map(|(value, _)| camel(value));
-    let answers = answers.iter().filter_map(|answer| crate::bundle::ref_name(answer)).map(exact);
+    let answers: Vec<_> = answers.iter().filter_map(|a| crate::bundle::ref_name(a)).map(exact).collect();
     Ok(quote! {
         impl RpcExtensionUIRequestKind {
             /// Whether the host must answer it: a dialog, not a notice.
@@ -239,10 +239,16 @@ fn dialogs(bundle: &Bundle) -> Result<TokenStream, String> {
         impl RpcExtensionUIRequest {
             /// What an answer names it by.
             pub fn id(&self) -> &str { match self { #(Self::#requests(request) => &request.id),* } }
+
+            /// Names it otherwise.
+            pub fn set_id(&mut self, id: String) { match self { #(Self::#requests(request) => request.id = id),* } }
         }
         impl RpcExtensionUIResponse {
             /// The dialog that it answers.
             pub fn id(&self) -> &str { match self { #(Self::#answers(answer) => &answer.id),* } }
+
+            /// Has it answer another one.
+            pub fn set_id(&mut self, id: String) { match self { #(Self::#answers(answer) => answer.id = id),* } }
         }
     })
 }

@@ -14,7 +14,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("config", &["model", "protocol"]),
     ("export", &["protocol"]),
     ("prompt", &["model", "protocol"]),
-    ("engine", &["machine", "model", "protocol", "session"]),
+    ("engine", &["machine", "model", "prompt", "protocol", "session"]),
     ("tools", &["engine", "model", "protocol"]),
     ("server", &["config", "engine", "machine", "model", "protocol", "session", "tools"]),
     ("mock", &["model", "protocol"]),

@@ -1,8 +1,8 @@
 //! What follows a run: what waited for its end, another try, a compaction.
 
-use super::{Engine, compaction::Compacting, run::Ended};
+use super::{Engine, compaction::Compacting, prompts::Prompting, run::Ended};
 use crate::protocol::{
-    CompactCommand, NewSessionCommand, RequestId, RpcCommandKind, SwitchSessionCommand, UserMessage, errors,
+    CompactCommand, NewSessionCommand, RequestId, RpcCommandKind, SwitchSessionCommand, errors,
 };
 
 /// What waits for the end of whatever goes on.
@@ -31,14 +31,7 @@ pub enum AfterRun {
     /// A compaction.
     Compact(CompactCommand),
     /// A run of its own.
-    Prompt {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// Of the request.
-        kind: RpcCommandKind,
-        /// What the user says.
-        message: Box<UserMessage>,
-    },
+    Prompt(Box<Prompting>),
 }
 
 impl Engine {
@@ -54,11 +47,11 @@ impl Engine {
                 self.handler_failed(command.id, RpcCommandKind::Compact, text);
             }
             AfterRun::Compact(command) => self.compact(command),
-            AfterRun::Prompt { id, kind, .. } if self.stopping => {
+            AfterRun::Prompt(prompting) if self.stopping => {
                 let error = errors::shutting_down(self.dialect.base());
-                self.fail(id, kind, error);
+                self.refuse(&prompting.reply, error);
             }
-            AfterRun::Prompt { id, kind, message } => self.open_run(id, kind, *message),
+            AfterRun::Prompt(prompting) => self.prompt(*prompting),
         }
     }
 

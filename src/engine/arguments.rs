@@ -11,20 +11,64 @@ use jsonschema::{
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The active tools with their compiled schemas.
+/// The tools that there are, with their compiled schemas.
 pub struct Toolbox {
+    tools: Vec<Tool>,
+    /// What the model is offered.
     specs: Arc<[ToolSpec]>,
-    validators: Vec<Validator>,
+}
+
+struct Tool {
+    spec: ToolSpec,
+    validator: Validator,
+    owner: Owner,
+    offered: bool,
+}
+
+/// Who carries a tool out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The server.
+    Server,
+    /// The extension at this place.
+    Extension(usize),
+    /// The host.
+    Host,
 }
 
 impl Toolbox {
     /// Compiles the tools' parameter schemas; the error names the tool.
     pub fn new(specs: Vec<ToolSpec>) -> Result<Self, String> {
-        let compile = |spec: &ToolSpec| {
-            jsonschema::validator_for(&spec.parameters).map_err(|e| format!("tool {}: {e}", spec.name))
-        };
-        let validators = specs.iter().map(compile).collect::<Result<_, _>>()?;
-        Ok(Self { specs: specs.into(), validators })
+        let mut toolbox = Self { tools: Vec::new(), specs: Arc::new([]) };
+        for spec in specs {
+            let name = spec.name.clone();
+            toolbox.add(spec, Owner::Server, true).map_err(|reason| format!("tool {name}: {reason}"))?;
+        }
+        Ok(toolbox)
+    }
+
+    /// Adds a tool; the error says what is wrong with its parameter schema.
+    pub(super) fn add(&mut self, spec: ToolSpec, owner: Owner, offered: bool) -> Result<(), String> {
+        let validator = jsonschema::validator_for(&spec.parameters).map_err(|error| error.to_string())?;
+        self.tools.push(Tool { spec, validator, owner, offered });
+        self.offer();
+        Ok(())
+    }
+
+    /// Removes what somebody carries out.
+    pub(super) fn remove_of(&mut self, owner: Owner) {
+        self.tools.retain(|tool| tool.owner != owner);
+        self.offer();
+    }
+
+    /// Who carries out the tool of that name.
+    pub(super) fn owner(&self, name: &str) -> Option<Owner> {
+        self.find(name).map(|tool| tool.owner)
+    }
+
+    /// Whether there is a tool of that name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
     }
 
     /// What the model is told of them.
@@ -34,17 +78,16 @@ impl Toolbox {
 
     /// Whether a tool must run alone, in dialects that run others side by side.
     pub fn is_exclusive(&self, name: &str) -> bool {
-        self.specs.iter().any(|spec| spec.name == name && spec.exclusive)
+        self.find(name).is_some_and(|tool| tool.spec.exclusive)
     }
 
     /// The arguments as the tool takes them, or the text of the error result.
     pub fn check(&self, base: Base, name: &str, arguments: &JsonObject) -> Result<JsonObject, String> {
-        let at = self.specs.iter().position(|spec| spec.name == name);
-        let Some(at) = at else { return Err(errors::tool_not_found(base, name)) };
+        let tool = self.find(name).filter(|tool| tool.offered);
+        let Some(tool) = tool else { return Err(errors::tool_not_found(base, name)) };
         let mut value = Value::Object(arguments.clone());
-        coerce(&mut value, &self.specs[at].parameters);
-        let problems: Vec<String> =
-            self.validators[at].iter_errors(&value).map(|error| problem(&error)).collect();
+        coerce(&mut value, &tool.spec.parameters);
+        let problems: Vec<String> = tool.validator.iter_errors(&value).map(|error| problem(&error)).collect();
         match value {
             Value::Object(arguments) if problems.is_empty() => Ok(arguments),
             _ => {
@@ -52,6 +95,14 @@ impl Toolbox {
                 Err(errors::invalid_arguments(base, name, &problems.join("\n"), &received))
             }
         }
+    }
+
+    fn find(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.spec.name == name)
+    }
+
+    fn offer(&mut self) {
+        self.specs = self.tools.iter().filter(|tool| tool.offered).map(|tool| tool.spec.clone()).collect();
     }
 }
 

@@ -7,7 +7,7 @@
 //! | `parallel-noskip` | the same | waits for the batch | the same |
 //! | `interrupt` | exclusive tools alone, others side by side | interrupt mode `immediate`: running calls are stopped and the rest is skipped; `wait`: waits for the batch | as each call ends |
 
-use super::{CallId, Engine, Output, ToolStart, run::has_failed};
+use super::{CallId, Engine, run::has_failed};
 use crate::protocol::{
     AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, InterruptMode, JsonObject,
     StopReason, TextContent, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
@@ -34,14 +34,25 @@ struct Slot {
 
 /// How far a call is. `Said` comes last in every style.
 #[derive(Debug)]
-enum Stage {
+pub enum Stage {
     Waiting,
-    /// Announced and found fit, not running yet.
+    /// Announced and found fit; somebody may prevent it.
+    Asked(JsonObject),
+    /// Nobody prevents it; not running yet.
     Ready(JsonObject),
     Running(CallId),
-    /// Ended; its end is held until the others have ended.
+    /// It has ended; somebody may change its result.
+    Ended,
+    /// Over; its end is held until the others have ended.
     Held(AgentToolResult, bool),
     Said,
+}
+
+impl Stage {
+    /// Taken up and not over: others may have to wait for it.
+    const fn is_open(&self) -> bool {
+        matches!(self, Self::Asked(_) | Self::Running(_) | Self::Ended)
+    }
 }
 
 impl Engine {
@@ -66,9 +77,11 @@ impl Engine {
         });
     }
 
-    pub(super) fn tool_end(&mut self, call: CallId, result: AgentToolResult, is_error: bool) {
-        let Some(at) = self.running(call) else { return };
-        let result = self.completed(result);
+    /// A call is over, and nobody changes its result any more.
+    pub(super) fn call_over(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
+        if !matches!(self.slot(at).map(|slot| &slot.stage), Some(Stage::Running(_) | Stage::Ended)) {
+            return;
+        }
         if self.is_parallel() {
             return self.set(at, Stage::Held(result, is_error));
         }
@@ -78,19 +91,6 @@ impl Engine {
             false => self.say_end(at, result, is_error),
         }
         self.look_for_steering();
-    }
-
-    /// Stops what runs; nothing is started after this.
-    pub(super) fn cancel_tools(&mut self) {
-        let running =
-            self.batch().into_iter().flat_map(|batch| &batch.calls).filter_map(|slot| match slot.stage {
-                Stage::Running(call) => Some(call),
-                _ => None,
-            });
-        let running: Vec<CallId> = running.collect();
-        for call in running {
-            self.push(Output::CancelTool(call));
-        }
     }
 
     /// Does the next thing that can be done now: starts, skips or ends a call, or ends the turn when all are said;
@@ -132,7 +132,7 @@ impl Engine {
         }
         self.announce(at);
         match self.check(at) {
-            Ok(arguments) => self.run_tool(at, arguments),
+            Ok(arguments) => self.permit(at, arguments),
             Err(text) => {
                 self.say_end(at, error_result(&text), true);
                 self.look_for_steering();
@@ -145,12 +145,16 @@ impl Engine {
     fn may_join(&self, at: usize) -> bool {
         let Some(batch) = self.batch() else { return false };
         let exclusive = |slot: &Slot| self.tools.is_exclusive(&slot.call.name);
-        let alone = batch.calls.iter().any(|slot| matches!(slot.stage, Stage::Running(_)) && exclusive(slot));
+        let alone = batch.calls.iter().any(|slot| slot.stage.is_open() && exclusive(slot));
         self.style() == DialectToolExecution::Interrupt && !alone && !exclusive(&batch.calls[at])
     }
 
     /// Announced and checked in order, then run all at once; told in order when all have ended.
     fn advance_together(&mut self) -> bool {
+        // One is asked about after the other; what runs is waited for below.
+        if self.first(|stage| matches!(stage, Stage::Asked(_))).is_some() {
+            return false;
+        }
         let waiting = self.first(|stage| matches!(stage, Stage::Waiting));
         let ready = self.first(|stage| matches!(stage, Stage::Ready(_)));
         if self.is_stopping()
@@ -181,7 +185,7 @@ impl Engine {
         }
         self.announce(at);
         match self.check(at) {
-            Ok(arguments) => self.set(at, Stage::Ready(arguments)),
+            Ok(arguments) => self.permit(at, arguments),
             Err(text) => self.say_end(at, error_result(&text), true),
         }
     }
@@ -203,8 +207,16 @@ impl Engine {
         }
     }
 
+    /// A call that nobody prevents runs: at once, or with the others.
+    pub(super) fn admit(&mut self, at: usize, arguments: JsonObject) {
+        match self.is_parallel() {
+            true => self.set(at, Stage::Ready(arguments)),
+            false => self.run_tool(at, arguments),
+        }
+    }
+
     /// After each call: steering that waits skips the rest, where the style says so.
-    fn look_for_steering(&mut self) {
+    pub(super) fn look_for_steering(&mut self) {
         let interrupt = self.run.as_ref().map(|run| run.interrupt);
         let skips = match self.style() {
             DialectToolExecution::SequentialSkip => true,
@@ -235,14 +247,6 @@ impl Engine {
         text.strip_suffix(": ").map_or(text.clone(), |sentence| format!("{sentence}."))
     }
 
-    fn run_tool(&mut self, at: usize, arguments: JsonObject) {
-        let call = self.ids.call();
-        let Some(slot) = self.slot(at) else { return };
-        slot.stage = Stage::Running(call);
-        let name = slot.call.name.clone();
-        self.push(Output::StartTool(ToolStart { call, name, arguments }));
-    }
-
     fn check(&self, at: usize) -> Result<JsonObject, String> {
         let Some(batch) = self.batch() else { return Err(String::new()) };
         let call = &batch.calls[at].call;
@@ -269,7 +273,7 @@ impl Engine {
     }
 
     /// The end of a call that was never started: aborted or skipped.
-    fn say_unrun(&mut self, at: usize) {
+    pub(super) fn say_unrun(&mut self, at: usize) {
         if self.run.as_ref().is_none_or(|run| run.ending.is_none()) {
             return self.say_skipped(at);
         }
@@ -280,7 +284,7 @@ impl Engine {
     }
 
     /// `tool_execution_end` and, right behind it, the result message.
-    fn say_end(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
+    pub(super) fn say_end(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
         let Some(slot) = self.slot(at) else { return };
         slot.stage = Stage::Said;
         let call = slot.call.clone();
@@ -309,7 +313,7 @@ impl Engine {
     }
 
     /// Some dialects' tools always send details.
-    fn completed(&self, mut result: AgentToolResult) -> AgentToolResult {
+    pub(super) fn completed(&self, mut result: AgentToolResult) -> AgentToolResult {
         if self.dialect.record().empty_result_details {
             result.details.get_or_insert_with(|| json!({}));
         }
@@ -335,7 +339,7 @@ impl Engine {
         self.run.as_mut()?.batch.as_mut()?.calls.get_mut(at)
     }
 
-    fn set(&mut self, at: usize, stage: Stage) {
+    pub(super) fn set(&mut self, at: usize, stage: Stage) {
         if let Some(slot) = self.slot(at) {
             slot.stage = stage;
         }
@@ -345,17 +349,41 @@ impl Engine {
         self.batch()?.calls.iter().position(|slot| wanted(&slot.stage))
     }
 
+    /// How many calls have been taken up and are not over.
     fn count_running(&self) -> usize {
         let calls = self.batch().into_iter().flat_map(|batch| &batch.calls);
-        calls.filter(|slot| matches!(slot.stage, Stage::Running(_))).count()
+        calls.filter(|slot| slot.stage.is_open()).count()
     }
 
-    fn running(&self, call: CallId) -> Option<usize> {
+    /// The calls that run, with the names of their tools.
+    pub(super) fn running_calls(&self) -> Vec<(CallId, String)> {
+        let calls = self.batch().into_iter().flat_map(|batch| &batch.calls);
+        let running = calls.filter_map(|slot| match slot.stage {
+            Stage::Running(call) => Some((call, slot.call.name.clone())),
+            _ => None,
+        });
+        running.collect()
+    }
+
+    /// The call at this place.
+    pub(super) fn called(&self, at: usize) -> Option<&ToolCall> {
+        Some(&self.batch()?.calls.get(at)?.call)
+    }
+
+    /// The arguments of a call that somebody may prevent.
+    pub(super) fn asked(&self, at: usize) -> Option<JsonObject> {
+        match &self.batch()?.calls.get(at)?.stage {
+            Stage::Asked(arguments) => Some(arguments.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn running(&self, call: CallId) -> Option<usize> {
         self.first(|stage| matches!(stage, Stage::Running(id) if *id == call))
     }
 
     /// Whether calls that have not begun are not run any more.
-    fn is_stopping(&self) -> bool {
+    pub(super) fn is_stopping(&self) -> bool {
         self.run.as_ref().is_none_or(|run| run.ending.is_some())
             || self.batch().is_some_and(|batch| batch.skipping)
     }
@@ -368,7 +396,7 @@ impl Engine {
 /// The tool whose abort has a text of its own.
 const BASH: &str = "bash";
 
-fn error_result(text: &str) -> AgentToolResult {
+pub(super) fn error_result(text: &str) -> AgentToolResult {
     let text = UserContent::Text(TextContent { text: text.to_owned(), text_signature: None });
     AgentToolResult { content: vec![text], details: Some(Value::Object(JsonObject::new())), is_warning: None }
 }

@@ -1,13 +1,17 @@
 //! What each command does.
 
-use super::{Engine, after::AfterRun, compaction::Compacting, io::not_yet, keep::Tell};
+use super::{
+    Engine,
+    after::AfterRun,
+    compaction::Compacting,
+    io::not_yet,
+    prompts::{Prompting, Reply},
+};
 use crate::protocol::{
-    AgentMessage, Attribution, Case, CommandList, DialectPromptAck, DialectReady, Disposition, ErrorText,
-    FlowState, GetAvailableModelsResponse, GetBranchMessagesResponse, GetCommandsResponse,
-    GetForkMessagesResponse, GetLastAssistantTextResponse, GetMessagesResponse, GetSessionStatsResponse,
-    GetStateResponse, ImageContent, LastAssistantText, MessageContent, MessageList, ModelList, Outbound,
-    ReadyFrame, RequestId, RpcCommand, RpcCommandKind, StreamingBehavior, TextContent, UserContent,
-    UserMessage, errors,
+    Case, CommandList, DialectReady, Disposition, FlowState, GetAvailableModelsResponse,
+    GetBranchMessagesResponse, GetCommandsResponse, GetForkMessagesResponse, GetLastAssistantTextResponse,
+    GetMessagesResponse, GetSessionStatsResponse, GetStateResponse, LastAssistantText, MessageList,
+    ModelList, Outbound, ReadyFrame, RequestId, RpcCommand, RpcCommandKind, errors,
 };
 
 impl Engine {
@@ -19,55 +23,48 @@ impl Engine {
         }
     }
 
-    /// Does what the machine's disposition says of the command here.
-    pub(super) fn command(&mut self, command: RpcCommand) {
+    /// Does what the machine's disposition says of the command here. `unasked`: it is a prompt that was aborted before it
+    /// was served.
+    pub(super) fn command(&mut self, command: RpcCommand, unasked: bool) {
         let case = self.disposition(&command);
         let disposition = case.map_or(Disposition::Control, |case| case.disposition);
         let kind = command.kind();
         let id = command.id().cloned();
         match command {
             RpcCommand::Prompt(it) => {
-                let message = self.user_message(it.message, it.images);
-                self.prompt(id, kind, case, message, it.streaming_behavior);
+                let (text, images) = (it.message.clone(), it.images.clone());
+                let command = RpcCommand::Prompt(it);
+                self.prompt(Prompting::of_host(command, text, images, unasked));
             }
             RpcCommand::AbortAndPrompt(it) => {
-                let message = self.user_message(it.message, it.images);
+                let (text, images) = (it.message.clone(), it.images.clone());
+                let command = RpcCommand::AbortAndPrompt(it);
+                let prompting = Prompting::of_host(command, text, images, unasked);
                 match disposition {
-                    Disposition::Preempt => {
-                        self.preempt(AfterRun::Prompt { id, kind, message: Box::new(message) });
-                    }
-                    _ => self.prompt(id, kind, case, message, None),
+                    Disposition::Preempt => self.preempt(AfterRun::Prompt(Box::new(prompting))),
+                    _ => self.prompt(prompting),
                 }
             }
-            RpcCommand::Steer(it) => {
-                let message = self.user_message(it.message, it.images);
-                self.steering.push(message);
-                self.acknowledge(kind, id);
-            }
-            RpcCommand::FollowUp(it) => {
-                let message = self.user_message(it.message, it.images);
-                self.follow_up.push(message);
-                self.acknowledge(kind, id);
-            }
+            RpcCommand::Steer(it) => self.queue(id, kind, it.message, it.images),
+            RpcCommand::FollowUp(it) => self.queue(id, kind, it.message, it.images),
             RpcCommand::Abort(_) => {
                 self.stop_waiting_prompts();
+                self.unask_prompts();
                 self.compacting.iter_mut().for_each(Compacting::ask_no_more);
+                let has_prompt = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
                 match disposition {
                     Disposition::Preempt => self.preempt(AfterRun::Answer { id, kind }),
-                    _ if self.compacting.as_ref().is_some_and(Compacting::has_prompt) => {
+                    _ if has_prompt || self.is_preparing() => {
+                        self.unask_run();
                         self.after_run.push_back(AfterRun::Answer { id, kind });
                     }
                     _ => self.acknowledge(kind, id),
                 }
             }
-            RpcCommand::NewSession(it) => self.between_runs(disposition, AfterRun::NewSession(it)),
-            RpcCommand::SwitchSession(it) => self.between_runs(disposition, AfterRun::SwitchSession(it)),
-            RpcCommand::Fork(it) => {
-                self.between_runs(disposition, AfterRun::Fork { id, kind, entry: it.entry_id });
-            }
-            RpcCommand::Branch(it) => {
-                self.between_runs(disposition, AfterRun::Fork { id, kind, entry: it.entry_id });
-            }
+            RpcCommand::NewSession(_)
+            | RpcCommand::SwitchSession(_)
+            | RpcCommand::Fork(_)
+            | RpcCommand::Branch(_) => self.leave_session(command),
             RpcCommand::Compact(it) => match disposition {
                 Disposition::Reject => {
                     self.handler_failed(id, kind, errors::compacting(self.dialect.base()));
@@ -101,8 +98,8 @@ impl Engine {
                 self.succeed(GetSessionStatsResponse { id, data });
             }
             RpcCommand::GetCommands(_) => {
-                // Extensions, templates and skills are what it lists; this server has none loaded.
-                self.succeed(GetCommandsResponse { id, data: CommandList { commands: Vec::new() } });
+                let commands = self.extensions.commands().chain(self.commands.list()).collect();
+                self.succeed(GetCommandsResponse { id, data: CommandList { commands } });
             }
             RpcCommand::GetAvailableModels(_) => {
                 let models = self.usable().map(|at| self.models[at].model.clone()).collect();
@@ -142,11 +139,9 @@ impl Engine {
                 self.stop_waiting_shells();
                 self.acknowledge(kind, id);
             }
-            RpcCommand::SetSessionName(it) => self.set_name(it),
-            RpcCommand::SetTodos(_)
-            | RpcCommand::SetHostTools(_)
-            | RpcCommand::SetLocale(_)
-            | RpcCommand::GetIntegrations(_) => {
+            RpcCommand::SetSessionName(it) => self.rename(&it.name, Reply::Host { id, kind }),
+            RpcCommand::SetHostTools(it) => self.set_host_tools(it),
+            RpcCommand::SetTodos(_) | RpcCommand::SetLocale(_) | RpcCommand::GetIntegrations(_) => {
                 let error = not_yet(self.dialect, kind.as_str());
                 self.fail(id, kind, error);
             }
@@ -154,15 +149,19 @@ impl Engine {
     }
 
     /// What becomes of a command here. A compaction is a state of its own, also the one that nobody but the host was told
-    /// of; and a prompt that waits for it is one that begins.
-    fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
+    /// of; and a prompt that waits for it is one that begins. A prompt that was acknowledged and led to nothing has left
+    /// nothing behind.
+    pub(super) fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
         use RpcCommandKind::{AbortAndPrompt, Prompt};
         let flow = match &self.compacting {
             Some(it) if it.has_prompt() && matches!(command.kind(), Prompt | AbortAndPrompt) => {
                 FlowState::Starting
             }
             Some(_) => FlowState::Compacting,
-            None => self.machine.state().flow,
+            None => match self.machine.state().flow {
+                FlowState::Starting if !self.preparing => FlowState::Idle,
+                flow => flow,
+            },
         };
         let cases = command.kind().cases(flow);
         Case::first(cases, self.dialect.base(), |field| command.choice(field))
@@ -175,69 +174,9 @@ impl Engine {
         }
     }
 
-    /// Starts a run, queues the message, or refuses it.
-    pub(super) fn prompt(
-        &mut self,
-        id: Option<RequestId>,
-        kind: RpcCommandKind,
-        case: Option<&'static Case>,
-        message: UserMessage,
-        behavior: Option<StreamingBehavior>,
-    ) {
-        match case.map(|case| (case.disposition, case.error)) {
-            Some((Disposition::Queue, _)) => {
-                match behavior {
-                    Some(StreamingBehavior::FollowUp) => self.follow_up.push(message),
-                    _ => self.steering.push(message),
-                }
-                self.acknowledge(kind, id);
-            }
-            Some((Disposition::Reject, error)) => {
-                self.acknowledge_early(kind, id.clone());
-                let text = error.unwrap_or(ErrorText::Busy).template(self.dialect.base());
-                self.fail(id, kind, text.to_owned());
-            }
-            _ => self.open_run(id, kind, message),
-        }
-    }
-
-    /// Starts a run if its model can be asked and what was said before is stored; answers in any case.
-    pub(super) fn open_run(&mut self, id: Option<RequestId>, kind: RpcCommandKind, message: UserMessage) {
-        if self.broken.take().is_some() {
-            let unasked = self.unasked;
-            self.tell = Some(Tell::Prompt { id, kind, message: Box::new(message), unasked });
-            return;
-        }
-        match self.models[self.model].unusable.clone() {
-            Some(error) => {
-                self.acknowledge_early(kind, id.clone());
-                self.fail(id, kind, error);
-            }
-            None => {
-                self.acknowledge(kind, id);
-                self.accepted(message);
-            }
-        }
-    }
-
-    /// The success that some dialects say before they look; an error may follow it.
-    pub(super) fn acknowledge_early(&mut self, kind: RpcCommandKind, id: Option<RequestId>) {
-        if self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError {
-            self.acknowledge(kind, id);
-        }
-    }
-
-    /// The run of a prompt that was acknowledged: now, or when the context has been made to fit.
-    fn accepted(&mut self, message: UserMessage) {
-        self.cancel_retry();
-        if let Some(message) = self.compacting_first(message) {
-            self.start_run([AgentMessage::User(message)]);
-        }
-    }
-
     /// Does it when whatever is in the way has been ended. What could not be written of the session gets a last chance
     /// before.
-    fn between_runs(&mut self, disposition: Disposition, then: AfterRun) {
+    pub(super) fn between_runs(&mut self, disposition: Disposition, then: AfterRun) {
         self.broken = None;
         match disposition {
             Disposition::Preempt => self.preempt(then),
@@ -246,22 +185,11 @@ impl Engine {
     }
 
     /// Ends what goes on; `then` follows.
-    fn preempt(&mut self, then: AfterRun) {
+    pub(super) fn preempt(&mut self, then: AfterRun) {
         self.after_run.push_back(then);
+        self.unask_run();
         self.cancel_retry();
         self.cancel_compaction();
         self.abort_run();
-    }
-
-    fn user_message(&self, text: String, images: Option<Vec<ImageContent>>) -> UserMessage {
-        let text = UserContent::Text(TextContent { text, text_signature: None });
-        let images = images.into_iter().flatten().map(UserContent::Image);
-        UserMessage {
-            content: MessageContent::Blocks([text].into_iter().chain(images).collect()),
-            attribution: Some(Attribution::User),
-            synthetic: None,
-            provider_payload: None,
-            timestamp: self.now.wall,
-        }
     }
 }

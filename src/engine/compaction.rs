@@ -11,6 +11,7 @@
 use super::{
     CallId, Engine, ModelCall, Output, Purpose,
     growing::{Growing, Grown},
+    hooks::{Say, Then},
     keep::Tell,
     run::{Ended, has_failed},
 };
@@ -18,12 +19,12 @@ use crate::{
     model::{failure, types::StreamEvent},
     protocol::{
         AgentMessage, AssistantContent, AssistantMessage, Attribution, AutoCompactionEndEvent,
-        AutoCompactionStartEvent, CompactCommand, CompactResponse, CompactionAction, CompactionReason,
-        CompactionResult, DeveloperMessage, MessageContent, RequestId, RpcCommandKind, StopReason,
-        TextContent, ThinkingLevel, UserContent, UserMessage, errors,
+        AutoCompactionStartEvent, BeforeCompactHook, CompactCommand, CompactResponse, CompactionAction,
+        CompactionReason, CompactionResult, DeveloperMessage, HookName, MessageContent, RequestId,
+        RpcCommandKind, StopReason, TextContent, ThinkingLevel, UserContent, UserMessage, errors,
     },
     session::{
-        NewEntry,
+        Entry, NewEntry,
         compaction::{
             NothingToDo, Preparation, SummaryRequest, context_tokens, is_full, prepare, short_request,
         },
@@ -45,6 +46,8 @@ pub struct CompactionPlan {
 pub struct Compacting {
     why: Why,
     preparation: Preparation,
+    /// The hook by which extensions have a say in it.
+    hook: CallId,
     asked: Vec<Asked>,
     /// What came of it, once it is kept.
     result: Option<CompactionResult>,
@@ -137,8 +140,8 @@ impl Engine {
 
     /// Before a run: gives the message back if its run may start. Otherwise it waits for a compaction: one that is
     /// under way, or one that the context needs first.
-    pub(super) fn compacting_first(&mut self, message: UserMessage) -> Option<UserMessage> {
-        if self.unasked {
+    pub(super) fn compacting_first(&mut self, message: UserMessage, unasked: bool) -> Option<UserMessage> {
+        if unasked {
             return Some(message);
         }
         if let Some(compacting) = &mut self.compacting {
@@ -227,7 +230,41 @@ impl Engine {
         focus: Option<&str>,
         prompt: Option<UserMessage>,
     ) {
+        let hook = self.ids.call();
+        let event = self.is_hooked(HookName::SessionBeforeCompact).then(|| hook_event(&preparation, focus));
+        let focus = focus.map(str::to_owned);
+        let asked = Vec::new();
+        self.compacting =
+            Some(Compacting { why, preparation, hook, asked, result: None, prompt, unasked: false });
+        match event {
+            Some(event) => self.hook_as(hook, event.into(), Then::Compact { focus }),
+            None => self.ask_for_summaries(focus.as_deref()),
+        }
+    }
+
+    /// The extensions have had their say: it is given up, or done already, or a model is asked.
+    pub(super) fn compaction_said(&mut self, hook: CallId, focus: Option<&str>, say: Say) {
+        let Some(compacting) = self.compacting.as_ref().filter(|it| it.hook == hook) else { return };
+        if say.cancel {
+            return self.end_compaction(None);
+        }
+        let Some(made) = say.compaction else { return self.ask_for_summaries(focus) };
+        let rules = &self.dialect.record().compaction;
+        let mut result = compacting.preparation.clone().result(made.summary, None, rules);
+        let on_path = |entry: &&Entry| **entry.id() == *made.first_kept_entry_id;
+        if self.session.tree().path().iter().find(|entry| on_path(entry)).is_none() {
+            let text = errors::kept_entry_unknown(self.dialect.base(), &made.first_kept_entry_id);
+            return self.end_compaction(Some(text));
+        }
+        result.first_kept_entry_id = made.first_kept_entry_id;
+        result.tokens_before = made.tokens_before;
+        result.details = made.details;
+        self.keep_compaction(result, true);
+    }
+
+    fn ask_for_summaries(&mut self, focus: Option<&str>) {
         let reserve = self.compaction_plan.reserve;
+        let Some(Compacting { preparation, .. }) = &self.compacting else { return };
         let requests = [
             (Part::History, preparation.history_request(reserve, focus)),
             (Part::Prefix, preparation.prefix_request(reserve, focus)),
@@ -238,8 +275,9 @@ impl Engine {
                 asked.push(self.ask_for_summary(part, request));
             }
         }
-        let unasked = false;
-        self.compacting = Some(Compacting { why, preparation, asked, result: None, prompt, unasked });
+        if let Some(compacting) = &mut self.compacting {
+            compacting.asked = asked;
+        }
         self.summarised();
     }
 
@@ -311,7 +349,11 @@ impl Engine {
             return;
         }
         let result = compacting.preparation.clone().result(summary, short, rules);
-        self.keep(NewEntry::Compaction { result: result.clone(), from_hook: false });
+        self.keep_compaction(result, false);
+    }
+
+    fn keep_compaction(&mut self, result: CompactionResult, from_hook: bool) {
+        self.keep(NewEntry::Compaction { result: result.clone(), from_hook });
         if let Some(compacting) = &mut self.compacting {
             compacting.result = Some(result);
         }
@@ -369,16 +411,14 @@ impl Engine {
             self.start_run([]);
         } else if !self.follow_up.is_empty() {
             let waiting = self.follow_up.take();
-            self.start_run(waiting.into_iter().map(AgentMessage::User));
+            self.start_run(waiting);
         }
     }
 
     /// Opens the run of the prompt that waited, if one did.
     fn go_on(&mut self, prompt: Option<UserMessage>, unasked: bool) {
         if let Some(prompt) = prompt {
-            self.unasked = unasked;
-            self.start_run([AgentMessage::User(prompt)]);
-            self.unasked = false;
+            self.begin(prompt, unasked);
         }
     }
 
@@ -404,7 +444,10 @@ impl Engine {
 
     /// Ends a compaction that comes to nothing: it failed for that reason, or was cancelled.
     fn end_compaction(&mut self, failure: Option<String>) {
-        let Some(Compacting { why, asked, prompt, unasked, .. }) = self.compacting.take() else { return };
+        let Some(Compacting { why, hook, asked, prompt, unasked, .. }) = self.compacting.take() else {
+            return;
+        };
+        self.unask_hook(hook);
         for asked in asked.iter().filter(|asked| asked.growing.is_some()) {
             self.push(Output::CancelModel(asked.call));
         }
@@ -434,6 +477,18 @@ impl Engine {
     fn skip_compaction(&mut self) {
         let skipped = self.dialect.record().compaction.says_skipped.then_some(true);
         self.event(AutoCompactionEndEvent { skipped, ..ended() });
+    }
+}
+
+/// What extensions are told of a compaction.
+fn hook_event(preparation: &Preparation, focus: Option<&str>) -> BeforeCompactHook {
+    let messages = preparation.history.iter().chain(&preparation.prefix);
+    BeforeCompactHook {
+        first_kept_entry_id: preparation.first_kept.to_string(),
+        tokens_before: preparation.tokens_before,
+        custom_instructions: focus.map(str::to_owned),
+        messages_to_summarize: messages.map(|message| message.as_ref().clone()).collect(),
+        previous_summary: preparation.previous_summary.clone(),
     }
 }
 

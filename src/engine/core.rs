@@ -3,14 +3,20 @@
 use super::{
     CallId, Choice, Input, Now, Output, Place, RetryPlan, Setup, Toolbox,
     after::AfterRun,
+    asks::{AFTER_INPUT, Ask},
     compaction::{Compacting, CompactionPlan},
+    dialogs::Dialog,
+    extensions::Extensions,
+    hooks::Hooking,
     ids::Ids,
     keep::Tell,
+    prompts::{Expanding, Prompting},
     queues::Queue,
     run::{Ended, Run},
 };
 use crate::{
     machine::Machine,
+    prompt::Commands,
     protocol::{
         AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectDispatch, DialectEndOfInput, Inbound,
         InterruptMode, LineError, Outbound, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse,
@@ -19,7 +25,7 @@ use crate::{
     session::{NewEntry, Session},
 };
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -71,6 +77,29 @@ pub struct Engine {
     pub(super) overflowed: bool,
     /// The shell's directory, where the dialect keeps it.
     pub(super) directory: Option<String>,
+    pub(super) extensions: Extensions,
+    /// What extensions were asked, by the id of the request.
+    pub(super) asks: BTreeMap<String, Ask>,
+    /// The dialogs that are open, oldest first.
+    pub(super) dialogs: Vec<Dialog>,
+    /// What extensions have a say in just now.
+    pub(super) hooks: BTreeMap<CallId, Hooking>,
+    /// Skills and prompt templates.
+    pub(super) commands: Commands,
+    /// A prompt is on its way to a run, or to an answer.
+    pub(super) preparing: bool,
+    /// Prompts behind it.
+    pub(super) lined_up: VecDeque<Prompting>,
+    /// Messages of extensions that go with what the user says next.
+    pub(super) next_turn: Vec<AgentMessage>,
+    /// Calls that the host carries out, by their ids on the wire.
+    pub(super) host_calls: BTreeMap<String, CallId>,
+    /// Tools whose calls the host is asked about.
+    pub(super) confirm: Vec<String>,
+    /// Those that it has allowed for this session.
+    pub(super) allowed: BTreeSet<String>,
+    /// Titles are sent in dialects that send them only on demand.
+    pub(super) emits_title: bool,
     pub(super) ids: Ids,
     /// Model calls made in this process: ids are counted on from it.
     pub(super) calls: usize,
@@ -78,12 +107,18 @@ pub struct Engine {
     /// Lines that wait for the command before them, in dialects that serve them one by one.
     waiting: VecDeque<Waiting>,
     closing: bool,
+    /// The input has ended, or is not read any more.
+    over: bool,
     /// The input has ended, and in this dialect nothing is waited for any more.
     leaving: bool,
     /// The process was told to stop: no run is opened any more.
     pub(super) stopping: bool,
-    /// The prompt that is being served was aborted before.
+    /// The run that is being opened was aborted before.
     pub(super) unasked: bool,
+    /// What came in before every extension had registered.
+    held: VecDeque<Input>,
+    /// The extensions were told that the process ends.
+    farewell: bool,
     exited: bool,
     outputs: VecDeque<Output>,
 }
@@ -111,6 +146,8 @@ pub enum Awaiting {
         /// The file, as it is answered.
         path: String,
     },
+    /// The file of a skill.
+    Skill(Expanding),
 }
 
 /// A shell command of the host that runs.
@@ -161,14 +198,33 @@ impl Engine {
             compacting: None,
             overflowed: false,
             directory: None,
+            extensions: Extensions::new(
+                setup.extending.extensions,
+                setup.extending.agent_directory,
+                setup.extending.max_frame,
+            ),
+            asks: BTreeMap::new(),
+            dialogs: Vec::new(),
+            hooks: BTreeMap::new(),
+            commands: setup.extending.commands,
+            preparing: false,
+            lined_up: VecDeque::new(),
+            next_turn: Vec::new(),
+            host_calls: BTreeMap::new(),
+            confirm: setup.extending.confirm,
+            allowed: BTreeSet::new(),
+            emits_title: setup.extending.emits_title,
             ids: Ids::new(setup.seed),
             calls: 0,
             now,
             waiting: VecDeque::new(),
             closing: false,
+            over: false,
             leaving: false,
             stopping: false,
             unasked: false,
+            held: VecDeque::new(),
+            farewell: false,
             exited: false,
             outputs: VecDeque::new(),
         };
@@ -191,30 +247,40 @@ impl Engine {
         if let Some(name) = setup.name {
             engine.name_quietly(&name);
         }
-        engine.greet();
+        engine.start_extensions();
         engine
     }
 
     /// Takes an input. [`poll`](Self::poll) until there is nothing left before the next one.
     pub fn handle(&mut self, input: Input, now: Now) {
         self.now = now;
+        let of_host = matches!(input, Input::Frame(_) | Input::BadLine(_) | Input::EndOfInput);
+        match of_host && !self.is_open() && !self.stopping {
+            true => self.held.push_back(input),
+            false => self.take_in(input),
+        }
+    }
+
+    fn take_in(&mut self, input: Input) {
         match input {
             // Told to stop: whatever is still written comes too late.
             Input::Frame(_) | Input::BadLine(_) if self.stopping => {}
             Input::Frame(frame) => self.frame(*frame),
-            Input::BadLine(error) => {
-                if error.is_answered() {
-                    self.take(Waiting::BadLine(error), false);
-                }
-            }
+            Input::BadLine(error) => match error.is_answered() {
+                true => self.take(Waiting::BadLine(error), false),
+                false => self.dialog_misanswered(&error),
+            },
             Input::Model { call, event } => self.model_event(call, event),
             Input::ToolProgress { call, result } => self.tool_progress(call, result),
-            Input::ToolEnd { call, result, is_error } => self.tool_end(call, result, is_error),
+            Input::ToolEnd { call, result, is_error } => {
+                let result = self.completed(result);
+                self.tool_end(call, result, is_error);
+            }
             Input::ShellEnd { call, end } => self.shell_end(call, end),
-            Input::Extension { .. }
-            | Input::ExtensionStrayed { .. }
-            | Input::ExtensionEnded { .. }
-            | Input::FileRead(_) => {}
+            Input::Extension { from, frame } => self.extension_frame(from, *frame),
+            Input::ExtensionStrayed { from, text } => self.extension_strayed(from, &text),
+            Input::ExtensionEnded { from, text } => self.extension_ended(from, &text),
+            Input::FileRead(read) => self.file_read(read),
             Input::Time => self.time(),
             Input::StoreFailed(reason) => self.store_failed(&reason),
             Input::Opened(opened) => self.opened(*opened),
@@ -238,8 +304,17 @@ impl Engine {
     }
 
     /// When [`Input::Time`] is due, on the monotonic clock.
-    pub const fn deadline(&self) -> Option<Duration> {
-        self.wait
+    pub fn deadline(&self) -> Option<Duration> {
+        let dues = [self.wait, self.dialogs_due(), self.asks_due(), self.extensions.due()];
+        dues.into_iter().flatten().min()
+    }
+
+    /// Something is due.
+    fn time(&mut self) {
+        self.expire_extensions();
+        self.expire_dialogs();
+        self.expire_asks();
+        self.try_again();
     }
 
     /// Does the next thing that nobody has to be waited for; `false` if there is none.
@@ -247,10 +322,13 @@ impl Engine {
         self.awaiting.is_none()
             && !self.exited
             && (self.advance_storing()
+                || self.advance_greeting()
                 || self.leaving && self.exit_when_done()
                 || self.advance_run()
                 || self.advance_idle()
+                || self.advance_prompts()
                 || self.serve_waiting()
+                || self.advance_held()
                 || self.exit_when_done())
     }
 
@@ -266,6 +344,9 @@ impl Engine {
             self.follow(&ended);
         } else if self.compacting.is_some() {
             return self.after_run_compacting();
+        } else if self.preparing {
+            // What was asked for since waits until it is known what becomes of the prompt.
+            return false;
         } else if let Some(next) = self.after_run.pop_front() {
             self.after_run(next);
         } else {
@@ -286,20 +367,26 @@ impl Engine {
 
     /// Nothing runs: no run and nothing that leads to one, no shell command, and nothing waits for one.
     pub fn is_idle(&self) -> bool {
-        !self.is_working() && self.shells.is_empty() && self.waiting.is_empty()
+        let waits = !self.waiting.is_empty() || !self.lined_up.is_empty() || !self.held.is_empty();
+        !self.is_working() && self.shells.is_empty() && !waits && !self.is_asking() && !self.is_leave_hooked()
     }
 
     /// Messages that wait for their turn, steering and follow-up.
     pub fn queued(&self) -> usize {
-        self.steering.len() + self.follow_up.len()
+        self.steering.count() + self.follow_up.count()
     }
 
     fn frame(&mut self, frame: Inbound) {
         self.machine.inbound(&frame);
-        // Answers belong to dialogs and host tools, of which there are none yet: an answer to nothing is ignored.
-        let Inbound::Command(command) = frame else { return };
-        let control = command.kind().is_control();
-        self.take(Waiting::Command(command), control);
+        match frame {
+            Inbound::Command(command) => {
+                let control = command.kind().is_control();
+                self.take(Waiting::Command(command), control);
+            }
+            Inbound::ExtensionUIResponse(answer) => self.dialog_answered(answer),
+            Inbound::HostToolUpdate(update) => self.host_tool_update(update),
+            Inbound::HostToolResult(result) => self.host_tool_result(result),
+        }
     }
 
     /// Serves a line, now or when the ones before it are done: in dialects that serve one by one, only the control lane
@@ -314,13 +401,9 @@ impl Engine {
 
     fn serve(&mut self, line: Waiting) {
         match line {
-            Waiting::Command(command) => self.command(command),
+            Waiting::Command(command) => self.command(command, false),
             Waiting::StoppedShell(command) => self.unrun_shell(command),
-            Waiting::StoppedPrompt(command) => {
-                self.unasked = true;
-                self.command(command);
-                self.unasked = false;
-            }
+            Waiting::StoppedPrompt(command) => self.command(command, true),
             Waiting::BadLine(error) => {
                 // Only now: its error may have no id, and those of the commands before it come first.
                 self.machine.bad_line(&error);
@@ -333,7 +416,15 @@ impl Engine {
     /// Whether a command is in hand whose response the next one waits for.
     fn is_busy(&self) -> bool {
         let compacts = self.compacting.as_ref().is_some_and(Compacting::is_asked_for);
-        !self.shells.is_empty() || !self.after_run.is_empty() || compacts
+        let waits = !self.shells.is_empty() || !self.after_run.is_empty() || !self.lined_up.is_empty();
+        waits || compacts || self.is_command_hooked()
+    }
+
+    /// Takes in what came before every extension had registered.
+    fn advance_held(&mut self) -> bool {
+        let Some(input) = self.held.pop_front() else { return false };
+        self.take_in(input);
+        true
     }
 
     fn serve_waiting(&mut self) -> bool {
@@ -366,10 +457,13 @@ impl Engine {
 
     fn end_of_input(&mut self) {
         self.machine.end_of_input();
-        self.closing = true;
+        (self.closing, self.over) = (true, true);
         // What could not be written gets a last chance.
         self.broken = None;
         self.leaving = self.dialect.record().end_of_input == DialectEndOfInput::Exit;
+        self.end_all_dialogs();
+        self.host_gone();
+        self.unask_commands(AFTER_INPUT);
         if self.leaving {
             // The host was told of them, and their run does not end any more.
             while let Some(message) = self.deferred.pop_front() {
@@ -380,11 +474,16 @@ impl Engine {
 
     fn shut_down(&mut self) {
         self.machine.end_of_input();
-        self.closing = true;
+        (self.closing, self.over) = (true, true);
         self.stopping = true;
         // What could not be written gets a last chance.
         self.broken = None;
         self.waiting.clear();
+        self.lined_up.clear();
+        self.held.clear();
+        self.end_all_dialogs();
+        self.unask_run();
+        self.unask_commands(Duration::ZERO);
         self.abort_run();
         self.cancel_retry();
         self.cancel_compaction();
@@ -392,11 +491,34 @@ impl Engine {
     }
 
     fn exit_when_done(&mut self) -> bool {
-        let leaves = self.closing && (self.leaving || self.is_idle()) && !self.exited;
+        if !self.closing || self.exited || !(self.leaving || self.is_idle()) {
+            return false;
+        }
+        if !std::mem::replace(&mut self.farewell, true) {
+            self.say_farewell();
+            return true;
+        }
+        let leaves = !self.is_asking();
         if leaves {
             self.exit();
         }
         leaves
+    }
+
+    /// An extension asks for the end: it comes when what goes on is done.
+    pub(super) fn leave_when_done(&mut self) {
+        self.machine.end_of_input();
+        self.closing = true;
+    }
+
+    /// Nobody answers any more.
+    pub(super) const fn input_is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The end has been decided: what an extension does now is of no interest.
+    pub(super) const fn is_leaving(&self) -> bool {
+        self.stopping || self.leaving || self.farewell
     }
 
     fn exit(&mut self) {
@@ -414,6 +536,7 @@ impl Engine {
         let mut said = said.into();
         said.fit(self.dialect.base());
         let violations = self.machine.outbound(&said);
+        self.show(&said);
         self.push(Output::Say(said));
         self.outputs.extend(violations.into_iter().map(Output::Violation));
     }

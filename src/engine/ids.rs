@@ -23,4 +23,15 @@ impl Ids {
         self.calls += 1;
         self.calls
     }
+
+    /// A UUID of version 4.
+    pub fn uuid(&mut self) -> String {
+        let bytes = self.random.u128(..).to_be_bytes();
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+    }
+
+    /// 16 hex digits.
+    pub fn hex16(&mut self) -> String {
+        format!("{:016x}", self.random.u64(..))
+    }
 }

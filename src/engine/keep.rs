@@ -5,10 +5,10 @@
 //! written stays in memory as far as it was a message (the host has seen it grow), and is written before anything else
 //! as soon as a file works again, which every further entry tries; a change of settings is taken back.
 
-use super::{Engine, Output, run::Ending};
+use super::{Engine, Output, prompts::Reply, run::Ending};
 use crate::{
     protocol::{
-        AgentMessage, AutoRetryEndEvent, MessageEndEvent, RequestId, RpcCommandKind, RpcSuccess, StopReason,
+        AgentMessage, AutoRetryEndEvent, MessageEndEvent, RpcCommandKind, RpcSuccess, StopReason,
         ThinkingLevel, UserMessage, errors,
     },
     session::{NewEntry, Session, Stamp},
@@ -23,13 +23,11 @@ pub enum Tell {
     /// A message of the run is complete.
     Message(Arc<AgentMessage>),
     /// A command is answered; if it cannot be stored, it has changed nothing.
-    Answer(Box<RpcSuccess>, Before),
+    Answer(Answer, Before),
     /// A prompt was held up by entries that could not be written before.
     Prompt {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// Of the request.
-        kind: RpcCommandKind,
+        /// Who waits for an answer.
+        reply: Reply,
         /// What the user says.
         message: Box<UserMessage>,
         /// It was aborted before it was served.
@@ -44,6 +42,22 @@ pub enum Tell {
         /// The session before it.
         before: Box<Session>,
     },
+}
+
+/// How a command is answered once it is stored.
+#[derive(Debug)]
+pub enum Answer {
+    /// With this response.
+    Response(Box<RpcSuccess>),
+    /// Plainly.
+    Reply(Reply),
+}
+
+impl Answer {
+    /// With this response.
+    pub fn response(response: impl Into<RpcSuccess>) -> Self {
+        Self::Response(Box::new(response.into()))
+    }
 }
 
 /// What a change of settings is taken back to.
@@ -83,9 +97,9 @@ impl Engine {
     }
 
     /// Answers a change of settings as soon as what was kept for it is stored.
-    pub(super) fn answer_kept(&mut self, before: Before, response: impl Into<RpcSuccess>) {
+    pub(super) fn answer_kept(&mut self, before: Before, answer: Answer) {
         self.broken = None;
-        self.tell = Some(Tell::Answer(Box::new(response.into()), before));
+        self.tell = Some(Tell::Answer(answer, before));
     }
 
     /// Writes the next line, or tells what is stored; `false` when there is nothing of both.
@@ -113,19 +127,23 @@ impl Engine {
         match self.tell.take() {
             None | Some(Tell::Nothing) => {}
             Some(Tell::Message(message)) => self.message_unkept(message, text),
-            Some(Tell::Answer(response, before)) => {
+            Some(Tell::Answer(answer, before)) => {
                 (0..before.changes).for_each(|_| self.session.undo());
                 (self.model, self.level) = (before.model, before.level);
-                self.refuse(&response, text);
+                match answer {
+                    Answer::Response(response) => self.unanswered(&response, text),
+                    Answer::Reply(Reply::Host { id, kind }) => self.handler_failed(id, kind, text),
+                    Answer::Reply(reply) => self.refuse(&reply, text),
+                }
             }
-            Some(Tell::Prompt { id, kind, .. }) => {
-                self.acknowledge_early(kind, id.clone());
-                self.fail(id, kind, text);
+            Some(Tell::Prompt { reply, .. }) => {
+                self.accept_early(&reply);
+                self.refuse(&reply, text);
             }
             Some(Tell::Compacted) => self.compaction_unkept(text),
             Some(Tell::Forked { response, before }) => {
                 self.session = *before;
-                self.refuse(&response, text);
+                self.unanswered(&response, text);
             }
         }
     }
@@ -134,7 +152,8 @@ impl Engine {
         match tell {
             Tell::Nothing => {}
             Tell::Message(message) => self.message_told(message),
-            Tell::Answer(response, _) => self.succeed(*response),
+            Tell::Answer(Answer::Response(response), _) => self.succeed(*response),
+            Tell::Answer(Answer::Reply(reply), _) => self.accept(&reply),
             Tell::Forked { response, .. } => {
                 // It begins later: the file before it is let go all the same.
                 if !self.session.is_on_disk() {
@@ -142,11 +161,7 @@ impl Engine {
                 }
                 self.succeed(*response);
             }
-            Tell::Prompt { id, kind, message, unasked } => {
-                self.unasked = unasked;
-                self.open_run(id, kind, *message);
-                self.unasked = false;
-            }
+            Tell::Prompt { reply, message, unasked } => self.open_run(reply, *message, unasked),
             Tell::Compacted => self.compacted(),
         }
     }
@@ -194,7 +209,8 @@ impl Engine {
         self.message_told(answer);
     }
 
-    fn refuse(&mut self, response: &RpcSuccess, text: String) {
+    /// A response that cannot be given: the command has failed.
+    fn unanswered(&mut self, response: &RpcSuccess, text: String) {
         let kind = RpcCommandKind::parse(response.kind().as_str());
         if let Some(kind) = kind {
             self.handler_failed(response.id().cloned(), kind, text);

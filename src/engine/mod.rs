@@ -20,18 +20,26 @@
 //! style. What was said is stored, then told (`keep`). After a run another try may follow (`retry`), or a compaction
 //! (`compaction`), or what waited for its end (`after`); `sessions` leaves one session for another.
 
+mod actions;
 mod after;
 mod arguments;
+mod asks;
 mod batch;
+mod calls;
 mod commands;
 mod compaction;
 mod core;
+mod dialogs;
+mod extensions;
 mod growing;
+mod hooks;
+mod host_tools;
 mod ids;
 mod io;
 mod keep;
 mod levels;
 mod models;
+mod prompts;
 mod queues;
 mod retry;
 mod run;

@@ -1,11 +1,15 @@
 //! Which model is asked, and how hard it thinks.
 
-use super::{Engine, keep::Before};
+use super::{
+    Engine,
+    keep::{Answer, Before},
+    prompts::Reply,
+};
 use crate::{
     protocol::{
         CycleModelResponse, CycleThinkingLevelResponse, DialectLevelWithoutThinking, ModelCycle, RequestId,
-        RpcCommandKind, RpcSuccess, SetModelCommand, SetModelResponse, SetThinkingLevelCommand,
-        ThinkingLevel, ThinkingLevelChange, errors,
+        RpcCommandKind, SetModelCommand, SetModelResponse, SetThinkingLevelCommand, ThinkingLevel,
+        ThinkingLevelChange, errors,
     },
     session::NewEntry,
 };
@@ -45,7 +49,8 @@ impl Engine {
         let before = self.before();
         self.switch(at);
         let data = self.models[at].model.clone();
-        self.settings_changed(before, SetModelResponse { id: command.id, data });
+        let response = SetModelResponse { id: command.id, data };
+        self.settings_changed(before, Answer::response(response));
     }
 
     pub(super) fn cycle_model(&mut self, id: Option<RequestId>) {
@@ -70,15 +75,15 @@ impl Engine {
         }
         let data =
             ModelCycle { model: self.models[next].model.clone(), thinking_level: self.level, is_scoped };
-        self.settings_changed(before, CycleModelResponse { id, data: Some(data) });
+        let response = CycleModelResponse { id, data: Some(data) };
+        self.settings_changed(before, Answer::response(response));
     }
 
     pub(super) fn set_level(&mut self, command: SetThinkingLevelCommand) {
         let before = self.before();
         self.level = self.fitting(command.level);
-        if let Some(response) = RpcCommandKind::SetThinkingLevel.acknowledge(command.id) {
-            self.level_changed(before, response);
-        }
+        let reply = Reply::Host { id: command.id, kind: RpcCommandKind::SetThinkingLevel };
+        self.level_changed(before, Answer::Reply(reply));
     }
 
     pub(super) fn cycle_level(&mut self, id: Option<RequestId>) {
@@ -92,7 +97,7 @@ impl Engine {
         let before = self.before();
         self.level = Some(level);
         let data = Some(ThinkingLevelChange { level });
-        self.level_changed(before, CycleThinkingLevelResponse { id, data });
+        self.level_changed(before, Answer::response(CycleThinkingLevelResponse { id, data }));
     }
 
     pub(super) fn switch(&mut self, at: usize) {
@@ -101,17 +106,18 @@ impl Engine {
     }
 
     /// The model was chosen, perhaps the same one: an entry in any case, and one more if the level had to follow.
-    fn settings_changed(&mut self, mut before: Before, response: impl Into<RpcSuccess>) {
+    pub(super) fn settings_changed(&mut self, mut before: Before, answer: Answer) {
         self.keep(self.model_entry());
         before.changes += 1;
-        self.level_changed(before, response);
+        self.level_changed(before, answer);
     }
 
-    fn level_changed(&mut self, mut before: Before, response: impl Into<RpcSuccess>) {
+    /// The level was chosen: an entry if it is another one.
+    pub(super) fn level_changed(&mut self, mut before: Before, answer: Answer) {
         if self.level != before.level {
             self.keep(NewEntry::Level(self.level));
             before.changes += 1;
         }
-        self.answer_kept(before, response);
+        self.answer_kept(before, answer);
     }
 }

@@ -1,6 +1,6 @@
 //! Messages that wait for their turn.
 
-use crate::protocol::{QueueMode, UserMessage};
+use crate::protocol::{AgentMessage, QueueMode};
 use std::collections::VecDeque;
 
 /// One queue, with its mode.
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub struct Queue {
     /// Whether a poll takes one message or all.
     pub mode: QueueMode,
-    waiting: VecDeque<UserMessage>,
+    waiting: VecDeque<AgentMessage>,
 }
 
 impl Queue {
@@ -18,12 +18,12 @@ impl Queue {
     }
 
     /// Puts a message at the end.
-    pub fn push(&mut self, message: UserMessage) {
+    pub fn push(&mut self, message: AgentMessage) {
         self.waiting.push_back(message);
     }
 
     /// What a poll delivers, in order.
-    pub fn take(&mut self) -> Vec<UserMessage> {
+    pub fn take(&mut self) -> Vec<AgentMessage> {
         let count = match self.mode {
             QueueMode::All => self.waiting.len(),
             QueueMode::OneAtATime => self.waiting.len().min(1),
@@ -31,9 +31,9 @@ impl Queue {
         self.waiting.drain(..count).collect()
     }
 
-    /// Messages that wait.
-    pub fn len(&self) -> usize {
-        self.waiting.len()
+    /// Messages of the user that wait; those of extensions are not counted. Source: pi source.
+    pub fn count(&self) -> usize {
+        self.waiting.iter().filter(|message| matches!(message, AgentMessage::User(_))).count()
     }
 
     /// Nothing waits.

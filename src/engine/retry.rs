@@ -50,7 +50,7 @@ impl Engine {
     }
 
     /// The time has come to try again, if that is what is waited for.
-    pub(super) fn time(&mut self) {
+    pub(super) fn try_again(&mut self) {
         if self.wait.is_some_and(|due| due <= self.now.monotonic) {
             self.wait = None;
             self.start_run([]);

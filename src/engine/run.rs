@@ -22,6 +22,8 @@ pub struct Run {
     pub(super) messages: Vec<Arc<AgentMessage>>,
     /// Place of its model: a change during the run is for the next one.
     model: usize,
+    /// The instructions that come first.
+    system_prompt: Arc<str>,
     level: Option<ThinkingLevel>,
     /// What steering does to its tool calls, as it was when the run began.
     pub(super) interrupt: InterruptMode,
@@ -64,12 +66,22 @@ pub enum Ending {
 impl Engine {
     /// Opens a run with these messages; steering that waits joins its first turn.
     pub(super) fn start_run(&mut self, inputs: impl IntoIterator<Item = AgentMessage>) {
+        self.start_run_under(self.system_prompt.clone(), inputs);
+    }
+
+    /// Opens a run with instructions of its own.
+    pub(super) fn start_run_under(
+        &mut self,
+        system_prompt: Arc<str>,
+        inputs: impl IntoIterator<Item = AgentMessage>,
+    ) {
         // What was asked for after the prompt ends its run, too: nothing is spawned for it any more.
         let unasked = self.unasked || self.stopping || !self.after_run.is_empty();
         let ending = unasked.then_some(Ending::Aborted);
         self.run = Some(Run {
             messages: Vec::new(),
             model: self.model,
+            system_prompt,
             level: self.level,
             interrupt: self.interrupt,
             inputs: VecDeque::new(),
@@ -81,7 +93,7 @@ impl Engine {
             unkept: false,
         });
         self.event(AgentStartEvent {});
-        let steering = self.steering.take().into_iter().map(AgentMessage::User);
+        let steering = self.steering.take();
         self.open_turn(inputs.into_iter().chain(steering));
     }
 
@@ -147,7 +159,7 @@ impl Engine {
         }
         let ending = self.run.as_ref().is_some_and(|run| run.ending.is_some());
         let steering = if ending { Vec::new() } else { self.steering.take() };
-        self.open_turn(steering.into_iter().map(AgentMessage::User));
+        self.open_turn(steering);
     }
 
     /// A message that is complete at once.
@@ -176,7 +188,7 @@ impl Engine {
             model,
             level: run.level,
             session_id: self.session.id().to_owned(),
-            system_prompt: self.system_prompt.clone(),
+            system_prompt: run.system_prompt.clone(),
             messages: self.session.messages().to_vec(),
             tools: self.tools.specs().clone(),
             count: self.calls,
@@ -214,7 +226,7 @@ impl Engine {
         let next = if steering.is_empty() { self.follow_up.take() } else { steering };
         match next.is_empty() {
             true => self.end_run(),
-            false => self.open_turn(next.into_iter().map(AgentMessage::User)),
+            false => self.open_turn(next),
         }
     }
 

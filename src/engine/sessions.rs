@@ -1,12 +1,19 @@
 //! Which session is open.
 
-use super::{Awaiting, Engine, Output, keep::Tell};
+use super::{
+    Awaiting, Engine, Output,
+    after::AfterRun,
+    hooks::Then,
+    keep::{Answer, Tell},
+    prompts::Reply,
+};
 use crate::{
     protocol::{
-        BranchResponse, ExportHtmlCommand, ExportHtmlResponse, ExportedFile, ForkMessage, ForkMessages,
-        ForkResponse, ForkResult, NewSessionCommand, NewSessionResponse, RequestId, RpcCommandKind,
-        RpcSuccess, SessionChange, SessionHeader, SetSessionNameCommand, SwitchSessionCommand,
-        SwitchSessionResponse, ThinkingLevel, errors,
+        BeforeForkHook, BeforeSwitchHook, BranchCommand, BranchResponse, Disposition, ExportHtmlCommand,
+        ExportHtmlResponse, ExportedFile, ForkCommand, ForkMessage, ForkMessages, ForkResponse, ForkResult,
+        NewSessionCommand, NewSessionResponse, RequestId, RpcCommand, RpcCommandKind, RpcSuccess,
+        SessionChange, SessionHeader, SwitchReason, SwitchSessionCommand, SwitchSessionResponse,
+        ThinkingLevel, errors,
     },
     session::{
         NewEntry, Opened, Session, file_name,
@@ -17,6 +24,55 @@ use crate::{
 use std::{path::Path, sync::Arc};
 
 impl Engine {
+    /// The host wants another session: the extensions have their say first, and whatever goes on goes on meanwhile.
+    pub(super) fn leave_session(&mut self, command: RpcCommand) {
+        let event = match &command {
+            RpcCommand::SwitchSession(it) => BeforeSwitchHook {
+                reason: SwitchReason::Resume,
+                target_session_file: Some(it.session_path.clone()),
+            }
+            .into(),
+            RpcCommand::Fork(ForkCommand { entry_id, .. })
+            | RpcCommand::Branch(BranchCommand { entry_id, .. }) => {
+                if self.said_at(entry_id).is_none() {
+                    let text = errors::invalid_entry(self.dialect.base());
+                    return self.handler_failed(command.id().cloned(), command.kind(), text);
+                }
+                BeforeForkHook { entry_id: entry_id.clone() }.into()
+            }
+            _ => BeforeSwitchHook { reason: SwitchReason::New, target_session_file: None }.into(),
+        };
+        self.hook(event, Then::Leave(command));
+    }
+
+    /// The extensions have had their say in another session.
+    pub(super) fn leave_said(&mut self, command: RpcCommand, cancelled: bool) {
+        let disposition = self.disposition(&command).map_or(Disposition::Control, |case| case.disposition);
+        let kind = command.kind();
+        let data = SessionChange { cancelled };
+        match command {
+            RpcCommand::NewSession(it) if cancelled => self.succeed(NewSessionResponse { id: it.id, data }),
+            RpcCommand::SwitchSession(it) if cancelled => {
+                self.succeed(SwitchSessionResponse { id: it.id, data });
+            }
+            RpcCommand::Fork(ForkCommand { id, entry_id })
+            | RpcCommand::Branch(BranchCommand { id, entry_id })
+                if cancelled =>
+            {
+                let text = self.said_at(&entry_id).unwrap_or_default();
+                self.succeed(fork_response(id, kind, ForkResult { text, cancelled }));
+            }
+            RpcCommand::NewSession(it) => self.between_runs(disposition, AfterRun::NewSession(it)),
+            RpcCommand::SwitchSession(it) => self.between_runs(disposition, AfterRun::SwitchSession(it)),
+            RpcCommand::Fork(ForkCommand { id, entry_id })
+            | RpcCommand::Branch(BranchCommand { id, entry_id }) => {
+                self.between_runs(disposition, AfterRun::Fork { id, kind, entry: entry_id });
+            }
+            // No other command is asked about.
+            _ => {}
+        }
+    }
+
     /// Begins a session.
     pub(super) fn new_session(&mut self, command: NewSessionCommand) {
         let parent = command.parent_session.filter(|path| !path.is_empty());
@@ -62,13 +118,15 @@ impl Engine {
         };
         let before = std::mem::replace(&mut self.session, Session::forked(forked.tree, file));
         let data = ForkResult { text: forked.text, cancelled: false };
-        let response = match kind {
-            RpcCommandKind::Branch => RpcSuccess::from(BranchResponse { id, data }),
-            _ => RpcSuccess::from(ForkResponse { id, data }),
-        };
+        let response = fork_response(id, kind, data);
         self.overflowed = false;
         self.broken = None;
         self.tell = Some(Tell::Forked { response: Box::new(response), before: Box::new(before) });
+    }
+
+    /// What the user said in this entry.
+    fn said_at(&self, entry: &str) -> Option<String> {
+        self.session.tree().user_text(entry)
     }
 
     /// The messages that a session can be forked at.
@@ -79,20 +137,19 @@ impl Engine {
         }
     }
 
-    pub(super) fn set_name(&mut self, command: SetSessionNameCommand) {
+    /// Names the session.
+    pub(super) fn rename(&mut self, name: &str, reply: Reply) {
         let cleans = self.dialect.record().cleans_session_name;
-        let name = if cleans { cleaned(&command.name) } else { command.name.trim().to_owned() };
+        let name = if cleans { cleaned(name) } else { name.trim().to_owned() };
         if name.is_empty() {
             let error = errors::session_name_empty(self.dialect.base());
-            return self.fail(command.id, RpcCommandKind::SetSessionName, error);
+            return self.refuse(&reply, error);
         }
         let mut before = self.before();
         let stamp = self.stamp();
         self.session.rename(&name, stamp, self.ids.random());
         before.changes = 1;
-        if let Some(response) = RpcCommandKind::SetSessionName.acknowledge(command.id) {
-            self.answer_kept(before, response);
-        }
+        self.answer_kept(before, Answer::Reply(reply));
     }
 
     /// The name that a process gives its session.
@@ -184,6 +241,13 @@ impl Engine {
         self.session = next;
         self.overflowed = false;
         self.broken = None;
+    }
+}
+
+fn fork_response(id: Option<RequestId>, kind: RpcCommandKind, data: ForkResult) -> RpcSuccess {
+    match kind {
+        RpcCommandKind::Branch => BranchResponse { id, data }.into(),
+        _ => ForkResponse { id, data }.into(),
     }
 }
 

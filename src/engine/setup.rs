@@ -2,6 +2,7 @@
 
 use super::{Choice, CompactionPlan, RetryPlan, Toolbox};
 use crate::{
+    prompt::Commands,
     protocol::{Dialect, QueueMode, ThinkingLevel},
     session::Opened,
 };
@@ -55,6 +56,8 @@ pub struct Extending {
     pub emits_title: bool,
     /// Tools whose calls the host is asked about.
     pub confirm: Vec<String>,
+    /// The prompt templates and skills.
+    pub commands: Commands,
 }
 
 /// The settings that a session starts with; commands change them for the session.

@@ -1,6 +1,10 @@
 //! Shell commands of the host.
 
-use super::{Engine, Output, ShellEnd, ShellStart, core::Shell, keep::Before};
+use super::{
+    Engine, Output, ShellEnd, ShellStart,
+    core::Shell,
+    keep::{Answer, Before},
+};
 use crate::{
     protocol::{
         AgentMessage, BashCommand, BashExecutionMessage, BashResponse, BashResult, DialectErrorStyle,
@@ -53,7 +57,7 @@ impl Engine {
         if shell.session == self.session.id() && self.run.is_none() {
             let before = Before { changes: 1, ..self.before() };
             self.keep(NewEntry::Message(message));
-            return self.answer_kept(before, response);
+            return self.answer_kept(before, Answer::response(response));
         }
         // Between a call and its result there is no place for it: it follows the run.
         if shell.session == self.session.id() {

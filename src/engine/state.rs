@@ -72,9 +72,9 @@ impl Engine {
         newest.filter(|text| !text.is_empty())
     }
 
-    /// A run, or what leads to one: a wait for another try, a compaction.
+    /// A run, or what leads to one: a prompt that is looked at, a wait for another try, a compaction.
     pub(super) const fn is_working(&self) -> bool {
-        self.run.is_some() || self.wait.is_some() || self.compacting.is_some()
+        self.run.is_some() || self.wait.is_some() || self.compacting.is_some() || self.preparing
     }
 
     fn session_file(&self) -> Option<String> {

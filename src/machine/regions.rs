@@ -106,6 +106,11 @@ impl Machine {
         }
     }
 
+    /// A dialog is over without an answer: its time has come, or nobody wants the answer any more.
+    pub fn ask_over(&mut self, id: &str) {
+        self.asks.remove(id);
+    }
+
     /// A line came in that was no frame; it is owed an error.
     pub fn bad_line(&mut self, error: &LineError) {
         self.frames += 1;

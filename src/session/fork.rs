@@ -40,6 +40,11 @@ impl Tree {
         messages.collect()
     }
 
+    /// What the user said in the entry `id`; `None`: that is no message of the user.
+    pub fn user_text(&self, id: &str) -> Option<String> {
+        user_text(self.get(id)?)
+    }
+
     /// A new session that holds the branch up to the user's message `id`, without it; `None`: that is no message of the
     /// user.
     ///

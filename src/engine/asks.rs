@@ -1,0 +1,335 @@
+//! What extensions are asked, and how long they have for it.
+//!
+//! | Asked for | Must answer within | Then |
+//! |---|---|---|
+//! | a command | [`ACCEPT`], with anything; the end has no limit | the host is told, the prompt is acknowledged all the same |
+//! | a say in something (a hook) | [`HOOK`]; the time stands still while a dialog of it is open | it counts as failed |
+//! | a tool | no limit | |
+//! | any of them, once it is not wanted any more | [`GRACE`] | it counts as failed |
+//!
+//! Source: own; settled, "Hook deadlines".
+
+use super::{CallId, Engine, Output, extensions::Failing, prompts::Reply};
+use crate::protocol::{
+    AgentToolResult, ExtensionCancel, ExtensionCommandCall, ExtensionHook, ExtensionToolCall, HookEvent,
+    HookResult, JsonObject, ToExtension, errors,
+};
+use std::time::Duration;
+
+/// How long an extension may take to take a command up.
+pub const ACCEPT: Duration = Duration::from_secs(10);
+
+/// How long an extension may take over a hook.
+pub const HOOK: Duration = Duration::from_secs(30);
+
+/// How long an extension may take to end what is not wanted any more.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// How long extensions may take when the process is about to end.
+pub const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How long a command may go on when the input has ended.
+pub const AFTER_INPUT: Duration = Duration::from_secs(10);
+
+/// One thing that an extension was asked.
+#[derive(Debug)]
+pub struct Ask {
+    /// The extension.
+    pub place: usize,
+    process: CallId,
+    /// What for.
+    pub what: Asked,
+    due: Due,
+    /// How many dialogs of it are open.
+    dialogs: usize,
+    /// Nobody wants it any more: its dialogs are over before they open.
+    pub unwanted: bool,
+}
+
+/// What an extension was asked for.
+#[derive(Debug)]
+pub enum Asked {
+    /// To carry out a slash command; `reply` until it has taken it up.
+    Command {
+        /// Its name.
+        name: String,
+        /// Who waits to hear that it was taken up.
+        reply: Option<Reply>,
+    },
+    /// To carry out a tool call of the batch.
+    Tool(CallId),
+    /// For its say in something.
+    Hook {
+        /// Which of the hooks that are under way.
+        hook: CallId,
+        /// It belongs to the run, or to the prompt that leads to one.
+        of_run: bool,
+    },
+    /// To get ready for the end.
+    Farewell,
+}
+
+/// When an answer is due.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    Never,
+    At(Duration),
+    /// The time stands still; this much is left.
+    Left(Duration),
+}
+
+impl Asked {
+    const fn is_of_run(&self) -> bool {
+        matches!(self, Self::Tool(_) | Self::Hook { of_run: true, .. })
+    }
+}
+
+impl Engine {
+    /// Asks an extension to carry out a slash command.
+    pub(super) fn ask_for_command(&mut self, place: usize, name: &str, arguments: &str, reply: Reply) {
+        let Some(process) = self.extensions.running(place) else {
+            let text = errors::not_running(self.dialect.base());
+            self.extension_failed(Failing::Command(name), &text);
+            return self.accept(&reply);
+        };
+        let asked = Asked::Command { name: name.to_owned(), reply: Some(reply) };
+        let id = self.ask(place, process, asked, Some(ACCEPT));
+        self.tell_extension(
+            process,
+            ExtensionCommandCall { id, name: name.to_owned(), arguments: arguments.to_owned() },
+        );
+    }
+
+    /// Asks an extension to carry out a tool call; `false` if it is not there.
+    pub(super) fn ask_for_tool(
+        &mut self,
+        place: usize,
+        call: CallId,
+        tool_call_id: String,
+        tool_name: String,
+        arguments: JsonObject,
+    ) -> bool {
+        let Some(process) = self.extensions.running(place) else { return false };
+        let id = self.ask(place, process, Asked::Tool(call), None);
+        self.tell_extension(process, ExtensionToolCall { id, tool_call_id, tool_name, arguments });
+        true
+    }
+
+    /// Asks an extension for its say; `false` if it is not there.
+    pub(super) fn ask_for_say(&mut self, place: usize, hook: CallId, of_run: bool, event: HookEvent) -> bool {
+        let Some(process) = self.extensions.running(place) else { return false };
+        let id = self.ask(place, process, Asked::Hook { hook, of_run }, Some(HOOK));
+        self.tell_extension(process, ExtensionHook { id, hook: event });
+        true
+    }
+
+    /// Has an extension get ready for the end.
+    pub(super) fn ask_for_farewell(&mut self, place: usize, event: HookEvent) {
+        let Some(process) = self.extensions.running(place) else { return };
+        let id = self.ask(place, process, Asked::Farewell, Some(FAREWELL));
+        self.tell_extension(process, ExtensionHook { id, hook: event });
+    }
+
+    /// An extension has taken a command up.
+    pub(super) fn taken_up(&mut self, process: CallId, id: &str) {
+        let Some(ask) = self.asks.get_mut(id).filter(|ask| ask.process == process) else { return };
+        if let Asked::Command { reply, .. } = &mut ask.what
+            && let Some(reply) = reply.take()
+        {
+            if !ask.unwanted {
+                ask.due = Due::Never;
+            }
+            self.accept(&reply);
+        }
+    }
+
+    /// An extension has ended a command or a hook.
+    pub(super) fn ask_done(&mut self, process: CallId, id: &str, result: Option<HookResult>) {
+        self.taken_up(process, id);
+        match self.asks.get(id).filter(|ask| ask.process == process).map(|ask| &ask.what) {
+            Some(Asked::Hook { hook, .. }) => {
+                let hook = *hook;
+                self.end_ask(id);
+                self.said(hook, result);
+            }
+            Some(Asked::Command { .. } | Asked::Farewell) => {
+                self.end_ask(id);
+            }
+            // A tool ends with its result.
+            Some(Asked::Tool(_)) | None => {}
+        }
+    }
+
+    /// An extension could not do what it was asked for; `text` says why.
+    pub(super) fn ask_failed(&mut self, process: CallId, id: &str, text: &str) {
+        self.taken_up(process, id);
+        if self.asks.get(id).is_some_and(|ask| ask.process == process) {
+            self.fail_ask(id, text);
+        }
+    }
+
+    /// A tool of an extension has something to show.
+    pub(super) fn ask_progress(&mut self, process: CallId, id: &str, result: AgentToolResult) {
+        if let Some(call) = self.asked_tool(process, id) {
+            self.tool_progress(call, result);
+        }
+    }
+
+    /// A tool of an extension is done.
+    pub(super) fn ask_result(&mut self, process: CallId, id: &str, result: AgentToolResult, is_error: bool) {
+        if let Some(call) = self.asked_tool(process, id) {
+            self.end_ask(id);
+            self.tool_end(call, result, is_error);
+        }
+    }
+
+    /// Ends what belongs to the run, or to the prompt that leads to one: the extensions are told, their dialogs are over.
+    pub(super) fn unask_run(&mut self) {
+        self.unask(Asked::is_of_run, GRACE);
+    }
+
+    /// Ends what is asked for on behalf of `hook`.
+    pub(super) fn unask_hook(&mut self, wanted: CallId) {
+        self.unask(|what| matches!(what, Asked::Hook { hook, .. } if *hook == wanted), GRACE);
+    }
+
+    /// The input has ended: commands are not waited for without end.
+    pub(super) fn unask_commands(&mut self, within: Duration) {
+        self.unask(|what| matches!(what, Asked::Command { .. }), within);
+    }
+
+    fn unask(&mut self, which: impl Fn(&Asked) -> bool, within: Duration) {
+        let ids = self.asks.iter().filter(|(_, ask)| which(&ask.what) && !ask.unwanted);
+        let ids: Vec<String> = ids.map(|(id, _)| id.clone()).collect();
+        for id in ids {
+            let due = self.now.monotonic + within;
+            let Some(ask) = self.asks.get_mut(&id) else { continue };
+            ask.unwanted = true;
+            ask.due = Due::At(due);
+            let process = ask.process;
+            self.tell_extension(process, ExtensionCancel { id: id.clone() });
+            self.dialogs_of(&id);
+        }
+    }
+
+    /// The process of an extension is gone: whatever it was asked for has failed.
+    pub(super) fn asks_lost(&mut self, process: CallId, text: &str) {
+        let ids = self.asks.iter().filter(|(_, ask)| ask.process == process);
+        let ids: Vec<String> = ids.map(|(id, _)| id.clone()).collect();
+        for id in ids {
+            self.fail_ask(&id, text);
+        }
+    }
+
+    /// When the next answer is due.
+    pub(super) fn asks_due(&self) -> Option<Duration> {
+        self.asks.values().filter_map(Ask::at).min()
+    }
+
+    /// What was due and did not come has failed.
+    pub(super) fn expire_asks(&mut self) {
+        let now = self.now.monotonic;
+        let late = self.asks.iter().filter(|(_, ask)| ask.at().is_some_and(|due| due <= now));
+        let late: Vec<String> = late.map(|(id, _)| id.clone()).collect();
+        let base = self.dialect.base();
+        for id in late {
+            let Some(ask) = self.asks.get(&id) else { continue };
+            let process = ask.process;
+            let text = match &ask.what {
+                _ if ask.unwanted => errors::tool_aborted(base),
+                Asked::Command { .. } => errors::unaccepted(base, &ACCEPT.as_secs().to_string()),
+                _ => errors::unanswered(base, &HOOK.as_secs().to_string()),
+            };
+            if !ask.unwanted {
+                self.tell_extension(process, ExtensionCancel { id: id.clone() });
+            }
+            self.fail_ask(&id, &text);
+        }
+    }
+
+    /// A dialog of this request has opened: its time stands still.
+    pub(super) fn stand_still(&mut self, id: &str) {
+        let now = self.now.monotonic;
+        let Some(ask) = self.asks.get_mut(id) else { return };
+        ask.dialogs += 1;
+        if let Due::At(due) = ask.due {
+            ask.due = Due::Left(due.saturating_sub(now));
+        }
+    }
+
+    /// A dialog of this request is over.
+    pub(super) fn move_on(&mut self, id: &str) {
+        let now = self.now.monotonic;
+        let Some(ask) = self.asks.get_mut(id) else { return };
+        ask.dialogs = ask.dialogs.saturating_sub(1);
+        if let (Due::Left(left), 0) = (ask.due, ask.dialogs) {
+            ask.due = Due::At(now + left);
+        }
+    }
+
+    /// The request that a frame of `process` names as its origin, if it is open.
+    pub(super) fn origin(&self, process: CallId, id: &str) -> Option<&Ask> {
+        self.asks.get(id).filter(|ask| ask.process == process)
+    }
+
+    /// Whether a command or a farewell is waited for.
+    pub(super) fn is_asking(&self) -> bool {
+        self.asks.values().any(|ask| matches!(ask.what, Asked::Command { .. } | Asked::Farewell))
+    }
+
+    /// Tells an extension something.
+    pub(super) fn tell_extension(&mut self, process: CallId, frame: impl Into<ToExtension>) {
+        self.push(Output::ToExtension { to: process, frame: Box::new(frame.into()) });
+    }
+
+    fn ask(&mut self, place: usize, process: CallId, what: Asked, within: Option<Duration>) -> String {
+        let id = self.ids.call().to_string();
+        let due = within.map_or(Due::Never, |within| Due::At(self.now.monotonic + within));
+        let ask = Ask { place, process, what, due, dialogs: 0, unwanted: false };
+        self.asks.insert(id.clone(), ask);
+        id
+    }
+
+    fn asked_tool(&self, process: CallId, id: &str) -> Option<CallId> {
+        match self.asks.get(id).filter(|ask| ask.process == process)?.what {
+            Asked::Tool(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The request is over, and with it its dialogs.
+    fn end_ask(&mut self, id: &str) -> Option<Ask> {
+        self.dialogs_of(id);
+        self.asks.remove(id)
+    }
+
+    fn fail_ask(&mut self, id: &str, text: &str) {
+        let Some(ask) = self.end_ask(id) else { return };
+        match ask.what {
+            Asked::Command { name, reply } => {
+                if !ask.unwanted {
+                    self.extension_failed(Failing::Command(&name), text);
+                }
+                if let Some(reply) = reply {
+                    self.accept(&reply);
+                }
+            }
+            Asked::Tool(call) => {
+                let text =
+                    if ask.unwanted { errors::tool_aborted(self.dialect.base()) } else { text.to_owned() };
+                self.tool_end(call, super::batch::error_result(&text), true);
+            }
+            Asked::Hook { hook, .. } => self.say_failed(hook, ask.place, text, ask.unwanted),
+            Asked::Farewell => {}
+        }
+    }
+}
+
+impl Ask {
+    const fn at(&self) -> Option<Duration> {
+        match self.due {
+            Due::At(due) => Some(due),
+            Due::Never | Due::Left(_) => None,
+        }
+    }
+}

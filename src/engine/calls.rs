@@ -1,0 +1,143 @@
+//! One tool call between its check and its result: who may prevent it, who carries it out, who may change what came of it.
+//!
+//! ```text
+//! checked ─→ tool_call hook ─→ the host, if it wants to be asked ─→ carried out ─→ tool_result hook ─→ over
+//! ```
+
+use super::{
+    CallId, Engine, Output, ToolStart,
+    arguments::Owner,
+    batch::{Stage, error_result},
+    hooks::Then,
+};
+use crate::protocol::{
+    AgentToolResult, HookName, JsonObject, RpcExtensionUIResponse, SelectRequest, ToolCallHook,
+    ToolResultHook, errors, texts,
+};
+
+impl Engine {
+    /// Asks the extensions whether the call may run.
+    pub(super) fn permit(&mut self, at: usize, arguments: JsonObject) {
+        let Some(call) = self.called(at).cloned() else { return };
+        self.set(at, Stage::Asked(arguments.clone()));
+        let event = ToolCallHook { tool_call_id: call.id, tool_name: call.name, input: arguments };
+        self.hook(event.into(), Then::Call(at));
+    }
+
+    /// The extensions have had their say: the host has its own, or the call runs.
+    pub(super) fn call_said(&mut self, at: usize, block: Option<String>) {
+        let Some(arguments) = self.asked(at) else { return };
+        if self.is_stopping() {
+            return self.say_unrun(at);
+        }
+        if let Some(reason) = block {
+            let base = self.dialect.base();
+            let reason = if reason.is_empty() { errors::blocked(base) } else { reason };
+            return self.prevented(at, &reason);
+        }
+        let Some(call) = self.called(at) else { return };
+        if !self.confirm.contains(&call.name) || self.allowed.contains(&call.name) {
+            return self.admit(at, arguments);
+        }
+        if self.input_is_over() {
+            return self.host_said(at, None);
+        }
+        let asked = serde_json::to_string(&arguments).unwrap_or_default();
+        let request = SelectRequest {
+            id: String::new(),
+            title: texts::confirm_call(&call.name, &shortened(&asked)),
+            options: vec![texts::allow_once(), texts::allow_session(), texts::deny()],
+            timeout: None,
+        };
+        self.ask_host(at, request.into());
+    }
+
+    /// The host has answered whether the call may run; anything but a yes is a no.
+    pub(super) fn host_said(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
+        let Some(arguments) = self.asked(at) else { return };
+        if self.is_stopping() {
+            return self.say_unrun(at);
+        }
+        let Some(name) = self.called(at).map(|call| call.name.clone()) else { return };
+        let value = match answer {
+            Some(RpcExtensionUIResponse::UIValueResponse(answer)) => answer.value,
+            _ => String::new(),
+        };
+        if value == texts::allow_session() {
+            self.allowed.insert(name);
+            self.admit(at, arguments);
+        } else if value == texts::allow_once() {
+            self.admit(at, arguments);
+        } else {
+            let text = errors::denied(self.dialect.base(), &name);
+            self.prevented(at, &text);
+        }
+    }
+
+    /// Has the call carried out by whoever offers the tool.
+    pub(super) fn run_tool(&mut self, at: usize, arguments: JsonObject) {
+        let call = self.ids.call();
+        let Some(tool_call) = self.called(at).cloned() else { return };
+        self.set(at, Stage::Running(call));
+        match self.tools.owner(&tool_call.name) {
+            Some(Owner::Host) => self.call_host(call, tool_call, arguments),
+            Some(Owner::Extension(place)) => {
+                if !self.ask_for_tool(place, call, tool_call.id, tool_call.name, arguments) {
+                    let text = errors::not_running(self.dialect.base());
+                    self.tool_end(call, error_result(&text), true);
+                }
+            }
+            Some(Owner::Server) | None => {
+                self.push(Output::StartTool(ToolStart { call, name: tool_call.name, arguments }));
+            }
+        }
+    }
+
+    /// Stops what runs; nothing is started after this.
+    pub(super) fn cancel_tools(&mut self) {
+        for (call, name) in self.running_calls() {
+            match self.tools.owner(&name) {
+                _ if self.is_with_host(call) => self.uncall_host(call, &name),
+                // Told below.
+                Some(Owner::Extension(_)) => {}
+                _ => self.push(Output::CancelTool(call)),
+            }
+        }
+        self.unask_run();
+        self.unask_host();
+    }
+
+    /// A call has come to its end: the extensions may change what came of it.
+    pub(super) fn tool_end(&mut self, call: CallId, result: AgentToolResult, is_error: bool) {
+        let Some(at) = self.running(call) else { return };
+        if self.is_stopping() || !self.is_hooked(HookName::ToolResult) {
+            return self.call_over(at, result, is_error);
+        }
+        let Some(tool_call) = self.called(at).cloned() else { return };
+        let event = ToolResultHook {
+            tool_call_id: tool_call.id,
+            tool_name: tool_call.name,
+            input: tool_call.arguments,
+            content: result.content,
+            details: result.details,
+            is_error,
+        };
+        self.set(at, Stage::Ended);
+        self.hook(event.into(), Then::Result(at));
+    }
+
+    fn prevented(&mut self, at: usize, text: &str) {
+        self.say_end(at, error_result(text), true);
+        self.look_for_steering();
+    }
+}
+
+/// How much of a call's arguments a question shows, in characters.
+const SHOWN: usize = 400;
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

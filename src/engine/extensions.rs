@@ -1,0 +1,400 @@
+//! The processes that extend the server: how they begin, what they add, how they end.
+//!
+//! | Limit | | Then |
+//! |---|---|---|
+//! | time until `register` | [`REGISTER`] | ended, not started again |
+//! | lines that are no frames | [`STRAYS`] | ended, started again |
+//! | starts after an end that nobody asked for | [`RESTARTS`] | not started again |
+//!
+//! Each is told to the host as `extension_error`. Lines of the host wait until every extension has registered or cannot
+//! any more. The commands, tools and hooks of an extension stay registered while it is not running: a command and a tool
+//! of it fail, and what it might have blocked is blocked. Source: own; pi source for what a host sees.
+
+use super::{CallId, Engine, Output, hooks};
+use crate::{
+    model::types::ToolSpec,
+    protocol::{
+        AgentSessionEventKind, CommandSource, ExtensionError, ExtensionEvent, ExtensionHello,
+        ExtensionRegister, ExtensionTool, FromExtension, HookName, Outbound, Said, SlashCommand, errors,
+    },
+};
+use std::time::Duration;
+
+/// How long an extension may take to register.
+pub const REGISTER: Duration = Duration::from_secs(10);
+
+/// How many lines of one process may be no frames.
+pub const STRAYS: usize = 16;
+
+/// How often an extension that has ended is started again.
+pub const RESTARTS: usize = 3;
+
+/// The version of the protocol between server and extension.
+const PROTOCOL: u64 = 1;
+
+/// All extensions, in the order in which they are asked.
+#[derive(Debug)]
+pub struct Extensions {
+    all: Vec<Extension>,
+    agent_directory: String,
+    max_frame: u64,
+    /// What went wrong before anything may be said.
+    early: Vec<ExtensionError>,
+    /// The host has been greeted.
+    greeted: bool,
+}
+
+#[derive(Debug)]
+struct Extension {
+    /// Its executable.
+    path: String,
+    /// Its process, while there is one.
+    process: Option<CallId>,
+    stage: Stage,
+    /// When it must have registered.
+    due: Option<Duration>,
+    starts: usize,
+    strays: usize,
+    adds: ExtensionRegister,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Not registered yet.
+    Starting,
+    Running,
+    /// Its end is waited for.
+    Ending,
+    /// Gone for good.
+    Gone,
+}
+
+/// What of an extension failed, for the host.
+pub enum Failing<'a> {
+    /// One of its slash commands.
+    Command(&'a str),
+    /// The extension at this place, over what the text names.
+    Extension(usize, &'a str),
+    /// Something that it had said on its own behalf.
+    Runtime(&'a str),
+    /// The file of a skill.
+    Skill(&'a str),
+}
+
+impl Extensions {
+    /// None of them is started yet.
+    pub fn new(paths: Vec<String>, agent_directory: String, max_frame: u64) -> Self {
+        let all = paths.into_iter().map(|path| Extension {
+            path,
+            process: None,
+            stage: Stage::Gone,
+            due: None,
+            starts: 0,
+            strays: 0,
+            adds: nothing(),
+        });
+        Self { all: all.collect(), agent_directory, max_frame, early: Vec::new(), greeted: false }
+    }
+
+    /// The process of an extension that has registered.
+    pub fn running(&self, place: usize) -> Option<CallId> {
+        let extension = self.all.get(place)?;
+        extension.process.filter(|_| extension.stage == Stage::Running)
+    }
+
+    /// Whether one of them has still to register.
+    pub fn are_starting(&self) -> bool {
+        self.all.iter().any(|extension| extension.stage == Stage::Starting && extension.starts == 1)
+    }
+
+    /// Those that want a say in `hook`, in order.
+    pub fn asked(&self, hook: HookName) -> Vec<usize> {
+        let wants = |extension: &Extension| extension.adds.hooks.iter().flatten().any(|name| *name == hook);
+        let places = self.all.iter().enumerate().filter(|(_, extension)| wants(extension));
+        places.map(|(place, _)| place).collect()
+    }
+
+    /// The first that has a slash command of that name.
+    pub fn commanded(&self, name: &str) -> Option<usize> {
+        let has = |extension: &Extension| {
+            extension.adds.commands.iter().flatten().any(|command| command.name == name)
+        };
+        self.all.iter().position(has)
+    }
+
+    /// Their slash commands, in order.
+    pub fn commands(&self) -> impl Iterator<Item = SlashCommand> {
+        self.all.iter().flat_map(|extension| {
+            extension.adds.commands.iter().flatten().map(|command| SlashCommand {
+                name: command.name.clone(),
+                description: command.description.clone(),
+                source: CommandSource::Extension,
+                location: None,
+                path: Some(extension.path.clone()),
+            })
+        })
+    }
+
+    /// The file of an extension.
+    pub fn path(&self, place: usize) -> &str {
+        self.all.get(place).map_or("", |extension| &extension.path)
+    }
+
+    /// When the next of them must have registered.
+    pub fn due(&self) -> Option<Duration> {
+        self.all.iter().filter_map(|extension| extension.due).min()
+    }
+
+    fn of(&self, process: CallId) -> Option<usize> {
+        self.all.iter().position(|extension| extension.process == Some(process))
+    }
+
+    /// The processes that want to see events of that type.
+    fn watching(&self, event: &str) -> Vec<CallId> {
+        let wants = |extension: &&Extension| {
+            extension.stage == Stage::Running
+                && extension.adds.events.iter().flatten().any(|name| name == event || name == ALL_EVENTS)
+        };
+        self.all.iter().filter(wants).filter_map(|extension| extension.process).collect()
+    }
+}
+
+/// Stands for the events of every type.
+const ALL_EVENTS: &str = "*";
+
+impl Engine {
+    /// Starts all of them.
+    pub(super) fn start_extensions(&mut self) {
+        for place in 0..self.extensions.all.len() {
+            self.start_extension(place);
+        }
+    }
+
+    /// Greets the host, as soon as every extension has registered or cannot any more; `false` if that was done.
+    pub(super) fn advance_greeting(&mut self) -> bool {
+        if self.extensions.greeted || self.extensions.are_starting() {
+            return false;
+        }
+        self.extensions.greeted = true;
+        self.greet();
+        for error in std::mem::take(&mut self.extensions.early) {
+            self.say(Outbound::ExtensionError(error));
+        }
+        true
+    }
+
+    /// Whether lines of the host are served.
+    pub(super) const fn is_open(&self) -> bool {
+        self.extensions.greeted
+    }
+
+    /// An extension wrote a frame.
+    pub(super) fn extension_frame(&mut self, process: CallId, frame: FromExtension) {
+        let Some(place) = self.extensions.of(process) else { return };
+        let registers = matches!(frame, FromExtension::Register(_));
+        match self.extensions.all[place].stage {
+            Stage::Starting if registers => {}
+            Stage::Running if !registers => {}
+            Stage::Ending | Stage::Gone => return,
+            _ => {
+                let text = errors::registered_twice(self.dialect.base());
+                return self.extension_strayed(process, &text);
+            }
+        }
+        match frame {
+            FromExtension::Register(adds) => self.register(place, adds),
+            FromExtension::Accept(it) => self.taken_up(process, &it.id),
+            FromExtension::Done(it) => self.ask_done(process, &it.id, it.result),
+            FromExtension::Failed(it) => self.ask_failed(process, &it.id, &it.error),
+            FromExtension::ToolUpdate(it) => self.ask_progress(process, &it.id, it.partial_result),
+            FromExtension::ToolResult(it) => {
+                self.ask_result(process, &it.id, it.result, it.is_error.unwrap_or(false));
+            }
+            FromExtension::Ui(it) => {
+                if let Some(origin) = &it.origin {
+                    self.taken_up(process, origin);
+                }
+                self.ui(process, it);
+            }
+            FromExtension::UiCancel(it) => self.dialog_withdrawn(process, &it.id),
+            action => self.act(process, action),
+        }
+    }
+
+    /// An extension wrote a line that is no frame. Only the first is reported.
+    pub(super) fn extension_strayed(&mut self, process: CallId, text: &str) {
+        let Some(place) = self.extensions.of(process) else { return };
+        let extension = &mut self.extensions.all[place];
+        if extension.stage == Stage::Ending {
+            return;
+        }
+        extension.strays += 1;
+        let base = self.dialect.base();
+        if extension.strays == 1 {
+            let text = errors::strayed(base, text);
+            self.extension_failed(Failing::Extension(place, FRAME), &text);
+        } else if extension.strays == STRAYS {
+            let text = errors::strayed_often(base, &STRAYS.to_string());
+            self.extension_failed(Failing::Extension(place, FRAME), &text);
+            self.stop_extension(place);
+        }
+    }
+
+    /// The process of an extension is gone.
+    pub(super) fn extension_ended(&mut self, process: CallId, text: &str) {
+        let Some(place) = self.extensions.of(process) else { return };
+        let leaving = self.is_leaving();
+        let extension = &mut self.extensions.all[place];
+        let registered = matches!(extension.stage, Stage::Running | Stage::Ending) && extension.due.is_none();
+        extension.process = None;
+        extension.due = None;
+        let again = registered && extension.starts <= RESTARTS && !leaving;
+        extension.stage = Stage::Gone;
+        let base = self.dialect.base();
+        let said = match again {
+            true => errors::extension_ended(base, text),
+            false => errors::not_restarted(base, text),
+        };
+        if !leaving {
+            self.extension_failed(Failing::Extension(place, END), &said);
+        }
+        self.asks_lost(process, &said);
+        self.dialogs_lost(process);
+        if again {
+            self.start_extension(place);
+        }
+    }
+
+    /// Ends extensions that have not registered in time.
+    pub(super) fn expire_extensions(&mut self) {
+        let now = self.now.monotonic;
+        for place in 0..self.extensions.all.len() {
+            if self.extensions.all[place].due.is_some_and(|due| due <= now) {
+                let seconds = REGISTER.as_secs().to_string();
+                let text = errors::unregistered(self.dialect.base(), &seconds);
+                self.extension_failed(Failing::Extension(place, START), &text);
+                self.stop_extension(place);
+                // Not again.
+                self.extensions.all[place].starts = usize::MAX;
+                self.extensions.all[place].due = None;
+            }
+        }
+    }
+
+    /// Tells the host what went wrong; it is never the failure of a command.
+    pub(super) fn extension_failed(&mut self, what: Failing<'_>, text: &str) {
+        let (extension_path, event) = match what {
+            Failing::Command(name) => (format!("command:{name}"), COMMAND),
+            Failing::Extension(place, event) => (self.extensions.path(place).to_owned(), event),
+            Failing::Runtime(event) => (RUNTIME.to_owned(), event),
+            Failing::Skill(path) => (path.to_owned(), SKILL),
+        };
+        let error = ExtensionError { extension_path, event: event.to_owned(), error: text.to_owned() };
+        match self.extensions.greeted {
+            true => self.say(Outbound::ExtensionError(error)),
+            false => self.extensions.early.push(error),
+        }
+    }
+
+    /// Shows an event to the extensions that want to see it.
+    pub(super) fn show(&mut self, said: &Said) {
+        let kind = match said {
+            Said::Frame(Outbound::AgentSessionEvent(event)) => event.kind(),
+            Said::Update(_) => AgentSessionEventKind::MessageUpdate,
+            Said::Frame(_) => return,
+        };
+        let watching = self.extensions.watching(kind.as_str());
+        if watching.is_empty() {
+            return;
+        }
+        let Some(event) = hooks::observed(said) else { return };
+        for process in watching {
+            self.tell_extension(process, ExtensionEvent { event: event.clone() });
+        }
+    }
+
+    fn start_extension(&mut self, place: usize) {
+        let process = self.ids.call();
+        let due = self.now.monotonic + REGISTER;
+        let extension = &mut self.extensions.all[place];
+        extension.process = Some(process);
+        extension.stage = Stage::Starting;
+        extension.due = Some(due);
+        extension.starts += 1;
+        extension.strays = 0;
+        let hello = ExtensionHello {
+            protocol: PROTOCOL,
+            dialect: self.dialect.as_str().to_owned(),
+            cwd: self.place.directory.clone(),
+            agent_directory: self.extensions.agent_directory.clone(),
+            max_frame: self.extensions.max_frame,
+        };
+        self.push(Output::StartExtension { process, place });
+        self.tell_extension(process, hello);
+    }
+
+    fn stop_extension(&mut self, place: usize) {
+        let extension = &mut self.extensions.all[place];
+        extension.stage = Stage::Ending;
+        if let Some(process) = extension.process {
+            self.push(Output::StopExtension(process));
+        }
+    }
+
+    fn register(&mut self, place: usize, mut adds: ExtensionRegister) {
+        let base = self.dialect.base();
+        let mut wrong = Vec::new();
+        adds.commands.iter_mut().for_each(|commands| {
+            commands.retain(|command| {
+                let fits = !command.name.is_empty() && !command.name.contains(char::is_whitespace);
+                if !fits {
+                    wrong.push(errors::command_name(base, &command.name));
+                }
+                fits
+            });
+        });
+        self.tools.remove_of(super::arguments::Owner::Extension(place));
+        for tool in adds.tools.iter().flatten() {
+            wrong.extend(self.add_tool(place, tool).err());
+        }
+        let extension = &mut self.extensions.all[place];
+        extension.stage = Stage::Running;
+        extension.due = None;
+        extension.adds = adds;
+        for text in wrong {
+            self.extension_failed(Failing::Extension(place, REGISTERING), &text);
+        }
+    }
+
+    fn add_tool(&mut self, place: usize, tool: &ExtensionTool) -> Result<(), String> {
+        let base = self.dialect.base();
+        let (name, description) = (tool.name.trim(), tool.description.trim());
+        if name.is_empty() || description.is_empty() {
+            return Err(errors::tool_name(base, name));
+        }
+        if self.tools.has(name) {
+            return Err(errors::tool_conflict(base, name));
+        }
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            parameters: tool.parameters.clone().into(),
+            exclusive: false,
+        };
+        let owner = super::arguments::Owner::Extension(place);
+        self.tools.add(spec, owner, true).map_err(|reason| errors::tool_schema(base, name, &reason))
+    }
+}
+
+/// What extensions do, in the words of `extension_error`.
+const COMMAND: &str = "command";
+const END: &str = "end";
+const FRAME: &str = "frame";
+const REGISTERING: &str = "register";
+const RUNTIME: &str = "<runtime>";
+const SKILL: &str = "skill_expansion";
+const START: &str = "start";
+
+fn nothing() -> ExtensionRegister {
+    ExtensionRegister { commands: None, tools: None, hooks: None, events: None }
+}

@@ -1,0 +1,129 @@
+//! Tools that the host carries out. Source: xcsh RPC reference: host tools; xcsh source; observed.
+
+use super::{CallId, Engine, arguments::Owner, batch::error_result};
+use crate::{
+    model::types::ToolSpec,
+    protocol::{
+        AgentToolResult, HostToolCall, HostToolCancel, HostToolDefinition, HostToolNames, HostToolResult,
+        HostToolUpdate, JsonObject, Outbound, RpcCommandKind, SetHostToolsCommand, SetHostToolsResponse,
+        ToolCall, UserContent, errors,
+    },
+};
+
+impl Engine {
+    /// Replaces the tools of the host. Calls of one that is gone can still be answered.
+    pub(super) fn set_host_tools(&mut self, command: SetHostToolsCommand) {
+        match self.host_tools(&command.tools) {
+            Ok(tools) => {
+                self.tools.remove_of(Owner::Host);
+                let tool_names = tools.iter().map(|(spec, _)| spec.name.clone()).collect();
+                for (spec, offered) in tools {
+                    // Checked before.
+                    let _ = self.tools.add(spec, Owner::Host, offered);
+                }
+                self.succeed(SetHostToolsResponse { id: command.id, data: HostToolNames { tool_names } });
+            }
+            Err(text) => self.handler_failed(command.id, RpcCommandKind::SetHostTools, text),
+        }
+    }
+
+    /// The tools as they are offered; or what is wrong with the first that cannot be.
+    fn host_tools(&self, defined: &[HostToolDefinition]) -> Result<Vec<(ToolSpec, bool)>, String> {
+        let base = self.dialect.base();
+        let mut tools: Vec<(ToolSpec, bool)> = Vec::new();
+        for (index, tool) in defined.iter().enumerate() {
+            let (name, description) = (tool.name.trim(), tool.description.trim());
+            if name.is_empty() {
+                return Err(errors::host_tool_name(base, &index.to_string()));
+            }
+            if description.is_empty() {
+                return Err(errors::host_tool_description(base, name));
+            }
+            let parameters = tool.parameters.clone().into();
+            if jsonschema::validator_for(&parameters).is_err() {
+                return Err(errors::host_tool_parameters(base, name));
+            }
+            if tools.iter().any(|(other, _)| other.name == name) {
+                return Err(errors::host_tool_twice(base));
+            }
+            if self.tools.owner(name).is_some_and(|owner| owner != Owner::Host) {
+                return Err(errors::host_tool_conflict(base, name));
+            }
+            let (name, description) = (name.to_owned(), description.to_owned());
+            let spec = ToolSpec { name, description, parameters, exclusive: false };
+            tools.push((spec, !tool.hidden.unwrap_or(false)));
+        }
+        Ok(tools)
+    }
+
+    /// Has the host carry out a call.
+    pub(super) fn call_host(&mut self, call: CallId, tool_call: ToolCall, arguments: JsonObject) {
+        if self.input_is_over() {
+            let text = errors::host_gone(self.dialect.base());
+            return self.tool_end(call, error_result(&text), true);
+        }
+        let id = self.ids.hex16();
+        self.host_calls.insert(id.clone(), call);
+        self.say(Outbound::HostToolCall(HostToolCall {
+            id,
+            tool_call_id: tool_call.id,
+            tool_name: tool_call.name,
+            arguments,
+        }));
+    }
+
+    /// Tells the host that nobody waits for a call any more.
+    pub(super) fn uncall_host(&mut self, call: CallId, name: &str) {
+        let Some(target_id) = self.forget_host_call(call) else { return };
+        let id = self.ids.hex16();
+        self.say(Outbound::HostToolCancel(HostToolCancel { id, target_id }));
+        let text = errors::host_tool_aborted(self.dialect.base(), name);
+        self.tool_end(call, error_result(&text), true);
+    }
+
+    /// The host tells how far a call has come.
+    pub(super) fn host_tool_update(&mut self, update: HostToolUpdate) {
+        if let Some(call) = self.host_calls.get(&update.id) {
+            self.tool_progress(*call, update.partial_result);
+        }
+    }
+
+    /// The host has carried out a call.
+    pub(super) fn host_tool_result(&mut self, result: HostToolResult) {
+        let Some(call) = self.host_calls.remove(&result.id) else { return };
+        if !result.is_error.unwrap_or(false) {
+            return self.tool_end(call, result.result, false);
+        }
+        let text = texts(&result.result);
+        let text = if text.is_empty() { errors::host_tool_failed(self.dialect.base()) } else { text };
+        self.tool_end(call, error_result(&text), true);
+    }
+
+    /// The host has closed its side: nobody answers its calls any more.
+    pub(super) fn host_gone(&mut self) {
+        let text = errors::host_gone(self.dialect.base());
+        for call in std::mem::take(&mut self.host_calls).into_values() {
+            self.tool_end(call, error_result(&text), true);
+        }
+    }
+
+    /// Whether the host carries the call out.
+    pub(super) fn is_with_host(&self, call: CallId) -> bool {
+        self.host_calls.values().any(|other| *other == call)
+    }
+
+    fn forget_host_call(&mut self, call: CallId) -> Option<String> {
+        let id = self.host_calls.iter().find(|(_, other)| **other == call)?.0.clone();
+        self.host_calls.remove(&id);
+        Some(id)
+    }
+}
+
+/// The texts of a result, line by line.
+fn texts(result: &AgentToolResult) -> String {
+    let texts = result.content.iter().filter_map(|block| match block {
+        UserContent::Text(block) => Some(block.text.as_str()),
+        UserContent::Image(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n").trim().to_owned()
+}

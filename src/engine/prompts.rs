@@ -1,0 +1,390 @@
+//! From what the user said to a run: slash commands, the extensions' say, skills and templates, then the dispositions.
+//!
+//! ```text
+//! prompt ─→ command of an extension? ─→ it runs; no run follows
+//!        └→ input hook ─→ skill, template ─→ queued, refused, or accepted
+//!                                              accepted ─→ compaction first? ─→ before_agent_start hook ─→ run
+//! ```
+//!
+//! One prompt at a time is on this way; others line up. Source: pi source; settled, "Prompt acknowledged when?".
+
+use super::{Awaiting, Engine, Output, after::AfterRun, extensions::Failing, hooks::Then, keep::Tell};
+use crate::protocol::{
+    AgentMessage, Attribution, BeforeAgentStartHook, CustomMessage, DialectPromptAck, Disposition, ErrorText,
+    ExtensionMessage, ExtensionResponse, ImageContent, InputHook, InputSource, MessageContent, RequestId,
+    RpcCommand, RpcCommandKind, StreamingBehavior, TextContent, UserContent, UserMessage, errors,
+};
+use std::sync::Arc;
+
+/// Something that the user said, or that was said for the user, on its way to a run.
+#[derive(Debug)]
+pub struct Prompting {
+    /// As a command; the disposition looks at its fields.
+    pub command: RpcCommand,
+    /// Who waits for an answer.
+    pub reply: Reply,
+    /// What was said.
+    pub text: String,
+    /// Images that belong to it.
+    pub images: Option<Vec<ImageContent>>,
+    /// It was aborted before it was served.
+    pub unasked: bool,
+}
+
+/// A run that is about to begin.
+#[derive(Debug)]
+pub struct Starting {
+    /// What the user said.
+    pub message: UserMessage,
+    /// It was aborted before it was served.
+    pub unasked: bool,
+}
+
+/// Who waits to hear what became of a command.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// The host.
+    Host {
+        /// Of the request.
+        id: Option<RequestId>,
+        /// Of the request.
+        kind: RpcCommandKind,
+    },
+    /// An extension, if it gave its action an id.
+    Extension {
+        /// Its process.
+        process: super::CallId,
+        /// The action's.
+        id: Option<String>,
+        /// What the host is told of a failure; `None`: nothing, the extension alone is told.
+        event: Option<&'static str>,
+    },
+}
+
+/// What waits for a file of the user's.
+#[derive(Debug)]
+pub enum Expanding {
+    /// A prompt.
+    Prompt(Box<Prompting>),
+    /// A message for a queue.
+    Queued {
+        /// Of the request.
+        id: Option<RequestId>,
+        /// Of the request: which queue.
+        kind: RpcCommandKind,
+        /// Images that belong to it.
+        images: Option<Vec<ImageContent>>,
+        /// What was said.
+        text: String,
+    },
+}
+
+impl Engine {
+    /// Something was said. It is understood now, or when what was said before it has been.
+    pub(super) fn prompt(&mut self, prompting: Prompting) {
+        if self.preparing || !self.lined_up.is_empty() {
+            return self.lined_up.push_back(prompting);
+        }
+        let from_host = matches!(prompting.reply, Reply::Host { .. });
+        if from_host
+            && let Some((name, arguments)) = slash(&prompting.text)
+            && let Some(place) = self.extensions.commanded(name)
+        {
+            let (name, arguments) = (name.to_owned(), arguments.to_owned());
+            return self.ask_for_command(place, &name, &arguments, prompting.reply);
+        }
+        self.preparing = true;
+        let source = if from_host { InputSource::Rpc } else { InputSource::Extension };
+        let event = InputHook { text: prompting.text.clone(), images: prompting.images.clone(), source };
+        self.hook(event.into(), Then::Prompt(Box::new(prompting)));
+    }
+
+    /// Takes up the next of those that line up; `false` if none can be.
+    pub(super) fn advance_prompts(&mut self) -> bool {
+        if self.preparing {
+            return false;
+        }
+        let Some(next) = self.lined_up.pop_front() else { return false };
+        let rest = std::mem::take(&mut self.lined_up);
+        self.prompt(next);
+        self.lined_up.extend(rest);
+        true
+    }
+
+    /// The extensions have had their say in what was said.
+    pub(super) fn heard(&mut self, prompting: Prompting, handled: bool) {
+        if handled {
+            self.preparing = false;
+            return self.accept(&prompting.reply);
+        }
+        // What an extension says for the user is meant as it stands.
+        if matches!(prompting.reply, Reply::Extension { .. }) {
+            return self.understood(prompting);
+        }
+        let text = prompting.text.clone();
+        self.expand(&text, true, Expanding::Prompt(Box::new(prompting)));
+    }
+
+    /// A message for a queue: expanded, then queued.
+    pub(super) fn queue(
+        &mut self,
+        id: Option<RequestId>,
+        kind: RpcCommandKind,
+        text: String,
+        images: Option<Vec<ImageContent>>,
+    ) {
+        if let Some((name, _)) = slash(&text)
+            && self.extensions.commanded(name).is_some()
+        {
+            let error = errors::cannot_queue(self.dialect.base(), name);
+            return self.handler_failed(id, kind, error);
+        }
+        let skills = self.dialect.record().queued_skills;
+        let said = text.clone();
+        self.expand(&said, skills, Expanding::Queued { id, kind, images, text });
+    }
+
+    /// Expands a skill or a template, if the text calls one.
+    fn expand(&mut self, text: &str, skills: bool, expanding: Expanding) {
+        if skills && let Some((skill, _)) = self.commands.skill(text) {
+            let path = skill.path.clone();
+            self.awaiting = Some(Awaiting::Skill(expanding));
+            return self.push(Output::ReadFile(path));
+        }
+        self.expanded(expanding, None);
+    }
+
+    /// The file of a skill was read, or not.
+    pub(super) fn file_read(&mut self, read: Result<String, String>) {
+        let Some(Awaiting::Skill(expanding)) = self.awaiting.take() else { return };
+        let text = match &expanding {
+            Expanding::Prompt(prompting) => &prompting.text,
+            Expanding::Queued { text, .. } => text,
+        };
+        let Some((skill, arguments)) = self.commands.skill(text) else {
+            return self.expanded(expanding, None);
+        };
+        match read {
+            Ok(file) => {
+                let text = skill.expand(&file, arguments);
+                self.expanded(expanding, Some(text));
+            }
+            Err(error) => {
+                let path = skill.path.clone();
+                self.extension_failed(Failing::Skill(&path.display().to_string()), &error);
+                self.expanded(expanding, None);
+            }
+        }
+    }
+
+    /// What was said is as the model will read it, but for a template; `skill`: a skill took its place.
+    fn expanded(&mut self, expanding: Expanding, skill: Option<String>) {
+        let template = |said: &str| self.commands.template(said);
+        match expanding {
+            Expanding::Prompt(mut prompting) => {
+                if let Some(text) = skill.or_else(|| template(&prompting.text)) {
+                    prompting.text = text;
+                }
+                self.understood(*prompting);
+            }
+            Expanding::Queued { id, kind, images, text } => {
+                let text = skill.or_else(|| template(&text)).unwrap_or(text);
+                let message = AgentMessage::User(self.user_message(text, images));
+                match kind {
+                    RpcCommandKind::FollowUp => self.follow_up.push(message),
+                    _ => self.steering.push(message),
+                }
+                self.acknowledge(kind, id);
+            }
+        }
+    }
+
+    /// Queues it, refuses it, or opens its run.
+    fn understood(&mut self, prompting: Prompting) {
+        self.preparing = false;
+        let case = self.disposition(&prompting.command);
+        let behavior = match &prompting.command {
+            RpcCommand::Prompt(command) => command.streaming_behavior,
+            _ => None,
+        };
+        let disposition = case.map(|case| case.disposition);
+        if disposition == Some(Disposition::Preempt)
+            && prompting.command.kind() == RpcCommandKind::AbortAndPrompt
+        {
+            // It had met no run; one that has begun since is ended for it all the same.
+            return self.preempt(AfterRun::Prompt(Box::new(prompting)));
+        }
+        let Prompting { reply, text, images, unasked, .. } = prompting;
+        let message = self.user_message(text, images);
+        match disposition {
+            Some(Disposition::Queue) => {
+                let message = AgentMessage::User(message);
+                match behavior {
+                    Some(StreamingBehavior::FollowUp) => self.follow_up.push(message),
+                    _ => self.steering.push(message),
+                }
+                self.accept(&reply);
+            }
+            Some(Disposition::Reject) => {
+                self.accept_early(&reply);
+                let error = case.and_then(|case| case.error).unwrap_or(ErrorText::Busy);
+                self.refuse(&reply, error.template(self.dialect.base()).to_owned());
+            }
+            _ => self.open_run(reply, message, unasked),
+        }
+    }
+
+    /// Starts a run if its model can be asked and what was said before is stored; answers in any case.
+    pub(super) fn open_run(&mut self, reply: Reply, message: UserMessage, unasked: bool) {
+        if self.broken.take().is_some() {
+            self.tell = Some(Tell::Prompt { reply, message: Box::new(message), unasked });
+            return;
+        }
+        match self.models[self.model].unusable.clone() {
+            Some(error) => {
+                self.accept_early(&reply);
+                self.refuse(&reply, error);
+            }
+            None => {
+                self.accept(&reply);
+                self.cancel_retry();
+                if let Some(message) = self.compacting_first(message, unasked) {
+                    self.begin(message, unasked);
+                }
+            }
+        }
+    }
+
+    /// The extensions have their say, then the run opens.
+    pub(super) fn begin(&mut self, message: UserMessage, unasked: bool) {
+        self.preparing = true;
+        let (prompt, images) = parts(&message.content);
+        let system_prompt = self.system_prompt.to_string();
+        let event = BeforeAgentStartHook { prompt, images, system_prompt };
+        self.hook(event.into(), Then::Start(Box::new(Starting { message, unasked })));
+    }
+
+    /// The extensions have had their say in the run.
+    pub(super) fn started(
+        &mut self,
+        starting: Starting,
+        added: Vec<ExtensionMessage>,
+        system_prompt: String,
+    ) {
+        self.preparing = false;
+        let waiting = std::mem::take(&mut self.next_turn);
+        let added: Vec<AgentMessage> =
+            added.into_iter().map(|message| self.custom_message(message).into()).collect();
+        let system_prompt = match *system_prompt == *self.system_prompt {
+            true => self.system_prompt.clone(),
+            false => Arc::from(system_prompt),
+        };
+        let inputs = [AgentMessage::User(starting.message)].into_iter().chain(waiting).chain(added);
+        self.unasked = starting.unasked;
+        self.start_run_under(system_prompt, inputs);
+        self.unasked = false;
+    }
+
+    /// Whether what was said is on its way to a run, or to an answer.
+    pub(super) fn is_preparing(&self) -> bool {
+        self.preparing || !self.lined_up.is_empty()
+    }
+
+    /// An abort means what is on its way, too: its run ends before a model is asked.
+    pub(super) fn unask_prompts(&mut self) {
+        self.lined_up.iter_mut().for_each(|prompting| prompting.unasked = true);
+    }
+
+    /// The plain success of a command.
+    pub(super) fn accept(&mut self, reply: &Reply) {
+        match reply.clone() {
+            Reply::Host { id, kind } => self.acknowledge(kind, id),
+            Reply::Extension { process, id: Some(id), .. } => {
+                self.tell_extension(process, ExtensionResponse { id, success: true, error: None });
+            }
+            Reply::Extension { .. } => {}
+        }
+    }
+
+    /// The success that some dialects say before they look; an error may follow it.
+    pub(super) fn accept_early(&mut self, reply: &Reply) {
+        let early = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
+        if early && matches!(reply, Reply::Host { .. }) {
+            self.accept(reply);
+        }
+    }
+
+    /// It comes to nothing.
+    pub(super) fn refuse(&mut self, reply: &Reply, text: String) {
+        match reply.clone() {
+            Reply::Host { id, kind } => self.fail(id, kind, text),
+            Reply::Extension { process, id, event } => {
+                if let Some(event) = event {
+                    self.extension_failed(Failing::Runtime(event), &text);
+                }
+                if let Some(id) = id {
+                    self.tell_extension(process, ExtensionResponse { id, success: false, error: Some(text) });
+                }
+            }
+        }
+    }
+
+    pub(super) fn user_message(&self, text: String, images: Option<Vec<ImageContent>>) -> UserMessage {
+        let text = UserContent::Text(TextContent { text, text_signature: None });
+        let images = images.into_iter().flatten().map(UserContent::Image);
+        UserMessage {
+            content: MessageContent::Blocks([text].into_iter().chain(images).collect()),
+            attribution: Some(Attribution::User),
+            synthetic: None,
+            provider_payload: None,
+            timestamp: self.now.wall,
+        }
+    }
+
+    /// A message of an extension.
+    pub(super) fn custom_message(&self, message: ExtensionMessage) -> CustomMessage {
+        CustomMessage {
+            custom_type: message.custom_type,
+            content: message.content,
+            display: message.display,
+            details: message.details,
+            attribution: Some(Attribution::Agent),
+            timestamp: self.now.wall,
+        }
+    }
+}
+
+impl Prompting {
+    /// What the host said with a command.
+    pub fn of_host(
+        command: RpcCommand,
+        text: String,
+        images: Option<Vec<ImageContent>>,
+        unasked: bool,
+    ) -> Self {
+        let reply = Reply::Host { id: command.id().cloned(), kind: command.kind() };
+        Self { command, reply, text, images, unasked }
+    }
+}
+
+/// The texts, line by line, and the images of a message.
+pub(super) fn parts(content: &MessageContent) -> (String, Option<Vec<ImageContent>>) {
+    let blocks = match content {
+        MessageContent::Text(text) => return (text.clone(), None),
+        MessageContent::Blocks(blocks) => blocks,
+    };
+    let (mut texts, mut images) = (Vec::new(), Vec::new());
+    for block in blocks {
+        match block {
+            UserContent::Text(block) => texts.push(block.text.as_str()),
+            UserContent::Image(image) => images.push(image.clone()),
+        }
+    }
+    (texts.join("\n"), Some(images).filter(|images| !images.is_empty()))
+}
+
+/// The name and the arguments of a text that begins with `/`.
+fn slash(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix('/')?;
+    Some(text.split_once(' ').unwrap_or((text, "")))
+}
