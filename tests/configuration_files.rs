@@ -89,6 +89,27 @@ fn settings_of_the_project_are_laid_over_those_of_the_user() {
 }
 
 #[test]
+fn lists_of_skills_and_templates_stand_beside_each_other() {
+    let read = |settings: Value, path: &str| {
+        let (settings, warnings) = Settings::read(&settings.to_string(), Path::new(path));
+        assert_eq!(warnings, Vec::<String>::new());
+        settings
+    };
+    let user = read(json!({ "skills": ["~/skills", "!old"], "prompts": ["a"] }), "/me/settings.json");
+    // The shape that `skills` once had.
+    let skills = json!({ "enableSkillCommands": false, "customDirectories": ["b"] });
+    let project = read(json!({ "skills": skills }), "/work/settings.json");
+    let listed = |directory: &str, entries: &[&str]| settings::Listed {
+        directory: directory.into(),
+        entries: entries.iter().map(|entry| (*entry).to_owned()).collect(),
+    };
+    let both = project.over(user);
+    assert_eq!(both.skills, [listed("/me", &["~/skills", "!old"]), listed("/work", &["b"])]);
+    assert_eq!(both.prompts, [listed("/me", &["a"])]);
+    assert_eq!(read(json!({ "skills": {} }), "/me/settings.json").skills, []);
+}
+
+#[test]
 fn a_setting_of_the_wrong_shape_is_left_out_and_named() {
     let text = json!({
         "defaultModel": 7, "steeringMode": "sometimes", "retry": {"maxRetries": -1, "enabled": true},

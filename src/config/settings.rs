@@ -7,7 +7,11 @@ use crate::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// What the settings say of a session; `None` and empty: nothing, so that the dialect's default holds.
 ///
@@ -42,9 +46,22 @@ pub struct Settings {
     pub resizes_images: Option<bool>,
     /// `images.blockImages`: images are not sent to models.
     pub blocks_images: Option<bool>,
+    /// `skills`: the list of each file that has one, the user's first. None takes another's place.
+    pub skills: Vec<Listed>,
+    /// `prompts`, likewise: prompt templates.
+    pub prompts: Vec<Listed>,
     /// `httpIdleTimeoutMs`: how long a provider may be silent, in milliseconds; 0 (in the file also `"disabled"`): for
     /// ever. Source: pi 1.5.2's `settings.md`.
     pub http_idle_timeout_ms: Option<u64>,
+}
+
+/// A list of paths, and of patterns over them, in one settings file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The directory of the file: relative paths begin there.
+    pub directory: PathBuf,
+    /// As they are written.
+    pub entries: Vec<String>,
 }
 
 /// When and how far a conversation is summed up.
@@ -124,6 +141,8 @@ impl Settings {
             shell_command_prefix: self.shell_command_prefix.or(base.shell_command_prefix),
             resizes_images: self.resizes_images.or(base.resizes_images),
             blocks_images: self.blocks_images.or(base.blocks_images),
+            skills: [base.skills, self.skills].concat(),
+            prompts: [base.prompts, self.prompts].concat(),
             http_idle_timeout_ms: self.http_idle_timeout_ms.or(base.http_idle_timeout_ms),
         }
     }
@@ -193,11 +212,23 @@ impl File<'_> {
             shell_command_prefix: self.value("/shellCommandPrefix"),
             resizes_images: self.value("/images/autoResize"),
             blocks_images: self.value("/images/blockImages"),
+            skills: match self.object.get("skills") {
+                // Before it was a list, this was one of its members (source: pi source).
+                Some(Value::Object(_)) => self.listed("/skills/customDirectories"),
+                _ => self.listed("/skills"),
+            },
+            prompts: self.listed("/prompts"),
             http_idle_timeout_ms: match self.object.get("httpIdleTimeoutMs") {
                 Some(Value::String(word)) if word == "disabled" => Some(0),
                 _ => self.value("/httpIdleTimeoutMs"),
             },
         }
+    }
+
+    fn listed(&mut self, pointer: &str) -> Vec<Listed> {
+        let directory = self.path.parent().unwrap_or(self.path).to_owned();
+        let entries = self.value(pointer);
+        entries.map(|entries| Listed { directory, entries }).into_iter().collect()
     }
 
     fn budgets(&mut self) -> BTreeMap<ThinkingLevel, u64> {
