@@ -28,10 +28,18 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 ];
 
 /// Modules that take time and input as arguments.
-const PURE: [&str; 5] = ["protocol", "machine", "session", "engine", "model"];
+const PURE: [&str; 6] = ["protocol", "machine", "session", "engine", "model", "prompt"];
 
 /// The files in them that do IO after all: everything else in these modules says and reads what they carry.
-const CARRIERS: [&str; 4] = ["model/http.rs", "session/file.rs", "session/find.rs", "session/open.rs"];
+const CARRIERS: [&str; 7] = [
+    "model/http.rs",
+    "prompt/discover.rs",
+    "prompt/files.rs",
+    "prompt/walk.rs",
+    "session/file.rs",
+    "session/find.rs",
+    "session/open.rs",
+];
 
 /// What does IO, or asks the clock or chance.
 const IMPURE: [&str; 10] = [

@@ -15,6 +15,7 @@ fn parts<'a>(tools: &'a [ToolLine<'a>]) -> PromptParts<'a> {
         custom: None,
         append: None,
         context_files: &[],
+        skills: &[],
         date: "2026-03-01",
         cwd: "/home/me/project",
     }

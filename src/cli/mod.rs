@@ -3,6 +3,7 @@
 //! `pi-rpc --mode rpc …` is how hosts start an agent, so it is served before clap sees anything: pi's own options are
 //! pi's grammar (unknown ones are ignored), not ours.
 
+mod commands;
 mod mock_llm;
 mod models;
 mod options;

@@ -23,6 +23,10 @@ Options:
   --append-system-prompt <TEXT>
                                instructions to add, or a file that holds them
   -nc, --no-context-files      leave out AGENTS.md and CLAUDE.md
+  --skill <PATH>               a skill, or a directory of skills, besides those that are found
+  -ns, --no-skills             no skills but those of --skill
+  --prompt-template <PATH>     a prompt template, or a directory of them, besides those found
+  -np, --no-prompt-templates   no prompt templates but those of --prompt-template
   -n, --name <NAME>            the session's name
   --session <PATH|ID>          go on with this session: a file, or the beginning of an id
   -c, --continue               go on with the newest session of this folder, else begin one
@@ -64,6 +68,14 @@ pub struct HostOptions {
     pub append_system_prompt: Vec<String>,
     /// `--no-context-files`.
     pub no_context_files: bool,
+    /// `--skill`, each a file or a directory.
+    pub skills: Vec<String>,
+    /// `--no-skills`.
+    pub no_skills: bool,
+    /// `--prompt-template`, each a file or a directory.
+    pub prompt_templates: Vec<String>,
+    /// `--no-prompt-templates`.
+    pub no_prompt_templates: bool,
     /// `--name`.
     pub name: Option<String>,
     /// `--session`, `--continue`, `--fork`, `--no-session`, of which one may be given.
@@ -116,7 +128,7 @@ impl SessionStart {
 pub struct Refusal(pub String, pub u8);
 
 /// Options of pi that take a value and do nothing here yet.
-const WITH_VALUE: [&str; 6] = ["extension", "skill", "prompt-template", "theme", "export", "permission-mode"];
+const WITH_VALUE: [&str; 4] = ["extension", "theme", "export", "permission-mode"];
 
 /// Reads pi's options.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
@@ -154,6 +166,10 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("models") => options.models = Some(list(&text(&mut parser)?)),
             Long("api-key") => options.api_key = Some(text(&mut parser)?),
             Long("no-context-files") => options.no_context_files = true,
+            Long("skill") => options.skills.push(text(&mut parser)?),
+            Long("no-skills") => options.no_skills = true,
+            Long("prompt-template") => options.prompt_templates.push(text(&mut parser)?),
+            Long("no-prompt-templates") => options.no_prompt_templates = true,
             Long("name") | Short('n') => options.name = Some(text(&mut parser)?),
             Long("max-frame") => options.max_frame = Some(bytes(&text(&mut parser)?)?),
             Long("help") | Short('h') => options.help = true,

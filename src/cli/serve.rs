@@ -1,6 +1,7 @@
 //! `pi-rpc serve`, and `--mode rpc`.
 
 use super::{
+    commands,
     options::{self, HostOptions, Refusal},
     print, refuse,
     session::Start,
@@ -10,7 +11,7 @@ use crate::{
     engine::{CompactionPlan, Extending, Modes, RetryPlan},
     model::types::ToolSpec,
     prompt::{
-        PromptParts,
+        Commands, PromptParts,
         files::{PromptFiles, text_or_file},
         system_prompt, tool_line,
     },
@@ -75,7 +76,8 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
     let library = library(&config, &options, &environment)?;
     let mut tools = offered(options.tools.as_deref());
     tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
-    let system_prompt = instructions(&config, &options, &tools, &directory);
+    let commands = commands::find(&config, &options, &directory, &environment);
+    let system_prompt = instructions(&config, &options, &tools, &commands, &directory);
     let Start { place, session, store } = Start::new(&config, &options, &directory, &environment)?;
     let settings = config.settings;
     let own = Modes::of(dialect);
@@ -170,7 +172,13 @@ fn offered(names: Option<&[String]>) -> Vec<ToolSpec> {
 }
 
 /// What the model is told before the conversation.
-fn instructions(config: &Config, options: &HostOptions, tools: &[ToolSpec], directory: &Path) -> String {
+fn instructions(
+    config: &Config,
+    options: &HostOptions,
+    tools: &[ToolSpec],
+    commands: &Commands,
+    directory: &Path,
+) -> String {
     let files = match options.no_context_files {
         false => PromptFiles::find(
             &config.directories.agent,
@@ -197,6 +205,7 @@ fn instructions(config: &Config, options: &HostOptions, tools: &[ToolSpec], dire
         custom: custom.as_deref(),
         append: append.as_deref(),
         context_files: &files.context,
+        skills: &commands.skills,
         date: &jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
         cwd: &directory.to_string_lossy(),
     })

@@ -1,39 +1,54 @@
 //! What a prompt can call with a leading `/`, besides the commands of extensions.
 
-use crate::protocol::SlashCommand;
-use std::path::PathBuf;
+use super::{Skill, Template};
+use crate::protocol::{CommandSource, SlashCommand};
 
-/// The templates and skills of a session; there are none yet.
+/// The templates and skills of a session. No two templates have the same name, and no two skills.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Commands {}
-
-/// Instructions for a task, in a file.
-#[derive(Debug)]
-pub struct Skill {
-    /// Its file.
-    pub path: PathBuf,
-}
-
-impl Skill {
-    /// What it stands for, made of its file's text.
-    pub fn expand(&self, file: &str, _arguments: &str) -> String {
-        file.to_owned()
-    }
+pub struct Commands {
+    /// In the order in which they were found.
+    pub templates: Vec<Template>,
+    /// In the order in which they were found.
+    pub skills: Vec<Skill>,
 }
 
 impl Commands {
-    /// What `text` stands for, where it calls a template.
-    pub const fn template(&self, _text: &str) -> Option<String> {
-        None
+    /// What `text` stands for, where it is `/name` of a template, alone or with arguments behind a blank.
+    pub fn template(&self, text: &str) -> Option<String> {
+        let (name, arguments) = call(text.strip_prefix('/')?);
+        let template = self.templates.iter().find(|template| template.name == name)?;
+        Some(template.expand(arguments))
     }
 
-    /// The skill that `text` calls, and the arguments behind it.
-    pub const fn skill<'a>(&self, _text: &'a str) -> Option<(&Skill, &'a str)> {
-        None
+    /// The skill that `text` calls by `/skill:name`, and the arguments behind it. [`Skill::expand`] makes of them, and of
+    /// the skill's file as it is then, what `text` stands for.
+    pub fn skill<'a>(&self, text: &'a str) -> Option<(&Skill, &'a str)> {
+        let (name, arguments) = call(text.strip_prefix("/skill:")?);
+        let skill = self.skills.iter().find(|skill| skill.name == name)?;
+        Some((skill, arguments.trim()))
     }
 
-    /// What `get_commands` lists of them.
+    /// What `get_commands` lists of them: the templates, then the skills, also those that the model is not told of.
     pub fn list(&self) -> impl Iterator<Item = SlashCommand> {
-        [].into_iter()
+        let templates = self.templates.iter().map(|it| SlashCommand {
+            name: it.name.clone(),
+            description: Some(it.description.clone()),
+            source: CommandSource::Prompt,
+            location: Some(it.location),
+            path: Some(it.path.display().to_string()),
+        });
+        let skills = self.skills.iter().map(|it| SlashCommand {
+            name: format!("skill:{}", it.name),
+            description: Some(it.description.clone()),
+            source: CommandSource::Skill,
+            location: Some(it.location),
+            path: Some(it.path.display().to_string()),
+        });
+        templates.chain(skills)
     }
+}
+
+/// A name, and what is behind the first blank.
+fn call(text: &str) -> (&str, &str) {
+    text.split_once(' ').unwrap_or((text, ""))
 }

@@ -1,5 +1,5 @@
 //! The files in which users and projects say something to every model: `AGENTS.md` or `CLAUDE.md`, `SYSTEM.md`,
-//! `APPEND_SYSTEM.md`. Blocks on the disk.
+//! `APPEND_SYSTEM.md`; and the texts of skills and templates. Blocks on the disk.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -89,6 +89,23 @@ pub fn text_or_file(text: &str) -> Result<String, String> {
             Err(format!("{text} cannot be read: {error}; the name itself is taken for the prompt"))
         }
         Err(_) => Ok(text.to_owned()),
+    }
+}
+
+/// The longest skill or template that is read, in bytes: more is no text for a model.
+const LONGEST: u64 = 1024 * 1024;
+
+/// The text of a skill or of a template; bytes that are not UTF-8 are U+FFFD.
+///
+/// # Errors
+///
+/// When it is not there, not a regular file, too long, or cannot be read.
+pub fn text(path: &Path) -> io::Result<String> {
+    match fs::metadata(path)?.len() {
+        length if length > LONGEST => {
+            Err(io::Error::other(format!("it has {length} bytes, and {LONGEST} are read at most")))
+        }
+        _ => Ok(String::from_utf8_lossy(&regular(path)?).into_owned()),
     }
 }
 

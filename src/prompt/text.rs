@@ -1,6 +1,6 @@
 //! The system prompt as one text. Its order and its headings are pi's, the sentences are ours.
 
-use super::files::ContextFile;
+use super::{Skill, files::ContextFile, skill};
 
 /// Everything that a system prompt is made of.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,8 @@ pub struct PromptParts<'a> {
     pub append: Option<&'a str>,
     /// What projects say, the most general first.
     pub context_files: &'a [ContextFile],
+    /// Told to a model that can read their files: one that has the tool `read`.
+    pub skills: &'a [Skill],
     /// Today as `YYYY-MM-DD`, in UTC.
     pub date: &'a str,
     /// The directory that tools work in.
@@ -57,6 +59,9 @@ pub fn system_prompt(parts: &PromptParts<'_>) -> String {
         for ContextFile { path, content } in parts.context_files {
             prompt += &format!("## {}\n\n{content}\n\n", path.display());
         }
+    }
+    if parts.tools.iter().any(|tool| tool.name == "read") {
+        prompt += &skill::block(parts.skills);
     }
     let cwd = parts.cwd.replace('\\', "/");
     prompt + &format!("\nCurrent date: {}\nCurrent working directory: {cwd}", parts.date)

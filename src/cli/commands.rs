@@ -1,0 +1,42 @@
+//! The skills and prompt templates of a session.
+
+use super::options::HostOptions;
+use crate::{
+    config::{Config, Environment, in_home, settings::Listed},
+    prompt::{
+        Commands,
+        discover::{Found, Named, Places},
+    },
+};
+use std::path::Path;
+
+/// Finds what the options, the settings and the usual directories have; says what is wrong with the rest.
+pub fn find(config: &Config, options: &HostOptions, working: &Path, environment: &Environment) -> Commands {
+    let user = config.directories.agent.clone();
+    let project = config.directories.project.clone();
+    let expanded = |path: &String| in_home(path, environment).to_string_lossy().into_owned();
+    let listed = |lists: &[Listed], directory: &Path| {
+        let of_there = lists.iter().filter(|list| list.directory == directory);
+        of_there.flat_map(|list| list.entries.iter().map(expanded)).collect()
+    };
+    let named = |lists: &[Listed], given: &[String], only_given| Named {
+        by_user: listed(lists, &user),
+        by_project: listed(lists, &project),
+        given: given.iter().map(expanded).collect(),
+        only_given,
+    };
+    let places = Places {
+        skills: named(&config.settings.skills, &options.skills, options.no_skills),
+        templates: named(&config.settings.prompts, &options.prompt_templates, options.no_prompt_templates),
+        working: working.to_owned(),
+        home: environment.get("HOME").map(Into::into),
+        user,
+        project,
+        project_first: config.dialect.record().project_first,
+    };
+    let Found { commands, warnings } = Found::find(&places);
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
+    commands
+}

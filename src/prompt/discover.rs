@@ -1,0 +1,231 @@
+//! Finds skills and prompt templates. Blocks on the disk.
+//!
+//! The order decides which of two of one name counts, and in which they are listed: what the settings name, then the
+//! directories where everybody looks, then the command line. Packages, which pi looks through first, are not read.
+//! Source: pi's `skills.md` and `prompt-templates.md`; the order as observed.
+
+use super::{
+    Commands, Skill, Template,
+    entries::{Entries, absolute},
+    files, walk,
+};
+use crate::protocol::CommandLocation;
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Where to look. All directories are absolute.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The working directory, at which the paths of the command line begin.
+    pub working: PathBuf,
+    /// The home directory, if it is known: its `.agents/skills` are the user's, too.
+    pub home: Option<PathBuf>,
+    /// The agent's own directory, with the user's `skills` and `prompts`.
+    pub user: PathBuf,
+    /// The project's own directory, with its `skills` and `prompts`.
+    pub project: PathBuf,
+    /// The project goes before the user.
+    pub project_first: bool,
+    /// What is said of skills.
+    pub skills: Named,
+    /// What is said of prompt templates.
+    pub templates: Named,
+}
+
+/// The skills, or the templates, that somebody names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// The list of the user's settings.
+    pub by_user: Vec<String>,
+    /// The list of the project's settings.
+    pub by_project: Vec<String>,
+    /// Files and directories of the command line.
+    pub given: Vec<String>,
+    /// Nothing but these.
+    pub only_given: bool,
+}
+
+/// What was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// What can be called.
+    pub commands: Commands,
+    /// A sentence for each file that was left out, or does not keep to the rules.
+    pub warnings: Vec<String>,
+}
+
+impl Found {
+    /// Looks for skills and templates.
+    pub fn find(places: &Places) -> Self {
+        let mut found = Self::default();
+        let mut known = HashSet::new();
+        for candidate in places.candidates(Kind::Skill, &places.skills, &mut found.warnings) {
+            // Links may lead to one skill in several ways.
+            let real = fs::canonicalize(&candidate.file).unwrap_or_else(|_| candidate.file.clone());
+            if known.insert(real) {
+                found.add_skill(places, &candidate);
+            }
+        }
+        for candidate in places.candidates(Kind::Template, &places.templates, &mut found.warnings) {
+            found.add_template(places, &candidate);
+        }
+        found
+    }
+
+    fn add_skill(&mut self, places: &Places, Candidate { file, .. }: &Candidate) {
+        let Some(text) = self.text(file) else { return };
+        let (skill, warnings) = match Skill::read(file, &text, places.location(Kind::Skill, file)) {
+            Ok(read) => read,
+            Err(error) => return self.left_out(file, &error),
+        };
+        self.warnings.extend(warnings.iter().map(|warning| format!("{}: {warning}", file.display())));
+        match self.commands.skills.iter().find(|first| first.name == skill.name) {
+            Some(first) => {
+                let why = format!("the skill \"{}\" is there already: {}", first.name, first.path.display());
+                self.left_out(file, &why);
+            }
+            None => self.commands.skills.push(skill),
+        }
+    }
+
+    fn add_template(&mut self, places: &Places, Candidate { file, given }: &Candidate) {
+        let Some(text) = self.text(file) else { return };
+        let location = places.location(Kind::Template, file);
+        let template = match Template::read(file, &text, location, given) {
+            Ok(template) => template,
+            Err(error) => return self.left_out(file, &error),
+        };
+        match self.commands.templates.iter().find(|first| first.name == template.name) {
+            Some(first) => {
+                let why =
+                    format!("the template \"{}\" is there already: {}", first.name, first.path.display());
+                self.left_out(file, &why);
+            }
+            None => self.commands.templates.push(template),
+        }
+    }
+
+    fn text(&mut self, file: &Path) -> Option<String> {
+        match files::text(file) {
+            Ok(text) if walk::is_markdown(file) => return Some(text),
+            Ok(_) => self.left_out(file, "its name does not end in .md"),
+            Err(error) => self.left_out(file, &error.to_string()),
+        }
+        None
+    }
+
+    fn left_out(&mut self, file: &Path, why: &str) {
+        self.warnings.push(format!("{}: {why}; the file is left out", file.display()));
+    }
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Skill,
+    Template,
+}
+
+impl Kind {
+    /// What users and projects call the directory of them.
+    const fn directory(self) -> &'static str {
+        match self {
+            Self::Skill => "skills",
+            Self::Template => "prompts",
+        }
+    }
+
+    /// The files of a directory; templates also of those further down, where they are named by the settings.
+    fn files(self, directory: &Path, further: bool, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+        match self {
+            Self::Skill => walk::skills(directory, warnings),
+            Self::Template => walk::templates(directory, further, warnings),
+        }
+    }
+}
+
+/// A file that may be a skill or a template.
+struct Candidate {
+    file: PathBuf,
+    /// The path of the command line by which it was found, else its own.
+    given: PathBuf,
+}
+
+/// Where the user, or the project, keeps skills or templates.
+struct Scope {
+    entries: Entries,
+    directories: Vec<PathBuf>,
+}
+
+impl Places {
+    /// The files, each path once.
+    fn candidates(&self, kind: Kind, named: &Named, warnings: &mut Vec<String>) -> Vec<Candidate> {
+        let mut files = Vec::new();
+        if !named.only_given {
+            let scopes = self.scopes(kind, named, warnings);
+            for Scope { entries, .. } in &scopes {
+                let all = entries.paths.iter().flat_map(|path| match path.is_dir() {
+                    true => kind.files(path, true, warnings),
+                    // A settings file is for many machines; not each of them has everything.
+                    false => Vec::from_iter(path.exists().then(|| path.clone())),
+                });
+                files.extend(all.filter(|file| entries.takes(file)));
+            }
+            for Scope { entries, directories } in &scopes {
+                let there = directories.iter().filter(|directory| directory.is_dir());
+                let all = there.flat_map(|directory| kind.files(directory, false, warnings));
+                files.extend(all.filter(|file| entries.allows(file)));
+            }
+        }
+        let mut candidates: Vec<_> =
+            files.into_iter().map(|file| Candidate { given: file.clone(), file }).collect();
+        for given in named.given.iter().map(|path| absolute(&self.working, path)) {
+            let files = match given.is_dir() {
+                true => kind.files(&given, false, warnings),
+                false => vec![given.clone()],
+            };
+            candidates.extend(files.into_iter().map(|file| Candidate { file, given: given.clone() }));
+        }
+        let mut seen = HashSet::new();
+        candidates.retain(|candidate| seen.insert(candidate.file.clone()));
+        candidates
+    }
+
+    /// The user and the project, in their order.
+    fn scopes(&self, kind: Kind, named: &Named, warnings: &mut Vec<String>) -> [Scope; 2] {
+        let shared = Path::new(".agents/skills");
+        let of_home = self.home.as_ref().map(|home| home.join(shared));
+        let mut user = vec![self.user.join(kind.directory())];
+        let mut project = vec![self.project.join(kind.directory())];
+        if kind == Kind::Skill {
+            let of_repository = up_to_the_repository(&self.working).into_iter().map(|it| it.join(shared));
+            project.extend(of_repository.filter(|it| Some(it) != of_home.as_ref()));
+            user.extend(of_home);
+        }
+        let user = Scope { entries: Entries::new(&named.by_user, &self.user, warnings), directories: user };
+        let project =
+            Scope { entries: Entries::new(&named.by_project, &self.project, warnings), directories: project };
+        if self.project_first { [project, user] } else { [user, project] }
+    }
+
+    /// Whose directory a file is in.
+    fn location(&self, kind: Kind, file: &Path) -> CommandLocation {
+        if file.starts_with(self.user.join(kind.directory())) {
+            CommandLocation::User
+        } else if file.starts_with(self.project.join(kind.directory())) {
+            CommandLocation::Project
+        } else {
+            CommandLocation::Path
+        }
+    }
+}
+
+/// A directory and those above it up to the root of its repository; where it is in none, up to the root.
+fn up_to_the_repository(directory: &Path) -> Vec<&Path> {
+    let all: Vec<&Path> = directory.ancestors().collect();
+    let root = all.iter().position(|it| it.join(".git").exists());
+    all[..root.map_or(all.len(), |root| root + 1)].to_vec()
+}

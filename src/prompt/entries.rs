@@ -1,0 +1,115 @@
+//! The lists `skills` and `prompts` of a settings file: paths, and patterns that leave some of their files out.
+
+use super::skill;
+use globset::{GlobBuilder, GlobMatcher};
+use std::path::{Component, Path, PathBuf};
+
+/// A list of one settings file, taken apart. Source: pi's `settings.md` and source.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    /// Files and directories, as absolute paths.
+    pub paths: Vec<PathBuf>,
+    /// `*.md`: where there are any, a file of `paths` has to match one.
+    only: Vec<Pattern>,
+    /// `!pattern`: what matches is left out.
+    without: Vec<Pattern>,
+    /// `+path`: kept all the same.
+    kept: Vec<PathBuf>,
+    /// `-path`: left out in any case.
+    dropped: Vec<PathBuf>,
+}
+
+impl Entries {
+    /// Relative paths begin at `base`. A malformed pattern is left out, with a warning.
+    pub fn new(entries: &[String], base: &Path, warnings: &mut Vec<String>) -> Self {
+        let mut read = Self::default();
+        for entry in entries {
+            let mut pattern = |text: &str| {
+                Pattern::new(text, base)
+                    .map_err(|error| warnings.push(format!("the setting \"{entry}\" is left out: {error}")))
+                    .ok()
+            };
+            if let Some(text) = entry.strip_prefix('!') {
+                read.without.extend(pattern(text));
+            } else if let Some(path) = entry.strip_prefix('+') {
+                read.kept.push(absolute(base, path));
+            } else if let Some(path) = entry.strip_prefix('-') {
+                read.dropped.push(absolute(base, path));
+            } else if entry.contains(['*', '?']) {
+                read.only.extend(pattern(entry));
+            } else {
+                read.paths.push(absolute(base, entry));
+            }
+        }
+        read
+    }
+
+    /// Whether `file`, found in one of `paths`, is taken.
+    pub fn takes(&self, file: &Path) -> bool {
+        let asked = self.only.is_empty() || self.only.iter().any(|it| it.matches(file));
+        asked && self.allows(file) || self.keeps(file) && !self.drops(file)
+    }
+
+    /// Whether `file`, found where everybody looks, is taken.
+    pub fn allows(&self, file: &Path) -> bool {
+        let out = self.without.iter().any(|it| it.matches(file));
+        (!out || self.keeps(file)) && !self.drops(file)
+    }
+
+    fn keeps(&self, file: &Path) -> bool {
+        self.kept.iter().any(|path| names(path, file))
+    }
+
+    fn drops(&self, file: &Path) -> bool {
+        self.dropped.iter().any(|path| names(path, file))
+    }
+}
+
+/// A glob that is compared with whole paths, and with names alone.
+#[derive(Debug)]
+struct Pattern {
+    path: GlobMatcher,
+    name: GlobMatcher,
+}
+
+impl Pattern {
+    fn new(text: &str, base: &Path) -> Result<Self, globset::Error> {
+        // The directory is no part of the pattern, whatever characters its name has.
+        let base = globset::escape(&base.to_string_lossy());
+        let glob = |text: &str| Ok(GlobBuilder::new(text).literal_separator(true).build()?.compile_matcher());
+        let path = absolute(Path::new(&base), text);
+        Ok(Self { path: glob(&path.to_string_lossy())?, name: glob(text)? })
+    }
+
+    fn matches(&self, file: &Path) -> bool {
+        let matches = |path: &Path| {
+            self.path.is_match(path) || path.file_name().is_some_and(|name| self.name.is_match(name))
+        };
+        matches(file) || directory_of_skill(file).is_some_and(matches)
+    }
+}
+
+/// Whether `path` is `file`, or the directory of that skill.
+fn names(path: &Path, file: &Path) -> bool {
+    path == file || directory_of_skill(file) == Some(path)
+}
+
+/// A skill goes by its directory, too.
+fn directory_of_skill(file: &Path) -> Option<&Path> {
+    file.parent().filter(|_| file.ends_with(skill::FILE))
+}
+
+/// `path` as seen from `base`, with `.` and `..` resolved by name alone.
+pub(super) fn absolute(base: &Path, path: impl AsRef<Path>) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for part in base.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                whole.pop();
+            }
+            _ => whole.push(part),
+        }
+    }
+    whole
+}

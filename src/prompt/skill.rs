@@ -1,0 +1,136 @@
+//! Skills: instructions for a task, which the model reads when it has such a task.
+
+use super::front_matter;
+use crate::protocol::CommandLocation;
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
+
+/// The name of the file that makes a directory a skill.
+pub(super) const FILE: &str = "SKILL.md";
+
+/// The longest name that is not complained of, in characters.
+const NAME: usize = 64;
+
+/// The longest description that is not complained of, in characters.
+const DESCRIPTION: usize = 1024;
+
+/// Instructions for a task, in a file.
+///
+/// Source: pi's `skills.md`, after the Agent Skills specification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skill {
+    /// What it is called by, behind `/skill:`.
+    pub name: String,
+    /// What it is for, in words that the model chooses by.
+    pub description: String,
+    /// Its file: an absolute path.
+    pub path: PathBuf,
+    /// Where it was found.
+    pub location: CommandLocation,
+    /// The model is not told of it; the user calls it.
+    pub hidden: bool,
+}
+
+impl Skill {
+    /// Reads the text of the file at `path`. The warnings say what it does not keep to.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not a skill, in one line.
+    pub fn read(path: &Path, file: &str, location: CommandLocation) -> Result<(Self, Vec<String>), String> {
+        let (front_matter, _) = front_matter::read(file)?;
+        let directory = directory(path).file_name().unwrap_or_default().to_string_lossy();
+        let name = front_matter.name.filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| directory.clone().into_owned());
+        let description = front_matter.description.filter(|it| !it.trim().is_empty());
+        let description = description.ok_or("it has no description")?;
+        let mut warnings = Vec::new();
+        // A file that is not in a directory of its own has no name to keep to.
+        if path.ends_with(FILE) && name != directory {
+            warnings.push(format!("the name \"{name}\" is not that of its directory, \"{directory}\""));
+        }
+        warnings.extend(complaints(&name, &description));
+        let hidden = front_matter.hidden == true;
+        Ok((Self { name, description, path: path.to_owned(), location, hidden }, warnings))
+    }
+
+    /// What the model is told when the user calls the skill: the instructions, as `file` has them, and `arguments`.
+    pub fn expand(&self, file: &str, arguments: &str) -> String {
+        let (path, directory) = (self.path.display(), directory(&self.path).display());
+        let body = front_matter::body(file);
+        let skill = format!(
+            "<skill name=\"{}\" location=\"{path}\">\nReferences are relative to {directory}.\n\n{}\n</skill>",
+            self.name,
+            body.trim()
+        );
+        match arguments.trim() {
+            "" => skill,
+            arguments => format!("{skill}\n\n{arguments}"),
+        }
+    }
+}
+
+/// What the system prompt says of the skills that the model may choose; nothing where there is none.
+pub(super) fn block(skills: &[Skill]) -> String {
+    let mut list = String::new();
+    for skill in skills.iter().filter(|skill| !skill.hidden) {
+        let [name, description] = [&skill.name, &skill.description].map(|text| escaped(text));
+        let path = escaped(&skill.path.to_string_lossy());
+        // Nothing can fail: it is written into memory.
+        let _ = write!(
+            list,
+            "  <skill>\n    <name>{name}</name>\n    <description>{description}</description>\n    \
+             <location>{path}</location>\n  </skill>\n"
+        );
+    }
+    if list.is_empty() {
+        return list;
+    }
+    format!(
+        "\n\nSkills are files with instructions for one kind of task each. When the description of one fits what you are \
+         asked to do, read its file with the read tool before you start. A relative path in it begins at the directory \
+         of that file; give tools the absolute path.\n\n<available_skills>\n{list}</available_skills>"
+    )
+}
+
+/// What the specification asks of names and descriptions, and these do not do.
+fn complaints(name: &str, description: &str) -> Vec<String> {
+    let (name_length, description_length) = (name.chars().count(), description.chars().count());
+    let rules = [
+        (name_length > NAME, format!("its name has {name_length} characters, and {NAME} are allowed")),
+        (
+            !name.chars().all(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '-')),
+            format!("the name \"{name}\" has characters other than a-z, 0-9 and -"),
+        ),
+        (
+            name.starts_with('-') || name.ends_with('-') || name.contains("--"),
+            format!("the name \"{name}\" has a hyphen at its start or end, or two in a row"),
+        ),
+        (
+            description_length > DESCRIPTION,
+            format!("its description has {description_length} characters, and {DESCRIPTION} are allowed"),
+        ),
+    ];
+    rules.into_iter().filter(|(broken, _)| *broken).map(|(_, complaint)| complaint).collect()
+}
+
+fn directory(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&apos;",
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}

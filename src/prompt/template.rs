@@ -1,0 +1,105 @@
+//! Prompt templates: texts that a prompt stands for.
+
+use super::front_matter;
+use crate::protocol::CommandLocation;
+use regex_lite::{Captures, Regex};
+use std::{path::Path, path::PathBuf, sync::LazyLock};
+
+/// How many characters of the first line describe a template that does not do so itself.
+const DESCRIPTION: usize = 60;
+
+/// A text that `/name` and its arguments stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// What it is called by: the name of its file without `.md`.
+    pub name: String,
+    /// What it does, for people, and behind it where it is from: `(user)`, `(project)` or `(path:…)`.
+    pub description: String,
+    /// The text, with places for arguments.
+    pub body: String,
+    /// Where it was found.
+    pub location: CommandLocation,
+    /// Its file: an absolute path.
+    pub path: PathBuf,
+}
+
+impl Template {
+    /// Reads the text of the file at `path`. `given` is the path by which the user named it or its directory, where
+    /// neither the user's nor the project's own directory has it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong in the front matter, in one line.
+    pub fn read(path: &Path, file: &str, location: CommandLocation, given: &Path) -> Result<Self, String> {
+        let (front_matter, body) = front_matter::read(file)?;
+        let label = match location {
+            CommandLocation::User => "(user)".to_owned(),
+            CommandLocation::Project => "(project)".to_owned(),
+            CommandLocation::Path => format!("(path:{})", name(given)),
+        };
+        let described = front_matter.description.filter(|it| !it.is_empty()).or_else(|| first_line(&body));
+        let description = described.map_or(label.clone(), |it| format!("{it} {label}"));
+        Ok(Self { name: name(path), description, body, location, path: path.to_owned() })
+    }
+
+    /// The text with `arguments` in their places.
+    ///
+    /// They are split at blanks and tabs outside of quotes. `$1`, `$2` and so on stand for one of them, or for nothing;
+    /// `${@:n}` for those from the n-th on, `${@:n:len}` for `len` of these; `$ARGUMENTS` and `$@` for all. What is put
+    /// in is not looked at again.
+    pub fn expand(&self, arguments: &str) -> String {
+        /// The last two alternatives have no group.
+        static PLACES: LazyLock<Regex> = LazyLock::new(|| {
+            Regex::new(r"\$([0-9]+)|\$\{@:([0-9]+)(?::([0-9]+))?\}|\$ARGUMENTS|\$@").expect("a valid pattern")
+        });
+        let arguments = split(arguments);
+        let of = |place: &Captures<'_>| {
+            // More digits than a number can have mean more arguments than anybody can give.
+            let number = |group| place.get(group).map(|digits| digits.as_str().parse().unwrap_or(usize::MAX));
+            if let Some(one) = number(1) {
+                let index = one.checked_sub(1);
+                return index.and_then(|index| arguments.get(index)).cloned().unwrap_or_default();
+            }
+            // 0 counts as 1.
+            let before = number(2).unwrap_or(1).saturating_sub(1);
+            let most = number(3).unwrap_or(usize::MAX);
+            let chosen: Vec<&str> = arguments.iter().skip(before).take(most).map(String::as_str).collect();
+            chosen.join(" ")
+        };
+        PLACES.replace_all(&self.body, of).into_owned()
+    }
+}
+
+/// The name of a file or directory without `.md`.
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    name.strip_suffix(".md").unwrap_or(&name).to_owned()
+}
+
+/// The beginning of the first line that says something.
+fn first_line(body: &str) -> Option<String> {
+    let line = body.lines().find(|line| !line.trim().is_empty())?;
+    match line.char_indices().nth(DESCRIPTION) {
+        Some((end, _)) => Some(format!("{}...", &line[..end])),
+        None => Some(line.to_owned()),
+    }
+}
+
+/// The arguments in `text`. Quotes, single or double, keep blanks together and are left out; nothing is escaped, and an
+/// empty argument is none. Source: pi source.
+fn split(text: &str) -> Vec<String> {
+    let mut arguments = Vec::new();
+    let mut current = String::new();
+    let mut quote = None;
+    for letter in text.chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (None, '"' | '\'') => quote = Some(letter),
+            (None, ' ' | '\t') => arguments.push(std::mem::take(&mut current)),
+            _ => current.push(letter),
+        }
+    }
+    arguments.push(current);
+    arguments.retain(|argument| !argument.is_empty());
+    arguments
+}
