@@ -111,7 +111,7 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         modes,
         tools,
         system_prompt,
-        extending: Extending::default(),
+        extending: Extending { commands, ..Extending::default() },
         chosen: options.model.is_some(),
         name: options.name,
         place,
