@@ -370,3 +370,43 @@ fn a_slash_at_the_end_of_the_base_is_no_part_of_it() {
     asked.endpoint.model.base_url = "http://localhost:1/x/".to_owned();
     assert_eq!(Api::AnthropicMessages.request(&asked.request()).url, "http://localhost:1/x/v1/messages");
 }
+
+#[test]
+fn a_tool_is_forced_if_it_is_offered_and_the_model_does_not_think() {
+    let body = |forced: Option<&str>, level: ThinkingLevel, adaptive: bool| {
+        let mut asked = asked(json!([user(json!("q"))]));
+        asked.tools = vec![ToolSpec {
+            name: "todo_write".to_owned(),
+            description: "Writes.".to_owned(),
+            parameters: json!({ "type": "object" }),
+            exclusive: true,
+        }];
+        asked.forced_tool = forced.map(str::to_owned);
+        (asked.level, asked.endpoint.adaptive) = (level, adaptive);
+        body(&asked)
+    };
+    let forced = body(Some("todo_write"), ThinkingLevel::Off, false);
+    assert_eq!(
+        forced,
+        json!({
+            "model": "m",
+            "messages": cached(json!([{ "role": "user", "content": [text("q")] }])),
+            "max_tokens": 32_000,
+            "stream": true,
+            "tools": [{
+                "name": "todo_write", "description": "Writes.",
+                "input_schema": { "type": "object", "properties": {}, "required": [] },
+            }],
+            "tool_choice": { "type": "tool", "name": "todo_write" },
+        })
+    );
+    let schema = serde_json::from_str(include_str!("../schema/vendors/anthropic-messages.json")).unwrap();
+    assert_eq!(jsonschema::validate(&schema, &forced).map_err(|error| error.to_string()), Ok(()));
+    for (tool, level, adaptive) in [
+        ("bash", ThinkingLevel::Off, false),
+        ("todo_write", ThinkingLevel::Low, false),
+        ("todo_write", ThinkingLevel::Low, true),
+    ] {
+        assert_eq!(body(Some(tool), level, adaptive), body(None, level, adaptive));
+    }
+}

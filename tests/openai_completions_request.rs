@@ -323,3 +323,39 @@ fn anthropics_models_behind_openrouter_cache_up_to_the_last_text() {
     ]);
     assert_eq!(sent(model, history), expected);
 }
+
+#[test]
+fn a_tool_is_forced_if_it_is_offered_and_no_switch_for_thinking_is_on() {
+    let body = |forced: Option<&'static str>, model: Value, level: ThinkingLevel| {
+        let mut asked = asked(model, json!([user(json!("Hi"))]));
+        asked.tools = vec![tool("todo_write")];
+        (asked.forced_tool, asked.level) = (forced, level);
+        asked.request(request).body
+    };
+    let forced = body(Some("todo_write"), json!({}), ThinkingLevel::Low);
+    let expected = json!({
+        "model": "gpt-5.4",
+        "messages": [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "store": false,
+        "max_completion_tokens": 32000,
+        "tools": [{"type": "function", "function": {
+            "name": "todo_write", "description": "Does todo_write.",
+            "parameters": {"type": "object", "properties": {}}, "strict": false,
+        }}],
+        "tool_choice": {"type": "function", "function": {"name": "todo_write"}},
+        "reasoning_effort": "low",
+    });
+    assert_eq!(forced.to_string(), expected.to_string());
+    let schema = serde_json::from_str(include_str!("../schema/vendors/openai-completions.json")).unwrap();
+    assert_eq!(jsonschema::validate(&schema, &forced).map_err(|error| error.to_string()), Ok(()));
+    let qwen = json!({"compat": {"thinkingFormat": "qwen"}});
+    let choice = |model: &Value, level| body(Some("todo_write"), model.clone(), level)["tool_choice"].take();
+    assert_eq!(choice(&qwen, ThinkingLevel::Off), expected["tool_choice"]);
+    assert_eq!(choice(&qwen, ThinkingLevel::Low), Value::Null);
+    assert_eq!(
+        body(Some("bash"), json!({}), ThinkingLevel::Low),
+        body(None, json!({}), ThinkingLevel::Low)
+    );
+}

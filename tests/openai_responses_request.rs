@@ -290,3 +290,36 @@ fn calls_of_other_providers_items_get_ids_that_the_server_takes() {
     let got = sent(json!({"provider": "mine"}), history());
     assert_eq!(got, json!([sent_call(None, &call_id, "x"), sent_result(&call_id, "ok")]));
 }
+
+#[test]
+fn a_tool_is_forced_if_it_is_offered() {
+    let body = |forced: Option<&'static str>| {
+        let mut asked = asked(json!({}), json!([user(json!("Hi"))]));
+        asked.tools = vec![tool("todo_write")];
+        (asked.forced_tool, asked.level) = (forced, ThinkingLevel::Low);
+        asked.request(request).body
+    };
+    let forced = body(Some("todo_write"));
+    let expected = json!({
+        "model": "gpt-5.4",
+        "input": [
+            {"role": "developer", "content": "Be brief."},
+            {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+        ],
+        "stream": true,
+        "prompt_cache_key": "session",
+        "store": false,
+        "max_output_tokens": 32000,
+        "tools": [{
+            "type": "function", "name": "todo_write", "description": "Does todo_write.",
+            "parameters": {"type": "object", "properties": {}}, "strict": false,
+        }],
+        "tool_choice": {"type": "function", "name": "todo_write"},
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "include": ["reasoning.encrypted_content"],
+    });
+    assert_eq!(forced.to_string(), expected.to_string());
+    let schema = serde_json::from_str(include_str!("../schema/vendors/openai-responses.json")).unwrap();
+    assert_eq!(jsonschema::validate(&schema, &forced).map_err(|error| error.to_string()), Ok(()));
+    assert_eq!(body(Some("bash")), body(None));
+}

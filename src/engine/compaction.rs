@@ -303,6 +303,7 @@ impl Engine {
             system_prompt: request.system_prompt.into(),
             messages: vec![Arc::new(AgentMessage::User(message))],
             tools: Arc::new([]),
+            forced_tool: None,
             count: self.calls,
             purpose: Purpose::Summary(request.max_tokens),
         })));

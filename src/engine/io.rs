@@ -175,6 +175,8 @@ pub struct ModelCall {
     pub messages: Vec<Arc<AgentMessage>>,
     /// The tools that it may call.
     pub tools: Arc<[ToolSpec]>,
+    /// The tool that the answer is to call, where the model can be made to; `None`: it decides by itself.
+    pub forced_tool: Option<String>,
     /// How many models were asked before, in this process.
     pub count: usize,
     /// What the answer is for.

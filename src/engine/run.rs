@@ -191,6 +191,7 @@ impl Engine {
             system_prompt: run.system_prompt.clone(),
             messages: self.session.messages().to_vec(),
             tools: self.tools.specs().clone(),
+            forced_tool: None,
             count: self.calls,
             purpose: Purpose::Turn,
         };

@@ -78,16 +78,23 @@ pub struct ModelRequest<'a> {
     pub messages: &'a [Arc<AgentMessage>],
     /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
+    /// The tool that the answer is to call, where the model can be made to; `None`: it decides by itself.
+    pub forced_tool: Option<&'a str>,
     /// Tells conversations apart, for the provider's cache.
     pub session_id: &'a str,
     /// The user's settings.
     pub options: &'a RequestOptions,
 }
 
-impl ModelRequest<'_> {
+impl<'a> ModelRequest<'a> {
     /// How many tokens the answer may have, thinking not counted; the model may have fewer. 0: it does not say.
     pub fn answer_tokens(&self) -> u64 {
         self.endpoint.model.max_tokens.min(self.most_tokens.unwrap_or(MOST_TOKENS))
+    }
+
+    /// The tool that the answer is to call, if it is offered: providers refuse any other.
+    pub fn forced(&self) -> Option<&'a str> {
+        self.forced_tool.filter(|name| self.tools.iter().any(|tool| tool.name == *name))
     }
 }
 

@@ -68,6 +68,7 @@ impl Asking {
             system_prompt: &self.call.system_prompt,
             messages: &self.call.messages,
             tools: &self.call.tools,
+            forced_tool: self.call.forced_tool.as_deref(),
             session_id: &self.call.session_id,
             options: &self.vendors.options,
         };

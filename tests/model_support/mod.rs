@@ -19,6 +19,7 @@ pub struct Asked {
     pub system_prompt: String,
     pub messages: Vec<Arc<AgentMessage>>,
     pub tools: Vec<ToolSpec>,
+    pub forced_tool: Option<String>,
     pub options: RequestOptions,
 }
 
@@ -40,6 +41,7 @@ impl Asked {
             system_prompt: String::new(),
             messages: messages.into_iter().map(Arc::new).collect(),
             tools: Vec::new(),
+            forced_tool: None,
             options: RequestOptions { budgets: BTreeMap::new(), blocks_images: false, caches_long: false },
         }
     }
@@ -53,6 +55,7 @@ impl Asked {
             system_prompt: &self.system_prompt,
             messages: &self.messages,
             tools: &self.tools,
+            forced_tool: self.forced_tool.as_deref(),
             session_id: "s",
             options: &self.options,
         }

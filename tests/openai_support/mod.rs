@@ -19,6 +19,7 @@ pub struct Asked {
     pub system_prompt: &'static str,
     pub messages: Vec<Arc<AgentMessage>>,
     pub tools: Vec<ToolSpec>,
+    pub forced_tool: Option<&'static str>,
     pub options: RequestOptions,
 }
 
@@ -47,6 +48,7 @@ impl Asked {
             system_prompt: "Be brief.",
             messages: messages.into_iter().map(Arc::new).collect(),
             tools: Vec::new(),
+            forced_tool: None,
             options: RequestOptions { budgets: BTreeMap::new(), blocks_images: false, caches_long: false },
         }
     }
@@ -61,6 +63,7 @@ impl Asked {
             system_prompt: self.system_prompt,
             messages: &self.messages,
             tools: &self.tools,
+            forced_tool: self.forced_tool,
             session_id: "session",
             options: &self.options,
         })

@@ -85,6 +85,10 @@ fn body(request: &ModelRequest<'_>) -> Value {
     if !request.tools.is_empty() {
         set("tools", request.tools.iter().map(tool).collect());
     }
+    // The vendor refuses to force a model that thinks.
+    if let (Thinking::None, Some(name)) = (&thinking, request.forced()) {
+        set("tool_choice", json!({ "type": "tool", "name": name }));
+    }
     match thinking {
         Thinking::None => {}
         Thinking::Adaptive(effort) => {

@@ -35,6 +35,9 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if !request.tools.is_empty() || has_tool_traffic(request) {
         body.insert("tools".into(), request.tools.iter().map(|tool| offer(tool, &compat)).collect());
     }
+    if let Some(name) = forced(request, &compat) {
+        body.insert("tool_choice".into(), json!({"type": "function", "function": {"name": name}}));
+    }
     if let Some((key, value)) = thinking_switch(request, &compat) {
         body.insert(key.into(), value);
     }
@@ -67,6 +70,12 @@ fn offer(tool: &ToolSpec, compat: &Compat) -> Value {
         function["strict"] = false.into();
     }
     json!({"type": "function", "function": function})
+}
+
+/// The tool to be called. Servers with a switch for thinking refuse to force a model while it is on.
+fn forced<'a>(request: &ModelRequest<'a>, compat: &Compat) -> Option<&'a str> {
+    let switched = compat.thinking_format != ThinkingFormat::Openai && thinking(request).is_some();
+    request.forced().filter(|_| !switched)
 }
 
 /// The member that asks for thinking, or for none.

@@ -40,6 +40,9 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
     if !request.tools.is_empty() {
         body.insert("tools".into(), request.tools.iter().map(offer).collect());
     }
+    if let Some(name) = request.forced() {
+        body.insert("tool_choice".into(), json!({"type": "function", "name": name}));
+    }
     match effort {
         Some(effort) if thinks => {
             body.insert("reasoning".into(), json!({"effort": effort, "summary": "auto"}));
