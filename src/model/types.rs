@@ -3,8 +3,9 @@
 //! An answer is a sequence of [`StreamEvent`]s: blocks are opened, grow by deltas and are ended, one
 //! at a time or interleaved by `index`; [`StreamEvent::Finish`] or [`StreamEvent::Fail`] comes last.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Deserialize;
+use serde_json::Value;
 use std::time::Duration;
 
 /// One step of a model's answer, as the engine takes it.
@@ -107,7 +108,34 @@ pub struct ToolSpec {
     /// What it is for, in the model's words.
     pub description: String,
     /// JSON schema of the arguments: an object.
-    pub parameters: serde_json::Value,
+    pub parameters: Value,
     /// It runs alone in dialects that run other tools side by side.
     pub exclusive: bool,
+}
+
+impl ToolSpec {
+    /// A tool that takes `Arguments`, whose doc comments are what the model reads about each of them.
+    pub fn of<Arguments: JsonSchema>(name: &str, description: &str, exclusive: bool) -> Self {
+        let parameters = schema_of::<Arguments>();
+        Self { name: name.to_owned(), description: description.to_owned(), parameters, exclusive }
+    }
+}
+
+/// The schema of `T`, without what no model needs to read.
+fn schema_of<T: JsonSchema>() -> Value {
+    // Some vendors take `properties` and `required` only: what they refer to must be in them.
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(schema) = schema.as_object_mut() {
+        schema.shift_remove("title");
+        let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for property in properties.into_iter().flat_map(|all| all.values_mut()).filter_map(Value::as_object_mut) {
+            property.shift_remove("format");
+            property.shift_remove("default");
+        }
+    }
+    schema
 }

@@ -3,9 +3,7 @@
 //! The doc comments of the argument structs are the descriptions in the schema, so they are written for the model.
 
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::model::types::ToolSpec;
 
@@ -16,58 +14,53 @@ pub const DEFAULT: [&str; 4] = ["read", "bash", "edit", "write"];
 /// that run tools side by side.
 pub fn specs() -> Vec<ToolSpec> {
     vec![
-        spec::<ReadArguments>(
+        ToolSpec::of::<ReadArguments>(
             "read",
             "Show a file. Text comes from the start of the file, or from `offset`, up to 2000 lines or 50KB, whichever \
              is less; the result says how to go on when there is more. PNG, JPEG, GIF and WebP files come as images, \
              large ones scaled down.",
             false,
         ),
-        spec::<BashArguments>(
+        ToolSpec::of::<BashArguments>(
             "bash",
             "Run a shell command in the working directory and get its output, stdout and stderr together. Of long \
              output only the end is given, up to 50KB, and the path of a file with all of it. There is no input. A \
              time limit can be set.",
             true,
         ),
-        spec::<EditArguments>(
+        ToolSpec::of::<EditArguments>(
             "edit",
             "Change one place in a text file: `oldText`, which must be there exactly once, becomes `newText`. Copy \
              `oldText` from the file as it is, blanks and line ends included, with enough around it to be unique.",
             true,
         ),
-        spec::<WriteArguments>(
+        ToolSpec::of::<WriteArguments>(
             "write",
             "Make a file with this content. A file that is already there is replaced as a whole; directories that are \
              missing are made.",
             true,
         ),
-        spec::<GrepArguments>(
+        ToolSpec::of::<GrepArguments>(
             "grep",
             "Search files for a regular expression or a plain text, line by line. Each hit comes as path, line number \
              and line. Hidden files are searched; what .gitignore excludes and binary files are not. At most 100 hits, \
              unless you set another limit, and 50KB; lines are cut at 500 characters.",
             false,
         ),
-        spec::<FindArguments>(
+        ToolSpec::of::<FindArguments>(
             "find",
             "List the files and directories whose names fit a glob pattern, with paths relative to where the search \
              starts, directories with a slash at the end. Hidden ones are included, what .gitignore excludes is not. \
              At most 1000 paths, unless you set another limit, and 50KB.",
             false,
         ),
-        spec::<LsArguments>(
+        ToolSpec::of::<LsArguments>(
             "ls",
             "List a directory: names in alphabetical order, hidden ones included, directories with a slash at the end. \
              At most 500 names, unless you set another limit, and 50KB.",
             false,
         ),
     ]
-}
-
-fn spec<Arguments: JsonSchema>(name: &str, description: &str, exclusive: bool) -> ToolSpec {
-    let parameters = schema_of::<Arguments>();
-    ToolSpec { name: name.to_owned(), description: description.to_owned(), parameters, exclusive }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -168,26 +161,4 @@ pub(super) struct LsArguments {
     #[schemars(with = "f64")]
     #[serde(default)]
     pub(super) limit: Option<f64>,
-}
-
-/// The schema of `T`, without what no model needs to read.
-fn schema_of<T: JsonSchema>() -> Value {
-    let generator =
-        SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None).into_generator();
-    let mut schema = generator.into_root_schema_for::<T>().to_value();
-    if let Some(schema) = schema.as_object_mut() {
-        schema.shift_remove("title");
-        for property in schema
-            .get_mut("properties")
-            .and_then(Value::as_object_mut)
-            .into_iter()
-            .flat_map(|all| all.values_mut())
-        {
-            if let Some(property) = property.as_object_mut() {
-                property.shift_remove("format");
-                property.shift_remove("default");
-            }
-        }
-    }
-    schema
 }
