@@ -4,7 +4,7 @@ mod session_support;
 
 use pi_rpc::{
     protocol::{AgentMessage, Dialect, ThinkingLevel},
-    session::{Context, ForkMessage, Forked, Session, Tree, Write, compaction::OnPathKind},
+    session::{Context, ForkMessage, Forked, NewEntry, Session, Tree, Write, compaction::OnPathKind},
 };
 use serde_json::json;
 use session_support::*;
@@ -311,4 +311,49 @@ fn a_fork_is_written_at_once_also_where_all_that_the_user_said_is_summed_up() {
     let session = Session::forked(forked.tree, Some(path.clone()));
     assert!(!session.messages().iter().any(|message| matches!(**message, AgentMessage::User(_))));
     assert_eq!(session.next_write(), Some(Write::Create { path, lines }));
+}
+
+#[test]
+fn what_a_tool_returned_is_found_from_the_leaf_on_also_before_a_compaction() {
+    let result = |id: &str, parent: &str, tool: &str, text: &str| {
+        let content = json!([{ "type": "text", "text": text }]);
+        let message = json!({
+            "role": "toolResult", "toolCallId": id, "toolName": tool, "content": content, "isError": false,
+            "timestamp": 3,
+        });
+        entry("message", id, Some(parent), json!({ "message": message }))
+    };
+    let tree = tree(&[
+        user("a", None, "todo_write"),
+        result("b", "a", "todo_write", "first"),
+        result("c", "b", "bash", "todo_write"),
+        result("x", "c", "todo_write", "left"),
+        result("d", "c", "todo_write", "second"),
+        user("e", Some("d"), "more"),
+        compaction("f", "e", "e", "all of it"),
+    ]);
+    let found =
+        |tool: &str| tree.results_of(tool).map(|result| result.tool_call_id.clone()).collect::<Vec<_>>();
+    assert_eq!(found("todo_write"), ["d", "b"]);
+    assert_eq!(found("bash"), ["c"]);
+    assert_eq!(found("read"), Vec::<String>::new());
+}
+
+#[test]
+fn the_rules_that_the_model_was_told_of_are_those_of_the_branch() {
+    let injection = |id: &str, parent: &str, rules: serde_json::Value| {
+        entry("ttsr_injection", id, Some(parent), json!({ "injectedRules": rules }))
+    };
+    let mut tree = tree(&[
+        user("a", None, "one"),
+        injection("b", "a", json!(["style", "safety"])),
+        injection("c", "b", json!(["left"])),
+        injection("d", "b", json!("unreadable")),
+        user("e", Some("d"), "two"),
+    ]);
+    let told = |tree: &Tree| tree.injected_rules().collect::<Vec<_>>();
+    assert_eq!(told(&tree), ["style", "safety"]);
+    tree.append(NewEntry::RulesInjected(vec!["tests".to_owned()]), stamp(Dialect::Xcsh, 0), &mut random());
+    assert_eq!(told(&tree), ["style", "safety", "tests"]);
+    assert_eq!(told(&read(bytes(&tree)).tree), ["style", "safety", "tests"]);
 }

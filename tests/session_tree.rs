@@ -10,8 +10,8 @@ use pi_rpc::{
 use serde_json::json;
 use session_support::*;
 
-/// One entry of each kind that is written.
-fn one_of_each() -> Vec<NewEntry> {
+/// One entry of each kind that the dialect writes.
+fn one_of_each(dialect: Dialect) -> Vec<NewEntry> {
     let custom = json!({
         "role": "custom", "customType": "note", "content": "mind the gap", "display": true,
         "details": { "of": 2 }, "attribution": "agent", "timestamp": MORNING,
@@ -31,7 +31,7 @@ fn one_of_each() -> Vec<NewEntry> {
         details: Some(json!({ "readFiles": [], "modifiedFiles": ["a.rs"] })),
         preserve_data: Some(serde_json::Map::new()),
     };
-    vec![
+    let mut entries = vec![
         NewEntry::Model { provider: "acme".to_owned(), id: "a/1".to_owned() },
         NewEntry::Level(Some(ThinkingLevel::Medium)),
         NewEntry::Message(asked("Hi 👋\u{2028}")),
@@ -52,14 +52,18 @@ fn one_of_each() -> Vec<NewEntry> {
         NewEntry::Label { target: "kept".to_owned(), label: None },
         NewEntry::Name(" Greeting ".to_owned()),
         NewEntry::Model { provider: "acme".to_owned(), id: "b".to_owned() },
-    ]
+    ];
+    if dialect == Dialect::Xcsh {
+        entries.push(NewEntry::RulesInjected(vec!["style".to_owned(), "safety".to_owned()]));
+    }
+    entries
 }
 
 /// A tree of one of each, and the lines that its file got.
 fn grown(dialect: Dialect) -> (Tree, String) {
     let (mut tree, mut random) = (fresh(), random());
     let mut lines = bytes(&tree);
-    for (seconds, new) in one_of_each().into_iter().enumerate() {
+    for (seconds, new) in one_of_each(dialect).into_iter().enumerate() {
         let line = tree.append(new, stamp(dialect, seconds as u64), &mut random);
         lines.push_str(std::str::from_utf8(&line).unwrap());
     }

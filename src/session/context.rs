@@ -9,8 +9,9 @@ use super::{
 };
 use crate::protocol::{
     AgentMessage, AgentMessageKind, CompactionEntry, ModelChangeEntry, SessionEntryKind, ThinkingLevel,
-    ThinkingLevelChangeEntry,
+    ThinkingLevelChangeEntry, ToolResultMessage, TtsrInjectionEntry,
 };
+use memchr::memmem;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -61,6 +62,26 @@ impl Tree {
         let path = self.path();
         let start = Kept::of(&path).from;
         path[start..].iter().map(|entry| OnPath { id: entry.id().clone(), kind: on_path(entry) }).collect()
+    }
+
+    /// What a tool returned on the branch, newest first; also what a compaction has taken out of the context. Only
+    /// entries that name the tool are parsed, as they are asked for.
+    pub fn results_of<'t>(&'t self, tool: &'t str) -> impl Iterator<Item = &'t ToolResultMessage> {
+        let results = self.path().into_iter().rev().filter(|entry| {
+            entry.role() == Some(AgentMessageKind::ToolResult)
+                && memmem::find(entry.line(), tool.as_bytes()).is_some()
+        });
+        results.filter_map(Entry::message).filter_map(move |message| match message.as_ref() {
+            AgentMessage::ToolResult(result) if result.tool_name == tool => Some(result),
+            _ => None,
+        })
+    }
+
+    /// The names of the rules that the model was told of on the branch.
+    pub fn injected_rules(&self) -> impl Iterator<Item = String> {
+        let injections =
+            self.path().into_iter().filter(|entry| entry.kind() == Some(SessionEntryKind::TtsrInjection));
+        injections.filter_map(Entry::read::<TtsrInjectionEntry>).flat_map(|entry| entry.injected_rules)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::protocol::{
     AgentMessage, AgentMessageKind, BranchSummaryEntry, Check as _, CompactionEntry, CompactionResult,
     CustomEntry, CustomMessageEntry, DialectLevelWithoutThinking, LabelEntry, MessageEntry, ModelChangeEntry,
     SessionEntry, SessionEntryKind, SessionInfoEntry, ThinkingLevel, ThinkingLevelChangeEntry,
+    TtsrInjectionEntry,
 };
 use bytes::Bytes;
 use serde_json::Value;
@@ -58,6 +59,8 @@ pub enum NewEntry {
     },
     /// The session's name, in dialects that keep it in an entry; see [`Tree::rename`](super::Tree::rename).
     Name(String),
+    /// The model was told of these rules, by their names, in dialects that watch what it writes.
+    RulesInjected(Vec<String>),
 }
 
 /// A [`NewEntry`] as the file gets it.
@@ -158,6 +161,9 @@ impl NewEntry {
             Self::Name(name) => {
                 let name = Some(name.trim().to_owned());
                 SessionEntry::SessionInfo(SessionInfoEntry { id, parent_id, timestamp, name })
+            }
+            Self::RulesInjected(injected_rules) => {
+                SessionEntry::TtsrInjection(TtsrInjectionEntry { id, parent_id, timestamp, injected_rules })
             }
         }
     }
