@@ -47,6 +47,7 @@ mod sessions;
 mod setup;
 mod shells;
 mod state;
+pub mod todos;
 
 pub use arguments::Toolbox;
 pub use compaction::CompactionPlan;

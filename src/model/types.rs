@@ -3,7 +3,7 @@
 //! An answer is a sequence of [`StreamEvent`]s: blocks are opened, grow by deltas and are ended, one
 //! at a time or interleaved by `index`; [`StreamEvent::Finish`] or [`StreamEvent::Fail`] comes last.
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -123,19 +123,16 @@ impl ToolSpec {
 
 /// The schema of `T`, without what no model needs to read.
 fn schema_of<T: JsonSchema>() -> Value {
+    let bare = RecursiveTransform(|schema: &mut Schema| {
+        let members = schema.as_object_mut().into_iter();
+        members.for_each(|members| {
+            members.retain(|key, _| !["title", "format", "default"].contains(&key.as_str()))
+        });
+    });
     // Some vendors take `properties` and `required` only: what they refer to must be in them.
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+    let settings = SchemaSettings::draft2020_12().with_transform(bare).with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    if let Some(schema) = schema.as_object_mut() {
-        schema.shift_remove("title");
-        let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-        for property in properties.into_iter().flat_map(|all| all.values_mut()).filter_map(Value::as_object_mut) {
-            property.shift_remove("format");
-            property.shift_remove("default");
-        }
-    }
-    schema
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }

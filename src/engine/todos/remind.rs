@@ -1,0 +1,104 @@
+//! What the model is told of the list, unseen by the user.
+
+use super::{
+    Todos,
+    list::{Phase, Task},
+};
+use crate::protocol::{
+    Attribution, CustomMessage, DeveloperMessage, MessageContent, TodoReminderEvent, TodoReminderItem,
+    TodoReminderStatus, TodoStatus, texts,
+};
+
+/// How often the model is reminded after one prompt. Source: xcsh source, the default of its setting
+/// `todo.reminders.max`.
+pub const MOST_REMINDERS: u64 = 3;
+
+/// The `customType` of the message that asks the model to plan first. Source: observed.
+pub const PRELUDE: &str = "eager-todo-prelude";
+
+/// The model stopped with todos left, and is to go on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reminder {
+    /// What the host is told.
+    pub event: TodoReminderEvent,
+    /// What the model is told.
+    pub text: String,
+}
+
+impl Reminder {
+    /// The message to the model, made at `wall` milliseconds since the Unix epoch. It is neither told nor stored.
+    pub fn message(&self, wall: u64) -> DeveloperMessage {
+        DeveloperMessage {
+            content: MessageContent::Text(self.text.clone()),
+            attribution: Some(Attribution::Agent),
+            timestamp: wall,
+        }
+    }
+}
+
+impl Todos {
+    /// The user has said something: reminders are counted anew.
+    pub const fn prompted(&mut self) {
+        self.reminded = 0;
+    }
+
+    /// What to say after a run that ended well, with an answer that calls no tool; `None`: nothing is left to do, or the
+    /// model was reminded often enough. Once nothing is left, reminders are counted anew.
+    pub fn reminder(&mut self) -> Option<Reminder> {
+        let todos: Vec<TodoReminderItem> = self.tasks().filter_map(open_item).collect();
+        if todos.is_empty() {
+            self.reminded = 0;
+        }
+        if todos.is_empty() || self.reminded >= MOST_REMINDERS {
+            return None;
+        }
+        self.reminded += 1;
+        let (attempt, most) = (self.reminded.to_string(), MOST_REMINDERS.to_string());
+        let open = match todos.len() {
+            1 => "1 open todo".to_owned(),
+            count => format!("{count} open todos"),
+        };
+        let text = texts::todo_reminder(&open, &self.open_list(), &attempt, &most);
+        let event = TodoReminderEvent { todos, attempt: self.reminded, max_attempts: MOST_REMINDERS };
+        Some(Reminder { event, text })
+    }
+
+    /// Whether the model is first to plan what the user asks in `text`: a conversation begins (`is_first`), nothing is
+    /// planned yet, and the text is neither a question nor an exclamation. The one who asks knows whether the model has
+    /// the tool. Source: xcsh source, observed.
+    pub fn wants_prelude(&self, is_first: bool, text: &str) -> bool {
+        is_first && self.tasks().next().is_none() && !text.trim_end().ends_with(['?', '!'])
+    }
+
+    /// The message that asks the model to plan first, made at `wall` milliseconds since the Unix epoch. It comes before
+    /// the user's.
+    pub fn prelude(wall: u64) -> CustomMessage {
+        CustomMessage {
+            custom_type: PRELUDE.to_owned(),
+            content: MessageContent::Text(texts::todo_prelude()),
+            display: false,
+            details: None,
+            attribution: Some(Attribution::Agent),
+            timestamp: wall,
+        }
+    }
+
+    fn open_list(&self) -> String {
+        let lines = self.phases.iter().filter(|phase| phase.tasks.iter().any(Task::is_open)).flat_map(lines);
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn lines(phase: &Phase) -> impl Iterator<Item = String> {
+    let open = phase.tasks.iter().filter(|task| task.is_open());
+    [format!("- {}", phase.name)].into_iter().chain(open.map(|task| format!("  - {}", task.content)))
+}
+
+fn open_item(task: &Task) -> Option<TodoReminderItem> {
+    let status = match task.status {
+        TodoStatus::Pending => TodoReminderStatus::Pending,
+        TodoStatus::InProgress => TodoReminderStatus::InProgress,
+        TodoStatus::Completed | TodoStatus::Abandoned => return None,
+    };
+    Some(TodoReminderItem { id: task.id.clone(), content: task.content.clone(), status })
+}
