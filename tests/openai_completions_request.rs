@@ -354,8 +354,5 @@ fn a_tool_is_forced_if_it_is_offered_and_no_switch_for_thinking_is_on() {
     let choice = |model: &Value, level| body(Some("todo_write"), model.clone(), level)["tool_choice"].take();
     assert_eq!(choice(&qwen, ThinkingLevel::Off), expected["tool_choice"]);
     assert_eq!(choice(&qwen, ThinkingLevel::Low), Value::Null);
-    assert_eq!(
-        body(Some("bash"), json!({}), ThinkingLevel::Low),
-        body(None, json!({}), ThinkingLevel::Low)
-    );
+    assert_eq!(body(Some("bash"), json!({}), ThinkingLevel::Low), body(None, json!({}), ThinkingLevel::Low));
 }

@@ -48,6 +48,7 @@ mod setup;
 mod shells;
 mod state;
 pub mod todos;
+pub mod ttsr;
 
 pub use arguments::Toolbox;
 pub use compaction::CompactionPlan;

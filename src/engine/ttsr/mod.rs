@@ -1,0 +1,26 @@
+//! Rules that stop an answer: what the model writes is watched while it streams, and what goes against a rule is thrown
+//! away and asked for again, with the rule in view.
+//!
+//! [`Rules`] finds out which rules apply, and makes the message that tells the model of them. Stopping the answer and
+//! opening the next run is the engine's.
+//!
+//! - `rules`: the rules, what of them was told already, and the watching.
+//! - `rule`: one rule, made ready to match.
+//!
+//! What the published sources leave open is settled simply here:
+//!
+//! - A rule without conditions watches nothing; one with several applies when any of them matches.
+//! - `scope` holds `text`, `thinking`, `tool` and `tool:<name>`; without one, everything is watched.
+//! - A rule with `globs` watches only tool calls whose `path` (or `file_path`) fits one of them.
+//! - `interruptMode` without a value is `always`. As nothing but an interruption brings a rule to the model, a rule with
+//!   `never` watches nothing.
+//! - Conditions see what is streamed: of tool calls the JSON text of the arguments.
+//! - A rule is told once in a session.
+//!
+//! Source: xcsh source. xcsh alone has them.
+
+mod rule;
+mod rules;
+
+pub use rule::Watched;
+pub use rules::{INJECTION, Rules};

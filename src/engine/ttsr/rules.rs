@@ -1,0 +1,104 @@
+//! All rules of a session, and what the model was told of them.
+
+use super::{
+    Watched,
+    rule::{Ready, path_in},
+};
+use crate::protocol::{Attribution, CustomMessage, MessageContent, Rule, texts};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The `customType` of the message that tells the model which rules its answer was stopped for. Source: xcsh source.
+pub const INJECTION: &str = "ttsr-injection";
+
+/// How far back a match may begin, in bytes: every step of the stream costs so much at most, however long the answer.
+const LOOK_BACK: usize = 16 * 1024;
+
+/// The rules of a session.
+#[derive(Debug, Default)]
+pub struct Rules {
+    ready: Vec<Ready>,
+    /// The names of those that the model was told of.
+    injected: BTreeSet<String>,
+    /// The blocks of the answer that streams, by their place in it.
+    blocks: BTreeMap<usize, Block>,
+}
+
+/// What was written of a block.
+#[derive(Debug, Default)]
+struct Block {
+    text: String,
+    /// Of a call: the file that it is about, once that is written.
+    path: Option<String>,
+    /// Places of the rules that matched before the file was known.
+    matched: BTreeSet<usize>,
+}
+
+impl Rules {
+    /// Makes rules ready to match, and says what of them cannot be understood. Those that watch nothing are no trouble;
+    /// of several with one name the first counts.
+    pub fn new(rules: Vec<Rule>) -> (Self, Vec<String>) {
+        let mut warnings = Vec::new();
+        let mut names = BTreeSet::new();
+        let own = rules.into_iter().filter(|rule| names.insert(rule.name.clone()));
+        let ready = own.filter_map(|rule| Ready::new(rule, &mut warnings)).collect();
+        (Self { ready, ..Self::default() }, warnings)
+    }
+
+    /// Takes in what was written of the block at `index` of the answer. `Some`: the rules that the answer goes against,
+    /// at least one, none of which the model was told of. Nothing more needs to be fed of the answer then.
+    pub fn feed(&mut self, index: usize, watched: Watched<'_>, delta: &str) -> Option<Vec<Rule>> {
+        if delta.is_empty() || !self.ready.iter().any(|rule| rule.watches(watched)) {
+            return None;
+        }
+        let block = self.blocks.entry(index).or_default();
+        let from = block.text.floor_char_boundary(block.text.len().saturating_sub(LOOK_BACK));
+        block.text.push_str(delta);
+        let Block { text, path, matched } = block;
+        // A path ends with a quotation mark: all that streams need not be parsed at each step.
+        let has_file = |rule: &Ready| rule.is_of_files() && rule.watches(watched);
+        if path.is_none() && delta.contains('"') && self.ready.iter().any(has_file) {
+            *path = path_in(text);
+        }
+        let mut broken = Vec::new();
+        for (place, ready) in self.ready.iter().enumerate() {
+            let told = self.injected.contains(&ready.rule.name);
+            if told || !ready.watches(watched) || !matched.contains(&place) && !ready.matches(text, from) {
+                continue;
+            }
+            match ready.fits(path.as_deref()) {
+                Some(true) => broken.push(ready.rule.clone()),
+                Some(false) => {}
+                None => drop(matched.insert(place)),
+            }
+        }
+        (!broken.is_empty()).then_some(broken)
+    }
+
+    /// Another answer begins.
+    pub fn reset(&mut self) {
+        self.blocks.clear();
+    }
+
+    /// The model was told of these rules: they stop no answer any more.
+    pub fn injected(&mut self, rules: &[Rule]) {
+        self.injected.extend(rules.iter().map(|rule| rule.name.clone()));
+    }
+
+    /// The model was told of the rules with these names, and of no others: what the session's branch says.
+    pub fn restore(&mut self, names: impl IntoIterator<Item = String>) {
+        self.injected = names.into_iter().collect();
+    }
+
+    /// The message that tells the model of `rules`, made at `wall` milliseconds since the Unix epoch.
+    pub fn injection(rules: &[Rule], wall: u64) -> CustomMessage {
+        let told = rules.iter().map(|rule| texts::rule_injected(&rule.name, &rule.path, rule.content.trim()));
+        CustomMessage {
+            custom_type: INJECTION.to_owned(),
+            content: MessageContent::Text(told.collect::<Vec<_>>().join("\n\n")),
+            display: false,
+            details: None,
+            attribution: Some(Attribution::Agent),
+            timestamp: wall,
+        }
+    }
+}
