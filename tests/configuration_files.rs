@@ -180,6 +180,25 @@ fn settings_say_how_long_a_provider_is_waited_for_and_how_often_it_is_asked() {
 }
 
 #[test]
+fn settings_say_how_long_a_todo_that_is_done_stays() {
+    let usual = Duration::from_secs(60);
+    let of = |delay: Value| {
+        let text = json!({ "tasks": { "todoClearDelay": delay } }).to_string();
+        let (settings, warnings) = Settings::read(&text, Path::new("s.json"));
+        (settings.over(Settings::default()).clear_todos_after(usual), warnings)
+    };
+    let fine = |delay: Option<Duration>| (delay, Vec::<String>::new());
+    assert_eq!(of(json!(null)), fine(Some(usual)));
+    assert_eq!(of(json!(5)), fine(Some(Duration::from_secs(5))));
+    assert_eq!(of(json!(0.5)), fine(Some(Duration::from_millis(500))));
+    assert_eq!(of(json!(0)), fine(Some(Duration::ZERO)));
+    assert_eq!(of(json!(-1)), fine(None));
+    assert_eq!(of(json!(1e300)), fine(None));
+    let wrong = "s.json: tasks.todoClearDelay: invalid type: string \"5\", expected a JSON number; the key is left out";
+    assert_eq!(of(json!("5")), (Some(usual), vec![wrong.to_owned()]));
+}
+
+#[test]
 fn bad_models_files_are_refused_in_the_words_of_pi() {
     let cases = [
         ("{", "Failed to parse models.json: EOF while parsing an object at line 1 column 1"),

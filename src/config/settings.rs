@@ -6,7 +6,7 @@ use crate::{
     protocol::{JsonObject, QueueMode, ThinkingLevel},
 };
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Number, Value};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -53,6 +53,9 @@ pub struct Settings {
     /// `httpIdleTimeoutMs`: how long a provider may be silent, in milliseconds; 0 (in the file also `"disabled"`): for
     /// ever. Source: pi 1.5.2's `settings.md`.
     pub http_idle_timeout_ms: Option<u64>,
+    /// `tasks.todoClearDelay`: how long a todo that is done stays on the list, in seconds; negative: for ever. Source:
+    /// xcsh source.
+    pub todo_clear_delay: Option<Number>,
 }
 
 /// A list of paths, and of patterns over them, in one settings file.
@@ -144,7 +147,17 @@ impl Settings {
             skills: [base.skills, self.skills].concat(),
             prompts: [base.prompts, self.prompts].concat(),
             http_idle_timeout_ms: self.http_idle_timeout_ms.or(base.http_idle_timeout_ms),
+            todo_clear_delay: self.todo_clear_delay.or(base.todo_clear_delay),
         }
+    }
+
+    /// How long a todo that is done stays on the list; `usual` where these settings say nothing. `None`: for ever.
+    pub fn clear_todos_after(&self, usual: Duration) -> Option<Duration> {
+        let Some(seconds) = self.todo_clear_delay.as_ref().and_then(Number::as_f64) else {
+            return Some(usual);
+        };
+        // More than a duration holds is as good as for ever.
+        Duration::try_from_secs_f64(seconds).ok()
     }
 
     /// What these settings, and the variable `PI_CACHE_RETENTION`, say about every request to a model.
@@ -222,6 +235,7 @@ impl File<'_> {
                 Some(Value::String(word)) if word == "disabled" => Some(0),
                 _ => self.value("/httpIdleTimeoutMs"),
             },
+            todo_clear_delay: self.value("/tasks/todoClearDelay"),
         }
     }
 
