@@ -161,7 +161,7 @@ fn a_match_may_begin_some_way_back_and_anchors_mean_the_block() {
         rule("near", json!({ "condition": ["(?s)begin.*end"] })),
         rule("first", json!({ "condition": ["^x"] })),
     ]);
-    let filler = "é".repeat(7000);
+    let filler = "é".repeat(1500);
     assert_eq!(names(rules.feed(0, TEXT, &format!("{filler}begin"))), Vec::<String>::new());
     assert_eq!(names(rules.feed(0, TEXT, &filler)), Vec::<String>::new());
     assert_eq!(names(rules.feed(0, TEXT, "end")), ["near"]);

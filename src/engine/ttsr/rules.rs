@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const INJECTION: &str = "ttsr-injection";
 
 /// How far back a match may begin, in bytes: every step of the stream costs so much at most, however long the answer.
-const LOOK_BACK: usize = 16 * 1024;
+const LOOK_BACK: usize = 4 * 1024;
 
 /// The rules of a session.
 #[derive(Debug, Default)]
