@@ -82,8 +82,9 @@ impl Engine {
     pub(super) fn follow(&mut self, ended: &Ended) {
         if self.stopping || !self.after_run.is_empty() {
             self.end_retry(errors::retry_cancelled(self.dialect.base()));
-        } else if !self.retry(ended) {
+        } else if !self.inject_rules(ended) && !self.retry(ended) {
             self.compact_if_full(ended);
+            self.remind(ended);
         }
     }
 }

@@ -66,6 +66,11 @@ impl Toolbox {
         self.find(name).map(|tool| tool.owner)
     }
 
+    /// Whether the model is offered a tool of that name.
+    pub(super) fn is_offered(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|tool| tool.offered)
+    }
+
     /// Whether there is a tool of that name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.find(name).is_some()

@@ -9,6 +9,7 @@ use super::{
     arguments::Owner,
     batch::{Stage, error_result},
     hooks::Then,
+    todos::TODO_WRITE,
 };
 use crate::protocol::{
     AgentToolResult, HookName, JsonObject, RpcExtensionUIResponse, SelectRequest, ToolCallHook,
@@ -87,6 +88,7 @@ impl Engine {
                     self.tool_end(call, error_result(&text), true);
                 }
             }
+            Some(Owner::Server) if tool_call.name == TODO_WRITE => self.write_todos(call, &arguments),
             Some(Owner::Server) | None => {
                 self.push(Output::StartTool(ToolStart { call, name: tool_call.name, arguments }));
             }

@@ -141,7 +141,8 @@ impl Engine {
             }
             RpcCommand::SetSessionName(it) => self.rename(&it.name, Reply::Host { id, kind }),
             RpcCommand::SetHostTools(it) => self.set_host_tools(it),
-            RpcCommand::SetTodos(_) | RpcCommand::SetLocale(_) | RpcCommand::GetIntegrations(_) => {
+            RpcCommand::SetTodos(it) => self.set_todos(it),
+            RpcCommand::SetLocale(_) | RpcCommand::GetIntegrations(_) => {
                 let error = not_yet(self.dialect, kind.as_str());
                 self.fail(id, kind, error);
             }

@@ -375,7 +375,7 @@ impl Engine {
             }
             Why::Full { reason, will_retry } => {
                 if will_retry {
-                    self.session.forget_failed();
+                    self.session.forget_answer(StopReason::Error);
                 }
                 // A prompt that came meanwhile asks in its place.
                 let will_retry = will_retry && prompt.is_none() && !unasked;

@@ -13,6 +13,8 @@ use super::{
     prompts::{Expanding, Prompting},
     queues::Queue,
     run::{Ended, Run},
+    todos::Todos,
+    ttsr::Rules,
 };
 use crate::{
     machine::Machine,
@@ -100,6 +102,9 @@ pub struct Engine {
     pub(super) allowed: BTreeSet<String>,
     /// Titles are sent in dialects that send them only on demand.
     pub(super) emits_title: bool,
+    pub(super) todos: Todos,
+    /// What answers are watched for.
+    pub(super) rules: Rules,
     pub(super) ids: Ids,
     /// Model calls made in this process: ids are counted on from it.
     pub(super) calls: usize,
@@ -214,6 +219,8 @@ impl Engine {
             confirm: setup.extending.confirm,
             allowed: BTreeSet::new(),
             emits_title: setup.extending.emits_title,
+            todos: Todos::new(setup.extending.clear_todos_after),
+            rules: Rules::new(setup.extending.rules).0,
             ids: Ids::new(setup.seed),
             calls: 0,
             now,
@@ -235,6 +242,7 @@ impl Engine {
                     engine.keep_quietly(engine.model_entry());
                 }
                 engine.take_up(setup.chosen, setup.level);
+                engine.restore();
             }
             None => {
                 let (header, file) = engine.unborn(None);
@@ -305,7 +313,7 @@ impl Engine {
 
     /// When [`Input::Time`] is due, on the monotonic clock.
     pub fn deadline(&self) -> Option<Duration> {
-        let dues = [self.wait, self.dialogs_due(), self.asks_due(), self.extensions.due()];
+        let dues = [self.wait, self.dialogs_due(), self.asks_due(), self.extensions.due(), self.todos.due()];
         dues.into_iter().flatten().min()
     }
 
@@ -314,6 +322,7 @@ impl Engine {
         self.expire_extensions();
         self.expire_dialogs();
         self.expire_asks();
+        self.clear_todos();
         self.try_again();
     }
 

@@ -143,6 +143,7 @@ impl Engine {
             Some(Tell::Compacted) => self.compaction_unkept(text),
             Some(Tell::Forked { response, before }) => {
                 self.session = *before;
+                self.restore();
                 self.unanswered(&response, text);
             }
         }

@@ -39,6 +39,7 @@ mod io;
 mod keep;
 mod levels;
 mod models;
+mod planning;
 mod prompts;
 mod queues;
 mod retry;
@@ -49,6 +50,7 @@ mod shells;
 mod state;
 pub mod todos;
 pub mod ttsr;
+mod watching;
 
 pub use arguments::Toolbox;
 pub use compaction::CompactionPlan;

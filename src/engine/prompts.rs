@@ -8,7 +8,10 @@
 //!
 //! One prompt at a time is on this way; others line up. Source: pi source; settled, "Prompt acknowledged when?".
 
-use super::{Awaiting, Engine, Output, after::AfterRun, extensions::Failing, hooks::Then, keep::Tell};
+use super::{
+    Awaiting, Engine, Output, after::AfterRun, extensions::Failing, hooks::Then, keep::Tell,
+    todos::TODO_WRITE,
+};
 use crate::protocol::{
     AgentMessage, Attribution, BeforeAgentStartHook, CustomMessage, DialectPromptAck, Disposition, ErrorText,
     ExtensionMessage, ExtensionResponse, ImageContent, InputHook, InputSource, MessageContent, RequestId,
@@ -279,10 +282,16 @@ impl Engine {
             true => self.system_prompt.clone(),
             false => Arc::from(system_prompt),
         };
-        let inputs = [AgentMessage::User(starting.message)].into_iter().chain(waiting).chain(added);
+        let prelude = self.prelude(&parts(&starting.message.content).0);
+        let planned = prelude.is_some();
+        let inputs = prelude.into_iter().chain([AgentMessage::User(starting.message)]);
+        self.todos.prompted();
         self.unasked = starting.unasked;
-        self.start_run_under(system_prompt, inputs);
+        self.start_run_under(system_prompt, inputs.chain(waiting).chain(added));
         self.unasked = false;
+        if let Some(run) = self.run.as_mut().filter(|_| planned) {
+            run.force(TODO_WRITE);
+        }
     }
 
     /// Whether what was said is on its way to a run, or to an answer.

@@ -38,7 +38,7 @@ impl Engine {
             return false;
         };
         self.attempt += 1;
-        self.session.forget_failed();
+        self.session.forget_answer(StopReason::Error);
         self.event(AutoRetryStartEvent {
             attempt: self.attempt,
             max_attempts: plan.most,

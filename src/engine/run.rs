@@ -9,7 +9,7 @@ use crate::{
     model::types::StreamEvent,
     protocol::{
         AgentEndEvent, AgentMessage, AgentStartEvent, AssistantContent, AssistantMessage, InterruptMode,
-        MessageStartEvent, Said, StopReason, ThinkingLevel, ToolCall, ToolResultMessage, TurnEndEvent,
+        MessageStartEvent, Rule, Said, StopReason, ThinkingLevel, ToolCall, ToolResultMessage, TurnEndEvent,
         TurnStartEvent, errors,
     },
 };
@@ -41,6 +41,10 @@ pub struct Run {
     retry_after: Option<Duration>,
     /// It ends because a message could not be stored.
     pub(super) unkept: bool,
+    /// The tool that the model must call first.
+    forced_tool: Option<String>,
+    /// The rules that its last answer was stopped for.
+    pub(super) broken: Vec<Rule>,
 }
 
 /// A run that is over.
@@ -52,6 +56,8 @@ pub struct Ended {
     pub retry_after: Option<Duration>,
     /// It ended because a message could not be stored.
     pub unkept: bool,
+    /// The rules that its last answer was stopped for.
+    pub broken: Vec<Rule>,
 }
 
 /// Why a run ends early.
@@ -91,6 +97,8 @@ impl Engine {
             ending,
             retry_after: None,
             unkept: false,
+            forced_tool: None,
+            broken: Vec::new(),
         });
         self.event(AgentStartEvent {});
         let steering = self.steering.take();
@@ -141,7 +149,10 @@ impl Engine {
         };
         match growing.apply(event, now) {
             Grown::Quiet => {}
-            Grown::Update(update) => self.say(Said::Update(update)),
+            Grown::Update(update) => {
+                self.say(Said::Update(update.clone()));
+                self.watch(&update);
+            }
             Grown::Over => {
                 if let Some(growing) = self.run.as_mut().and_then(|run| run.growing.take()) {
                     self.message_over(growing);
@@ -182,6 +193,7 @@ impl Engine {
         let growing = Growing::new(call, &model, self.dialect, self.now);
         let message = AgentMessage::Assistant(growing.message.clone());
         run.growing = Some(growing);
+        self.rules.reset();
         let request = ModelCall {
             call,
             place: run.model,
@@ -191,7 +203,7 @@ impl Engine {
             system_prompt: run.system_prompt.clone(),
             messages: self.session.messages().to_vec(),
             tools: self.tools.specs().clone(),
-            forced_tool: None,
+            forced_tool: run.forced_tool.take(),
             count: self.calls,
             purpose: Purpose::Turn,
         };
@@ -201,7 +213,7 @@ impl Engine {
     }
 
     /// The model's answer is over.
-    fn message_over(&mut self, growing: Growing) {
+    pub(super) fn message_over(&mut self, growing: Growing) {
         let retry_after = growing.retry_after;
         let message = growing.finish();
         if let Some(run) = &mut self.run {
@@ -263,7 +275,29 @@ impl Engine {
             AgentMessage::Assistant(answer) => Some(answer.clone()),
             _ => None,
         });
-        self.ended = answer.map(|answer| Ended { answer, retry_after: run.retry_after, unkept: run.unkept });
+        self.ended = answer.map(|answer| Ended {
+            answer,
+            retry_after: run.retry_after,
+            unkept: run.unkept,
+            broken: run.broken,
+        });
+    }
+}
+
+impl Run {
+    /// The message that streams.
+    pub(super) const fn growing(&self) -> Option<&Growing> {
+        self.growing.as_ref()
+    }
+
+    /// Takes it out: it ends here.
+    pub(super) const fn take_growing(&mut self) -> Option<Growing> {
+        self.growing.take()
+    }
+
+    /// The model must call this tool first.
+    pub(super) fn force(&mut self, tool: &str) {
+        self.forced_tool = Some(tool.to_owned());
     }
 }
 

@@ -78,6 +78,7 @@ impl Engine {
         let parent = command.parent_session.filter(|path| !path.is_empty());
         let (header, file) = self.unborn(parent);
         self.leave(Session::new(header, file));
+        self.restore();
         self.follow_up.clear();
         self.steering.clear();
         self.keep_quietly(NewEntry::Level(self.level));
@@ -102,6 +103,7 @@ impl Engine {
                 let session = self.session_of(opened);
                 self.leave(session);
                 self.take_up(false, None);
+                self.restore();
                 self.succeed(SwitchSessionResponse { id, data: SessionChange { cancelled: false } });
             }
         }
@@ -121,6 +123,7 @@ impl Engine {
         let response = fork_response(id, kind, data);
         self.overflowed = false;
         self.broken = None;
+        self.restore();
         self.tell = Some(Tell::Forked { response: Box::new(response), before: Box::new(before) });
     }
 
@@ -220,6 +223,14 @@ impl Engine {
         if known.is_none() {
             self.keep_quietly(NewEntry::Level(self.level));
         }
+    }
+
+    /// What is remembered of the session is what its branch says.
+    pub(super) fn restore(&mut self) {
+        self.restore_todos();
+        self.restore_rules();
+        self.allowed.clear();
+        self.next_turn.clear();
     }
 
     /// An entry that need not be written before the next one.

@@ -3,10 +3,10 @@
 use super::{Choice, CompactionPlan, RetryPlan, Toolbox};
 use crate::{
     prompt::Commands,
-    protocol::{Dialect, QueueMode, ThinkingLevel},
+    protocol::{Dialect, QueueMode, Rule, ThinkingLevel},
     session::Opened,
 };
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 /// What an engine starts with.
 pub struct Setup {
@@ -44,7 +44,7 @@ pub struct Setup {
 }
 
 /// What the server is extended by, and what is asked of the host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extending {
     /// The executables of the extensions, in the order in which they are asked.
     pub extensions: Vec<String>,
@@ -56,6 +56,10 @@ pub struct Extending {
     pub emits_title: bool,
     /// Tools whose calls the host is asked about.
     pub confirm: Vec<String>,
+    /// How long a todo that is done stays on the list; `None`: for ever.
+    pub clear_todos_after: Option<Duration>,
+    /// What answers are watched for, in dialects that have it.
+    pub rules: Vec<Rule>,
     /// The prompt templates and skills.
     pub commands: Commands,
 }

@@ -31,7 +31,7 @@ impl Engine {
             message_count: self.session.messages().len() as u64,
             pending_message_count: pending,
             queued_message_count: pending,
-            todo_phases: Some(Vec::new()),
+            todo_phases: Some(self.todos.view()),
             system_prompt: None,
             dump_tools: None,
         }

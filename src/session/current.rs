@@ -163,11 +163,16 @@ impl Session {
         self.stale = false;
     }
 
-    /// The model is not told its last answer any more if that failed and is asked for again, nor the results of its
-    /// calls; the file keeps them. Source: pi source.
-    pub fn forget_failed(&mut self) {
+    /// The model is told this, though the session does not keep it.
+    pub fn tell(&mut self, message: Arc<AgentMessage>) {
+        self.messages.push(message);
+    }
+
+    /// The model is not told its last answer any more if that ended for `reason` and is asked for again, nor the results
+    /// of its calls; the file keeps them. Source: pi source, xcsh source.
+    pub fn forget_answer(&mut self, reason: StopReason) {
         let last = self.messages.iter().rposition(|message| match message.as_ref() {
-            AgentMessage::Assistant(answer) => answer.stop_reason == StopReason::Error,
+            AgentMessage::Assistant(answer) => answer.stop_reason == reason,
             _ => false,
         });
         let is_answer = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::Assistant(_));
