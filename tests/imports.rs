@@ -31,10 +31,11 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 const PURE: [&str; 6] = ["protocol", "machine", "session", "engine", "model", "prompt"];
 
 /// The files in them that do IO after all: everything else in these modules says and reads what they carry.
-const CARRIERS: [&str; 7] = [
+const CARRIERS: [&str; 8] = [
     "model/http.rs",
     "prompt/discover.rs",
     "prompt/files.rs",
+    "prompt/rules.rs",
     "prompt/walk.rs",
     "session/file.rs",
     "session/find.rs",

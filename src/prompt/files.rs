@@ -1,5 +1,5 @@
 //! The files in which users and projects say something to every model: `AGENTS.md` or `CLAUDE.md`, `SYSTEM.md`,
-//! `APPEND_SYSTEM.md`; and the texts of skills and templates. Blocks on the disk.
+//! `APPEND_SYSTEM.md`; and the texts of skills, templates and rules. Blocks on the disk.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -92,10 +92,10 @@ pub fn text_or_file(text: &str) -> Result<String, String> {
     }
 }
 
-/// The longest skill or template that is read, in bytes: more is no text for a model.
+/// The longest skill, template or rule that is read, in bytes: more is no text for a model.
 const LONGEST: u64 = 1024 * 1024;
 
-/// The text of a skill or of a template; bytes that are not UTF-8 are U+FFFD.
+/// The text of a skill, a template or a rule; bytes that are not UTF-8 are U+FFFD.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
 //! What stands above the text of a Markdown file, between two lines of three dashes.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_saphyr::UserMessageFormatter;
 use std::borrow::Cow;
 
-/// The keys that are heeded; all others are passed over.
+/// The keys of skills and templates that are heeded; all others are passed over.
 ///
 /// Source: pi's `skills.md` and `prompt-templates.md`.
 #[derive(Debug, Default, PartialEq, Deserialize)]
@@ -19,12 +19,12 @@ pub(super) struct FrontMatter {
     pub hidden: serde_json::Value,
 }
 
-/// The front matter of a file and its text.
+/// The front matter of a file, as far as `Keys` heeds it, and its text.
 ///
 /// # Errors
 ///
 /// What is wrong in the front matter, in one line.
-pub(super) fn read(file: &str) -> Result<(FrontMatter, String), String> {
+pub(super) fn read<Keys: DeserializeOwned + Default>(file: &str) -> Result<(Keys, String), String> {
     let (above, text) = split(file);
     let above = above.filter(|yaml| !yaml.trim().is_empty());
     match above.map(|yaml| parse(&yaml)).transpose() {
@@ -37,7 +37,7 @@ pub(super) fn read(file: &str) -> Result<(FrontMatter, String), String> {
 }
 
 /// What the YAML says; `None` where it is comments alone.
-fn parse(yaml: &str) -> Result<Option<FrontMatter>, serde_saphyr::Error> {
+fn parse<Keys: DeserializeOwned>(yaml: &str) -> Result<Option<Keys>, serde_saphyr::Error> {
     // As in YAML 1.2, which pi reads, `yes` is a text.
     let options = serde_saphyr::options! { strict_booleans: true };
     // The line of dashes that was above it counts in what errors say.

@@ -6,7 +6,9 @@
 //! - [`files`]: what the user and the project have written for the system prompt.
 //! - [`discover`]: where skills and templates are; `walk` finds the files of a directory, `entries` reads the lists of
 //!   the settings.
-//! - `template`, `skill`: what becomes of a file, and of it and its arguments; `front_matter` is what stands above both.
+//! - [`rules`]: the rules that watch what the model writes, in xcsh.
+//! - `template`, `skill`: what becomes of a file, and of it and its arguments; `front_matter` is what stands above both,
+//!   and above rules.
 //! - `commands`: which of them a prompt calls.
 
 mod commands;
@@ -14,6 +16,7 @@ pub mod discover;
 mod entries;
 pub mod files;
 mod front_matter;
+pub mod rules;
 mod skill;
 mod template;
 mod text;

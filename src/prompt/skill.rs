@@ -1,6 +1,6 @@
 //! Skills: instructions for a task, which the model reads when it has such a task.
 
-use super::front_matter;
+use super::front_matter::{self, FrontMatter};
 use crate::protocol::CommandLocation;
 use std::{
     fmt::Write,
@@ -40,7 +40,7 @@ impl Skill {
     ///
     /// Why it is not a skill, in one line.
     pub fn read(path: &Path, file: &str, location: CommandLocation) -> Result<(Self, Vec<String>), String> {
-        let (front_matter, _) = front_matter::read(file)?;
+        let (front_matter, _) = front_matter::read::<FrontMatter>(file)?;
         let directory = directory(path).file_name().unwrap_or_default().to_string_lossy();
         let name = front_matter.name.filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| directory.clone().into_owned());

@@ -1,6 +1,6 @@
 //! Prompt templates: texts that a prompt stands for.
 
-use super::front_matter;
+use super::front_matter::{self, FrontMatter};
 use crate::protocol::CommandLocation;
 use regex_lite::{Captures, Regex};
 use std::{path::Path, path::PathBuf, sync::LazyLock};
@@ -31,7 +31,7 @@ impl Template {
     ///
     /// What is wrong in the front matter, in one line.
     pub fn read(path: &Path, file: &str, location: CommandLocation, given: &Path) -> Result<Self, String> {
-        let (front_matter, body) = front_matter::read(file)?;
+        let (front_matter, body) = front_matter::read::<FrontMatter>(file)?;
         let label = match location {
             CommandLocation::User => "(user)".to_owned(),
             CommandLocation::Project => "(project)".to_owned(),
