@@ -27,7 +27,7 @@ fn a_call_is_the_skill_s_text_and_the_arguments() {
     assert_eq!(warnings, Vec::<String>::new());
     let commands = Commands { skills: vec![fly.clone()], templates: Vec::new() };
     assert_eq!(commands.skill("/skill:fly"), Some((&fly, "")));
-    assert_eq!(commands.skill("/skill:fly  to the moon \n"), Some((&fly, "to the moon")));
+    assert_eq!(commands.skill("/skill:fly  to the moon \n"), Some((&fly, " to the moon \n")));
     for other in ["/skill:flying", "/skill:", "/fly", "skill:fly", "/skill:fly\nnow", " /skill:fly"] {
         assert_eq!(commands.skill(other), None, "{other:?}");
         assert_eq!(commands.template(other), None, "{other:?}");
@@ -35,7 +35,7 @@ fn a_call_is_the_skill_s_text_and_the_arguments() {
     let text = "<skill name=\"fly\" location=\"/skills/fly/SKILL.md\">\nReferences are relative to /skills/fly.\n\n\
                 # Flying\n\nFlap.\n</skill>";
     assert_eq!(fly.expand(SKILL, ""), text);
-    assert_eq!(fly.expand(SKILL, " to the moon "), format!("{text}\n\nto the moon"));
+    assert_eq!(fly.expand(SKILL, " to the moon \n"), format!("{text}\n\nto the moon"));
     let changed = "No front matter any more.\r\n";
     assert!(fly.expand(changed, "").ends_with("fly.\n\nNo front matter any more.\n</skill>"));
 }

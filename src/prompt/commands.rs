@@ -25,7 +25,7 @@ impl Commands {
     pub fn skill<'a>(&self, text: &'a str) -> Option<(&Skill, &'a str)> {
         let (name, arguments) = call(text.strip_prefix("/skill:")?);
         let skill = self.skills.iter().find(|skill| skill.name == name)?;
-        Some((skill, arguments.trim()))
+        Some((skill, arguments))
     }
 
     /// What `get_commands` lists of them: the templates, then the skills, also those that the model is not told of.

@@ -48,7 +48,6 @@ impl Template {
     /// `${@:n}` for those from the n-th on, `${@:n:len}` for `len` of these; `$ARGUMENTS` and `$@` for all. What is put
     /// in is not looked at again.
     pub fn expand(&self, arguments: &str) -> String {
-        /// The last two alternatives have no group.
         static PLACES: LazyLock<Regex> = LazyLock::new(|| {
             Regex::new(r"\$([0-9]+)|\$\{@:([0-9]+)(?::([0-9]+))?\}|\$ARGUMENTS|\$@").expect("a valid pattern")
         });
@@ -60,7 +59,7 @@ impl Template {
                 let index = one.checked_sub(1);
                 return index.and_then(|index| arguments.get(index)).cloned().unwrap_or_default();
             }
-            // 0 counts as 1.
+            // 0 counts as 1, and both names of all arguments as a range without bounds.
             let before = number(2).unwrap_or(1).saturating_sub(1);
             let most = number(3).unwrap_or(usize::MAX);
             let chosen: Vec<&str> = arguments.iter().skip(before).take(most).map(String::as_str).collect();
