@@ -7,6 +7,7 @@
 //! - [`model`]: what models are asked and answer; the scripted model.
 //! - [`config`]: what the user has configured: settings, models, keys.
 //! - [`tools`]: what the model may call.
+//! - [`extension`]: processes that add commands, tools and hooks.
 //! - [`prompt`]: what models are told before the conversation.
 //! - [`server`]: pipes, processes and clocks.
 //! - [`mock`]: the scripted model behind the HTTP APIs of real vendors.
@@ -22,6 +23,8 @@ pub mod config;
 #[cfg(feature = "serve")]
 pub mod engine;
 pub mod export;
+#[cfg(feature = "serve")]
+pub mod extension;
 pub mod machine;
 #[cfg(feature = "serve")]
 pub mod mock;

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Each module with the modules that it may use.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("protocol", &[]),
     ("machine", &["protocol"]),
     ("session", &["protocol"]),
@@ -16,13 +16,24 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("prompt", &["model", "protocol"]),
     ("engine", &["machine", "model", "prompt", "protocol", "session"]),
     ("tools", &["engine", "model", "protocol"]),
-    ("server", &["config", "engine", "machine", "model", "protocol", "session", "tools"]),
+    ("extension", &["config", "engine", "protocol", "tools"]),
+    ("server", &["config", "engine", "extension", "machine", "model", "protocol", "session", "tools"]),
     ("mock", &["model", "protocol"]),
     (
         "cli",
         &[
-            "config", "engine", "export", "machine", "mock", "model", "prompt", "protocol", "server",
-            "session", "tools",
+            "config",
+            "engine",
+            "export",
+            "extension",
+            "machine",
+            "mock",
+            "model",
+            "prompt",
+            "protocol",
+            "server",
+            "session",
+            "tools",
         ],
     ),
 ];

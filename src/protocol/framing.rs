@@ -59,6 +59,11 @@ impl LineSplitter {
         })
     }
 
+    /// Whether the line that is being read is longer than the limit already; how long it is, is only known at its end.
+    pub const fn is_skipping(&self) -> bool {
+        self.skipping.is_some()
+    }
+
     /// What is left when the input ends: an unterminated last line.
     pub fn finish(&mut self) -> Option<SplitLine<'_>> {
         let start = std::mem::replace(&mut self.taken, self.buffer.len());

@@ -5,7 +5,7 @@
 //!                 │      └──┬──┘                         │
 //!                 image     changing, diff               │
 //! the host's `bash` ─────────────────────────────────→ shell ─→ running
-//!                            ├─ processes   groups: started, ended, remembered
+//!                            ├─ processes   groups: started, ended, remembered; also for extensions
 //!                            ├─ output      decoded, cleaned, rolled, spooled
 //!                            └─ directory   where the command left off
 //! ```
@@ -42,6 +42,7 @@ mod spec;
 mod truncate;
 mod write;
 
+pub(crate) use processes::Group;
 pub use processes::Processes;
 pub use run::{Block, ToolContext, ToolOutput, run};
 pub use shell::{

@@ -70,7 +70,7 @@ impl Processes {
     }
 
     /// Starts `command` in a group of its own.
-    pub(super) fn spawn(&self, command: &mut Command) -> io::Result<(Child, Group)> {
+    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<(Child, Group)> {
         self.forget_dead();
         // The lock is held while spawning, so that `end_all` misses nothing.
         let mut registry = self.lock();
@@ -97,7 +97,7 @@ impl Processes {
 /// One command's group. Dropped without [`Group::release`], as when the task that runs the command is aborted, it is
 /// killed on the spot.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(crate) struct Group {
     id: Pid,
     processes: Processes,
     released: bool,
@@ -105,14 +105,14 @@ pub(super) struct Group {
 
 impl Group {
     /// Ends the group; returns when it is dead. The child itself must be waited for meanwhile.
-    pub(super) async fn end(&self) {
+    pub(crate) async fn end(&self) {
         signal(self.id, Signal::TERM);
         gone_by(self.id, Instant::now() + GRACE).await;
         kill(self.id).await;
     }
 
     /// Lets go of a group whose command has ended. What it left running goes on, and stays registered.
-    pub(super) fn release(mut self) {
+    pub(crate) fn release(mut self) {
         self.released = true;
         self.processes.forget_dead();
     }

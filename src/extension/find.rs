@@ -1,0 +1,124 @@
+//! Which extensions there are: those that are named, and the executables in the folders where extensions are kept.
+
+use super::starting::{is_executable, is_script_of_pi};
+use crate::config::{Environment, in_home};
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The file that stands for a folder, with any ending.
+const INDEX: &str = "index";
+
+/// Where extensions are looked for.
+#[derive(Clone, Debug)]
+pub struct Places<'a> {
+    /// Files and folders named on the command line.
+    pub named: &'a [String],
+    /// Files and folders named in settings, absolute or beginning with `~`. Empty where nothing may be discovered.
+    pub configured: &'a [String],
+    /// Folders that are searched. Those that are not there are passed over.
+    pub folders: &'a [PathBuf],
+    /// Where relative names begin.
+    pub directory: &'a Path,
+    /// Knows the home directory.
+    pub environment: &'a Environment,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Absolute paths, in the order in which the extensions are asked; each file once.
+    pub paths: Vec<String>,
+    /// What the user should know, though it stops nothing.
+    pub warnings: Vec<String>,
+}
+
+/// Finds the extensions: those of the command line, then of the settings, then of the folders.
+///
+/// A name is that of an executable, or of a folder. In a folder, an executable `index` (with any ending) stands for all of
+/// it; without one, its executables are meant and the `index` of each folder in it, in the order of their names. Hidden
+/// files and copies that end in `~` are left out. A named file is taken even if it cannot be started: the host is told
+/// why. Sources of the order: pi source.
+pub fn find(places: &Places<'_>) -> Found {
+    let mut finder = Finder::default();
+    for name in places.named.iter().chain(places.configured) {
+        if name.starts_with(['!', '+', '-']) || name.contains('*') {
+            finder.found.warnings.push(format!("extensions: {name}: patterns are not understood; left out"));
+            continue;
+        }
+        let path = places.directory.join(in_home(name, places.environment));
+        match path.is_dir() {
+            true => finder.add_named_folder(path),
+            false => finder.add(path),
+        }
+    }
+    for folder in places.folders {
+        finder.add_members(folder);
+    }
+    finder.found
+}
+
+#[derive(Default)]
+struct Finder {
+    found: Found,
+    /// The files found, by their real paths.
+    known: HashSet<PathBuf>,
+}
+
+impl Finder {
+    fn add(&mut self, path: PathBuf) {
+        let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if !self.known.insert(real) {
+            return;
+        }
+        match path.into_os_string().into_string() {
+            Ok(path) => self.found.paths.push(path),
+            Err(path) => {
+                self.found.warnings.push(format!("{}: the name is not UTF-8; left out", path.display()));
+            }
+        }
+    }
+
+    fn add_named_folder(&mut self, folder: PathBuf) {
+        if let Some(index) = index(&folder) {
+            return self.add(index);
+        }
+        let before = self.found.paths.len();
+        self.add_members(&folder);
+        if self.found.paths.len() == before {
+            self.found.warnings.push(format!("{}: no executable in this folder", folder.display()));
+        }
+    }
+
+    fn add_members(&mut self, folder: &Path) {
+        for path in members(folder) {
+            if path.is_dir() {
+                index(&path).into_iter().for_each(|index| self.add(index));
+            } else if is_executable(&path) {
+                self.add(path);
+            } else if is_script_of_pi(&path) {
+                tracing::debug!("{}: extensions in TypeScript cannot be run yet; left out", path.display());
+            }
+        }
+    }
+}
+
+/// The executable that stands for a folder.
+fn index(folder: &Path) -> Option<PathBuf> {
+    let is_index = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == INDEX);
+    members(folder).into_iter().find(|path| is_index(path) && is_executable(path))
+}
+
+/// What is in a folder and may be meant, by name.
+fn members(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    names.retain(|name| {
+        let name = name.as_encoded_bytes();
+        !name.starts_with(b".") && !name.ends_with(b"~")
+    });
+    names.sort();
+    names.into_iter().map(|name| folder.join(name)).collect()
+}

@@ -1,0 +1,126 @@
+//! stdout: lines to frames, as fast as the loop takes them.
+
+use super::pipe::Pipe;
+use crate::{
+    engine::{CallId, Input},
+    protocol::{Dialect, FromExtension, LineSplitter, SplitLine, mend_surrogates, read},
+};
+use std::sync::Arc;
+use tokio::{
+    process::ChildStdout,
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch},
+};
+
+/// How much is read at once, in bytes.
+const CHUNK: usize = 64 * 1024;
+
+/// The length of a line, in bytes, from which on it is read beside the loop, which has others to serve.
+const LONG: usize = 256 * 1024;
+
+/// How much of a line that is no frame is shown, in characters.
+const SHOWN: usize = 80;
+
+/// What was heard, for the loop.
+pub(super) struct Heard {
+    pub(super) input: Input,
+    /// Its share of what may wait: given back when the loop has taken it.
+    pub(super) share: Option<OwnedSemaphorePermit>,
+}
+
+/// Hears one extension.
+pub(super) struct Hearing {
+    from: CallId,
+    dialect: Dialect,
+    max_frame: usize,
+    /// While `false`, nothing is read: the host does not read either.
+    gate: watch::Receiver<bool>,
+    /// Bytes that may be on their way to the loop.
+    shares: Arc<Semaphore>,
+    heard: mpsc::Sender<Heard>,
+}
+
+impl Hearing {
+    pub(super) fn new(
+        from: CallId,
+        dialect: Dialect,
+        max_frame: usize,
+        gate: watch::Receiver<bool>,
+        heard: mpsc::Sender<Heard>,
+    ) -> Self {
+        // The longest line must find room.
+        let max_frame = max_frame.clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
+        Self { from, dialect, max_frame, gate, shares: Arc::new(Semaphore::new(max_frame)), heard }
+    }
+
+    /// Hears everything, to the end. An error: it broke a limit.
+    pub(super) async fn follow(mut self, mut stdout: Pipe<ChildStdout>) -> Result<(), String> {
+        let mut splitter = LineSplitter::new(self.max_frame);
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            // An outbox that is gone leaves the gate open.
+            let _ = self.gate.wait_for(|open| *open).await;
+            let count = stdout.read(&mut chunk).await;
+            if count == 0 {
+                break;
+            }
+            splitter.push(&chunk[..count]);
+            while let Some(line) = splitter.next_line() {
+                self.take(line).await?;
+            }
+            if splitter.is_skipping() {
+                return Err(self.too_long());
+            }
+        }
+        match splitter.finish() {
+            Some(line) => self.take(line).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn take(&self, line: SplitLine<'_>) -> Result<(), String> {
+        let SplitLine::Line(line) = line else { return Err(self.too_long()) };
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let wanted = u32::try_from(line.len()).unwrap_or(u32::MAX);
+        let share = self.shares.clone().acquire_many_owned(wanted).await.ok();
+        let read = self.read(line).await;
+        let from = self.from;
+        let input = match read {
+            Ok(frame) => Input::Extension { from, frame: Box::new(frame) },
+            Err(text) => Input::ExtensionStrayed { from, text },
+        };
+        // A loop that is gone hears nothing, and the process shall come to its end all the same.
+        let _ = self.heard.send(Heard { input, share }).await;
+        Ok(())
+    }
+
+    async fn read(&self, line: &[u8]) -> Result<FromExtension, String> {
+        if line.len() < LONG {
+            return read_frame(line, self.dialect);
+        }
+        let (line, dialect) = (line.to_vec(), self.dialect);
+        let read = tokio::task::spawn_blocking(move || read_frame(&line, dialect)).await;
+        read.unwrap_or_else(|panic| Err(format!("The extension wrote a line that cannot be read: {panic}")))
+    }
+
+    fn too_long(&self) -> String {
+        format!("The extension wrote a line of more than {} bytes", self.max_frame)
+    }
+}
+
+/// Reads a line; or says what is wrong with it. Half a character in an escape becomes U+FFFD, as in what a host writes.
+fn read_frame(line: &[u8], dialect: Dialect) -> Result<FromExtension, String> {
+    let text = str::from_utf8(line).map_err(|error| strayed(line, &error.to_string()))?;
+    read(mend_surrogates(text).as_bytes(), dialect).map_err(|error| strayed(line, &error.to_string()))
+}
+
+fn strayed(line: &[u8], error: &str) -> String {
+    let error = error.replace(" at line 1 column", " at column");
+    // Bytes, so that little is decoded of much; the last character may be half a one.
+    let beginning = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]).trim().to_owned();
+    let shown: String = beginning.chars().take(SHOWN).collect();
+    let more = if shown.len() < line.trim_ascii().len() { "…" } else { "" };
+    format!("The extension wrote a line that is no frame: {error}: {shown}{more}")
+}

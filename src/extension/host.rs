@@ -1,0 +1,141 @@
+//! The extensions that run.
+
+use super::{
+    hearing::{Heard, Hearing},
+    life::Life,
+    telling::{self, Full},
+};
+use crate::{
+    engine::{CallId, Input},
+    protocol::{Dialect, ToExtension},
+    tools::Processes,
+};
+use std::{collections::HashMap, path::PathBuf, time::Duration};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    task::JoinSet,
+    time::timeout,
+};
+
+/// Inputs that wait for the loop, of all extensions together.
+const AHEAD: usize = 64;
+
+/// How long an extension may take to end by itself when the server ends.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// What extensions run in.
+pub struct Surroundings {
+    /// Their executables.
+    pub paths: Vec<String>,
+    /// The directory that they work in.
+    pub directory: PathBuf,
+    /// The dialect whose frames they may write.
+    pub dialect: Dialect,
+    /// The longest line that one may write, in bytes.
+    pub max_frame: u64,
+    /// Bytes that may wait for one. It is ended when more wait and it is told yet more; so a single frame may be longer.
+    pub most_waiting: usize,
+    /// While `false`, nothing is heard of them.
+    pub gate: watch::Receiver<bool>,
+    /// Remembers what may still be alive.
+    pub processes: Processes,
+}
+
+/// The extensions that run, for the loop: it starts them, tells them something and ends them, and none of that waits.
+pub struct Extensions {
+    surroundings: Surroundings,
+    heard: mpsc::Sender<Heard>,
+    running: HashMap<CallId, Running>,
+    tasks: JoinSet<()>,
+}
+
+/// What they say, for the loop.
+pub struct Inputs(mpsc::Receiver<Heard>);
+
+struct Running {
+    queue: telling::Queue,
+    stop: oneshot::Sender<String>,
+}
+
+impl Inputs {
+    /// The next of [`Input::Extension`], [`Input::ExtensionStrayed`] and [`Input::ExtensionEnded`]; `None` when the
+    /// [`Extensions`] are gone.
+    pub async fn next(&mut self) -> Option<Input> {
+        let Heard { input, share } = self.0.recv().await?;
+        drop(share);
+        Some(input)
+    }
+}
+
+impl Extensions {
+    /// None runs yet.
+    pub fn new(surroundings: Surroundings) -> (Self, Inputs) {
+        let (heard, inputs) = mpsc::channel(AHEAD);
+        let extensions = Self { surroundings, heard, running: HashMap::new(), tasks: JoinSet::new() };
+        (extensions, Inputs(inputs))
+    }
+
+    /// Starts the executable at that place of the paths, as `process`.
+    pub fn start(&mut self, process: CallId, place: usize) {
+        while self.tasks.try_join_next().is_some() {}
+        let Surroundings { paths, directory, dialect, max_frame, most_waiting, gate, processes } =
+            &self.surroundings;
+        let (queue, waiting) = telling::queue(*most_waiting);
+        let (stop, stopped) = oneshot::channel();
+        let max_frame = usize::try_from(*max_frame).unwrap_or(usize::MAX);
+        let heard = self.heard.clone();
+        let life = Life {
+            path: paths.get(place).cloned().unwrap_or_default(),
+            directory: directory.clone(),
+            processes: processes.clone(),
+            hearing: Hearing::new(process, *dialect, max_frame, gate.clone(), heard.clone()),
+            waiting,
+            stop: stopped,
+        };
+        self.running.insert(process, Running { queue, stop });
+        let life = tokio::spawn(life.run());
+        self.tasks.spawn(async move {
+            let text = life.await.unwrap_or_else(|panic| format!("The extension was lost: {panic}"));
+            let input = Input::ExtensionEnded { from: process, text };
+            // A loop that is gone needs no end.
+            let _ = heard.send(Heard { input, share: None }).await;
+        });
+    }
+
+    /// Writes a frame to a process; one that is gone hears nothing. One that has not read what it was told for long is
+    /// ended.
+    pub fn tell(&mut self, process: CallId, frame: &ToExtension) {
+        if let Some(running) = self.running.get(&process)
+            && let Err(Full) = running.queue.push(frame)
+        {
+            let most = self.surroundings.most_waiting;
+            self.end(process, format!("The extension does not read: more than {most} bytes wait for it"));
+        }
+    }
+
+    /// Ends a process: its stdin is closed, and its group gets TERM, and KILL after 200 ms. What it says meanwhile is not
+    /// heard; its end is.
+    pub fn stop(&mut self, process: CallId) {
+        self.end(process, "The extension was stopped".to_owned());
+    }
+
+    /// Forgets a process that has ended.
+    pub fn ended(&mut self, process: CallId) {
+        self.running.remove(&process);
+    }
+
+    /// For the end of the server: closes the stdin of all processes, behind what they were told last, and gives them a
+    /// short while to end by themselves. Whatever is left afterwards is for [`Processes::end_all`].
+    pub async fn close(&mut self) {
+        let stops: Vec<_> = self.running.drain().map(|(_, running)| running.stop).collect();
+        let _ = timeout(GRACE, async { while self.tasks.join_next().await.is_some() {} }).await;
+        drop(stops);
+    }
+
+    fn end(&mut self, process: CallId, text: String) {
+        if let Some(running) = self.running.remove(&process) {
+            // A process that has just ended by itself needs nobody.
+            let _ = running.stop.send(text);
+        }
+    }
+}

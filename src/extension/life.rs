@@ -1,0 +1,130 @@
+//! One process, from its start to its end.
+
+use super::{hearing::Hearing, pipe::Pipe, remarks::Remarks, starting::start, telling::Waiting};
+use crate::tools::{Group, Processes};
+use std::{
+    os::unix::process::ExitStatusExt as _,
+    path::{Path, PathBuf},
+    pin::pin,
+    process::ExitStatus,
+    time::Duration,
+};
+use tokio::{
+    process::{Child, ChildStdin, ChildStdout},
+    sync::{oneshot, watch},
+    time::timeout,
+};
+
+/// How long a process that has closed one of its pipes may take to exit. One that exits closes them, too, just before.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A process to be.
+pub(super) struct Life {
+    pub(super) path: String,
+    pub(super) directory: PathBuf,
+    pub(super) processes: Processes,
+    pub(super) hearing: Hearing,
+    pub(super) waiting: Waiting,
+    /// Ends it, and says why.
+    pub(super) stop: oneshot::Receiver<String>,
+}
+
+impl Life {
+    /// Starts the process and stays with it until it is gone, with everything that is left in its group. Gives the reason
+    /// for its end; what it wrote was heard, unless it was stopped.
+    pub(super) async fn run(self) -> String {
+        let Self { path, directory, processes, hearing, waiting, stop } = self;
+        let (mut child, group) = match start(Path::new(&path), &directory, &processes) {
+            Ok(started) => started,
+            Err(text) => return text,
+        };
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return "The extension cannot be started: its pipes are missing".to_owned();
+        };
+        let (gone, exited) = watch::channel(false);
+        let mut remarks = Remarks::new(&path);
+        let ended = {
+            let by_itself = async {
+                tokio::try_join!(
+                    reap(&mut child, &gone),
+                    heard(hearing, Pipe::new(stdout, exited.clone()), exited.clone()),
+                    told(waiting, stdin, exited.clone()),
+                    async {
+                        remarks.follow(Pipe::new(stderr, exited.clone())).await;
+                        Ok(())
+                    },
+                )
+            };
+            tokio::select! {
+                biased;
+                Ok(text) = stop => Err(text),
+                ended = by_itself => ended,
+            }
+        };
+        finish(child, group).await;
+        ended.map_or_else(|text| text, |(status, ..)| farewell(status, remarks.last()))
+    }
+}
+
+/// Waits for the process to exit, and tells those who read from it.
+async fn reap(child: &mut Child, gone: &watch::Sender<bool>) -> Result<ExitStatus, String> {
+    let status = child.wait().await;
+    gone.send_replace(true);
+    status.map_err(|error| format!("The extension was lost: {error}"))
+}
+
+async fn heard(
+    hearing: Hearing,
+    stdout: Pipe<ChildStdout>,
+    exited: watch::Receiver<bool>,
+) -> Result<(), String> {
+    hearing.follow(stdout).await?;
+    goes_soon(exited, "stdout").await
+}
+
+async fn told(waiting: Waiting, stdin: ChildStdin, mut exited: watch::Receiver<bool>) -> Result<(), String> {
+    let written = tokio::select! {
+        written = waiting.write_to(stdin) => written,
+        _ = exited.wait_for(|exited| *exited) => Ok(()),
+    };
+    match written {
+        Ok(()) => Ok(()),
+        Err(_) => goes_soon(exited, "stdin").await,
+    }
+}
+
+/// An extension that has closed a pipe is of no use; but it may have done so by exiting.
+async fn goes_soon(mut exited: watch::Receiver<bool>, pipe: &str) -> Result<(), String> {
+    match timeout(PATIENCE, exited.wait_for(|exited| *exited)).await {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("The extension closed its {pipe}")),
+    }
+}
+
+/// Ends what is left of the process and of those that it started.
+async fn finish(mut child: Child, group: Group) {
+    let mut reaped = false;
+    {
+        let mut dead = pin!(group.end());
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut dead => break,
+                _ = child.wait(), if !reaped => reaped = true,
+            }
+        }
+    }
+    // If the wait did not come round to it.
+    let _ = child.try_wait();
+    group.release();
+}
+
+fn farewell(status: ExitStatus, remark: &str) -> String {
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("The extension exited with status {code}"),
+        (None, signal) => format!("The extension was killed by signal {}", signal.unwrap_or_default()),
+    };
+    if remark.is_empty() { how } else { format!("{how}: {remark}") }
+}

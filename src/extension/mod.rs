@@ -1,0 +1,43 @@
+//! Extensions: executables that add commands, tools and hooks to the server, and speak a small protocol of their own
+//! (`extension` of the schema) over stdin and stdout.
+//!
+//! ```text
+//!                   ┌─ telling ─→ stdin
+//! loop ─→ host ─→ life              process, in a group of its own
+//!  ↑                ├─ hearing ←─ stdout
+//!  └── Inputs ←─────┘  remarks ←─ stderr ─→ our log
+//! ```
+//!
+//! - `find`: which executables there are.
+//! - `host`: those that run, for the loop.
+//! - `life`: one process, from its start to its end; `starting`: why one cannot be started.
+//! - `hearing`, `telling`, `remarks`: its three pipes; `pipe`: reading what a process wrote before it went.
+//!
+//! Whatever an extension does, the server goes on:
+//!
+//! - **Nothing grows without bound.** A line is at most as long as [`MAX_FRAME`] or what was set instead; what has been
+//!   heard and not taken by the loop is at most one such line and a few small ones; an extension for which more than
+//!   [`MOST_WAITING`] bytes wait is ended.
+//! - **Nobody waits for it.** Telling it something never blocks. It is heard only as fast as the loop takes what it says,
+//!   beside everything else, and not at all while the host does not read.
+//! - **Its end is told once**, behind everything that it wrote, with the reason.
+//! - **Nothing of it stays.** With the process everything is ended that is left in its group.
+
+mod find;
+mod hearing;
+mod host;
+mod life;
+mod pipe;
+mod remarks;
+mod starting;
+mod telling;
+
+pub use find::{Found, Places, find};
+pub use host::{Extensions, Inputs, Surroundings};
+
+/// The longest line that an extension may write when nothing else is said, in bytes: 8 MiB.
+pub const MAX_FRAME: u64 = 8 * 1024 * 1024;
+
+/// Bytes that may wait for an extension when nothing else is said: 64 MiB. A run with large images is told at once, and
+/// repeats them several times.
+pub const MOST_WAITING: usize = 64 * 1024 * 1024;
