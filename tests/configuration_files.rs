@@ -54,10 +54,10 @@ fn settings_of_the_project_are_laid_over_those_of_the_user() {
         "defaultProvider": "workshop", "defaultModel": "oak", "queueMode": "all",
         "compaction": {"enabled": false, "reserveTokens": 1000}, "retry": {"maxRetries": 5, "maxDelayMs": 9000},
         "thinkingBudgets": {"low": 100, "high": 900}, "enabledModels": ["a", "b"], "theme": "dark",
-        "httpIdleTimeoutMs": "disabled", "sessionDir": "~/talks"
+        "httpIdleTimeoutMs": "disabled", "sessionDir": "~/talks", "extensions": ["~/gate", "/opt/gate"]
     });
     let project = json!({
-        "sessionDir": "talks",
+        "sessionDir": "talks", "extensions": ["/srv/first", "!not/this"],
         "defaultModel": "elm", "compaction": {"reserveTokens": 2000}, "thinkingBudgets": {"low": 200},
         "retry": {"provider": {"maxRetryDelayMs": 7000, "maxRetries": 1, "timeoutMs": 800}}, "enabledModels": [], "images": {"blockImages": true}
     });
@@ -81,6 +81,7 @@ fn settings_of_the_project_are_laid_over_those_of_the_user() {
         thinking_budgets: [(ThinkingLevel::Low, 200), (ThinkingLevel::High, 900)].into(),
         enabled_models: Some(Vec::new()),
         session_dir: Some("talks".to_owned()),
+        extensions: ["/srv/first", "!not/this", "~/gate", "/opt/gate"].map(str::to_owned).to_vec(),
         blocks_images: Some(true),
         http_idle_timeout_ms: Some(0),
         ..Default::default()
@@ -107,6 +108,21 @@ fn lists_of_skills_and_templates_stand_beside_each_other() {
     assert_eq!(both.skills, [listed("/me", &["~/skills", "!old"]), listed("/work", &["b"])]);
     assert_eq!(both.prompts, [listed("/me", &["a"])]);
     assert_eq!(read(json!({ "skills": {} }), "/me/settings.json").skills, []);
+}
+
+#[test]
+fn an_extension_of_the_settings_is_looked_for_beside_them() {
+    let text = json!({ "extensions": ["gate.py", "./more", "../up", "~/home", "/abs"] }).to_string();
+    let (settings, warnings) = Settings::read(&text, Path::new("/me/.pi/agent/settings.json"));
+    let beside = "/me/.pi/agent";
+    let wanted = [
+        &format!("{beside}/gate.py"),
+        &format!("{beside}/./more"),
+        &format!("{beside}/../up"),
+        "~/home",
+        "/abs",
+    ];
+    assert_eq!((settings.extensions, warnings), (wanted.map(str::to_owned).to_vec(), Vec::new()));
 }
 
 #[test]

@@ -42,6 +42,9 @@ pub struct Settings {
     pub shell_path: Option<String>,
     /// `shellCommandPrefix`: what is put before every command, on a line of its own.
     pub shell_command_prefix: Option<String>,
+    /// `extensions`: files and folders, absolute or beginning with `~`; those of the project first. In the file a relative
+    /// one begins at the file's folder. Source: pi's `settings.md`.
+    pub extensions: Vec<String>,
     /// `images.autoResize`: large images are scaled down.
     pub resizes_images: Option<bool>,
     /// `images.blockImages`: images are not sent to models.
@@ -118,6 +121,7 @@ impl Settings {
     pub fn over(self, base: Self) -> Self {
         let mut thinking_budgets = base.thinking_budgets;
         thinking_budgets.extend(self.thinking_budgets);
+        let extensions = [self.extensions, base.extensions].concat();
         Self {
             default_provider: self.default_provider.or(base.default_provider),
             default_model: self.default_model.or(base.default_model),
@@ -142,6 +146,7 @@ impl Settings {
             session_dir: self.session_dir.or(base.session_dir),
             shell_path: self.shell_path.or(base.shell_path),
             shell_command_prefix: self.shell_command_prefix.or(base.shell_command_prefix),
+            extensions,
             resizes_images: self.resizes_images.or(base.resizes_images),
             blocks_images: self.blocks_images.or(base.blocks_images),
             skills: [base.skills, self.skills].concat(),
@@ -223,6 +228,7 @@ impl File<'_> {
             session_dir: self.value("/sessionDir"),
             shell_path: self.value("/shellPath"),
             shell_command_prefix: self.value("/shellCommandPrefix"),
+            extensions: self.paths("/extensions"),
             resizes_images: self.value("/images/autoResize"),
             blocks_images: self.value("/images/blockImages"),
             skills: match self.object.get("skills") {
@@ -243,6 +249,17 @@ impl File<'_> {
         let directory = self.path.parent().unwrap_or(self.path).to_owned();
         let entries = self.value(pointer);
         entries.map(|entries| Listed { directory, entries }).into_iter().collect()
+    }
+
+    /// The paths of a list; relative ones are put behind the file's folder, and what is no path stays as it is.
+    fn paths(&mut self, pointer: &str) -> Vec<String> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let begins_elsewhere = |name: &str| name.starts_with(['~', '!', '+', '-']);
+        let whole = |name: String| match folder.join(&name).to_str() {
+            Some(path) if !begins_elsewhere(&name) => path.to_owned(),
+            _ => name,
+        };
+        self.value::<Vec<String>>(pointer).unwrap_or_default().into_iter().map(whole).collect()
     }
 
     fn budgets(&mut self) -> BTreeMap<ThinkingLevel, u64> {
