@@ -35,6 +35,10 @@ Options:
   --session-dir <DIR>          keep sessions here and look for them here, instead of in a folder for
                                each working directory below the agent's (also
                                PI_CODING_AGENT_SESSION_DIR, and sessionDir of the settings)
+  -e, --extension <PATH>       an extension: an executable, or a folder of them; may be repeated
+  -ne, --no-extensions         only those; none of the settings and of the extensions folders of the
+                               agent and of the project
+  --confirm-tools <A,B>        ask the user before these tools are run
   --max-frame <BYTES>          the longest line that is read (64 MiB)
   -h, --help                   this text
   -v, --version                the version
@@ -82,6 +86,12 @@ pub struct HostOptions {
     pub session: SessionStart,
     /// `--session-dir`.
     pub session_dir: Option<String>,
+    /// `--extension`: files and folders.
+    pub extensions: Vec<String>,
+    /// `--no-extensions`: no others than those.
+    pub no_extensions: bool,
+    /// `--confirm-tools`: the user is asked about their calls.
+    pub confirm_tools: Vec<String>,
     /// `--max-frame`, in bytes.
     pub max_frame: Option<usize>,
     /// `--help`.
@@ -128,7 +138,7 @@ impl SessionStart {
 pub struct Refusal(pub String, pub u8);
 
 /// Options of pi that take a value and do nothing here yet.
-const WITH_VALUE: [&str; 4] = ["extension", "theme", "export", "permission-mode"];
+const WITH_VALUE: [&str; 3] = ["theme", "export", "permission-mode"];
 
 /// Reads pi's options.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
@@ -171,6 +181,9 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("prompt-template") => options.prompt_templates.push(text(&mut parser)?),
             Long("no-prompt-templates") => options.no_prompt_templates = true,
             Long("name") | Short('n') => options.name = Some(text(&mut parser)?),
+            Long("extension") | Short('e') => options.extensions.push(path("--extension", &mut parser)?),
+            Long("no-extensions") => options.no_extensions = true,
+            Long("confirm-tools") => options.confirm_tools.extend(list(&text(&mut parser)?)),
             Long("max-frame") => options.max_frame = Some(bytes(&text(&mut parser)?)?),
             Long("help") | Short('h') => options.help = true,
             Long("version") | Short('v') => options.version = true,
@@ -185,10 +198,6 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("session-dir") => options.session_dir = Some(text(&mut parser)?),
             Long(name) if WITH_VALUE.contains(&name) => {
                 options.ignored.push(format!("--{name}"));
-                text(&mut parser)?;
-            }
-            Short('e') => {
-                options.ignored.push("--extension".to_owned());
                 text(&mut parser)?;
             }
             // pi takes unknown options for flags of extensions.
@@ -231,6 +240,14 @@ fn which(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
     match named.trim() {
         "" => Err(Refusal(format!("{option}: a path or an id is missing"), super::USAGE)),
         _ => Ok(named),
+    }
+}
+
+/// The path that an option names. An empty one would be the working directory.
+fn path(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
+    match text(parser)? {
+        path if path.is_empty() => Err(Refusal(format!("{option}: a path is missing"), super::USAGE)),
+        path => Ok(path),
     }
 }
 
@@ -325,6 +342,16 @@ mod tests {
         for nobody in ["--resume", "-r --mode rpc", "--resume="] {
             assert_eq!(parsed(nobody), Err(Refusal(NOBODY_CHOOSES.to_owned(), 1)), "{nobody}");
         }
+    }
+
+    #[test]
+    fn extensions_are_named_one_by_one() {
+        let options = parsed("-e a.py --extension ./b -ne --extension=c --confirm-tools bash,write").unwrap();
+        assert_eq!(options.extensions, ["a.py", "./b", "c"]);
+        assert_eq!(options.confirm_tools, ["bash", "write"]);
+        assert!(options.no_extensions && options.ignored.is_empty());
+        let missing = Refusal("--extension: a path is missing".to_owned(), super::super::USAGE);
+        assert_eq!(parsed("--extension="), Err(missing));
     }
 
     #[test]

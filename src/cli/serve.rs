@@ -7,8 +7,9 @@ use super::{
     session::Start,
 };
 use crate::{
-    config::{self, Config, Environment, Refused, Sources, Wanted},
+    config::{self, Config, Directories, Environment, Refused, Sources, Wanted},
     engine::{CompactionPlan, Extending, Modes, RetryPlan},
+    extension::{self, Places},
     model::types::ToolSpec,
     prompt::{
         Commands, PromptParts,
@@ -78,6 +79,7 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
     tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
     let commands = commands::find(&config, &options, &directory, &environment);
     let system_prompt = instructions(&config, &options, &tools, &commands, &directory);
+    let extending = Extending { commands, ..extending(&config, &options, &directory, &environment) };
     let Start { place, session, store } = Start::new(&config, &options, &directory, &environment)?;
     let settings = config.settings;
     let own = Modes::of(dialect);
@@ -111,7 +113,7 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         modes,
         tools,
         system_prompt,
-        extending: Extending { commands, ..Extending::default() },
+        extending,
         chosen: options.model.is_some(),
         name: options.name,
         place,
@@ -121,6 +123,49 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         workplace,
     })
 }
+
+/// Asks for titles in dialects that send them only on demand (source: xcsh source).
+const EMIT_TITLE: &str = "PI_RPC_EMIT_TITLE";
+
+/// What the server is extended by, and what is asked of the host.
+fn extending(
+    config: &Config,
+    options: &HostOptions,
+    directory: &Path,
+    environment: &Environment,
+) -> Extending {
+    let Directories { agent, project } = &config.directories;
+    let (configured, folders) = match options.no_extensions {
+        true => (Vec::new(), Vec::new()),
+        false => (config.settings.extensions.clone(), vec![project.join(EXTENSIONS), agent.join(EXTENSIONS)]),
+    };
+    let found = extension::find(&Places {
+        named: &options.extensions,
+        configured: &configured,
+        folders: &folders,
+        directory,
+        environment,
+    });
+    for warning in &found.warnings {
+        tracing::warn!("{warning}");
+    }
+    // Tools of extensions and of the host come later; but a slip in what guards the user must not pass in silence.
+    let built_in = tools::specs();
+    for name in options.confirm_tools.iter().filter(|name| !built_in.iter().any(|tool| tool.name == **name)) {
+        tracing::warn!("--confirm-tools: no built-in tool is called \"{name}\"; one that comes later may be");
+    }
+    let on = |value: &str| ["1", "true", "yes", "on"].contains(&value.to_ascii_lowercase().as_str());
+    Extending {
+        extensions: found.paths,
+        agent_directory: agent.to_string_lossy().into_owned(),
+        max_frame: extension::MAX_FRAME,
+        emits_title: environment.get(EMIT_TITLE).is_some_and(on),
+        confirm: options.confirm_tools.clone(),
+    }
+}
+
+/// The folder of extensions in the directories of the agent and of the project.
+const EXTENSIONS: &str = "extensions";
 
 /// The models: a script alone where one is asked for, else those that the user has configured.
 fn library(config: &Config, options: &HostOptions, environment: &Environment) -> Result<Library, Refusal> {

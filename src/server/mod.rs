@@ -3,8 +3,9 @@
 //! ```text
 //! stdin ─→ reader (thread) ─→ lines ─┐
 //!                                    ├─→ loop: engine, machine ─→ outbox ─→ writer (thread) ─→ stdout
-//! models, tools, shells ─→ inputs ───┘        │
-//!          ↑──────────── started, cancelled ──┘
+//! models, tools, shells ─→ inputs ───┤        │
+//! extensions ─→ what they say ───────┘        │
+//!          ↑──────────── started, told, cancelled
 //! ```
 //!
 //! One loop owns the engine and never waits for stdout. One FIFO, the outbox, carries everything that is

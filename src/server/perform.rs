@@ -2,7 +2,8 @@
 
 use super::{asking::Asking, models::Answer};
 use crate::{
-    engine::{CallId, Input, ShellEnd, ShellStart, ToolStart},
+    engine::{CallId, Extending, Input, ShellEnd, ShellStart, ToolStart},
+    extension::{self, Extensions, Surroundings},
     model::{
         scripted::{Step, What},
         types::StreamEvent,
@@ -46,27 +47,43 @@ pub struct Performers {
     dialect: Dialect,
     workplace: Workplace,
     processes: Processes,
+    /// The extensions that run.
+    pub extensions: Extensions,
     models: HashMap<CallId, AbortHandle>,
     tokens: HashMap<CallId, CancellationToken>,
 }
 
 impl Performers {
-    /// What they report goes to `inputs`; while `gate` is `false` they pause.
+    /// What they report goes to `inputs`, but for what the extensions say, which comes by itself: they shall hold up nobody
+    /// else. While `gate` is `false` all of them pause.
     pub fn new(
         inputs: mpsc::Sender<Input>,
         gate: watch::Receiver<bool>,
         dialect: Dialect,
         workplace: Workplace,
-    ) -> Self {
-        Self {
+        extending: &Extending,
+    ) -> (Self, extension::Inputs) {
+        let processes = Processes::new();
+        let (extensions, said) = Extensions::new(Surroundings {
+            paths: extending.extensions.clone(),
+            directory: workplace.directory.clone(),
+            dialect,
+            max_frame: extending.max_frame,
+            most_waiting: extension::MOST_WAITING,
+            gate: gate.clone(),
+            processes: processes.clone(),
+        });
+        let performers = Self {
             inputs,
             gate,
             dialect,
             workplace,
-            processes: Processes::new(),
+            processes,
+            extensions,
             models: HashMap::new(),
             tokens: HashMap::new(),
-        }
+        };
+        (performers, said)
     }
 
     /// Has a model answer.
@@ -177,6 +194,7 @@ impl Performers {
     pub async fn end_all(&mut self) {
         self.models.drain().for_each(|(_, task)| task.abort());
         self.tokens.drain().for_each(|(_, token)| token.cancel());
+        self.extensions.close().await;
         self.processes.end_all().await;
     }
 

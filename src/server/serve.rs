@@ -72,7 +72,8 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut lines = reader::start(dialect, options.max_frame).map_err(|error| format!("stdin: {error}"))?;
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
     let mut level = outbox.level();
-    let mut performers = Performers::new(sender, outbox.gate(), dialect, options.workplace);
+    let (mut performers, mut said) =
+        Performers::new(sender, outbox.gate(), dialect, options.workplace, &options.extending);
     let mut library = options.library;
     let mut store = options.store;
     // A level that only the list of models names is for new sessions.
@@ -118,6 +119,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                 }
                 Ok(()) = level.changed() => continue,
                 Some(input) = inputs.recv() => input,
+                Some(input) = said.next() => input,
                 Some(input) = lines.recv(), if now.reads && !stopping => {
                     if matches!(input, Input::Shutdown) {
                         (stopping, status) = (true, STDIN_BROKEN);
@@ -126,12 +128,16 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                 }
             }
         };
-        if let Input::ToolEnd { call, .. } | Input::ShellEnd { call, .. } = &input {
-            performers.ended(*call);
+        match &input {
+            Input::ToolEnd { call, .. } | Input::ShellEnd { call, .. } => performers.ended(*call),
+            Input::ExtensionEnded { from, .. } => performers.extensions.ended(*from),
+            _ => {}
         }
         engine.handle(input, clock.now());
         leaving = perform(&mut engine, &clock, &outbox, &mut performers, &mut library, &mut store);
     }
+    // Nobody hears the extensions any more: what they still say must not keep them from ending.
+    drop(said);
     performers.end_all().await;
     let hurry = stopping || dialect.record().end_of_input == DialectEndOfInput::Exit;
     Ok(finish(outbox, &mut signals, hurry, status).await)
@@ -166,7 +172,9 @@ fn perform(
             Output::StartTool(start) => performers.run_tool(start),
             Output::StartShell(start) => performers.run_shell(start),
             Output::CancelTool(call) | Output::CancelShell(call) => performers.stop(call),
-            Output::StartExtension { .. } | Output::ToExtension { .. } | Output::StopExtension(_) => {}
+            Output::StartExtension { process, place } => performers.extensions.start(process, place),
+            Output::ToExtension { to, frame } => performers.extensions.tell(to, &frame),
+            Output::StopExtension(process) => performers.extensions.stop(process),
             Output::Violation(violation) => tracing::error!("{violation}"),
             Output::Store(write) => {
                 if let Err(error) = store.write(&write) {
