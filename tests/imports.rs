@@ -17,7 +17,10 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("engine", &["machine", "model", "prompt", "protocol", "session"]),
     ("tools", &["engine", "model", "protocol"]),
     ("extension", &["config", "engine", "protocol", "tools"]),
-    ("server", &["config", "engine", "extension", "machine", "model", "protocol", "session", "tools"]),
+    (
+        "server",
+        &["config", "engine", "extension", "machine", "model", "prompt", "protocol", "session", "tools"],
+    ),
     ("mock", &["model", "protocol"]),
     (
         "cli",

@@ -4,6 +4,7 @@
 //! pi's grammar (unknown ones are ignored), not ours.
 
 mod commands;
+mod extending;
 mod mock_llm;
 mod models;
 mod options;

@@ -1,21 +1,21 @@
 //! `pi-rpc serve`, and `--mode rpc`.
 
 use super::{
-    commands,
+    extending,
     options::{self, HostOptions, Refusal},
     print, refuse,
     session::Start,
 };
 use crate::{
-    config::{self, Config, Directories, Environment, Refused, Sources, Wanted},
-    engine::{CompactionPlan, Extending, Modes, RetryPlan},
-    extension::{self, Places},
+    config::{self, Config, Environment, Refused, Sources, Wanted},
+    engine::{CompactionPlan, Modes, RetryPlan, todos},
     model::types::ToolSpec,
     prompt::{
         Commands, PromptParts,
         files::{PromptFiles, text_or_file},
         system_prompt, tool_line,
     },
+    protocol::Dialect,
     server::{Library, Options, Workplace, scripted_name, serve},
     tools,
 };
@@ -75,11 +75,10 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
     let sources = Sources { dialect, working_directory: directory.clone(), environment: environment.clone() };
     let config = config::load(sources);
     let library = library(&config, &options, &environment)?;
-    let mut tools = offered(options.tools.as_deref());
+    let mut tools = offered(dialect, options.tools.as_deref());
     tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
-    let commands = commands::find(&config, &options, &directory, &environment);
-    let system_prompt = instructions(&config, &options, &tools, &commands, &directory);
-    let extending = Extending { commands, ..extending(&config, &options, &directory, &environment) };
+    let extending = extending::find(&config, &options, &directory, &environment);
+    let system_prompt = instructions(&config, &options, &tools, &extending.commands, &directory);
     let Start { place, session, store } = Start::new(&config, &options, &directory, &environment)?;
     let settings = config.settings;
     let own = Modes::of(dialect);
@@ -124,49 +123,6 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
     })
 }
 
-/// Asks for titles in dialects that send them only on demand (source: xcsh source).
-const EMIT_TITLE: &str = "PI_RPC_EMIT_TITLE";
-
-/// What the server is extended by, and what is asked of the host.
-fn extending(
-    config: &Config,
-    options: &HostOptions,
-    directory: &Path,
-    environment: &Environment,
-) -> Extending {
-    let Directories { agent, project } = &config.directories;
-    let (configured, folders) = match options.no_extensions {
-        true => (Vec::new(), Vec::new()),
-        false => (config.settings.extensions.clone(), vec![project.join(EXTENSIONS), agent.join(EXTENSIONS)]),
-    };
-    let found = extension::find(&Places {
-        named: &options.extensions,
-        configured: &configured,
-        folders: &folders,
-        directory,
-        environment,
-    });
-    for warning in &found.warnings {
-        tracing::warn!("{warning}");
-    }
-    // Tools of extensions and of the host come later; but a slip in what guards the user must not pass in silence.
-    let built_in = tools::specs();
-    for name in options.confirm_tools.iter().filter(|name| !built_in.iter().any(|tool| tool.name == **name)) {
-        tracing::warn!("--confirm-tools: no built-in tool is called \"{name}\"; one that comes later may be");
-    }
-    let on = |value: &str| ["1", "true", "yes", "on"].contains(&value.to_ascii_lowercase().as_str());
-    Extending {
-        extensions: found.paths,
-        agent_directory: agent.to_string_lossy().into_owned(),
-        max_frame: extension::MAX_FRAME,
-        emits_title: environment.get(EMIT_TITLE).is_some_and(on),
-        confirm: options.confirm_tools.clone(),
-    }
-}
-
-/// The folder of extensions in the directories of the agent and of the project.
-const EXTENSIONS: &str = "extensions";
-
 /// The models: a script alone where one is asked for, else those that the user has configured.
 fn library(config: &Config, options: &HostOptions, environment: &Environment) -> Result<Library, Refusal> {
     if let Some(name) = scripted_name(options.provider.as_deref(), options.model.as_deref()) {
@@ -199,9 +155,12 @@ fn library(config: &Config, options: &HostOptions, environment: &Environment) ->
 const NO_MODELS_HINT: &str = "\n\nOr try --model scripted/demo, which needs no key.";
 
 /// The tools of that names, in that order; without names, the usual ones.
-fn offered(names: Option<&[String]>) -> Vec<ToolSpec> {
-    let known = tools::specs();
-    let names = names.map_or(tools::DEFAULT.to_vec(), |names| names.iter().map(String::as_str).collect());
+fn offered(dialect: Dialect, names: Option<&[String]>) -> Vec<ToolSpec> {
+    let todos = dialect.record().lanes.todos.then(todos::spec);
+    let usual = tools::DEFAULT.into_iter().chain(todos.as_ref().map(|_| todos::TODO_WRITE));
+    let names =
+        names.map_or_else(|| usual.collect(), |names| names.iter().map(String::as_str).collect::<Vec<_>>());
+    let known: Vec<ToolSpec> = tools::specs().into_iter().chain(todos).collect();
     let mut offered: Vec<ToolSpec> = Vec::new();
     for name in names {
         match known.iter().find(|spec| spec.name == name) {

@@ -4,6 +4,7 @@ use super::{Library, Workplace, outbox::Outbox, perform::Performers, reader};
 use crate::{
     engine::{Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox},
     model::types::ToolSpec,
+    prompt::files,
     protocol::{Dialect, DialectEndOfInput, ThinkingLevel},
     session::{Opened, Store},
 };
@@ -192,7 +193,7 @@ fn perform(
                 engine.handle(Input::FileWritten(written), clock.now());
             }
             Output::ReadFile(path) => {
-                let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()));
+                let text = files::text(&path).map_err(|error| format!("{}: {error}", path.display()));
                 engine.handle(Input::FileRead(text), clock.now());
             }
             Output::Exit => leaving = true,
