@@ -431,6 +431,9 @@ impl Engine {
 
     /// Takes in what came before every extension had registered.
     fn advance_held(&mut self) -> bool {
+        if !self.is_open() {
+            return false;
+        }
         let Some(input) = self.held.pop_front() else { return false };
         self.take_in(input);
         true
