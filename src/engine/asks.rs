@@ -2,7 +2,7 @@
 //!
 //! | Asked for | Must answer within | Then |
 //! |---|---|---|
-//! | a command | [`ACCEPT`], with anything; the end has no limit | the host is told, the prompt is acknowledged all the same |
+//! | a command | [`ACCEPT`], with anything; to end it, [`AFTER_INPUT`] once the input has ended | the host is told, the prompt is acknowledged all the same |
 //! | a say in something (a hook) | [`HOOK`]; the time stands still while a dialog of it is open | it counts as failed |
 //! | a tool | no limit | |
 //! | any of them, once it is not wanted any more | [`GRACE`] | it counts as failed |
@@ -62,11 +62,22 @@ pub enum Asked {
     Hook {
         /// Which of the hooks that are under way.
         hook: CallId,
-        /// It belongs to the run, or to the prompt that leads to one.
-        of_run: bool,
+        /// What it belongs to.
+        bound: Bound,
     },
     /// To get ready for the end.
     Farewell,
+}
+
+/// What a say belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// A tool call.
+    Call,
+    /// A prompt on its way to a run.
+    Prompt,
+    /// A command of the host.
+    Command,
 }
 
 /// When an answer is due.
@@ -79,8 +90,12 @@ enum Due {
 }
 
 impl Asked {
+    const fn is_of_call(&self) -> bool {
+        matches!(self, Self::Tool(_) | Self::Hook { bound: Bound::Call, .. })
+    }
+
     const fn is_of_run(&self) -> bool {
-        matches!(self, Self::Tool(_) | Self::Hook { of_run: true, .. })
+        self.is_of_call() || matches!(self, Self::Hook { bound: Bound::Prompt, .. })
     }
 }
 
@@ -116,9 +131,9 @@ impl Engine {
     }
 
     /// Asks an extension for its say; `false` if it is not there.
-    pub(super) fn ask_for_say(&mut self, place: usize, hook: CallId, of_run: bool, event: HookEvent) -> bool {
+    pub(super) fn ask_for_say(&mut self, place: usize, hook: CallId, bound: Bound, event: HookEvent) -> bool {
         let Some(process) = self.extensions.running(place) else { return false };
-        let id = self.ask(place, process, Asked::Hook { hook, of_run }, Some(HOOK));
+        let id = self.ask(place, process, Asked::Hook { hook, bound }, Some(HOOK));
         self.tell_extension(process, ExtensionHook { id, hook: event });
         true
     }
@@ -193,9 +208,22 @@ impl Engine {
         self.unask(|what| matches!(what, Asked::Hook { hook, .. } if *hook == wanted), GRACE);
     }
 
+    /// Ends what belongs to the calls of the batch.
+    pub(super) fn unask_calls(&mut self) {
+        self.unask(Asked::is_of_call, GRACE);
+    }
+
+    /// Ends everything, and waits for nothing.
+    pub(super) fn unask_all(&mut self) {
+        self.unask(|_| true, Duration::ZERO);
+    }
+
     /// The input has ended: commands are not waited for without end.
-    pub(super) fn unask_commands(&mut self, within: Duration) {
-        self.unask(|what| matches!(what, Asked::Command { .. }), within);
+    pub(super) fn limit_commands(&mut self) {
+        let due = self.now.monotonic + AFTER_INPUT;
+        for ask in self.asks.values_mut().filter(|ask| matches!(ask.what, Asked::Command { .. })) {
+            ask.due = Due::At(ask.at().map_or(due, |own| own.min(due)));
+        }
     }
 
     fn unask(&mut self, which: impl Fn(&Asked) -> bool, within: Duration) {
@@ -237,7 +265,10 @@ impl Engine {
             let process = ask.process;
             let text = match &ask.what {
                 _ if ask.unwanted => errors::tool_aborted(base),
-                Asked::Command { .. } => errors::unaccepted(base, &ACCEPT.as_secs().to_string()),
+                Asked::Command { reply: Some(_), .. } => {
+                    errors::unaccepted(base, &ACCEPT.as_secs().to_string())
+                }
+                Asked::Command { .. } => errors::unanswered(base, &AFTER_INPUT.as_secs().to_string()),
                 _ => errors::unanswered(base, &HOOK.as_secs().to_string()),
             };
             if !ask.unwanted {

@@ -105,7 +105,7 @@ impl Engine {
                 _ => self.push(Output::CancelTool(call)),
             }
         }
-        self.unask_run();
+        self.unask_calls();
         self.unask_host();
     }
 

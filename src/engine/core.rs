@@ -3,7 +3,7 @@
 use super::{
     CallId, Choice, Input, Now, Output, Place, RetryPlan, Setup, Toolbox,
     after::AfterRun,
-    asks::{AFTER_INPUT, Ask},
+    asks::Ask,
     compaction::{Compacting, CompactionPlan},
     dialogs::Dialog,
     extensions::Extensions,
@@ -429,6 +429,11 @@ impl Engine {
         waits || compacts || self.is_command_hooked()
     }
 
+    /// Takes it in when the host has been greeted.
+    pub(super) fn hold(&mut self, input: Input) {
+        self.held.push_back(input);
+    }
+
     /// Takes in what came before every extension had registered.
     fn advance_held(&mut self) -> bool {
         if !self.is_open() {
@@ -475,7 +480,7 @@ impl Engine {
         self.leaving = self.dialect.record().end_of_input == DialectEndOfInput::Exit;
         self.end_all_dialogs();
         self.host_gone();
-        self.unask_commands(AFTER_INPUT);
+        self.limit_commands();
         if self.leaving {
             // The host was told of them, and their run does not end any more.
             while let Some(message) = self.deferred.pop_front() {
@@ -494,8 +499,7 @@ impl Engine {
         self.lined_up.clear();
         self.held.clear();
         self.end_all_dialogs();
-        self.unask_run();
-        self.unask_commands(Duration::ZERO);
+        self.unask_all();
         self.abort_run();
         self.cancel_retry();
         self.cancel_compaction();

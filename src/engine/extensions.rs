@@ -10,7 +10,7 @@
 //! any more. The commands, tools and hooks of an extension stay registered while it is not running: a command and a tool
 //! of it fail, and what it might have blocked is blocked. Source: own; pi source for what a host sees.
 
-use super::{CallId, Engine, Output, hooks};
+use super::{CallId, Engine, Input, Output, arguments::Owner, hooks};
 use crate::{
     model::types::ToolSpec,
     protocol::{
@@ -192,6 +192,13 @@ impl Engine {
     pub(super) fn extension_frame(&mut self, process: CallId, frame: FromExtension) {
         let Some(place) = self.extensions.of(process) else { return };
         let registers = matches!(frame, FromExtension::Register(_));
+        if !self.is_open() && !registers {
+            // The host is greeted before it hears anything else.
+            return self.hold(Input::Extension { from: process, frame: Box::new(frame) });
+        }
+        if let Some(origin) = origin(&frame) {
+            self.taken_up(process, origin);
+        }
         match self.extensions.all[place].stage {
             Stage::Starting if registers => {}
             Stage::Running if !registers => {}
@@ -210,12 +217,7 @@ impl Engine {
             FromExtension::ToolResult(it) => {
                 self.ask_result(process, &it.id, it.result, it.is_error.unwrap_or(false));
             }
-            FromExtension::Ui(it) => {
-                if let Some(origin) = &it.origin {
-                    self.taken_up(process, origin);
-                }
-                self.ui(process, it);
-            }
+            FromExtension::Ui(it) => self.ui(process, it),
             FromExtension::UiCancel(it) => self.dialog_withdrawn(process, &it.id),
             action => self.act(process, action),
         }
@@ -353,7 +355,12 @@ impl Engine {
                 fits
             });
         });
-        self.tools.remove_of(super::arguments::Owner::Extension(place));
+        for name in adds.events.iter().flatten() {
+            if name != ALL_EVENTS && AgentSessionEventKind::parse(name).is_none() {
+                wrong.push(errors::unknown_event(base, name));
+            }
+        }
+        self.tools.remove_of(Owner::Extension(place));
         for tool in adds.tools.iter().flatten() {
             wrong.extend(self.add_tool(place, tool).err());
         }
@@ -381,7 +388,7 @@ impl Engine {
             parameters: tool.parameters.clone().into(),
             exclusive: false,
         };
-        let owner = super::arguments::Owner::Extension(place);
+        let owner = Owner::Extension(place);
         self.tools.add(spec, owner, true).map_err(|reason| errors::tool_schema(base, name, &reason))
     }
 }
@@ -394,6 +401,21 @@ const REGISTERING: &str = "register";
 const RUNTIME: &str = "<runtime>";
 const SKILL: &str = "skill_expansion";
 const START: &str = "start";
+
+/// The request that a frame belongs to.
+fn origin(frame: &FromExtension) -> Option<&str> {
+    match frame {
+        FromExtension::Ui(it) => it.origin.as_deref(),
+        FromExtension::SendMessage(it) => it.origin.as_deref(),
+        FromExtension::SendUserMessage(it) => it.origin.as_deref(),
+        FromExtension::AppendEntry(it) => it.origin.as_deref(),
+        FromExtension::SetModel(it) => it.origin.as_deref(),
+        FromExtension::SetThinkingLevel(it) => it.origin.as_deref(),
+        FromExtension::SetSessionName(it) => it.origin.as_deref(),
+        FromExtension::Shutdown(it) => it.origin.as_deref(),
+        _ => None,
+    }
+}
 
 fn nothing() -> ExtensionRegister {
     ExtensionRegister { commands: None, tools: None, hooks: None, events: None }

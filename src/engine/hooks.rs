@@ -6,6 +6,7 @@
 
 use super::{
     CallId, Engine,
+    asks::Bound,
     extensions::Failing,
     prompts::{Prompting, Starting},
 };
@@ -62,9 +63,12 @@ pub enum Then {
 }
 
 impl Then {
-    /// Whether an abort ends it.
-    const fn is_of_run(&self) -> bool {
-        matches!(self, Self::Prompt(_) | Self::Start(_) | Self::Call(_) | Self::Result(_))
+    const fn bound(&self) -> Bound {
+        match self {
+            Self::Prompt(_) | Self::Start(_) => Bound::Prompt,
+            Self::Leave(_) | Self::Compact { .. } => Bound::Command,
+            Self::Call(_) | Self::Result(_) => Bound::Call,
+        }
     }
 }
 
@@ -134,8 +138,8 @@ impl Engine {
         let base = self.dialect.base();
         while let Some(hooking) = self.hooks.get_mut(&hook) {
             let Some(place) = hooking.left.pop_front() else { break };
-            let (event, of_run) = (hooking.event.clone(), hooking.then.is_of_run());
-            if self.ask_for_say(place, hook, of_run, event) {
+            let (event, bound) = (hooking.event.clone(), hooking.then.bound());
+            if self.ask_for_say(place, hook, bound, event) {
                 return;
             }
             // What it might have blocked stays blocked while it is not there to say.
