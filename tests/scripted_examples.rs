@@ -74,3 +74,15 @@ fn a_full_context_is_summed_up_and_what_did_not_fit_fits_then() {
     assert_eq!(text(&player.answer(&ask("too much")), 0), "Shortened, it fits.");
     assert!(text(&player.answer(&ask("hi")), 0).starts_with("Say `long`"));
 }
+
+#[test]
+fn extensions_have_something_to_say_about_what_is_asked_for() {
+    let mut player = play(include_str!("../examples/scripts/extensions.json"));
+    assert_eq!(text(&player.answer(&ask("clean up")), 1), r#"{"command":"rm -rf ./no-such-folder"}"#);
+    let blocked = [result("bash", "The command was not run: it deletes folders")];
+    let left = player.answer(&Ask { results: &blocked, ..ask("clean up") });
+    assert!(text(&left, 0).starts_with("I may not"));
+    assert_eq!(text(&player.answer(&ask("count")), 0), r#"{"folder":"."}"#);
+    let counted = [result("count_lines", "12 lines in 3 files\n")];
+    assert_eq!(text(&player.answer(&Ask { results: &counted, ..ask("count") }), 0), "That is all of them.");
+}
