@@ -4,9 +4,10 @@
 mod extension_support;
 
 use extension_support::{MAX_FRAME, MOST_WAITING, Place, cancel, eventually, gone};
+use pi_rpc::protocol::FromExtensionKind;
 use std::fs;
 
-const EXITED: &str = "ended: The extension exited with status 0";
+const EXITED: &str = "ended: it exited with status 0";
 
 #[tokio::test]
 async fn frames_go_both_ways_and_the_end_comes_last() {
@@ -34,9 +35,7 @@ async fn a_line_that_is_no_frame_is_told_with_what_is_wrong_and_costs_no_other()
     let shown = format!("expected value at column 1: {}…", "x".repeat(80));
     let notify = r#"{"type":"ui","request":{"type":"extension_ui_request","id":"1","method":"notify"}}"#;
     let short = format!("`request`: missing field `message`: {}…", &notify[..80]);
-    let types = "`register`, `accept`, `done`, `failed`, `tool_update`, `tool_result`, `ui`, `send_message`, \
-                 `send_user_message`, `append_entry`, `set_model`, `set_thinking_level`, `set_session_name`, \
-                 `shutdown`";
+    let types = FromExtensionKind::ALL.map(|kind| format!("`{}`", kind.as_str())).join(", ");
     let unknown = format!(r#"`type`: `nonsense` is not one of {types}: {{"type":"nonsense"}}"#);
     let cases: [(&[u8], &str); 9] = [
         ("Loading…".as_bytes(), "expected value at column 1: Loading…"),
@@ -56,7 +55,7 @@ async fn a_line_that_is_no_frame_is_told_with_what_is_wrong_and_costs_no_other()
         assert_eq!(said[1..], [r#"{"type":"shutdown"}"#, EXITED]);
         texts.push(said[0].clone());
     }
-    let beginning = "strayed: The extension wrote a line that is no frame: ";
+    let beginning = "strayed: ";
     let wanted = cases.map(|(_, wanted)| format!("{beginning}{wanted}"));
     assert_eq!(texts, wanted);
 }
@@ -71,17 +70,17 @@ async fn half_a_character_in_an_escape_is_replaced() {
 #[tokio::test]
 async fn the_end_says_how_it_came_and_what_was_said_last_on_stderr() {
     let place = Place::new();
-    let too_long = format!("The extension wrote a line of more than {MAX_FRAME} bytes");
+    let too_long = format!("it wrote a line of more than {MAX_FRAME} bytes");
     let limit = MAX_FRAME;
     let cases = [
-        ("exit 3".to_owned(), "The extension exited with status 3"),
+        ("exit 3".to_owned(), "it exited with status 3"),
         (
             "echo one >&2; echo 'no module' >&2; echo >&2; exit 1".to_owned(),
-            "The extension exited with status 1: no module",
+            "it exited with status 1: no module",
         ),
-        ("kill -9 $$".to_owned(), "The extension was killed by signal 9"),
-        ("echo why >&2; kill -TERM $$".to_owned(), "The extension was killed by signal 15: why"),
-        ("exec >&-; exec sleep 1000".to_owned(), "The extension closed its stdout"),
+        ("kill -9 $$".to_owned(), "it was killed by signal 9"),
+        ("echo why >&2; kill -TERM $$".to_owned(), "it was killed by signal 15: why"),
+        ("exec >&-; exec sleep 1000".to_owned(), "it closed its stdout"),
         (format!("head -c {limit} /dev/zero | tr '\\0' x; printf x; exec sleep 1000"), &too_long),
         ("yes no line feed | tr -d '\\n'".to_owned(), &too_long),
         (format!("head -c {limit} /dev/zero | tr '\\0' x; printf 'x\\n'; exec sleep 1000"), &too_long),
@@ -97,7 +96,7 @@ async fn the_longest_line_is_not_too_long() {
     let place = Place::new();
     let frame = |blanks| format!(r#"{{"type":"accept","id":"1"{}}}"#, " ".repeat(blanks));
     let room = MAX_FRAME as usize - frame(0).len();
-    let too_long = format!("ended: The extension wrote a line of more than {MAX_FRAME} bytes");
+    let too_long = format!("ended: it wrote a line of more than {MAX_FRAME} bytes");
     for (blanks, wanted) in [(room, vec![frame(0), EXITED.to_owned()]), (room + 1, vec![too_long])] {
         fs::write(place.path("line"), frame(blanks) + "\n").unwrap();
         assert_eq!(place.runs("cat line").all().await, wanted);
@@ -110,7 +109,7 @@ async fn one_that_closed_its_stdin_is_ended_when_it_is_told_something() {
     let mut world = place.runs("exec <&-; echo '{\"type\":\"shutdown\"}'; exec sleep 1000");
     assert_eq!(world.next().await.1, r#"{"type":"shutdown"}"#);
     world.tell(1, "a");
-    assert_eq!(world.next().await.1, "ended: The extension closed its stdin");
+    assert_eq!(world.next().await.1, "ended: it closed its stdin");
 }
 
 #[tokio::test]
@@ -137,7 +136,7 @@ async fn what_cannot_be_started_says_why() {
         let mut world = place.world(vec![place.path(name).to_str().unwrap().to_owned()]);
         world.extensions.start(1, 0);
         world.tell(1, "nobody hears it");
-        assert_eq!(world.all().await, [format!("ended: The extension cannot be started: {why}")]);
+        assert_eq!(world.all().await, [format!("ended: it cannot be started: {why}")]);
     }
 }
 
@@ -145,7 +144,7 @@ async fn what_cannot_be_started_says_why() {
 async fn nothing_is_started_any_more_when_the_server_ends() {
     let place = Place::new();
     place.processes.end_all().await;
-    let wanted = "ended: The extension cannot be started: the server is ending";
+    let wanted = "ended: it cannot be started: the server is ending";
     assert_eq!(place.runs("touch started").all().await, [wanted]);
     assert!(!place.path("started").exists());
 }
@@ -164,7 +163,7 @@ async fn one_that_is_stopped_is_not_heard_any_more_and_ends_with_all_that_it_sta
     world.extensions.stop(1);
     world.tell(1, "nobody hears it");
     world.extensions.stop(1);
-    assert_eq!(world.all().await, ["ended: The extension was stopped"]);
+    assert_eq!(world.all().await, ["ended: it was stopped"]);
     gone(&place.path("child")).await;
     assert_eq!(place.processes.living(), Vec::<u32>::new());
 }
@@ -219,7 +218,7 @@ async fn one_that_stays_when_its_stdin_is_closed_is_ended_with_the_others() {
     assert_eq!(place.processes.living().len(), 1);
     place.processes.end_all().await;
     gone(&place.path("child")).await;
-    assert_eq!(world.all().await, ["ended: The extension was killed by signal 9"]);
+    assert_eq!(world.all().await, ["ended: it was killed by signal 9"]);
 }
 
 #[tokio::test]
@@ -231,7 +230,7 @@ async fn one_that_does_not_read_is_ended_when_too_much_waits() {
     for _ in 0..=MOST_WAITING / id.len() + 1 {
         world.tell(1, &id);
     }
-    let text = format!("ended: The extension does not read: more than {MOST_WAITING} bytes wait for it");
+    let text = format!("ended: it does not read: more than {MOST_WAITING} bytes wait for it");
     assert_eq!(world.all().await, [text]);
 }
 
@@ -269,7 +268,7 @@ async fn one_that_is_not_heard_can_be_stopped() {
     place.gate.send_replace(false);
     let mut world = place.runs("yes '{\"type\":\"shutdown\"}'");
     world.extensions.stop(1);
-    assert_eq!(world.all().await, ["ended: The extension was stopped"]);
+    assert_eq!(world.all().await, ["ended: it was stopped"]);
 }
 
 #[tokio::test]

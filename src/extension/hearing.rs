@@ -102,11 +102,11 @@ impl Hearing {
         }
         let (line, dialect) = (line.to_vec(), self.dialect);
         let read = tokio::task::spawn_blocking(move || read_frame(&line, dialect)).await;
-        read.unwrap_or_else(|panic| Err(format!("The extension wrote a line that cannot be read: {panic}")))
+        read.unwrap_or_else(|panic| Err(format!("the line cannot be read: {panic}")))
     }
 
     fn too_long(&self) -> String {
-        format!("The extension wrote a line of more than {} bytes", self.max_frame)
+        format!("it wrote a line of more than {} bytes", self.max_frame)
     }
 }
 
@@ -122,5 +122,5 @@ fn strayed(line: &[u8], error: &str) -> String {
     let beginning = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]).trim().to_owned();
     let shown: String = beginning.chars().take(SHOWN).collect();
     let more = if shown.len() < line.trim_ascii().len() { "…" } else { "" };
-    format!("The extension wrote a line that is no frame: {error}: {shown}{more}")
+    format!("{error}: {shown}{more}")
 }

@@ -95,7 +95,7 @@ impl Extensions {
         self.running.insert(process, Running { queue, stop });
         let life = tokio::spawn(life.run());
         self.tasks.spawn(async move {
-            let text = life.await.unwrap_or_else(|panic| format!("The extension was lost: {panic}"));
+            let text = life.await.unwrap_or_else(|panic| format!("it was lost: {panic}"));
             let input = Input::ExtensionEnded { from: process, text };
             // A loop that is gone needs no end.
             let _ = heard.send(Heard { input, share: None }).await;
@@ -109,14 +109,14 @@ impl Extensions {
             && let Err(Full) = running.queue.push(frame)
         {
             let most = self.surroundings.most_waiting;
-            self.end(process, format!("The extension does not read: more than {most} bytes wait for it"));
+            self.end(process, format!("it does not read: more than {most} bytes wait for it"));
         }
     }
 
     /// Ends a process: its stdin is closed, and its group gets TERM, and KILL after 200 ms. What it says meanwhile is not
     /// heard; its end is.
     pub fn stop(&mut self, process: CallId) {
-        self.end(process, "The extension was stopped".to_owned());
+        self.end(process, "it was stopped".to_owned());
     }
 
     /// Forgets a process that has ended.

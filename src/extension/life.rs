@@ -41,7 +41,7 @@ impl Life {
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return "The extension cannot be started: its pipes are missing".to_owned();
+            return "it cannot be started: its pipes are missing".to_owned();
         };
         let (gone, exited) = watch::channel(false);
         let mut remarks = Remarks::new(&path);
@@ -72,7 +72,7 @@ impl Life {
 async fn reap(child: &mut Child, gone: &watch::Sender<bool>) -> Result<ExitStatus, String> {
     let status = child.wait().await;
     gone.send_replace(true);
-    status.map_err(|error| format!("The extension was lost: {error}"))
+    status.map_err(|error| format!("it was lost: {error}"))
 }
 
 async fn heard(
@@ -99,7 +99,7 @@ async fn told(waiting: Waiting, stdin: ChildStdin, mut exited: watch::Receiver<b
 async fn goes_soon(mut exited: watch::Receiver<bool>, pipe: &str) -> Result<(), String> {
     match timeout(PATIENCE, exited.wait_for(|exited| *exited)).await {
         Ok(_) => Ok(()),
-        Err(_) => Err(format!("The extension closed its {pipe}")),
+        Err(_) => Err(format!("it closed its {pipe}")),
     }
 }
 
@@ -123,8 +123,8 @@ async fn finish(mut child: Child, group: Group) {
 
 fn farewell(status: ExitStatus, remark: &str) -> String {
     let how = match (status.code(), status.signal()) {
-        (Some(code), _) => format!("The extension exited with status {code}"),
-        (None, signal) => format!("The extension was killed by signal {}", signal.unwrap_or_default()),
+        (Some(code), _) => format!("it exited with status {code}"),
+        (None, signal) => format!("it was killed by signal {}", signal.unwrap_or_default()),
     };
     if remark.is_empty() { how } else { format!("{how}: {remark}") }
 }

@@ -21,9 +21,7 @@ pub(super) fn start(path: &Path, directory: &Path, processes: &Processes) -> Res
     let mut command = Command::new(path);
     command.current_dir(directory).env(VARIABLE, VERSION);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    processes
-        .spawn(&mut command)
-        .map_err(|error| format!("The extension cannot be started: {}", reason(path, &error)))
+    processes.spawn(&mut command).map_err(|error| format!("it cannot be started: {}", reason(path, &error)))
 }
 
 /// Whether the file can be started at all, by its mode.
