@@ -164,8 +164,8 @@ impl Engine {
         match self.asks.get(id).filter(|ask| ask.process == process).map(|ask| &ask.what) {
             Some(Asked::Hook { hook, .. }) => {
                 let hook = *hook;
-                self.end_ask(id);
-                self.said(hook, result);
+                let unwanted = self.end_ask(id).is_some_and(|ask| ask.unwanted);
+                self.said(hook, result, unwanted);
             }
             Some(Asked::Command { .. } | Asked::Farewell) => {
                 self.end_ask(id);
@@ -227,14 +227,16 @@ impl Engine {
     }
 
     fn unask(&mut self, which: impl Fn(&Asked) -> bool, within: Duration) {
-        let ids = self.asks.iter().filter(|(_, ask)| which(&ask.what) && !ask.unwanted);
-        let ids: Vec<String> = ids.map(|(id, _)| id.clone()).collect();
-        for id in ids {
-            let due = self.now.monotonic + within;
-            let Some(ask) = self.asks.get_mut(&id) else { continue };
-            ask.unwanted = true;
-            ask.due = Due::At(due);
-            let process = ask.process;
+        let due = self.now.monotonic + within;
+        let asks = self.asks.iter_mut().filter(|(_, ask)| which(&ask.what));
+        let mut news = Vec::new();
+        for (id, ask) in asks {
+            ask.due = Due::At(ask.at().filter(|_| ask.unwanted).map_or(due, |own| own.min(due)));
+            if !std::mem::replace(&mut ask.unwanted, true) {
+                news.push((id.clone(), ask.process));
+            }
+        }
+        for (id, process) in news {
             self.tell_extension(process, ExtensionCancel { id: id.clone() });
             self.dialogs_of(&id);
         }
@@ -303,9 +305,14 @@ impl Engine {
         self.asks.get(id).filter(|ask| ask.process == process)
     }
 
-    /// Whether a command or a farewell is waited for.
-    pub(super) fn is_asking(&self) -> bool {
-        self.asks.values().any(|ask| matches!(ask.what, Asked::Command { .. } | Asked::Farewell))
+    /// Whether a command is under way.
+    pub(super) fn is_commanding(&self) -> bool {
+        self.asks.values().any(|ask| matches!(ask.what, Asked::Command { .. }))
+    }
+
+    /// Whether an extension gets ready for the end.
+    pub(super) fn is_parting(&self) -> bool {
+        self.asks.values().any(|ask| matches!(ask.what, Asked::Farewell))
     }
 
     /// Tells an extension something.

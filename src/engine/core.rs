@@ -377,7 +377,11 @@ impl Engine {
     /// Nothing runs: no run and nothing that leads to one, no shell command, and nothing waits for one.
     pub fn is_idle(&self) -> bool {
         let waits = !self.waiting.is_empty() || !self.lined_up.is_empty() || !self.held.is_empty();
-        !self.is_working() && self.shells.is_empty() && !waits && !self.is_asking() && !self.is_leave_hooked()
+        !self.is_working()
+            && self.shells.is_empty()
+            && !waits
+            && !self.is_commanding()
+            && !self.is_leave_hooked()
     }
 
     /// Messages that wait for their turn, steering and follow-up.
@@ -514,7 +518,7 @@ impl Engine {
             self.say_farewell();
             return true;
         }
-        let leaves = !self.is_asking();
+        let leaves = !self.is_parting();
         if leaves {
             self.exit();
         }

@@ -82,7 +82,9 @@ impl Engine {
     /// Asks under this number.
     pub(super) fn hook_as(&mut self, hook: CallId, event: HookEvent, then: Then) {
         let name = HookName::parse(event.kind().as_str());
-        let left = name.map(|name| self.extensions.asked(name)).unwrap_or_default();
+        // Of a process that was told to stop nothing is asked any more.
+        let left =
+            name.filter(|_| !self.stopping).map(|name| self.extensions.asked(name)).unwrap_or_default();
         let hooking = Hooking { event, left: left.into(), say: Say::default(), then };
         self.hooks.insert(hook, hooking);
         self.ask_next(hook);
@@ -103,10 +105,10 @@ impl Engine {
         self.hooks.values().any(|hooking| matches!(hooking.then, Then::Leave(_)))
     }
 
-    /// An extension has had its say.
-    pub(super) fn said(&mut self, hook: CallId, result: Option<HookResult>) {
+    /// An extension has had its say; `unwanted`: nobody waits for it any more, and nobody else is asked.
+    pub(super) fn said(&mut self, hook: CallId, result: Option<HookResult>, unwanted: bool) {
         let Some(hooking) = self.hooks.get_mut(&hook) else { return };
-        if result.is_some_and(|result| hooking.take(result)) {
+        if result.is_some_and(|result| hooking.take(result)) || unwanted {
             hooking.left.clear();
         }
         self.ask_next(hook);
@@ -119,6 +121,9 @@ impl Engine {
         let kind = hooking.event.kind();
         if matches!(hooking.event, HookEvent::ToolCall(_)) {
             hooking.say.block = Some(errors::block_failed(base, text));
+            hooking.left.clear();
+        }
+        if unwanted {
             hooking.left.clear();
         }
         if !unwanted {
