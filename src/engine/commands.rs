@@ -31,13 +31,13 @@ impl Engine {
         let kind = command.kind();
         let id = command.id().cloned();
         match command {
-            RpcCommand::Prompt(it) => {
-                let (text, images) = (it.message.clone(), it.images.clone());
+            RpcCommand::Prompt(mut it) => {
+                let (text, images) = (std::mem::take(&mut it.message), it.images.take());
                 let command = RpcCommand::Prompt(it);
                 self.prompt(Prompting::of_host(command, text, images, unasked));
             }
-            RpcCommand::AbortAndPrompt(it) => {
-                let (text, images) = (it.message.clone(), it.images.clone());
+            RpcCommand::AbortAndPrompt(mut it) => {
+                let (text, images) = (std::mem::take(&mut it.message), it.images.take());
                 let command = RpcCommand::AbortAndPrompt(it);
                 let prompting = Prompting::of_host(command, text, images, unasked);
                 match disposition {

@@ -171,7 +171,7 @@ impl Engine {
                 Then::Start(starting),
                 HookEvent::BeforeAgentStart(BeforeAgentStartHook { system_prompt, .. }),
             ) => {
-                self.started(*starting, say.messages, system_prompt);
+                self.started(*starting, say.messages, Some(system_prompt));
             }
             (Then::Leave(command), _) => self.leave_said(command, say.cancel),
             (Then::Compact { focus }, _) => self.compaction_said(hook, focus.as_deref(), say),

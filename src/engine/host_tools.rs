@@ -1,12 +1,11 @@
 //! Tools that the host carries out. Source: xcsh RPC reference: host tools; xcsh source; observed.
 
-use super::{CallId, Engine, arguments::Owner, batch::error_result};
+use super::{CallId, Engine, arguments::Owner, batch::error_result, prompts::texts};
 use crate::{
     model::types::ToolSpec,
     protocol::{
-        AgentToolResult, HostToolCall, HostToolCancel, HostToolDefinition, HostToolNames, HostToolResult,
-        HostToolUpdate, JsonObject, Outbound, RpcCommandKind, SetHostToolsCommand, SetHostToolsResponse,
-        ToolCall, UserContent, errors,
+        HostToolCall, HostToolCancel, HostToolDefinition, HostToolNames, HostToolResult, HostToolUpdate,
+        JsonObject, Outbound, RpcCommandKind, SetHostToolsCommand, SetHostToolsResponse, ToolCall, errors,
     },
 };
 
@@ -94,7 +93,7 @@ impl Engine {
         if !result.is_error.unwrap_or(false) {
             return self.tool_end(call, result.result, false);
         }
-        let text = texts(&result.result);
+        let text = texts(&result.result.content).trim().to_owned();
         let text = if text.is_empty() { errors::host_tool_failed(self.dialect.base()) } else { text };
         self.tool_end(call, error_result(&text), true);
     }
@@ -117,13 +116,4 @@ impl Engine {
         self.host_calls.remove(&id);
         Some(id)
     }
-}
-
-/// The texts of a result, line by line.
-fn texts(result: &AgentToolResult) -> String {
-    let texts = result.content.iter().filter_map(|block| match block {
-        UserContent::Text(block) => Some(block.text.as_str()),
-        UserContent::Image(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n").trim().to_owned()
 }

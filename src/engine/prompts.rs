@@ -14,15 +14,15 @@ use super::{
 };
 use crate::protocol::{
     AgentMessage, Attribution, BeforeAgentStartHook, CustomMessage, DialectPromptAck, Disposition, ErrorText,
-    ExtensionMessage, ExtensionResponse, ImageContent, InputHook, InputSource, MessageContent, RequestId,
-    RpcCommand, RpcCommandKind, StreamingBehavior, TextContent, UserContent, UserMessage, errors,
+    ExtensionMessage, ExtensionResponse, HookName, ImageContent, InputHook, InputSource, MessageContent,
+    RequestId, RpcCommand, RpcCommandKind, StreamingBehavior, TextContent, UserContent, UserMessage, errors,
 };
 use std::sync::Arc;
 
 /// Something that the user said, or that was said for the user, on its way to a run.
 #[derive(Debug)]
 pub struct Prompting {
-    /// As a command; the disposition looks at its fields.
+    /// As a command, without what was said: the disposition looks at its other fields.
     pub command: RpcCommand,
     /// Who waits for an answer.
     pub reply: Reply,
@@ -97,6 +97,9 @@ impl Engine {
             return self.ask_for_command(place, &name, &arguments, prompting.reply);
         }
         self.preparing = true;
+        if !self.is_hooked(HookName::Input) {
+            return self.heard(prompting, false);
+        }
         let source = if from_host { InputSource::Rpc } else { InputSource::Extension };
         let event = InputHook { text: prompting.text.clone(), images: prompting.images.clone(), source };
         self.hook(event.into(), Then::Prompt(Box::new(prompting)));
@@ -261,10 +264,14 @@ impl Engine {
     /// The extensions have their say, then the run opens.
     pub(super) fn begin(&mut self, message: UserMessage, unasked: bool) {
         self.preparing = true;
-        let (prompt, images) = parts(&message.content);
+        let starting = Starting { message, unasked };
+        if !self.is_hooked(HookName::BeforeAgentStart) {
+            return self.started(starting, Vec::new(), None);
+        }
+        let (prompt, images) = parts(&starting.message.content);
         let system_prompt = self.system_prompt.to_string();
         let event = BeforeAgentStartHook { prompt, images, system_prompt };
-        self.hook(event.into(), Then::Start(Box::new(Starting { message, unasked })));
+        self.hook(event.into(), Then::Start(Box::new(starting)));
     }
 
     /// The extensions have had their say in the run.
@@ -272,17 +279,14 @@ impl Engine {
         &mut self,
         starting: Starting,
         added: Vec<ExtensionMessage>,
-        system_prompt: String,
+        system_prompt: Option<String>,
     ) {
         self.preparing = false;
         let waiting = std::mem::take(&mut self.next_turn);
         let added: Vec<AgentMessage> =
             added.into_iter().map(|message| self.custom_message(message).into()).collect();
-        let system_prompt = match *system_prompt == *self.system_prompt {
-            true => self.system_prompt.clone(),
-            false => Arc::from(system_prompt),
-        };
-        let prelude = self.prelude(&parts(&starting.message.content).0);
+        let system_prompt = system_prompt.map_or_else(|| self.system_prompt.clone(), Arc::from);
+        let prelude = self.prelude(&text_of(&starting.message.content));
         let planned = prelude.is_some();
         let inputs = prelude.into_iter().chain([AgentMessage::User(starting.message)]);
         self.todos.prompted();
@@ -382,14 +386,29 @@ pub(super) fn parts(content: &MessageContent) -> (String, Option<Vec<ImageConten
         MessageContent::Text(text) => return (text.clone(), None),
         MessageContent::Blocks(blocks) => blocks,
     };
-    let (mut texts, mut images) = (Vec::new(), Vec::new());
-    for block in blocks {
-        match block {
-            UserContent::Text(block) => texts.push(block.text.as_str()),
-            UserContent::Image(image) => images.push(image.clone()),
-        }
+    let images = blocks.iter().filter_map(|block| match block {
+        UserContent::Image(image) => Some(image.clone()),
+        UserContent::Text(_) => None,
+    });
+    let images: Vec<ImageContent> = images.collect();
+    (texts(blocks), Some(images).filter(|images| !images.is_empty()))
+}
+
+/// The texts of a message, line by line.
+fn text_of(content: &MessageContent) -> String {
+    match content {
+        MessageContent::Text(text) => text.clone(),
+        MessageContent::Blocks(blocks) => texts(blocks),
     }
-    (texts.join("\n"), Some(images).filter(|images| !images.is_empty()))
+}
+
+/// The texts among `blocks`, line by line.
+pub(super) fn texts(blocks: &[UserContent]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        UserContent::Text(block) => Some(block.text.as_str()),
+        UserContent::Image(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The name and the arguments of a text that begins with `/`.
