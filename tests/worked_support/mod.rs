@@ -4,15 +4,22 @@
 
 #[path = "../disk_support/mod.rs"]
 mod disk;
+mod extended;
+mod extension;
 mod plan;
 mod played;
 pub mod say;
 mod scenario;
 mod setup;
 mod shape;
+mod talk;
 mod watch;
 mod world;
 
 pub use scenario::scenario;
 #[allow(unused_imports, reason = "each test file names what it needs")]
-pub use {played::Played, scenario::Scenario};
+pub use {
+    extension::{Does, Extension},
+    played::{Played, Step},
+    scenario::Scenario,
+};

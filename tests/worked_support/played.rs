@@ -1,6 +1,6 @@
 //! What came of a conversation.
 
-use super::{disk::Disk, shape};
+use super::{disk::Disk, extension::heard, shape, talk};
 use serde_json::Value;
 
 /// What came of a conversation.
@@ -11,13 +11,53 @@ pub struct Played {
     pub said: Vec<Value>,
     /// The commands that tools were started with, in order.
     pub started: Vec<String>,
+    /// Everything that anybody wrote, in order.
+    pub steps: Vec<Step>,
     /// What each model call was asked: the purpose, and the roles of the conversation.
     pub asked: Vec<String>,
+    /// What else each of them was called with.
+    pub called: Vec<Called>,
     /// What is on disk in the end.
     pub disk: Disk,
 }
 
+/// Something that somebody wrote.
+pub struct Step {
+    /// When, in milliseconds.
+    pub at: u64,
+    /// `<` the host, `>` to the host, `<a` the extension a, `>a` to it, `#a` its process.
+    pub who: String,
+    /// What.
+    pub frame: Value,
+    /// Where the machine stood afterwards.
+    pub state: String,
+}
+
+/// What a model was called with.
+pub struct Called {
+    /// The instructions that come first.
+    pub instructions: String,
+    /// The tools that it may call.
+    pub tools: Vec<String>,
+}
+
 impl Played {
+    /// Who wrote what, briefly, see [`talk`](super::talk).
+    pub fn talk(&self) -> String {
+        talk::of(&self.steps)
+    }
+
+    /// The same, each step with the millisecond.
+    pub fn timed(&self) -> String {
+        talk::timed(&self.steps)
+    }
+
+    /// The frames of that kind that `who` wrote, see [`heard`].
+    pub fn wrote(&self, who: &str, what: &str) -> Vec<&Value> {
+        let steps = self.steps.iter().filter(|step| step.who == who && heard(&step.frame) == what);
+        steps.map(|step| &step.frame).collect()
+    }
+
     /// The order of what was said, briefly: a run of updates to one block is one step, an input message one step.
     pub fn shape(&self) -> Vec<String> {
         shape::of(&self.said)

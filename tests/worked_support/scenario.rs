@@ -1,10 +1,14 @@
 //! A conversation to be had, and having it.
 
 use super::{
+    extension::Extension,
     played::Played,
     world::{Event, World},
 };
-use pi_rpc::{engine::Modes, protocol::Dialect};
+use pi_rpc::{
+    engine::{Extending, Modes},
+    protocol::Dialect,
+};
 use serde_json::Value;
 
 /// A conversation to be had: what the host writes and when, what the model says, what becomes of the disk.
@@ -19,6 +23,8 @@ pub struct Scenario {
     pub(super) opened: Option<&'static str>,
     pub(super) window: u64,
     pub(super) change: fn(&mut Modes),
+    pub(super) extensions: Vec<Extension>,
+    pub(super) extending: Extending,
     /// The shape begins with the answer to this request.
     from: Option<&'static str>,
 }
@@ -46,6 +52,8 @@ pub fn scenario(turns: Value) -> Scenario {
         opened: None,
         window: 128_000,
         change: |_| {},
+        extensions: Vec::new(),
+        extending: Extending::default(),
         from: None,
     }
 }
@@ -105,6 +113,18 @@ impl Scenario {
         self
     }
 
+    /// The server is extended.
+    pub fn extended(mut self, extension: Extension) -> Self {
+        self.extensions.push(extension);
+        self
+    }
+
+    /// What else the server is started with.
+    pub fn extending(mut self, extending: Extending) -> Self {
+        self.extending = extending;
+        self
+    }
+
     /// The host closes its side.
     pub fn ends(self, at: u64) -> Self {
         self.given(at, Given::EndOfInput)
@@ -132,7 +152,12 @@ impl Scenario {
         assert!(world.engine.is_idle(), "{dialect}: something still runs\n{}", world.log);
         let state = world.engine.machine().state().to_string();
         let last = if self.closes() { "idle+closing" } else { "idle" };
-        assert_eq!(state, last, "{dialect}: where the machine stands at the end");
+        // A command of an extension is acknowledged, and no run follows.
+        let state = match self.extensions.is_empty() {
+            true => state,
+            false => state.replace("starting", "idle"),
+        };
+        assert_eq!(state, last, "{dialect}: where the machine stands at the end\n{}", world.log);
         if self.kept {
             world.compare();
         }

@@ -16,7 +16,7 @@ pub fn of(said: &[Value]) -> Vec<String> {
     steps
 }
 
-fn is_joined(frame: &Value) -> bool {
+pub(super) fn is_joined(frame: &Value) -> bool {
     match frame["type"].as_str() {
         Some("message_update") => !kind(frame).ends_with("_start"),
         Some("message_end") => frame["message"]["role"] != "assistant",
@@ -28,7 +28,7 @@ fn kind(frame: &Value) -> &str {
     frame["assistantMessageEvent"]["type"].as_str().unwrap_or_default()
 }
 
-fn step(frame: &Value) -> String {
+pub(super) fn step(frame: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let error = |value: &Value| if value["isError"] == true { "!" } else { "" };
     let message = &frame["message"];
@@ -46,7 +46,13 @@ fn step(frame: &Value) -> String {
         "message_start" | "message_end" if message["role"] == "toolResult" => {
             format!("result{} {}", error(message), text(&message["toolCallId"]))
         }
+        "message_start" | "message_end" if message["role"] == "custom" => {
+            format!("custom {}", text(&message["customType"]))
+        }
         "message_start" | "message_end" if message["role"] == "developer" => "developer".to_owned(),
+        "extension_ui_request" => format!("ui {}", text(&frame["method"])),
+        "extension_error" => format!("error {}: {}", text(&frame["event"]), text(&frame["error"])),
+        "host_tool_call" => format!("host_tool_call {}", text(&frame["toolCallId"])),
         "message_start" => "ms".to_owned(),
         "message_end" => format!("me {}", text(&message["stopReason"])),
         kind @ ("tool_execution_start" | "tool_execution_update" | "tool_execution_end") => {

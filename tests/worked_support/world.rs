@@ -2,8 +2,9 @@
 
 use super::{
     disk::{Disk, kept},
+    extension::{Does, Extension},
     plan::{self, Ending, Plan},
-    played::Played,
+    played::{Called, Played, Step},
     scenario::{Given, Scenario},
     setup::{choice, tools},
     watch::Watch,
@@ -35,27 +36,33 @@ pub(super) enum Event {
     Progress(CallId, String),
     ToolEnds(CallId),
     ShellEnds(CallId),
+    Extension(CallId, Does),
     /// The engine wanted to be woken.
     Time,
 }
 
 pub(super) struct World {
-    dialect: Dialect,
+    pub(super) dialect: Dialect,
     pub(super) engine: Engine,
     encoder: Encoder,
     player: Player,
     watch: Watch,
-    now: u64,
+    pub(super) now: u64,
     /// By time, then in the order in which they were planned.
-    due: BTreeMap<(u64, u64), Event>,
+    pub(super) due: BTreeMap<(u64, u64), Event>,
     planned: u64,
     /// When the engine wants to be woken.
     alarm: Option<u64>,
     plans: BTreeMap<CallId, Plan>,
+    pub(super) extensions: Vec<Extension>,
+    /// The processes that run, with the places of their extensions.
+    pub(super) processes: BTreeMap<CallId, usize>,
     pub(super) log: String,
     said: Vec<Value>,
+    steps: Vec<Step>,
     started: Vec<String>,
     asked: Vec<String>,
+    called: Vec<Called>,
     kept: bool,
     disk: Disk,
     /// A write has failed in the open run, which is why it will end.
@@ -90,7 +97,12 @@ impl World {
             session,
             tools: Toolbox::new(tools()).expect("schemas"),
             system_prompt: "Be brief.".into(),
-            extending: Extending::default(),
+            extending: Extending {
+                extensions: scenario.extensions.iter().map(Extension::path).collect(),
+                agent_directory: "/agent".to_owned(),
+                max_frame: 1_000_000,
+                ..scenario.extending.clone()
+            },
             name: None,
             seed: 7,
             checked: true,
@@ -106,10 +118,14 @@ impl World {
             planned: 0,
             alarm: None,
             plans: BTreeMap::new(),
+            extensions: scenario.extensions.clone(),
+            processes: BTreeMap::new(),
             log: String::new(),
             said: Vec::new(),
+            steps: Vec::new(),
             started: Vec::new(),
             asked: Vec::new(),
+            called: Vec::new(),
             kept: scenario.kept,
             disk,
             failed: false,
@@ -118,8 +134,8 @@ impl World {
     }
 
     pub(super) fn played(self) -> Played {
-        let Self { log, said, started, asked, disk, .. } = self;
-        Played { log, said, started, asked, disk }
+        let Self { log, said, steps, started, asked, called, disk, .. } = self;
+        Played { log, said, steps, started, asked, called, disk }
     }
 
     pub(super) fn due(&mut self, at: u64, event: Event) {
@@ -146,20 +162,21 @@ impl World {
             }
             Event::Given(Given::Full(full)) => {
                 (self.disk.full, self.disk.left) = (full, None);
-                self.write('#', if full { "disk full" } else { "disk free" });
+                self.write("#", if full { "disk full" } else { "disk free" });
                 return None;
             }
             Event::Given(Given::EndOfInput) => {
-                self.write('<', "end of input");
+                self.step("<", &json!({ "type": "end of input" }));
                 Input::EndOfInput
             }
             Event::Given(Given::Shutdown) => {
-                self.write('<', "shutdown");
+                self.step("<", &json!({ "type": "shutdown" }));
                 Input::Shutdown
             }
             Event::Given(Given::Frame(frame)) => {
-                let line = self.resolved(frame).to_string();
-                self.write('<', &line);
+                let frame = self.resolved(frame);
+                let line = frame.to_string();
+                self.step("<", &frame);
                 let frame = read_line(line.as_bytes(), self.dialect).transpose().expect("no blank line");
                 Input::line(frame)
             }
@@ -176,6 +193,7 @@ impl World {
                 let (text, is_error) = plan.result(self.dialect);
                 Input::ToolEnd { call, result: result(text, is_error), is_error }
             }
+            Event::Extension(process, does) => self.extension_does(process, does)?,
             Event::Time => Input::Time,
             Event::ShellEnds(call) => {
                 let plan = self.plans.remove(&call)?;
@@ -196,10 +214,10 @@ impl World {
                     self.encoder.encode(&said, &mut line);
                     self.say(&line);
                 }
-                Output::StartExtension { .. }
-                | Output::ToExtension { .. }
-                | Output::StopExtension(_)
-                | Output::ReadFile(_) => panic!("nothing is extended here"),
+                Output::StartExtension { process, place } => self.start_extension(process, place),
+                Output::ToExtension { to, frame } => self.tell_extension(to, &frame),
+                Output::StopExtension(process) => self.stop_extension(process),
+                Output::ReadFile(_) => panic!("there are no skills here"),
                 Output::Violation(violation) => panic!("{}: {violation}\n{}", self.dialect, self.log),
                 Output::CallModel(call) => self.call_model(&call),
                 Output::CancelModel(call) => {
@@ -223,7 +241,7 @@ impl World {
                 Output::CancelTool(call) => self.cancel(call, Event::ToolEnds(call)),
                 Output::CancelShell(call) => self.cancel(call, Event::ShellEnds(call)),
                 Output::Exit => {
-                    self.write('>', "exit");
+                    self.step(">", &json!({ "type": "exit" }));
                     self.due.clear();
                 }
                 Output::CloseSession => self.disk.close(),
@@ -233,7 +251,7 @@ impl World {
                     self.engine.handle(Input::Opened(Box::new(opened)), at(self.now));
                 }
                 Output::WriteFile { path, .. } => {
-                    self.write('#', &format!("page {}", path.display()));
+                    self.write("#", &format!("page {}", path.display()));
                     self.engine.handle(Input::FileWritten(Ok(())), at(self.now));
                 }
             }
@@ -248,7 +266,7 @@ impl World {
     fn store(&mut self, write: &Write) {
         assert!(self.kept, "nothing is kept in files here");
         if let Err(reason) = self.disk.write(write) {
-            self.write('#', &format!("not stored: {reason}"));
+            self.write("#", &format!("not stored: {reason}"));
             self.failed = self.run_open;
             return self.engine.handle(Input::StoreFailed(reason), at(self.now));
         }
@@ -260,7 +278,7 @@ impl World {
         for line in String::from_utf8(lines).expect("UTF-8").lines() {
             let entry: Value = serde_json::from_str(line).expect("JSON");
             let (kind, role) = (&entry["type"], entry["message"]["role"].as_str().unwrap_or_default());
-            self.write('#', format!("{how} {} {role}", kind.as_str().unwrap_or_default()).trim_end());
+            self.write("#", format!("{how} {} {role}", kind.as_str().unwrap_or_default()).trim_end());
         }
     }
 
@@ -273,17 +291,26 @@ impl World {
             frame["entryId"] =
                 lines.iter().filter(users).nth(number).expect("a user's message")["id"].clone();
         }
+        // `ui 1` stands for the second dialog, `call 1` for the second call of a host tool.
+        for (word, kind) in [("ui ", "extension_ui_request"), ("call ", "host_tool_call")] {
+            if let Some(number) = frame["id"].as_str().and_then(|id| id.strip_prefix(word)) {
+                let number: usize = number.parse().expect("a number");
+                let mut asked = self.said.iter().filter(|said| said["type"] == kind);
+                frame["id"] = asked.nth(number).expect("something that the host was asked")["id"].clone();
+            }
+        }
         frame
     }
 
     /// What is in the file is what the model would be told, but for failed answers: those that were asked for again are
     /// in the file alone, with the results of their calls.
     pub(super) fn compare(&mut self) {
-        let (log, said) = (self.log.clone(), self.said.clone());
+        let (log, said, steps) = (self.log.clone(), self.said.clone(), self.steps.len());
         // What was missed while the disk was full is written at the very end.
         self.engine.handle(Input::Shutdown, at(self.now));
         self.perform();
         (self.log, self.said) = (log, said);
+        self.steps.truncate(steps);
         let Some(tree) = self.disk.tree() else { return };
         let (file, memory) = (kept(&tree.context().messages), kept(self.engine.messages()));
         assert_eq!(file, memory, "{}: the file and the memory\n{}", self.dialect, self.log);
@@ -300,7 +327,6 @@ impl World {
     fn call_model(&mut self, call: &ModelCall) {
         let roles: String = call.messages.iter().map(|message| letter(message)).collect();
         let what = if call.purpose == Purpose::Turn { "turn" } else { "summary" };
-        self.asked.push(format!("{what} {} [{roles}]", call.model.id));
         let newest = call.messages.iter().rposition(|message| matches!(**message, AgentMessage::User(_)));
         let prompt = newest.map(|at| user_text(&call.messages[at])).unwrap_or_default();
         let results: Vec<ToolText> = call.messages[newest.unwrap_or(0)..]
@@ -315,6 +341,8 @@ impl World {
             })
             .collect();
         let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
+        self.asked.push(format!("{what} {} [{roles}]", call.model.id));
+        self.called.push(Called { instructions: call.system_prompt.to_string(), tools: tools.clone() });
         let ask = Ask {
             prompt: &prompt,
             call: call.count,
@@ -345,15 +373,34 @@ impl World {
         }
         let told = !self.kept || self.failed || self.disk.has_what_is_told(&frame, self.run_open);
         assert!(told, "{}: told before it was stored: {frame}\n{}", self.dialect, self.log);
+        self.note(">", frame.clone());
         self.said.push(frame);
         let shown = shown.map_or(line.to_owned(), |shown| shown.to_string());
         self.write(
-            '>',
+            ">",
             &shown.replace(concat!("\"version\":\"", env!("CARGO_PKG_VERSION")), "\"version\":\"…"),
         );
     }
 
-    fn write(&mut self, direction: char, line: &str) {
+    /// Notes what was written, by whom.
+    pub(super) fn step(&mut self, who: &str, frame: &Value) {
+        self.note(who, frame.clone());
+        match &frame["type"] {
+            Value::String(word)
+                if frame.as_object().is_some_and(|it| it.len() == 1) && !who.ends_with('<') =>
+            {
+                self.write(who, word);
+            }
+            _ => self.write(who, &frame.to_string()),
+        }
+    }
+
+    fn note(&mut self, who: &str, frame: Value) {
+        let state = self.engine.machine().state().to_string();
+        self.steps.push(Step { at: self.now, who: who.to_owned(), frame, state });
+    }
+
+    fn write(&mut self, direction: &str, line: &str) {
         let _ = writeln!(self.log, "{:>5} {direction} {line}", self.now);
     }
 }
