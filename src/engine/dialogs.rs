@@ -84,7 +84,9 @@ impl Engine {
     pub(super) fn dialog_misanswered(&mut self, error: &LineError) {
         let LineError::Field { id: Some(id), .. } = error else { return };
         let id = id.to_string();
-        self.end_dialogs(|dialog| dialog.id == id);
+        if let Some(dialog) = self.take_dialog(|dialog| dialog.id == id) {
+            self.dialog_over(dialog.asker, None);
+        }
     }
 
     /// An extension takes one of its dialogs back.
