@@ -2,7 +2,8 @@
 
 use crate::protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessageEventKind,
-    Base, Fires, Outbound, RpcCommandKind, RpcExtensionUIRequestKind, RpcResponse, Said, StopReason, fires,
+    Base, Fires, Outbound, RpcCommandKind, RpcExtensionUIRequestKind, RpcResponse, RpcSuccess, Said,
+    StopReason, fires,
 };
 use std::fmt;
 
@@ -19,7 +20,8 @@ pub enum Kind {
     HostToolResult,
     /// Input has ended.
     EndOfInput,
-    /// A response; `None` for a line that was no command.
+    /// A response, and whether what was asked for was done: what an extension has cancelled was not. `None` for a line
+    /// that was no command.
     Response(Option<RpcCommandKind>, bool),
     /// An event that needs no refinement.
     Event(AgentSessionEventKind),
@@ -80,7 +82,7 @@ impl Kind {
     pub fn of_outbound(frame: &Outbound) -> Self {
         match frame {
             Outbound::Response(RpcResponse::Success(response)) => {
-                Self::Response(Some(command_of(response.kind().as_str())), true)
+                Self::Response(Some(command_of(response.kind().as_str())), !is_cancelled(response))
             }
             Outbound::Response(RpcResponse::ErrorResponse(error)) => {
                 Self::Response(RpcCommandKind::parse(&error.command), false)
@@ -197,6 +199,17 @@ impl fmt::Display for Kind {
 const fn is_refined(event: AgentSessionEventKind) -> bool {
     use AgentSessionEventKind as Event;
     matches!(event, Event::MessageStart | Event::MessageUpdate | Event::MessageEnd | Event::AutoRetryEnd)
+}
+
+/// The session stays as it was, and so does its run.
+const fn is_cancelled(response: &RpcSuccess) -> bool {
+    match response {
+        RpcSuccess::NewSession(it) => it.data.cancelled,
+        RpcSuccess::SwitchSession(it) => it.data.cancelled,
+        RpcSuccess::Fork(it) => it.data.cancelled,
+        RpcSuccess::Branch(it) => it.data.cancelled,
+        _ => false,
+    }
 }
 
 /// Success responses and commands share their names; the schema's test holds that.
