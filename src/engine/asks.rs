@@ -164,8 +164,8 @@ impl Engine {
         match self.asks.get(id).filter(|ask| ask.process == process).map(|ask| &ask.what) {
             Some(Asked::Hook { hook, .. }) => {
                 let hook = *hook;
-                let unwanted = self.end_ask(id).is_some_and(|ask| ask.unwanted);
-                self.said(hook, result, unwanted);
+                self.end_ask(id);
+                self.said(hook, result);
             }
             Some(Asked::Command { .. } | Asked::Farewell) => {
                 self.end_ask(id);
@@ -233,10 +233,14 @@ impl Engine {
         for (id, ask) in asks {
             ask.due = Due::At(ask.at().filter(|_| ask.unwanted).map_or(due, |own| own.min(due)));
             if !std::mem::replace(&mut ask.unwanted, true) {
-                news.push((id.clone(), ask.process));
+                let hook = if let Asked::Hook { hook, .. } = ask.what { Some(hook) } else { None };
+                news.push((id.clone(), ask.process, hook));
             }
         }
-        for (id, process) in news {
+        for (id, process, hook) in news {
+            if let Some(hook) = hook {
+                self.ask_nobody_else(hook);
+            }
             self.tell_extension(process, ExtensionCancel { id: id.clone() });
             self.dialogs_of(&id);
         }

@@ -82,9 +82,9 @@ impl Engine {
     /// Asks under this number.
     pub(super) fn hook_as(&mut self, hook: CallId, event: HookEvent, then: Then) {
         let name = HookName::parse(event.kind().as_str());
-        // Of a process that was told to stop nothing is asked any more.
-        let left =
-            name.filter(|_| !self.stopping).map(|name| self.extensions.asked(name)).unwrap_or_default();
+        // Told to stop: there is no time for anybody's say.
+        let name = name.filter(|_| !self.stopping);
+        let left = name.map(|name| self.extensions.asked(name)).unwrap_or_default();
         let hooking = Hooking { event, left: left.into(), say: Say::default(), then };
         self.hooks.insert(hook, hooking);
         self.ask_next(hook);
@@ -105,10 +105,10 @@ impl Engine {
         self.hooks.values().any(|hooking| matches!(hooking.then, Then::Leave(_)))
     }
 
-    /// An extension has had its say; `unwanted`: nobody waits for it any more, and nobody else is asked.
-    pub(super) fn said(&mut self, hook: CallId, result: Option<HookResult>, unwanted: bool) {
+    /// An extension has had its say.
+    pub(super) fn said(&mut self, hook: CallId, result: Option<HookResult>) {
         let Some(hooking) = self.hooks.get_mut(&hook) else { return };
-        if result.is_some_and(|result| hooking.take(result)) || unwanted {
+        if result.is_some_and(|result| hooking.take(result)) {
             hooking.left.clear();
         }
         self.ask_next(hook);
@@ -123,13 +123,17 @@ impl Engine {
             hooking.say.block = Some(errors::block_failed(base, text));
             hooking.left.clear();
         }
-        if unwanted {
-            hooking.left.clear();
-        }
         if !unwanted {
             self.extension_failed(Failing::Extension(place, kind.as_str()), text);
         }
         self.ask_next(hook);
+    }
+
+    /// What it is about is not wanted any more: whoever is being asked is the last.
+    pub(super) fn ask_nobody_else(&mut self, hook: CallId) {
+        if let Some(hooking) = self.hooks.get_mut(&hook) {
+            hooking.left.clear();
+        }
     }
 
     /// Says farewell to the extensions that want to hear it. They are not asked one by one: time is short.

@@ -265,7 +265,8 @@ impl Engine {
     pub(super) fn begin(&mut self, message: UserMessage, unasked: bool) {
         self.preparing = true;
         let starting = Starting { message, unasked };
-        if !self.is_hooked(HookName::BeforeAgentStart) {
+        // Where no model is asked, nobody needs a say.
+        if unasked || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
             return self.started(starting, Vec::new(), None);
         }
         let (prompt, images) = parts(&starting.message.content);

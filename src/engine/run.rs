@@ -81,9 +81,7 @@ impl Engine {
         system_prompt: Arc<str>,
         inputs: impl IntoIterator<Item = AgentMessage>,
     ) {
-        // What was asked for after the prompt ends its run, too: nothing is spawned for it any more.
-        let unasked = self.unasked || self.stopping || !self.after_run.is_empty();
-        let ending = unasked.then_some(Ending::Aborted);
+        let ending = (self.unasked || self.ends_at_once()).then_some(Ending::Aborted);
         self.run = Some(Run {
             messages: Vec::new(),
             model: self.model,
@@ -103,6 +101,11 @@ impl Engine {
         self.event(AgentStartEvent {});
         let steering = self.steering.take();
         self.open_turn(inputs.into_iter().chain(steering));
+    }
+
+    /// Whether a run that opens now ends before a model is asked: what was asked for after its prompt ends it, too.
+    pub(super) fn ends_at_once(&self) -> bool {
+        self.stopping || !self.after_run.is_empty()
     }
 
     /// Does the next thing of the open run; `false` when there is none, or it waits for a model or a tool.
