@@ -319,6 +319,11 @@ impl Engine {
         self.asks.values().any(|ask| matches!(ask.what, Asked::Farewell))
     }
 
+    /// Whether a command of the host waits to be taken up.
+    pub(super) fn is_to_be_taken_up(&self) -> bool {
+        self.asks.values().any(|ask| matches!(ask.what, Asked::Command { reply: Some(_), .. }))
+    }
+
     /// Tells an extension something.
     pub(super) fn tell_extension(&mut self, process: CallId, frame: impl Into<ToExtension>) {
         self.push(Output::ToExtension { to: process, frame: Box::new(frame.into()) });

@@ -430,7 +430,7 @@ impl Engine {
     fn is_busy(&self) -> bool {
         let compacts = self.compacting.as_ref().is_some_and(Compacting::is_asked_for);
         let waits = !self.shells.is_empty() || !self.after_run.is_empty() || !self.lined_up.is_empty();
-        waits || compacts || self.is_command_hooked()
+        waits || compacts || self.is_command_hooked() || self.is_to_be_taken_up()
     }
 
     /// Takes it in when the host has been greeted.
