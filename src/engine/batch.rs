@@ -22,6 +22,8 @@ pub struct Batch {
     results: Vec<ToolResultMessage>,
     /// Steering has arrived: what has not run is skipped.
     skipping: bool,
+    /// The end of a call was said: whether steering waits is looked at when it is told.
+    looking: bool,
     /// The message failed: none of its calls is run, and this is their result.
     unrun: Option<String>,
 }
@@ -43,7 +45,7 @@ pub enum Stage {
     Running(CallId),
     /// It has ended; somebody may change its result.
     Ended,
-    /// Over; its end is held until the others have ended.
+    /// Over; its end is held until it is its turn: several may end at once, and some styles tell all together.
     Held(AgentToolResult, bool),
     Said,
 }
@@ -61,7 +63,7 @@ impl Engine {
         let calls = calls.into_iter().map(|call| Slot { call, stage: Stage::Waiting }).collect();
         let unrun = has_failed(message).then(|| self.failed_text(message));
         if let Some(run) = &mut self.run {
-            run.batch = Some(Batch { calls, results: Vec::new(), skipping: false, unrun });
+            run.batch = Some(Batch { calls, results: Vec::new(), skipping: false, looking: false, unrun });
         }
     }
 
@@ -82,15 +84,22 @@ impl Engine {
         if !matches!(self.slot(at).map(|slot| &slot.stage), Some(Stage::Running(_) | Stage::Ended)) {
             return;
         }
-        if self.is_parallel() {
-            return self.set(at, Stage::Held(result, is_error));
-        }
-        match self.batch().is_some_and(|batch| batch.skipping) {
+        let (result, is_error) = match self.batch().is_some_and(|batch| batch.skipping) && !self.is_parallel()
+        {
             // It was stopped for the steering: what it made of that does not count.
-            true => self.say_skipped(at),
-            false => self.say_end(at, result, is_error),
+            true => self.skipped(),
+            false => (result, is_error),
+        };
+        self.set(at, Stage::Held(result, is_error));
+    }
+
+    /// A call that has not run is over: it was prevented, or the run is being ended.
+    pub(super) fn call_unrun(&mut self, at: usize, result: AgentToolResult) {
+        match self.is_parallel() {
+            // One after the other is asked about.
+            true => self.say_end(at, result, true),
+            false => self.set(at, Stage::Held(result, true)),
         }
-        self.look_for_steering();
     }
 
     /// Does the next thing that can be done now: starts, skips or ends a call, or ends the turn when all are said;
@@ -116,6 +125,9 @@ impl Engine {
 
     /// One by one, or side by side where the style and the tool allow it.
     fn advance_in_turn(&mut self) -> bool {
+        if self.advance_ends() {
+            return true;
+        }
         let Some(at) = self.first(|stage| matches!(stage, Stage::Waiting)) else { return false };
         let running = self.count_running();
         if self.is_stopping() {
@@ -133,12 +145,23 @@ impl Engine {
         self.announce(at);
         match self.check(at) {
             Ok(arguments) => self.permit(at, arguments),
-            Err(text) => {
-                self.say_end(at, error_result(&text), true);
-                self.look_for_steering();
-            }
+            Err(text) => self.say_end(at, error_result(&text), true),
         }
         true
+    }
+
+    /// Tells the end of a call that is over, and looks for steering when it is told; `false` if there is none. For the
+    /// styles that tell each call by itself.
+    pub(super) fn advance_ends(&mut self) -> bool {
+        if self.is_looking() {
+            self.look_for_steering();
+            return true;
+        }
+        let waits = self.first(|stage| matches!(stage, Stage::Held(..))).is_some();
+        if waits {
+            self.release_held();
+        }
+        waits
     }
 
     /// Whether the call may run beside the ones that run.
@@ -216,7 +239,7 @@ impl Engine {
     }
 
     /// After each call: steering that waits skips the rest, where the style says so.
-    pub(super) fn look_for_steering(&mut self) {
+    fn look_for_steering(&mut self) {
         let interrupt = self.run.as_ref().map(|run| run.interrupt);
         let skips = match self.style() {
             DialectToolExecution::SequentialSkip => true,
@@ -267,20 +290,23 @@ impl Engine {
         });
     }
 
-    fn say_skipped(&mut self, at: usize) {
-        let text = errors::skipped(self.dialect.base());
-        self.say_end(at, error_result(&text), true);
+    fn say_unrun(&mut self, at: usize) {
+        let result = self.unrun(at);
+        self.say_end(at, result, true);
     }
 
-    /// The end of a call that was never started: aborted or skipped.
-    pub(super) fn say_unrun(&mut self, at: usize) {
+    fn skipped(&self) -> (AgentToolResult, bool) {
+        (error_result(&errors::skipped(self.dialect.base())), true)
+    }
+
+    /// The result of a call that was never started: aborted or skipped.
+    pub(super) fn unrun(&self, at: usize) -> AgentToolResult {
         if self.run.as_ref().is_none_or(|run| run.ending.is_none()) {
-            return self.say_skipped(at);
+            return self.skipped().0;
         }
         let base = self.dialect.base();
-        let bash = self.slot(at).is_some_and(|slot| slot.call.name == BASH);
-        let text = if bash { errors::bash_aborted(base) } else { errors::tool_aborted(base) };
-        self.say_end(at, error_result(&text), true);
+        let bash = self.called(at).is_some_and(|call| call.name == BASH);
+        error_result(&if bash { errors::bash_aborted(base) } else { errors::tool_aborted(base) })
     }
 
     /// `tool_execution_end` and, right behind it, the result message.
@@ -309,6 +335,7 @@ impl Engine {
         self.whole_message(AgentMessage::ToolResult(message.clone()));
         if let Some(batch) = self.run.as_mut().and_then(|run| run.batch.as_mut()) {
             batch.results.push(message);
+            batch.looking = true;
         }
     }
 
@@ -337,6 +364,12 @@ impl Engine {
 
     fn slot(&mut self, at: usize) -> Option<&mut Slot> {
         self.run.as_mut()?.batch.as_mut()?.calls.get_mut(at)
+    }
+
+    /// Whether the end of a call was said since this was last asked.
+    fn is_looking(&mut self) -> bool {
+        let batch = self.run.as_mut().and_then(|run| run.batch.as_mut());
+        batch.is_some_and(|batch| std::mem::take(&mut batch.looking))
     }
 
     pub(super) fn set(&mut self, at: usize, stage: Stage) {

@@ -29,12 +29,13 @@ impl Engine {
     pub(super) fn call_said(&mut self, at: usize, block: Option<String>) {
         let Some(arguments) = self.asked(at) else { return };
         if self.is_stopping() {
-            return self.say_unrun(at);
+            let result = self.unrun(at);
+            return self.call_unrun(at, result);
         }
         if let Some(reason) = block {
             let base = self.dialect.base();
             let reason = if reason.is_empty() { errors::blocked(base) } else { reason };
-            return self.prevented(at, &reason);
+            return self.call_unrun(at, error_result(&reason));
         }
         let Some(call) = self.called(at) else { return };
         if !self.confirm.contains(&call.name) || self.allowed.contains(&call.name) {
@@ -57,7 +58,8 @@ impl Engine {
     pub(super) fn host_said(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
         let Some(arguments) = self.asked(at) else { return };
         if self.is_stopping() {
-            return self.say_unrun(at);
+            let result = self.unrun(at);
+            return self.call_unrun(at, result);
         }
         let Some(name) = self.called(at).map(|call| call.name.clone()) else { return };
         let value = match answer {
@@ -71,7 +73,7 @@ impl Engine {
             self.admit(at, arguments);
         } else {
             let text = errors::denied(self.dialect.base(), &name);
-            self.prevented(at, &text);
+            self.call_unrun(at, error_result(&text));
         }
     }
 
@@ -126,11 +128,6 @@ impl Engine {
         };
         self.set(at, Stage::Ended);
         self.hook(event.into(), Then::Result(at));
-    }
-
-    fn prevented(&mut self, at: usize, text: &str) {
-        self.say_end(at, error_result(text), true);
-        self.look_for_steering();
     }
 }
 

@@ -332,13 +332,20 @@ impl Engine {
             && !self.exited
             && (self.advance_storing()
                 || self.advance_greeting()
-                || self.leaving && self.exit_when_done()
-                || self.advance_run()
-                || self.advance_idle()
-                || self.advance_prompts()
-                || self.serve_waiting()
-                || self.advance_held()
+                || match self.leaving {
+                    // The calls that the host would have carried out have their results; nothing else goes on.
+                    true => self.advance_ends(),
+                    false => self.advance_work(),
+                }
                 || self.exit_when_done())
+    }
+
+    fn advance_work(&mut self) -> bool {
+        self.advance_run()
+            || self.advance_idle()
+            || self.advance_prompts()
+            || self.serve_waiting()
+            || self.advance_held()
     }
 
     /// What is left to do between runs.
