@@ -156,6 +156,7 @@ impl Engine {
             Tell::Answer(Answer::Response(response), _) => self.succeed(*response),
             Tell::Answer(Answer::Reply(reply), _) => self.accept(&reply),
             Tell::Forked { response, .. } => {
+                self.left();
                 // It begins later: the file before it is let go all the same.
                 if !self.session.is_on_disk() {
                     self.push(Output::CloseSession);

@@ -250,6 +250,13 @@ impl Engine {
 
     fn leave(&mut self, next: Session) {
         self.session = next;
+        self.left();
+    }
+
+    /// What held for the session before does not hold for this one.
+    pub(super) fn left(&mut self) {
+        self.next_turn.clear();
+        self.allowed.clear();
         self.overflowed = false;
         self.broken = None;
     }
