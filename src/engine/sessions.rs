@@ -229,8 +229,6 @@ impl Engine {
     pub(super) fn restore(&mut self) {
         self.restore_todos();
         self.restore_rules();
-        self.allowed.clear();
-        self.next_turn.clear();
     }
 
     /// An entry that need not be written before the next one.
