@@ -55,11 +55,14 @@ impl Engine {
     fn send_message(&mut self, process: CallId, sent: ExtensionSendMessage) {
         let message = AgentMessage::Custom(self.custom_message(sent.message));
         let reply = Reply::Extension { process, id: sent.id, event: Some(SEND_MESSAGE) };
+        let triggers = sent.trigger_turn.unwrap_or(false);
+        // Before a run begins it is not certain that one will: what needs none does not wait for it.
+        let waits = self.is_under_way() || self.is_working() && triggers;
         match sent.deliver_as {
             Some(DeliverAs::NextTurn) => self.next_turn.push(message),
-            Some(DeliverAs::FollowUp) if self.is_working() => self.follow_up.push(message),
-            _ if self.is_working() => self.steering.push(message),
-            _ if sent.trigger_turn.unwrap_or(false) => {
+            Some(DeliverAs::FollowUp) if waits => self.follow_up.push(message),
+            _ if waits => self.steering.push(message),
+            _ if triggers => {
                 if let Some(error) = self.models[self.model].unusable.clone() {
                     return self.refuse(&reply, error);
                 }

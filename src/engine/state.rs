@@ -74,7 +74,12 @@ impl Engine {
 
     /// A run, or what leads to one: a prompt that is looked at, a wait for another try, a compaction.
     pub(super) const fn is_working(&self) -> bool {
-        self.run.is_some() || self.wait.is_some() || self.compacting.is_some() || self.preparing
+        self.is_under_way() || self.preparing
+    }
+
+    /// A run, a wait for another try, or a compaction.
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.run.is_some() || self.wait.is_some() || self.compacting.is_some()
     }
 
     fn session_file(&self) -> Option<String> {
