@@ -125,7 +125,7 @@ fn tools_that_are_not_named_are_not_asked_about() {
 }
 
 #[test]
-fn long_arguments_are_cut() {
+fn of_long_arguments_the_beginning_and_the_end_are_shown() {
     let long = format!("echo {}", "ä".repeat(1000));
     let played = scenario(json!([calls("t1", "probe", &long), model_says("Well.")]))
         .extending(Extending { confirm: vec!["probe".to_owned()], ..Extending::default() })
@@ -133,7 +133,8 @@ fn long_arguments_are_cut() {
         .host(20, answer(0, "value", "Deny"))
         .play(Pi);
     let title = played.last("extension_ui_request")["title"].as_str().expect("a title").to_owned();
-    assert_eq!(title, format!(r#"Allow probe? {{"command":"echo {}…"#, "ä".repeat(383)));
+    let (beginning, end) = ("ä".repeat(583), "ä".repeat(198));
+    assert_eq!(title, format!(r#"Allow probe? {{"command":"echo {beginning} […219 characters…] {end}"}}"#));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     protocol::{
-        AgentMessage, DeliverAs, ErrorText, ExtensionSendMessage, ExtensionSendUserMessage, FromExtension,
+        AgentMessage, DeliverAs, ExtensionSendMessage, ExtensionSendUserMessage, FromExtension,
         PromptCommand, RpcCommand, StreamingBehavior, errors,
     },
     session::NewEntry,
@@ -56,12 +56,13 @@ impl Engine {
         let message = AgentMessage::Custom(self.custom_message(sent.message));
         let reply = Reply::Extension { process, id: sent.id, event: Some(SEND_MESSAGE) };
         let triggers = sent.trigger_turn.unwrap_or(false);
-        // Before a run begins it is not certain that one will: what needs none does not wait for it.
-        let waits = self.is_under_way() || self.is_working() && triggers;
+        let waits = self.is_under_way();
         match sent.deliver_as {
             Some(DeliverAs::NextTurn) => self.next_turn.push(message),
             Some(DeliverAs::FollowUp) if waits => self.follow_up.push(message),
             _ if waits => self.steering.push(message),
+            // It is not certain yet that a run begins.
+            _ if triggers && self.is_preparing() => self.triggering.push(message),
             _ if triggers => {
                 if let Some(error) = self.models[self.model].unusable.clone() {
                     return self.refuse(&reply, error);
@@ -81,10 +82,6 @@ impl Engine {
             Some(DeliverAs::FollowUp) => Some(StreamingBehavior::FollowUp),
             Some(DeliverAs::NextTurn) | None => None,
         };
-        if self.is_preparing() && streaming_behavior.is_none() {
-            let text = ErrorText::Busy.template(self.dialect.base());
-            return self.refuse(&reply, text.to_owned());
-        }
         let (text, images) = parts(&sent.content);
         let command = PromptCommand {
             id: None,

@@ -30,8 +30,17 @@ pub enum AfterRun {
     },
     /// A compaction.
     Compact(CompactCommand),
+    /// A prompt that came while another one was looked at. It waits for that alone, and ends no run.
+    LinedUp(Box<Prompting>),
     /// A run of its own.
     Prompt(Box<Prompting>),
+}
+
+impl AfterRun {
+    /// Whether it waits for another prompt only.
+    pub const fn is_lined_up(&self) -> bool {
+        matches!(self, Self::LinedUp(_))
+    }
 }
 
 impl Engine {
@@ -51,7 +60,7 @@ impl Engine {
                 let error = errors::shutting_down(self.dialect.base());
                 self.refuse(&prompting.reply, error);
             }
-            AfterRun::Prompt(prompting) => self.prompt(*prompting),
+            AfterRun::Prompt(prompting) | AfterRun::LinedUp(prompting) => self.prompt(*prompting),
         }
     }
 
@@ -59,7 +68,10 @@ impl Engine {
     /// meant the prompt which waits for the compaction is answered when that prompt's run is over.
     pub(super) fn after_run_compacting(&mut self) -> bool {
         let held = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
-        let waits = |next: &AfterRun| held && matches!(next, AfterRun::Answer { .. });
+        let waits = |next: &AfterRun| match next {
+            AfterRun::Answer { .. } => held,
+            next => next.is_lined_up(),
+        };
         let Some(at) = self.after_run.iter().position(|next| !waits(next)) else { return false };
         match &self.after_run[at] {
             AfterRun::Answer { .. } => {
@@ -80,7 +92,7 @@ impl Engine {
 
     /// Decides what follows the run that just ended: what waits for it, another try, a compaction, or nothing.
     pub(super) fn follow(&mut self, ended: &Ended) {
-        if self.stopping || !self.after_run.is_empty() {
+        if self.ends_at_once() {
             self.end_retry(errors::retry_cancelled(self.dialect.base()));
         } else if !self.inject_rules(ended) && !self.retry(ended) {
             self.compact_if_full(ended);

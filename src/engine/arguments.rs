@@ -9,13 +9,13 @@ use jsonschema::{
     error::{TypeKind, ValidationErrorKind},
 };
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The tools that there are, with their compiled schemas.
 pub struct Toolbox {
     tools: Vec<Tool>,
-    /// What the model is offered.
-    specs: Arc<[ToolSpec]>,
+    /// What the model is offered, once it was asked for.
+    specs: OnceLock<Arc<[ToolSpec]>>,
 }
 
 struct Tool {
@@ -39,7 +39,7 @@ pub enum Owner {
 impl Toolbox {
     /// Compiles the tools' parameter schemas; the error names the tool.
     pub fn new(specs: Vec<ToolSpec>) -> Result<Self, String> {
-        let mut toolbox = Self { tools: Vec::new(), specs: Arc::new([]) };
+        let mut toolbox = Self { tools: Vec::new(), specs: OnceLock::new() };
         for spec in specs {
             let name = spec.name.clone();
             toolbox.add(spec, Owner::Server, true).map_err(|reason| format!("tool {name}: {reason}"))?;
@@ -51,14 +51,14 @@ impl Toolbox {
     pub(super) fn add(&mut self, spec: ToolSpec, owner: Owner, offered: bool) -> Result<(), String> {
         let validator = jsonschema::validator_for(&spec.parameters).map_err(|error| error.to_string())?;
         self.tools.push(Tool { spec, validator, owner, offered });
-        self.offer();
+        self.specs = OnceLock::new();
         Ok(())
     }
 
     /// Removes what somebody carries out.
     pub(super) fn remove_of(&mut self, owner: Owner) {
         self.tools.retain(|tool| tool.owner != owner);
-        self.offer();
+        self.specs = OnceLock::new();
     }
 
     /// Who carries out the tool of that name.
@@ -78,7 +78,9 @@ impl Toolbox {
 
     /// What the model is told of them.
     pub fn specs(&self) -> &Arc<[ToolSpec]> {
-        &self.specs
+        self.specs.get_or_init(|| {
+            self.tools.iter().filter(|tool| tool.offered).map(|tool| tool.spec.clone()).collect()
+        })
     }
 
     /// Whether a tool must run alone, in dialects that run others side by side.
@@ -104,10 +106,6 @@ impl Toolbox {
 
     fn find(&self, name: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| tool.spec.name == name)
-    }
-
-    fn offer(&mut self) {
-        self.specs = self.tools.iter().filter(|tool| tool.offered).map(|tool| tool.spec.clone()).collect();
     }
 }
 

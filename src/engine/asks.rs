@@ -147,12 +147,13 @@ impl Engine {
 
     /// An extension has taken a command up.
     pub(super) fn taken_up(&mut self, process: CallId, id: &str) {
+        let limit = self.is_ending().then(|| self.now.monotonic + AFTER_INPUT);
         let Some(ask) = self.asks.get_mut(id).filter(|ask| ask.process == process) else { return };
         if let Asked::Command { reply, .. } = &mut ask.what
             && let Some(reply) = reply.take()
         {
             if !ask.unwanted {
-                ask.due = Due::Never;
+                ask.due = limit.map_or(Due::Never, Due::At);
             }
             self.accept(&reply);
         }
@@ -164,7 +165,9 @@ impl Engine {
         match self.asks.get(id).filter(|ask| ask.process == process).map(|ask| &ask.what) {
             Some(Asked::Hook { hook, .. }) => {
                 let hook = *hook;
-                self.end_ask(id);
+                if let Some(ask) = self.end_ask(id) {
+                    self.extensions.answered(ask.place);
+                }
                 self.said(hook, result);
             }
             Some(Asked::Command { .. } | Asked::Farewell) => {
@@ -268,7 +271,8 @@ impl Engine {
         let base = self.dialect.base();
         for id in late {
             let Some(ask) = self.asks.get(&id) else { continue };
-            let process = ask.process;
+            let (process, place) = (ask.process, ask.place);
+            let hangs = !ask.unwanted && matches!(ask.what, Asked::Hook { .. });
             let text = match &ask.what {
                 _ if ask.unwanted => errors::tool_aborted(base),
                 Asked::Command { reply: Some(_), .. } => {
@@ -281,6 +285,9 @@ impl Engine {
                 self.tell_extension(process, ExtensionCancel { id: id.clone() });
             }
             self.fail_ask(&id, &text);
+            if hangs {
+                self.extension_hangs(place);
+            }
         }
     }
 

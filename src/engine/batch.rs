@@ -231,7 +231,7 @@ impl Engine {
     }
 
     /// A call that nobody prevents runs: at once, or with the others.
-    pub(super) fn admit(&mut self, at: usize, arguments: JsonObject) {
+    pub(super) fn run_or_wait(&mut self, at: usize, arguments: JsonObject) {
         match self.is_parallel() {
             true => self.set(at, Stage::Ready(arguments)),
             false => self.run_tool(at, arguments),
@@ -270,7 +270,8 @@ impl Engine {
         text.strip_suffix(": ").map_or(text.clone(), |sentence| format!("{sentence}."))
     }
 
-    fn check(&self, at: usize) -> Result<JsonObject, String> {
+    /// The arguments as the tool takes them, or the text of the error result.
+    pub(super) fn check(&self, at: usize) -> Result<JsonObject, String> {
         let Some(batch) = self.batch() else { return Err(String::new()) };
         let call = &batch.calls[at].call;
         let answer = self.run.as_ref().and_then(|run| run.assistant.as_ref());

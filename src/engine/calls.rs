@@ -39,7 +39,7 @@ impl Engine {
         }
         let Some(call) = self.called(at) else { return };
         if !self.confirm.contains(&call.name) || self.allowed.contains(&call.name) {
-            return self.admit(at, arguments);
+            return self.admit(at);
         }
         if self.input_is_over() {
             return self.host_said(at, None);
@@ -56,7 +56,9 @@ impl Engine {
 
     /// The host has answered whether the call may run; anything but a yes is a no.
     pub(super) fn host_said(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
-        let Some(arguments) = self.asked(at) else { return };
+        if self.asked(at).is_none() {
+            return;
+        }
         if self.is_stopping() {
             let result = self.unrun(at);
             return self.call_unrun(at, result);
@@ -68,12 +70,20 @@ impl Engine {
         };
         if value == texts::allow_session() {
             self.allowed.insert(name);
-            self.admit(at, arguments);
+            self.admit(at);
         } else if value == texts::allow_once() {
-            self.admit(at, arguments);
+            self.admit(at);
         } else {
             let text = errors::denied(self.dialect.base(), &name);
             self.call_unrun(at, error_result(&text));
+        }
+    }
+
+    /// Nobody prevents the call. Its tool may be another one by now, or gone.
+    fn admit(&mut self, at: usize) {
+        match self.check(at) {
+            Ok(arguments) => self.run_or_wait(at, arguments),
+            Err(text) => self.call_unrun(at, error_result(&text)),
         }
     }
 
@@ -131,12 +141,17 @@ impl Engine {
     }
 }
 
-/// How much of a call's arguments a question shows, in characters.
-const SHOWN: usize = 400;
+/// How much of a call's arguments a question shows, in characters: of their beginning, and of their end.
+const SHOWN: [usize; 2] = [600, 200];
 
+/// The beginning and the end of a long text, and how much is missing between.
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+    let count = text.chars().count();
+    let [first, last] = SHOWN;
+    if count <= first + last {
+        return text.to_owned();
     }
+    let beginning: String = text.chars().take(first).collect();
+    let end: String = text.chars().skip(count - last).collect();
+    format!("{beginning} […{} characters…] {end}", count - first - last)
 }

@@ -56,6 +56,7 @@ impl Engine {
                     Disposition::Preempt => self.preempt(AfterRun::Answer { id, kind }),
                     _ if has_prompt || self.is_preparing() => {
                         self.unask_run();
+                        self.unask_compaction();
                         self.after_run.push_back(AfterRun::Answer { id, kind });
                     }
                     _ => self.acknowledge(kind, id),
@@ -160,7 +161,8 @@ impl Engine {
             }
             Some(_) => FlowState::Compacting,
             None => match self.machine.state().flow {
-                FlowState::Starting if !self.preparing => FlowState::Idle,
+                FlowState::Idle | FlowState::Starting if self.starting => FlowState::Starting,
+                FlowState::Starting => FlowState::Idle,
                 flow => flow,
             },
         };

@@ -242,6 +242,13 @@ impl Engine {
         }
     }
 
+    /// An abort waits for the compaction: no extension is waited for on top of that.
+    pub(super) fn unask_compaction(&mut self) {
+        if let Some(Compacting { hook, .. }) = self.compacting {
+            self.unask_hook(hook);
+        }
+    }
+
     /// The extensions have had their say: it is given up, or done already, or a model is asked.
     pub(super) fn compaction_said(&mut self, hook: CallId, focus: Option<&str>, say: Say) {
         let Some(compacting) = self.compacting.as_ref().filter(|it| it.hook == hook) else { return };

@@ -10,7 +10,7 @@ use super::{
     hooks::Hooking,
     ids::Ids,
     keep::Tell,
-    prompts::{Expanding, Prompting},
+    prompts::Expanding,
     queues::Queue,
     run::{Ended, Run},
     todos::Todos,
@@ -88,10 +88,12 @@ pub struct Engine {
     pub(super) hooks: BTreeMap<CallId, Hooking>,
     /// Skills and prompt templates.
     pub(super) commands: Commands,
-    /// A prompt is on its way to a run, or to an answer.
-    pub(super) preparing: bool,
-    /// Prompts behind it.
-    pub(super) lined_up: VecDeque<Prompting>,
+    /// A prompt is looked at: nobody knows yet what it means.
+    pub(super) understanding: bool,
+    /// A run is about to begin.
+    pub(super) starting: bool,
+    /// Messages of extensions that the model is to answer, with a run or without one.
+    pub(super) triggering: Vec<AgentMessage>,
     /// Messages of extensions that go with what the user says next.
     pub(super) next_turn: Vec<AgentMessage>,
     /// Calls that the host carries out, by their ids on the wire.
@@ -164,6 +166,9 @@ pub struct Shell {
     pub(super) session: String,
 }
 
+/// How many frames of extensions wait for the host to be greeted.
+const MOST_HELD: usize = 1024;
+
 impl Engine {
     /// A conversation that has not begun. `setup.start` must be a place in `setup.models`.
     pub fn new(setup: Setup, now: Now) -> Self {
@@ -212,8 +217,9 @@ impl Engine {
             dialogs: Vec::new(),
             hooks: BTreeMap::new(),
             commands: setup.extending.commands,
-            preparing: false,
-            lined_up: VecDeque::new(),
+            understanding: false,
+            starting: false,
+            triggering: Vec::new(),
             next_turn: Vec::new(),
             host_calls: BTreeMap::new(),
             confirm: setup.extending.confirm,
@@ -261,6 +267,9 @@ impl Engine {
 
     /// Takes an input. [`poll`](Self::poll) until there is nothing left before the next one.
     pub fn handle(&mut self, input: Input, now: Now) {
+        if self.exited {
+            return;
+        }
         self.now = now;
         let of_host = matches!(input, Input::Frame(_) | Input::BadLine(_) | Input::EndOfInput);
         match of_host && !self.is_open() && !self.stopping {
@@ -342,8 +351,8 @@ impl Engine {
 
     fn advance_work(&mut self) -> bool {
         self.advance_run()
-            || self.advance_idle()
             || self.advance_prompts()
+            || self.advance_idle()
             || self.serve_waiting()
             || self.advance_held()
     }
@@ -360,11 +369,14 @@ impl Engine {
             self.follow(&ended);
         } else if self.compacting.is_some() {
             return self.after_run_compacting();
-        } else if self.preparing {
+        } else if self.is_preparing() {
             // What was asked for since waits until it is known what becomes of the prompt.
             return false;
         } else if let Some(next) = self.after_run.pop_front() {
             self.after_run(next);
+        } else if !self.triggering.is_empty() {
+            // The prompt that they came with has led to no run.
+            self.start_run([]);
         } else {
             return false;
         }
@@ -383,7 +395,7 @@ impl Engine {
 
     /// Nothing runs: no run and nothing that leads to one, no shell command, and nothing waits for one.
     pub fn is_idle(&self) -> bool {
-        let waits = !self.waiting.is_empty() || !self.lined_up.is_empty() || !self.held.is_empty();
+        let waits = !self.waiting.is_empty() || !self.after_run.is_empty() || !self.held.is_empty();
         !self.is_working()
             && self.shells.is_empty()
             && !waits
@@ -436,12 +448,21 @@ impl Engine {
     /// Whether a command is in hand whose response the next one waits for.
     fn is_busy(&self) -> bool {
         let compacts = self.compacting.as_ref().is_some_and(Compacting::is_asked_for);
-        let waits = !self.shells.is_empty() || !self.after_run.is_empty() || !self.lined_up.is_empty();
+        let waits = !self.shells.is_empty() || !self.after_run.is_empty();
         waits || compacts || self.is_command_hooked() || self.is_to_be_taken_up()
     }
 
-    /// Takes it in when the host has been greeted.
-    pub(super) fn hold(&mut self, input: Input) {
+    /// Takes something of an extension in when the host has been greeted; `false`: too much waits for that already.
+    pub(super) fn hold(&mut self, input: Input) -> bool {
+        let fits = self.held.len() < MOST_HELD;
+        if fits {
+            self.held.push_back(input);
+        }
+        fits
+    }
+
+    /// Takes it in behind that.
+    pub(super) fn hold_always(&mut self, input: Input) {
         self.held.push_back(input);
     }
 
@@ -507,7 +528,7 @@ impl Engine {
         // What could not be written gets a last chance.
         self.broken = None;
         self.waiting.clear();
-        self.lined_up.clear();
+        self.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
         self.held.clear();
         self.end_all_dialogs();
         self.unask_all();
@@ -536,6 +557,12 @@ impl Engine {
     pub(super) fn leave_when_done(&mut self) {
         self.machine.end_of_input();
         self.closing = true;
+        self.limit_commands();
+    }
+
+    /// The process ends as soon as what goes on is done.
+    pub(super) const fn is_ending(&self) -> bool {
+        self.closing
     }
 
     /// Nobody answers any more.

@@ -11,6 +11,9 @@ use crate::protocol::{
 };
 use std::time::Duration;
 
+/// How many dialogs of one extension may be open.
+pub const MOST_DIALOGS: usize = 64;
+
 /// A dialog that is open.
 #[derive(Debug)]
 pub struct Dialog {
@@ -49,15 +52,14 @@ impl Engine {
             Some(origin) => self.origin(process, origin).is_none_or(|ask| ask.unwanted),
             None => false,
         };
-        let asker = Asker::Extension { process, id: own, origin };
         // Whoever could answer is gone, or nobody would hear it: no request is made.
-        if unwanted || self.input_is_over() {
-            return self.dialog_over(asker, None);
+        if unwanted || self.input_is_over() || self.has_too_many_dialogs(process) {
+            return self.tell_answer(process, own, None);
         }
-        if let Asker::Extension { origin: Some(origin), .. } = &asker {
-            let origin = origin.clone();
-            self.stand_still(&origin);
+        if let Some(origin) = &origin {
+            self.stand_still(origin);
         }
+        let asker = Asker::Extension { process, id: own, origin };
         let id = self.ui_id();
         request.set_id(id.clone());
         let due = self.dialog_due(&request);
@@ -171,13 +173,28 @@ impl Engine {
                 if let Some(origin) = origin {
                     self.move_on(&origin);
                 }
-                let default = UICancelledResponse { id: id.clone(), timed_out: None };
-                let mut response = answer.unwrap_or(RpcExtensionUIResponse::UICancelledResponse(default));
-                response.set_id(id);
-                self.tell_extension(process, ExtensionUIAnswer { response });
+                self.tell_answer(process, id, answer);
             }
             Asker::Call(at) => self.host_said(at, answer),
         }
+    }
+
+    fn tell_answer(&mut self, process: CallId, id: String, answer: Option<RpcExtensionUIResponse>) {
+        let default = UICancelledResponse { id: id.clone(), timed_out: None };
+        let mut response = answer.unwrap_or(RpcExtensionUIResponse::UICancelledResponse(default));
+        response.set_id(id);
+        self.tell_extension(process, ExtensionUIAnswer { response });
+    }
+
+    /// Whether an extension has as many dialogs open as it may. The host is told once.
+    fn has_too_many_dialogs(&mut self, of: CallId) -> bool {
+        let is_of =
+            |dialog: &&Dialog| matches!(dialog.asker, Asker::Extension { process, .. } if process == of);
+        let too_many = self.dialogs.iter().filter(is_of).count() >= MOST_DIALOGS;
+        if too_many {
+            self.extension_crowds(of, &MOST_DIALOGS.to_string());
+        }
+        too_many
     }
 
     fn dialog_due(&self, request: &RpcExtensionUIRequest) -> Option<Duration> {

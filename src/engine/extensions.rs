@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | time until `register` | [`REGISTER`] | ended, not started again |
 //! | lines that are no frames | [`STRAYS`] | ended, started again |
+//! | hooks in a row without an answer in time | [`HANGS`] | ended, started again |
 //! | starts after an end that nobody asked for | [`RESTARTS`] | not started again |
 //!
 //! Each is told to the host as `extension_error`. Lines of the host wait until every extension has registered or cannot
@@ -25,6 +26,9 @@ pub const REGISTER: Duration = Duration::from_secs(10);
 
 /// How many lines of one process may be no frames.
 pub const STRAYS: usize = 16;
+
+/// How many hooks in a row an extension may leave without an answer.
+pub const HANGS: usize = 2;
 
 /// How often an extension that has ended is started again.
 pub const RESTARTS: usize = 3;
@@ -55,6 +59,10 @@ struct Extension {
     due: Option<Duration>,
     starts: usize,
     strays: usize,
+    /// Hooks in a row that it did not answer in time.
+    hangs: usize,
+    /// The host was told that it has too many dialogs open.
+    crowds: bool,
     adds: ExtensionRegister,
 }
 
@@ -91,6 +99,8 @@ impl Extensions {
             due: None,
             starts: 0,
             strays: 0,
+            hangs: 0,
+            crowds: false,
             adds: nothing(),
         });
         Self { all: all.collect(), agent_directory, max_frame, early: Vec::new(), greeted: false }
@@ -138,6 +148,13 @@ impl Extensions {
     /// The file of an extension.
     pub fn path(&self, place: usize) -> &str {
         self.all.get(place).map_or("", |extension| &extension.path)
+    }
+
+    /// It has answered a hook.
+    pub fn answered(&mut self, place: usize) {
+        if let Some(extension) = self.all.get_mut(place) {
+            extension.hangs = 0;
+        }
     }
 
     /// When the next of them must have registered.
@@ -192,13 +209,6 @@ impl Engine {
     pub(super) fn extension_frame(&mut self, process: CallId, frame: FromExtension) {
         let Some(place) = self.extensions.of(process) else { return };
         let registers = matches!(frame, FromExtension::Register(_));
-        if !self.is_open() && !registers {
-            // The host is greeted before it hears anything else.
-            return self.hold(Input::Extension { from: process, frame: Box::new(frame) });
-        }
-        if let Some(origin) = origin(&frame) {
-            self.taken_up(process, origin);
-        }
         match self.extensions.all[place].stage {
             Stage::Starting if registers => {}
             Stage::Running if !registers => {}
@@ -207,6 +217,13 @@ impl Engine {
                 let text = errors::registered_twice(self.dialect.base());
                 return self.extension_strayed(process, &text);
             }
+        }
+        if !self.is_open() && !registers {
+            // The host is greeted before it hears anything else.
+            return self.hold_back(place, Input::Extension { from: process, frame: Box::new(frame) });
+        }
+        if let Some(origin) = origin(&frame) {
+            self.taken_up(process, origin);
         }
         match frame {
             FromExtension::Register(adds) => self.register(place, adds),
@@ -220,6 +237,15 @@ impl Engine {
             FromExtension::Ui(it) => self.ui(process, it),
             FromExtension::UiCancel(it) => self.dialog_withdrawn(process, &it.id),
             action => self.act(process, action),
+        }
+    }
+
+    /// Keeps something of an extension until the host has been greeted. One that says too much before is ended.
+    fn hold_back(&mut self, place: usize, input: Input) {
+        if !self.hold(input) {
+            let text = errors::said_too_much(self.dialect.base());
+            self.extension_failed(Failing::Extension(place, START), &text);
+            self.stop_extension(place);
         }
     }
 
@@ -245,6 +271,11 @@ impl Engine {
     /// The process of an extension is gone.
     pub(super) fn extension_ended(&mut self, process: CallId, text: &str) {
         let Some(place) = self.extensions.of(process) else { return };
+        if !self.is_open() && self.extensions.all[place].stage == Stage::Running && !self.is_leaving() {
+            // Behind what it said.
+            let ended = Input::ExtensionEnded { from: process, text: text.to_owned() };
+            return self.hold_always(ended);
+        }
         let leaving = self.is_leaving();
         let extension = &mut self.extensions.all[place];
         let registered = matches!(extension.stage, Stage::Running | Stage::Ending) && extension.due.is_none();
@@ -283,6 +314,24 @@ impl Engine {
         }
     }
 
+    /// An extension did not answer a hook in time.
+    pub(super) fn extension_hangs(&mut self, place: usize) {
+        let Some(extension) = self.extensions.all.get_mut(place) else { return };
+        extension.hangs += 1;
+        if extension.hangs == HANGS && extension.stage == Stage::Running {
+            self.stop_extension(place);
+        }
+    }
+
+    /// An extension has too many dialogs open.
+    pub(super) fn extension_crowds(&mut self, process: CallId, most: &str) {
+        let Some(place) = self.extensions.of(process) else { return };
+        if !std::mem::replace(&mut self.extensions.all[place].crowds, true) {
+            let text = errors::too_many_dialogs(self.dialect.base(), most);
+            self.extension_failed(Failing::Extension(place, DIALOG), &text);
+        }
+    }
+
     /// Tells the host what went wrong; it is never the failure of a command.
     pub(super) fn extension_failed(&mut self, what: Failing<'_>, text: &str) {
         let (extension_path, event) = match what {
@@ -291,7 +340,7 @@ impl Engine {
             Failing::Runtime(event) => (RUNTIME.to_owned(), event),
             Failing::Skill(path) => (path.to_owned(), SKILL),
         };
-        let error = ExtensionError { extension_path, event: event.to_owned(), error: text.to_owned() };
+        let error = ExtensionError { extension_path, event: event.to_owned(), error: shortened(text) };
         match self.extensions.greeted {
             true => self.say(Outbound::ExtensionError(error)),
             false => self.extensions.early.push(error),
@@ -323,7 +372,7 @@ impl Engine {
         extension.stage = Stage::Starting;
         extension.due = Some(due);
         extension.starts += 1;
-        extension.strays = 0;
+        (extension.strays, extension.hangs) = (0, 0);
         let hello = ExtensionHello {
             protocol: PROTOCOL,
             dialect: self.dialect.as_str().to_owned(),
@@ -368,6 +417,11 @@ impl Engine {
         extension.stage = Stage::Running;
         extension.due = None;
         extension.adds = adds;
+        let more = wrong.len().saturating_sub(COMPLAINTS);
+        wrong.truncate(COMPLAINTS);
+        if more > 0 {
+            wrong.push(errors::more_wrong(base, &more.to_string()));
+        }
         for text in wrong {
             self.extension_failed(Failing::Extension(place, REGISTERING), &text);
         }
@@ -393,14 +447,28 @@ impl Engine {
     }
 }
 
+/// How much of what is wrong with a registration is told.
+const COMPLAINTS: usize = 8;
+
+/// The longest text of an `extension_error`, in bytes.
+const TEXT: usize = 4096;
+
 /// What extensions do, in the words of `extension_error`.
 const COMMAND: &str = "command";
+const DIALOG: &str = "dialog";
 const END: &str = "end";
 const FRAME: &str = "frame";
 const REGISTERING: &str = "register";
 const RUNTIME: &str = "<runtime>";
 const SKILL: &str = "skill_expansion";
 const START: &str = "start";
+
+fn shortened(text: &str) -> String {
+    match text.len() > TEXT {
+        true => format!("{}…", &text[..text.floor_char_boundary(TEXT)]),
+        false => text.to_owned(),
+    }
+}
 
 /// The request that a frame belongs to.
 fn origin(frame: &FromExtension) -> Option<&str> {

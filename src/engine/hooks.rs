@@ -119,9 +119,16 @@ impl Engine {
         let base = self.dialect.base();
         let Some(hooking) = self.hooks.get_mut(&hook) else { return };
         let kind = hooking.event.kind();
-        if matches!(hooking.event, HookEvent::ToolCall(_)) {
-            hooking.say.block = Some(errors::block_failed(base, text));
-            hooking.left.clear();
+        match &hooking.event {
+            HookEvent::ToolCall(_) => {
+                hooking.say.block = Some(errors::block_failed(base, text));
+                hooking.left.clear();
+            }
+            // The process was told to stop before anybody agreed.
+            HookEvent::SessionBeforeSwitch(_) | HookEvent::SessionBeforeFork(_) => {
+                hooking.say.cancel |= unwanted;
+            }
+            _ => {}
         }
         if !unwanted {
             self.extension_failed(Failing::Extension(place, kind.as_str()), text);
@@ -161,6 +168,17 @@ impl Engine {
         }
         if let Some(Hooking { event, say, then, .. }) = self.hooks.remove(&hook) {
             self.hooked(hook, then, event, say);
+        }
+    }
+
+    /// The prompts that extensions have a say in were aborted: their runs end before a model is asked.
+    pub(super) fn unask_hooked(&mut self) {
+        for hooking in self.hooks.values_mut() {
+            match &mut hooking.then {
+                Then::Prompt(prompting) => prompting.unasked = true,
+                Then::Start(starting) => starting.unasked = true,
+                _ => {}
+            }
         }
     }
 

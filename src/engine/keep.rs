@@ -143,7 +143,6 @@ impl Engine {
             Some(Tell::Compacted) => self.compaction_unkept(text),
             Some(Tell::Forked { response, before }) => {
                 self.session = *before;
-                self.restore();
                 self.unanswered(&response, text);
             }
         }
@@ -157,6 +156,7 @@ impl Engine {
             Tell::Answer(Answer::Reply(reply), _) => self.accept(&reply),
             Tell::Forked { response, .. } => {
                 self.left();
+                self.restore();
                 // It begins later: the file before it is let go all the same.
                 if !self.session.is_on_disk() {
                     self.push(Output::CloseSession);

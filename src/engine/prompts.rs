@@ -85,9 +85,6 @@ pub enum Expanding {
 impl Engine {
     /// Something was said. It is understood now, or when what was said before it has been.
     pub(super) fn prompt(&mut self, prompting: Prompting) {
-        if self.preparing || !self.lined_up.is_empty() {
-            return self.lined_up.push_back(prompting);
-        }
         let from_host = matches!(prompting.reply, Reply::Host { .. });
         if from_host
             && let Some((name, arguments)) = slash(&prompting.text)
@@ -96,10 +93,31 @@ impl Engine {
             let (name, arguments) = (name.to_owned(), arguments.to_owned());
             return self.ask_for_command(place, &name, &arguments, prompting.reply);
         }
-        self.preparing = true;
+        if self.understanding || self.after_run.iter().any(AfterRun::is_lined_up) {
+            return self.line_up(prompting);
+        }
+        self.understand(prompting);
+    }
+
+    /// It waits until what becomes of the prompts before it is known. An extension is not kept waiting for that: it may
+    /// be the one that is asked about them.
+    fn line_up(&mut self, mut prompting: Prompting) {
+        if let Reply::Extension { id, .. } = &mut prompting.reply
+            && let Some(id) = id.take()
+            && let Reply::Extension { process, .. } = prompting.reply
+        {
+            self.tell_extension(process, ExtensionResponse { id, success: true, error: None });
+        }
+        self.after_run.push_back(AfterRun::LinedUp(Box::new(prompting)));
+    }
+
+    /// The extensions have their say in what was said.
+    fn understand(&mut self, prompting: Prompting) {
+        self.understanding = true;
         if !self.is_hooked(HookName::Input) {
             return self.heard(prompting, false);
         }
+        let from_host = matches!(prompting.reply, Reply::Host { .. });
         let source = if from_host { InputSource::Rpc } else { InputSource::Extension };
         let event = InputHook { text: prompting.text.clone(), images: prompting.images.clone(), source };
         self.hook(event.into(), Then::Prompt(Box::new(prompting)));
@@ -107,20 +125,20 @@ impl Engine {
 
     /// Takes up the next of those that line up; `false` if none can be.
     pub(super) fn advance_prompts(&mut self) -> bool {
-        if self.preparing {
+        if self.understanding {
             return false;
         }
-        let Some(next) = self.lined_up.pop_front() else { return false };
-        let rest = std::mem::take(&mut self.lined_up);
-        self.prompt(next);
-        self.lined_up.extend(rest);
+        match self.after_run.pop_front_if(|next| next.is_lined_up()) {
+            Some(AfterRun::LinedUp(next)) => self.understand(*next),
+            _ => return false,
+        }
         true
     }
 
     /// The extensions have had their say in what was said.
     pub(super) fn heard(&mut self, prompting: Prompting, handled: bool) {
         if handled {
-            self.preparing = false;
+            self.understanding = false;
             return self.accept(&prompting.reply);
         }
         // What an extension says for the user is meant as it stands.
@@ -207,7 +225,7 @@ impl Engine {
 
     /// Queues it, refuses it, or opens its run.
     fn understood(&mut self, prompting: Prompting) {
-        self.preparing = false;
+        self.understanding = false;
         let case = self.disposition(&prompting.command);
         let behavior = match &prompting.command {
             RpcCommand::Prompt(command) => command.streaming_behavior,
@@ -263,7 +281,7 @@ impl Engine {
 
     /// The extensions have their say, then the run opens.
     pub(super) fn begin(&mut self, message: UserMessage, unasked: bool) {
-        self.preparing = true;
+        self.starting = true;
         let starting = Starting { message, unasked };
         // Where no model is asked, nobody needs a say.
         if unasked || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
@@ -282,7 +300,7 @@ impl Engine {
         added: Vec<ExtensionMessage>,
         system_prompt: Option<String>,
     ) {
-        self.preparing = false;
+        self.starting = false;
         let waiting = std::mem::take(&mut self.next_turn);
         let added: Vec<AgentMessage> =
             added.into_iter().map(|message| self.custom_message(message).into()).collect();
@@ -301,12 +319,17 @@ impl Engine {
 
     /// Whether what was said is on its way to a run, or to an answer.
     pub(super) fn is_preparing(&self) -> bool {
-        self.preparing || !self.lined_up.is_empty()
+        self.understanding || self.starting
     }
 
     /// An abort means what is on its way, too: its run ends before a model is asked.
     pub(super) fn unask_prompts(&mut self) {
-        self.lined_up.iter_mut().for_each(|prompting| prompting.unasked = true);
+        for next in &mut self.after_run {
+            if let AfterRun::LinedUp(prompting) = next {
+                prompting.unasked = true;
+            }
+        }
+        self.unask_hooked();
     }
 
     /// The plain success of a command.

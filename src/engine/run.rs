@@ -2,6 +2,7 @@
 
 use super::{
     CallId, Engine, ModelCall, Output, Purpose,
+    after::AfterRun,
     batch::Batch,
     growing::{Growing, Grown},
 };
@@ -99,13 +100,14 @@ impl Engine {
             broken: Vec::new(),
         });
         self.event(AgentStartEvent {});
+        let triggering = std::mem::take(&mut self.triggering);
         let steering = self.steering.take();
-        self.open_turn(inputs.into_iter().chain(steering));
+        self.open_turn(inputs.into_iter().chain(triggering).chain(steering));
     }
 
     /// Whether a run that opens now ends before a model is asked: what was asked for after its prompt ends it, too.
     pub(super) fn ends_at_once(&self) -> bool {
-        self.stopping || !self.after_run.is_empty()
+        self.stopping || !self.after_run.iter().all(AfterRun::is_lined_up)
     }
 
     /// Does the next thing of the open run; `false` when there is none, or it waits for a model or a tool.

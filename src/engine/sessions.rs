@@ -123,7 +123,6 @@ impl Engine {
         let response = fork_response(id, kind, data);
         self.overflowed = false;
         self.broken = None;
-        self.restore();
         self.tell = Some(Tell::Forked { response: Box::new(response), before: Box::new(before) });
     }
 

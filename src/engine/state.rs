@@ -73,8 +73,8 @@ impl Engine {
     }
 
     /// A run, or what leads to one: a prompt that is looked at, a wait for another try, a compaction.
-    pub(super) const fn is_working(&self) -> bool {
-        self.is_under_way() || self.preparing
+    pub(super) fn is_working(&self) -> bool {
+        self.is_under_way() || self.is_preparing()
     }
 
     /// A run, a wait for another try, or a compaction.
