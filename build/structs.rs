@@ -164,9 +164,12 @@ fn one_struct(
         Some(quote!((#key, #value)))
     });
     let expecting = format!("an object ({name})");
+    // Who writes such an object says only what is there.
+    let all_optional = Field::all(def, properties).into_iter().all(|field| !field.required);
+    let default = all_optional.then(|| quote!(Default,));
     Ok(quote! {
         #doc
-        #[derive(Clone, Debug, PartialEq, ::serde::Deserialize)]
+        #[derive(Clone, Debug, #default PartialEq, ::serde::Deserialize)]
         #[serde(remote = "Self")]
         pub struct #ident { #fields }
 
