@@ -30,7 +30,10 @@ impl Host {
         }
         let (server, home) = (None, Some(home));
         let mut host = Self { dialect, server, home, log: Vec::new(), vendor, requests: 0, barriers: 0 };
-        host.start_again(entry.options);
+        let extension = entry.extended.then(|| example("ui_check"));
+        let options = extension.iter().flat_map(|path| ["-e", path]);
+        let options: Vec<&str> = entry.options.iter().copied().chain(options).collect();
+        host.start_again(&options);
         host
     }
 
@@ -205,4 +208,11 @@ impl Host {
     fn server(&mut self) -> &mut Server {
         self.server.as_mut().expect("it runs")
     }
+}
+
+/// An example, which `cargo test` builds together with the tests.
+fn example(name: &str) -> String {
+    let path = binary().with_file_name("examples").join(name);
+    assert!(path.exists(), "cargo build --example {name}");
+    path.into_os_string().into_string().unwrap()
 }

@@ -39,6 +39,7 @@ fn record(line: &Value) -> Option<Record> {
                 Some(Record::Folder(names.filter(|name| !name.starts_with('.')).map(str::to_owned).collect()))
             }
             "exit" => Some(Record::Exited(meta["code"].as_i64())),
+            "did not exit, killed" => Some(Record::Exited(None)),
             _ => None,
         },
         _ => None,

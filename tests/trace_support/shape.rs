@@ -7,8 +7,16 @@ const DEPTH: usize = 3;
 
 /// Numbers that are each conversation's own: times, lengths of texts, and messages counted together with those that a
 /// server adds by itself.
-const OWN: [&str; 7] =
-    ["timestamp", "totalBytes", "outputBytes", "totalLines", "outputLines", "messageCount", "totalMessages"];
+const OWN: [&str; 8] = [
+    "timestamp",
+    "timeout",
+    "totalBytes",
+    "outputBytes",
+    "totalLines",
+    "outputLines",
+    "messageCount",
+    "totalMessages",
+];
 
 /// An event: its type, and what tells it from others of the type.
 pub fn event(frame: &Value, retry_base_ms: u64) -> String {
@@ -26,7 +34,9 @@ pub fn event(frame: &Value, retry_base_ms: u64) -> String {
         }
         "agent_end" => list(&frame["messages"], told),
         _ if kind.starts_with("tool_execution_") => format!("{}{}", text(&frame["toolName"]), error(frame)),
-        "extension_ui_request" => text(&frame["method"]).to_owned(),
+        "extension_ui_request" => asked(frame),
+        "extension_error" => format!("{} {}", text(&frame["extensionPath"]), text(&frame["event"])),
+        "host_tool_call" => format!("{} {}", text(&frame["toolName"]), outline(&frame["arguments"], 1)),
         "auto_retry_start" => {
             let [attempt, most, delay] =
                 ["attempt", "maxAttempts", "delayMs"].map(|key| frame[key].as_f64().unwrap_or_default());
@@ -37,6 +47,23 @@ pub fn event(frame: &Value, retry_base_ms: u64) -> String {
         _ => String::new(),
     };
     format!("{kind} {told}").trim_end().to_owned()
+}
+
+/// Something wanted of the user interface. A widget is named: some servers have one of their own. What the recordings'
+/// extension has got for an answer, it tells as `kind=value`.
+fn asked(frame: &Value) -> String {
+    let method = text(&frame["method"]);
+    let what = match (method, text(&frame["message"]).split_once('=')) {
+        ("notify", Some((kind, got))) => {
+            let got = serde_json::from_str(got).map_or(got.to_owned(), |got| outline(&got, DEPTH));
+            return format!("{method} {kind}={got}");
+        }
+        ("setWidget", _) => format!(" {}", text(&frame["widgetKey"])),
+        _ => String::new(),
+    };
+    let mut fields = frame.as_object().cloned().unwrap_or_default();
+    fields.retain(|key, _| !["type", "id", "method", "widgetKey"].contains(&key.as_str()));
+    format!("{method}{what} {}", outline(&Value::Object(fields), 0))
 }
 
 /// A response to a request with that id and command; neither is known of a line that was sent as bytes.

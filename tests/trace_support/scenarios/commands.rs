@@ -22,7 +22,7 @@ pub fn bash_command(host: &mut Host) {
     host.response(&first);
     host.response(&second);
     host.call(command("get_messages"));
-    host.prompt("What was that?");
+    host.prompt("Tell me what that was");
     host.finish();
 }
 
@@ -49,13 +49,6 @@ pub fn models(host: &mut Host) {
     }
     host.set_model("fake", "fake-1");
     host.prompt("Hello");
-    host.finish();
-}
-
-pub fn host_tools(host: &mut Host) {
-    host.call(command("get_state"));
-    let tool = json!({"name": "echo", "description": "Says it again", "parameters": {"type": "object"}});
-    host.call(json!({"type": "set_host_tools", "tools": [tool]}));
     host.finish();
 }
 

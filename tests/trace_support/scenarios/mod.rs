@@ -3,6 +3,7 @@
 
 mod commands;
 mod compactions;
+mod extensions;
 mod lines;
 mod prompts;
 mod retries;
@@ -21,11 +22,17 @@ pub struct Entry {
     pub options: &'static [&'static str],
     /// The first wait before another try that the server's user has set, in milliseconds.
     pub retry_base_ms: u64,
+    /// The server is extended by the example `ui_check`.
+    pub extended: bool,
     pub talk: Scenario,
 }
 
 const fn entry(name: &'static str, talk: Scenario) -> Entry {
-    Entry { name, options: &[], retry_base_ms: RETRY_BASE_MS, talk }
+    Entry { name, options: &[], retry_base_ms: RETRY_BASE_MS, extended: false, talk }
+}
+
+const fn extended(name: &'static str, talk: Scenario) -> Entry {
+    Entry { extended: true, ..entry(name, talk) }
 }
 
 impl Entry {
@@ -75,7 +82,13 @@ pub const SCENARIOS: &[Entry] = &[
     entry("fork", sessions::fork),
     entry("resume_flag", sessions::resume_flag),
     entry("export_html", sessions::export_html),
-    entry("host_tools", commands::host_tools),
+    extended("ext_dialogs_answered", extensions::dialogs_answered),
+    extended("ext_dialogs_cancelled", extensions::dialogs_cancelled),
+    extended("ext_dialogs_timeout", extensions::dialogs_timeout),
+    extended("ext_fire_and_forget", extensions::fire_and_forget),
+    extended("ext_command_while_streaming", extensions::command_while_streaming),
+    extended("ext_tool", extensions::tool),
+    entry("host_tools", extensions::host_tools),
     entry("todos_interrupt_abort_and_prompt", commands::todos_interrupt_abort_and_prompt),
     entry("malformed", lines::malformed),
     entry("unknown_command", lines::unknown_command),
