@@ -25,6 +25,8 @@ pub struct Scenario {
     pub(super) change: fn(&mut Modes),
     pub(super) extensions: Vec<Extension>,
     pub(super) extending: Extending,
+    /// The model has `todo_write`.
+    pub(super) todos: bool,
     /// The shape begins with the answer to this request.
     from: Option<&'static str>,
 }
@@ -54,6 +56,7 @@ pub fn scenario(turns: Value) -> Scenario {
         change: |_| {},
         extensions: Vec::new(),
         extending: Extending::default(),
+        todos: false,
         from: None,
     }
 }
@@ -122,6 +125,12 @@ impl Scenario {
     /// What else the server is started with.
     pub fn extending(mut self, extending: Extending) -> Self {
         self.extending = extending;
+        self
+    }
+
+    /// The model has `todo_write`.
+    pub fn todos(mut self) -> Self {
+        self.todos = true;
         self
     }
 

@@ -13,6 +13,7 @@ use pi_rpc::{
     engine::{
         CallId, Engine, Extending, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup, ShellEnd,
         Toolbox,
+        todos,
     },
     model::scripted::{Ask, Player, Script, ToolText, What},
     protocol::{
@@ -81,6 +82,8 @@ impl World {
         let session = scenario.opened.map(|path| disk.open(Path::new(path)).expect("a session"));
         let mut modes = Modes::of(dialect);
         (scenario.change)(&mut modes);
+        let mut tools = tools();
+        tools.extend(scenario.todos.then(todos::spec));
         let place = match scenario.kept {
             true => Place { directory: "/work".to_owned(), folder: Some(FOLDER.into()) },
             false => Place::in_memory("/work"),
@@ -95,7 +98,7 @@ impl World {
             modes,
             place,
             session,
-            tools: Toolbox::new(tools()).expect("schemas"),
+            tools: Toolbox::new(tools).expect("schemas"),
             system_prompt: "Be brief.".into(),
             extending: Extending {
                 extensions: scenario.extensions.iter().map(Extension::path).collect(),
@@ -217,7 +220,10 @@ impl World {
                 Output::StartExtension { process, place } => self.start_extension(process, place),
                 Output::ToExtension { to, frame } => self.tell_extension(to, &frame),
                 Output::StopExtension(process) => self.stop_extension(process),
-                Output::ReadFile(_) => panic!("there are no skills here"),
+                Output::ReadFile(path) => {
+                    let read = self.disk.read(&path);
+                    self.engine.handle(Input::FileRead(read), at(self.now));
+                }
                 Output::Violation(violation) => panic!("{}: {violation}\n{}", self.dialect, self.log),
                 Output::CallModel(call) => self.call_model(&call),
                 Output::CancelModel(call) => {
@@ -341,7 +347,8 @@ impl World {
             })
             .collect();
         let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
-        self.asked.push(format!("{what} {} [{roles}]", call.model.id));
+        let forced = call.forced_tool.as_ref().map(|tool| format!(" must {tool}")).unwrap_or_default();
+        self.asked.push(format!("{what} {} [{roles}]{forced}", call.model.id));
         self.called.push(Called { instructions: call.system_prompt.to_string(), tools: tools.clone() });
         let ask = Ask {
             prompt: &prompt,
@@ -445,6 +452,7 @@ fn letter(message: &AgentMessage) -> char {
         AgentMessage::ToolResult(_) => 't',
         AgentMessage::BashExecution(_) => 'b',
         AgentMessage::Developer(_) => 'd',
+        AgentMessage::Custom(_) => 'c',
         AgentMessage::CompactionSummary(_) => 'S',
         _ => '?',
     }
