@@ -175,6 +175,7 @@ impl Engine {
         let record = setup.dialect.record();
         let unborn = SessionHeader::new(String::new(), String::new(), None, now.wall);
         let defaults = &record.defaults;
+        let rules = if setup.dialect.record().lanes.ttsr { setup.extending.rules } else { Vec::new() };
         let mut engine = Self {
             dialect: setup.dialect,
             machine: Machine::new(setup.dialect, setup.checked),
@@ -226,7 +227,7 @@ impl Engine {
             allowed: BTreeSet::new(),
             emits_title: setup.extending.emits_title,
             todos: Todos::new(setup.extending.clear_todos_after),
-            rules: Rules::new(setup.extending.rules).0,
+            rules: Rules::new(rules).0,
             ids: Ids::new(setup.seed),
             calls: 0,
             now,
