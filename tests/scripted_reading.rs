@@ -23,7 +23,7 @@ fn the_examples_are_scripts() {
         names.push(path.file_name().unwrap().to_str().unwrap().to_owned());
     }
     names.sort();
-    assert_eq!(names, ["errors.json", "full.json", "hang.json", "tools.json"]);
+    assert_eq!(names, ["errors.json", "extensions.json", "full.json", "hang.json", "tools.json"]);
 }
 
 #[test]

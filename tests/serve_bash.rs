@@ -231,7 +231,7 @@ fn a_command_during_a_run_joins_the_conversation_when_the_run_is_over() {
         let turns = json!([{"say": [{"tool": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.01; done"}}]},
             {"onResult": "", "say": [{"text": "done"}]}]);
         let mut server = Server::script(dialect, turns);
-        server.send(json!({"type": "prompt", "message": "go"}));
+        server.send(json!({"type": "prompt", "message": "Is it there?"}));
         server.until_type("tool_execution_start");
         assert_eq!(server.data(bash("echo aside"))["output"], "aside\n");
         let during = server.data(json!({"type": "get_messages"}));

@@ -207,7 +207,7 @@ fn a_model_that_does_not_think_has_no_levels() {
 fn a_new_session_during_a_run_closes_it_first() {
     for dialect in BOTH {
         let mut server = Server::script(dialect, bash_turns("echo begun; sleep 60"));
-        server.send(json!({"type": "prompt", "message": "go"}));
+        server.send(json!({"type": "prompt", "message": "Ready?"}));
         server.until(|frame| frame["partialResult"]["content"][0]["text"] == "begun\n");
         server.send(json!({"type": "steer", "message": "never said"}));
         let before = server.data(json!({"type": "get_messages"}))["messages"].as_array().unwrap().len();
@@ -236,7 +236,7 @@ fn figures_agree_with_the_messages() {
             {"repeat": true, "say": [{"text": "Well, well."}]},
         ]});
         let mut server = Server::script_with(dialect, script, &[]);
-        server.run("use tools");
+        server.run("May I use tools?");
         server.run("and now?");
         server.data(json!({"type": "bash", "command": "echo aside"}));
         let stats = server.data(json!({"type": "get_session_stats"}));
@@ -282,7 +282,7 @@ fn a_failed_answer_ends_its_run_and_not_the_server() {
         let turns = json!([{"say": [{"text": "This breaks"}], "fail": {"message": "terminated"}},
             {"say": [{"text": "Better now"}]}]);
         let mut server = Server::script(dialect, turns);
-        let frames = server.run("go");
+        let frames = server.run("Ready?");
         let message = &frames.last().unwrap()["messages"][1];
         assert_eq!(
             (&message["stopReason"], &message["errorMessage"]),

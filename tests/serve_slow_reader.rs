@@ -46,7 +46,7 @@ fn read_run(server: &mut Server) -> (usize, usize) {
 fn a_host_that_reads_later_gets_fewer_and_larger_frames() {
     for dialect in BOTH {
         let mut server = burst(dialect);
-        server.send(json!({"type": "prompt", "message": "burst"}));
+        server.send(json!({"type": "prompt", "message": "burst?"}));
         // Commands are still taken while nobody reads.
         server.send(json!({"id": "1", "type": "bash", "command": "touch taken"}));
         server.awaits("taken");
@@ -85,7 +85,7 @@ fn all_of_a_flood_of_commands_is_answered_in_order() {
 fn commands_between_the_deltas_keep_their_place() {
     for dialect in BOTH {
         let mut server = burst(dialect);
-        server.send(json!({"id": "p", "type": "prompt", "message": "burst"}));
+        server.send(json!({"id": "p", "type": "prompt", "message": "burst?"}));
         for at in 0..50 {
             server.send(json!({"id": at.to_string(), "type": "set_session_name", "name": "a name"}));
         }
@@ -132,7 +132,7 @@ fn a_tool_that_floods_waits_for_the_host() {
 #[test]
 fn an_abort_is_heard_though_nobody_reads() {
     let mut server = burst(Pi);
-    server.send(json!({"type": "prompt", "message": "burst"}));
+    server.send(json!({"type": "prompt", "message": "burst?"}));
     server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 60"}));
     server.awaits("begun");
     server.send_bytes(b"{\"type\":\"abort_bash\"}\n{\"id\":\"last\",\"type\":\"abort\"}\n");

@@ -22,7 +22,7 @@ use tempfile::TempDir;
 fn a_file_that_another_process_has_is_left_alone_until_that_is_gone() {
     for dialect in BOTH {
         let mut first = keeper(dialect, answering(), &[]);
-        first.run("Hello.");
+        first.run("Hello?");
         let path = only_file(&first);
         let (name, bytes) = (path.to_str().unwrap(), fs::read(&path).unwrap());
         let text = format!("Session file is in use by another process: {name}");
@@ -33,7 +33,7 @@ fn a_file_that_another_process_has_is_left_alone_until_that_is_gone() {
         assert_eq!((ended.status.code(), ended.stderr.contains(&text)), (Some(1), true), "{}", ended.stderr);
 
         let mut second = keeper(dialect, answering(), &[]);
-        second.run("Mine.");
+        second.run("Mine?");
         assert!(switch(&mut second, &path)["error"].as_str().is_some_and(|error| error.contains(&text)));
         let own = only_file(&second);
         agrees(&mut second, &own);
@@ -66,7 +66,7 @@ fn a_file_that_another_program_has_changed_is_not_written_to() {
     let changes: [&dyn Fn(&Path); 3] = [&appended, &cut, &replaced];
     for (place, change) in changes.into_iter().enumerate() {
         let mut server = keeper(Pi, answering(), &[]);
-        server.run("Hello.");
+        server.run("Hello?");
         let path = only_file(&server);
         change(&path);
         let bytes = fs::read(&path).unwrap();
@@ -88,7 +88,7 @@ fn a_file_that_another_program_has_changed_is_not_written_to() {
 #[test]
 fn a_file_that_was_deleted_is_not_begun_anew_in_the_middle() {
     let mut server = keeper(Pi, answering(), &[]);
-    server.run("Hello.");
+    server.run("Hello?");
     let path = only_file(&server);
     fs::remove_file(&path).unwrap();
     refuses(&mut server, &format!("nothing was written: {}", path.display()));
@@ -104,7 +104,7 @@ fn without_permission_nothing_is_written_and_it_is_said() {
     let dir = answering();
     fs::create_dir(dir.path().join(kept_support::FOLDER)).unwrap();
     let mut server = keeper(Pi, dir, &[]);
-    server.run("Hello.");
+    server.run("Hello?");
     let path = only_file(&server);
     let dir = server.finishes();
     let name = path.to_str().unwrap();
@@ -170,7 +170,7 @@ fn on_a_full_disk_a_run_ends_and_with_room_everything_is_written() {
         command.args(["-c", script, "sh"]).arg(serve_support::binary());
         command.args(keeping(dialect, dir.path(), &[]).get_args());
         let mut server = started(dialect, dir, command);
-        server.run("Hello.");
+        server.run("Hello?");
         let path = only_file(&server);
         let length = fs::metadata(&path).unwrap().len();
 
