@@ -151,3 +151,27 @@ fn an_xcsh_user_has_skills_of_its_own_directories() {
     let names: Vec<_> = system.split("<name>").skip(1).filter_map(|rest| rest.split('<').next()).collect();
     assert_eq!(names, ["user-skill", "project-skill"]);
 }
+
+#[test]
+fn a_prompt_that_calls_a_skill_or_a_template_is_told_as_it_is_written() {
+    for dialect in [Dialect::Pi, Dialect::Xcsh] {
+        let own = dialect.record().directories.project;
+        let home = Home::new();
+        home.skill(&format!("work/{own}/skills"), "fly", "what birds do")
+            .put(&format!("work/{own}/prompts/look.md"), "Look at $1?");
+        let vendor =
+            FakeVendor::plays(&json!({ "turns": [{ "say": [{ "text": "Yes." }], "repeat": true }] }));
+        let mut server = serve(home, dialect, Some(&vendor), &[]);
+        for text in ["/look up", "/skill:fly now", "/nothing"] {
+            server.run(text);
+        }
+        let place = server.dir.path().join("work").join(own).display().to_string();
+        let said = vendor.journal.received().into_iter().map(|request| {
+            let message = request.body["messages"].as_array().unwrap().last().unwrap().clone();
+            message["content"][0]["text"].as_str().unwrap().replace(&place, "~")
+        });
+        let skill = "<skill name=\"fly\" location=\"~/skills/fly/SKILL.md\">\n\
+                     References are relative to ~/skills/fly.\n\nDo what birds do.\n</skill>\n\nnow";
+        assert_eq!(said.collect::<Vec<_>>(), ["Look at up?", skill, "/nothing"], "{dialect}");
+    }
+}

@@ -83,6 +83,15 @@ impl Server {
         Self::serve(dialect, dir, &options)
     }
 
+    /// Plays a script with these `turns` in a folder that may hold more; sessions are kept in it.
+    pub fn script_in(dialect: Dialect, dir: TempDir, turns: Value, options: &[&str]) -> Self {
+        std::fs::write(dir.path().join("script.json"), json!({ "turns": turns }).to_string()).unwrap();
+        let mut command = command(binary(), dir.path());
+        command.args(["serve", "--model", "scripted/script.json", "--dialect", dialect.as_str()]);
+        command.args(options);
+        Self::start(dialect, dir, command).greeted()
+    }
+
     /// Plays the demo, with more options.
     pub fn with(dialect: Dialect, options: &[&str]) -> Self {
         let options = [&["--model", "scripted/demo"], options].concat();
@@ -92,11 +101,14 @@ impl Server {
     fn serve(dialect: Dialect, dir: TempDir, options: &[&str]) -> Self {
         let mut command = command(binary(), dir.path());
         command.args(["serve", "--no-session", "--dialect", dialect.as_str()]).args(options);
-        let mut server = Self::start(dialect, dir, command);
-        if dialect == Dialect::Xcsh {
-            assert_eq!(server.next()["type"], "ready");
+        Self::start(dialect, dir, command).greeted()
+    }
+
+    fn greeted(mut self) -> Self {
+        if self.dialect == Dialect::Xcsh {
+            assert_eq!(self.next()["type"], "ready");
         }
-        server
+        self
     }
 
     /// Starts `command`, which speaks `dialect`.

@@ -12,8 +12,7 @@ use super::{
 use pi_rpc::{
     engine::{
         CallId, Engine, Extending, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup, ShellEnd,
-        Toolbox,
-        todos,
+        Toolbox, todos,
     },
     model::scripted::{Ask, Player, Script, ToolText, What},
     protocol::{
