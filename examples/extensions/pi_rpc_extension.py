@@ -26,6 +26,7 @@ import os
 import queue
 import sys
 import threading
+import traceback
 
 
 class Cancelled(Exception):
@@ -44,8 +45,7 @@ def cancel():
 
 def result(text, details=None):
     """The result of a tool: a text for the model, and data for the host."""
-    made = {"content": [{"type": "text", "text": text}]}
-    return made if details is None else dict(made, details=details)
+    return _given(content=[{"type": "text", "text": text}], details=details)
 
 
 class Extension:
@@ -53,20 +53,18 @@ class Extension:
 
     def __init__(self):
         self._commands, self._tools, self._hooks, self._observers = {}, {}, {}, {}
-        self._ids = itertools.count(1)
-        self._lock = threading.Lock()
+        self._ids, self._lock, self._events = itertools.count(1), threading.RLock(), queue.Queue()
         self._open = {}  # requests of the server that go on, by id
         self._waiting = {}  # our requests that are not answered, by id
-        self._events = queue.Queue()
         self.hello = {"maxFrame": 0}
         self._started = "PI_RPC_EXTENSION" in os.environ
         if self._started:
             # Neither a stray print nor a child process may reach the pipes.
             self._input, self._output = os.dup(0), os.dup(1)
-            nothing = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(nothing, 0)
-            os.close(nothing)
+            with open(os.devnull) as nothing:
+                os.dup2(nothing.fileno(), 0)
             os.dup2(2, 1)
+            sys.stdout.reconfigure(line_buffering=True)
 
     def command(self, name, description=""):
         """A slash command: `handler(ctx, arguments)` gets what was written behind it."""
@@ -75,8 +73,8 @@ class Extension:
     def tool(self, name, description, parameters=None, label=None):
         """A tool for the model: `handler(ctx, arguments)` gets a dict that fits `parameters`, a JSON Schema, and returns a
         text, or what `result` makes."""
-        spec = {"name": name, "description": description, "parameters": parameters or {"type": "object"}}
-        return self._adder(self._tools, name, dict(spec, label=label) if label else spec)
+        parameters = parameters or {"type": "object"}
+        return self._adder(self._tools, name, _given(name=name, description=description, parameters=parameters, label=label))
 
     def hook(self, name):
         """A say in what happens: `handler(ctx, event)` returns a dict, or None for no objection."""
@@ -112,56 +110,47 @@ class Extension:
 
     def _on_hello(self, frame):
         self.hello = frame
-        specs = {"commands": self._commands, "tools": self._tools, "hooks": self._hooks}
-        lists = {key: [spec for _, spec in added.values()] for key, added in specs.items()}
+        added = {"commands": self._commands, "tools": self._tools, "hooks": self._hooks}
+        lists = {key: [spec for _, spec in specs.values()] for key, specs in added.items()}
         self._send(dict(lists, type="register", events=list(self._observers)))
 
     def _on_command(self, frame):
         self._send({"type": "accept", "id": frame["id"]})
-        handler, _ = self._commands[frame["name"]]
-        self._start(frame, lambda ctx: handler(ctx, frame["arguments"]), lambda _: {"type": "done"})
+        self._serve(frame, self._commands[frame["name"]], frame["arguments"], lambda _: {"type": "done"})
 
     def _on_hook(self, frame):
-        handler, _ = self._hooks[frame["hook"]["type"]]
-        done = lambda said: {"type": "done"} if said is None else {"type": "done", "result": said}
-        self._start(frame, lambda ctx: handler(ctx, frame["hook"]), done)
+        self._serve(frame, self._hooks[frame["hook"]["type"]], frame["hook"], lambda said: _given(type="done", result=said))
 
     def _on_tool_call(self, frame):
-        handler, _ = self._tools[frame["toolName"]]
         done = lambda said: {"type": "tool_result", "result": _tool_result(said)}
-        self._start(frame, lambda ctx: handler(ctx, frame["arguments"]), done)
+        self._serve(frame, self._tools[frame["toolName"]], frame["arguments"], done)
 
     def _on_cancel(self, frame):
-        ctx = self._open.get(frame["id"])
-        if ctx:
-            ctx._cancelled.set()
+        if frame["id"] in self._open:
+            self._open[frame["id"]]._cancelled.set()
 
     def _on_event(self, frame):
         self._events.put(frame["event"])
 
     def _on_ui_answer(self, frame):
-        self._answered(frame["response"])
+        self._on_response(frame["response"])
 
     def _on_response(self, frame):
-        self._answered(frame)
+        self._waiting.pop(frame["id"], queue.Queue()).put(frame)
 
-    def _answered(self, answer):
-        waiting = self._waiting.pop(answer["id"], None)
-        if waiting:
-            waiting.put(answer)
-
-    def _start(self, frame, work, done):
+    def _serve(self, frame, added, argument, done):
         ctx = self._open[frame["id"]] = Context(self, frame["id"])
 
-        def serve():
+        def work():
             try:
-                end = done(work(ctx))
-                self._send(dict(end, id=ctx.id))
-            except Exception as error:
+                self._send(dict(done(added[0](ctx, argument)), id=ctx.id))
+            except BaseException as error:  # SystemExit, too: somebody waits for the end.
+                if not isinstance(error, Cancelled):
+                    traceback.print_exc()
                 self._send({"type": "failed", "id": ctx.id, "error": str(error) or type(error).__name__})
             finally:
-                self._open.pop(ctx.id, None)
-        threading.Thread(target=serve, daemon=True).start()
+                del self._open[ctx.id]
+        threading.Thread(target=work, daemon=True).start()
 
     def _observe(self):
         while True:
@@ -169,8 +158,8 @@ class Extension:
             for handler in self._observers.get(event["type"], []) + self._observers.get("*", []):
                 try:
                     handler(Context(self, None), event)
-                except Exception as error:
-                    print("%s: %r" % (event["type"], error), file=sys.stderr)
+                except BaseException:
+                    traceback.print_exc()
 
     # What we say.
 
@@ -186,21 +175,19 @@ class Extension:
                 pass  # The server is gone, and the end of input will say so.
 
     def _ask(self, frame, holder):
-        """Sends a frame and waits for what answers it; `holder` is where its id belongs."""
+        """Sends a frame; gives what its answer will be in. `holder` is where its id belongs."""
         holder["id"] = str(next(self._ids))
-        waiting = self._waiting[holder["id"]] = queue.Queue()
+        answer = self._waiting[holder["id"]] = queue.Queue()
         try:
             self._send(frame)
-        except ValueError:
+        except BaseException:
             del self._waiting[holder["id"]]
             raise
-        return waiting.get()
+        return answer
 
 
 class Context:
     """What a handler works with."""
-
-    has_ui = True
 
     def __init__(self, ext, id):
         self.id, self._ext, self._cancelled = id, ext, threading.Event()
@@ -254,7 +241,7 @@ class Context:
 
     def _act(self, kind, **fields):
         frame = _given(type=kind, origin=self.id, **fields)
-        response = self._ext._ask(frame, frame)
+        response = self._ext._ask(frame, frame).get()
         if not response["success"]:
             raise RuntimeError(response.get("error", "%s failed" % kind))
 
@@ -263,7 +250,7 @@ class UI:
     """The user interface. A dialog that is dismissed, or not answered within `timeout` seconds, gives None, or False."""
 
     def __init__(self, ctx):
-        self._ctx = ctx
+        self._ctx, self._dialogs = ctx, set()
 
     def select(self, title, options, timeout=None):
         """Has the user choose one of several texts."""
@@ -280,6 +267,12 @@ class UI:
     def editor(self, title, prefill=None):
         """Asks for a longer text."""
         return self._dialog("editor", None, title=title, prefill=prefill).get("value")
+
+    def cancel(self):
+        """From another thread: takes back the dialogs that are open here, as if they were dismissed."""
+        with self._ctx._ext._lock:
+            for id in list(self._dialogs):
+                self._ctx._ext._send({"type": "ui_cancel", "id": id})
 
     def notify(self, message, kind=None):
         """Shows a message. `kind`: `info`, `warning` or `error`."""
@@ -301,26 +294,24 @@ class UI:
         """Replaces what is in the place where prompts are entered."""
         self._show("set_editor_text", text=text)
 
-    def get_editor_text(self):
-        """What is in that place: over a pipe nobody can tell."""
-        return ""
-
-    def custom(self, *_):
-        """An interface of your own: over a pipe there is none."""
-        return None
-
     def _dialog(self, method, timeout, **fields):
         milliseconds = None if timeout is None else max(0, round(timeout * 1000))
-        frame = self._frame(method, dict(fields, timeout=milliseconds))
-        return self._ctx._ext._ask(frame, frame["request"])
+        frame = self._frame(method, timeout=milliseconds, **fields)
+        with self._ctx._ext._lock:  # Nothing is taken back before it was sent.
+            answer = self._ctx._ext._ask(frame, frame["request"])
+            self._dialogs.add(frame["request"]["id"])
+        try:
+            return answer.get()
+        finally:
+            self._dialogs.discard(frame["request"]["id"])
 
     def _show(self, method, **fields):
-        frame = self._frame(method, fields)
+        frame = self._frame(method, **fields)
         frame["request"]["id"] = str(next(self._ctx._ext._ids))
         self._ctx._ext._send(frame)
 
-    def _frame(self, method, fields):
-        request = _given(type="extension_ui_request", id="", method=method, **fields)
+    def _frame(self, method, **fields):
+        request = _given(type="extension_ui_request", method=method, **fields)
         return _given(type="ui", origin=self._ctx.id, request=request)
 
 
