@@ -18,7 +18,7 @@ from pi_rpc_extension import Extension, block
 DANGERS = [
     (r"\brm\s+(-\w+\s+)*(-\w*[rR]|--recursive)", "deletes folders with all that is in them"),
     (r"\bfind\b.*\s-delete\b", "deletes what it finds"),
-    (r"\b(sudo|doas|su)\b", "becomes another user"),
+    (r"(?<![\w.-])(sudo|doas|su)(?![\w.-])", "becomes another user"),
     (r"\bgit\s+push\b.*\s(-\w*f|--force\S*|--mirror|--delete|\+\S+)", "rewrites a remote branch"),
     (r"\bgit\s+(reset\s+--hard|clean\s+-\w*f|checkout\s+--\s)", "throws away changes"),
     (r"\b(mkfs\S*|fdisk|wipefs|shred)\b|\bdd\b.*\bof=", "overwrites a disk"),
