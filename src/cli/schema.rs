@@ -20,6 +20,8 @@ pub struct Options {
 enum Format {
     /// The dialect's frames as one bundled JSON Schema
     JsonSchema,
+    /// What the server and an extension write to each other, as JSON Schema
+    Extension,
     /// The JSON Schema of script files for the scripted model
     Script,
     /// The JSON Schema of pi's models.json
@@ -32,7 +34,8 @@ pub fn run(options: &Options) -> ExitCode {
         (Format::Models, _) => return print(models_file::SCHEMA.trim_end()),
         (Format::Script, _) => script_schema(),
         (Format::JsonSchema, Some(dialect)) => export::json_schema(dialect),
-        (Format::JsonSchema, None) => {
+        (Format::Extension, Some(dialect)) => export::extension_schema(dialect),
+        (Format::JsonSchema | Format::Extension, None) => {
             let known = Dialect::ALL.map(Dialect::as_str).join(", ");
             return refuse(&format!("unknown dialect {:?}; known: {known}", options.dialect), super::USAGE);
         }

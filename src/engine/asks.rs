@@ -7,6 +7,8 @@
 //! | a tool | no limit | |
 //! | any of them, once it is not wanted any more | [`GRACE`] | it counts as failed |
 //!
+//! While the host does not read, extensions are not heard, and the time of whatever is wanted stands still.
+//!
 //! Source: own; settled, "Hook deadlines".
 
 use super::{CallId, Engine, Output, extensions::Failing, prompts::Reply};
@@ -87,6 +89,15 @@ enum Due {
     At(Duration),
     /// The time stands still; this much is left.
     Left(Duration),
+}
+
+impl Due {
+    fn later(self, by: Duration) -> Self {
+        match self {
+            Self::At(due) => Self::At(due + by),
+            Self::Never | Self::Left(_) => self,
+        }
+    }
 }
 
 impl Asked {
@@ -258,15 +269,33 @@ impl Engine {
         }
     }
 
+    /// Extensions are heard again, or not any more. Nobody is late for having said what was not heard.
+    pub(super) fn hearing(&mut self, hears: bool) {
+        let now = self.now.monotonic;
+        if !hears {
+            self.deaf.get_or_insert(now);
+            return;
+        }
+        let Some(since) = self.deaf.take() else { return };
+        let missed = now.saturating_sub(since);
+        for ask in self.asks.values_mut().filter(|ask| ask.is_wanted()) {
+            ask.due = ask.due.later(missed);
+        }
+        self.extensions.postpone(missed);
+    }
+
     /// When the next answer is due.
     pub(super) fn asks_due(&self) -> Option<Duration> {
-        self.asks.values().filter_map(Ask::at).min()
+        let hears = self.deaf.is_none();
+        self.asks.values().filter(|ask| hears || !ask.is_wanted()).filter_map(Ask::at).min()
     }
 
     /// What was due and did not come has failed.
     pub(super) fn expire_asks(&mut self) {
         let now = self.now.monotonic;
-        let late = self.asks.iter().filter(|(_, ask)| ask.at().is_some_and(|due| due <= now));
+        let hears = self.deaf.is_none();
+        let late = self.asks.iter().filter(|(_, ask)| hears || !ask.is_wanted());
+        let late = late.filter(|(_, ask)| ask.at().is_some_and(|due| due <= now));
         let late: Vec<String> = late.map(|(id, _)| id.clone()).collect();
         let base = self.dialect.base();
         for id in late {
@@ -380,6 +409,11 @@ impl Engine {
 }
 
 impl Ask {
+    /// Whether its answer matters: of what was cancelled, or when the process is about to end, only the end does.
+    const fn is_wanted(&self) -> bool {
+        !self.unwanted && !matches!(self.what, Asked::Farewell)
+    }
+
     const fn at(&self) -> Option<Duration> {
         match self.due {
             Due::At(due) => Some(due),

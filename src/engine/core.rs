@@ -124,6 +124,8 @@ pub struct Engine {
     pub(super) unasked: bool,
     /// What came in before every extension had registered.
     held: VecDeque<Input>,
+    /// Since when no extension is heard, because the host does not read.
+    pub(super) deaf: Option<Duration>,
     /// The extensions were told that the process ends.
     farewell: bool,
     exited: bool,
@@ -165,9 +167,6 @@ pub struct Shell {
     /// The session that its message belongs to.
     pub(super) session: String,
 }
-
-/// How many frames of extensions wait for the host to be greeted.
-const MOST_HELD: usize = 1024;
 
 impl Engine {
     /// A conversation that has not begun. `setup.start` must be a place in `setup.models`.
@@ -238,6 +237,7 @@ impl Engine {
             stopping: false,
             unasked: false,
             held: VecDeque::new(),
+            deaf: None,
             farewell: false,
             exited: false,
             outputs: VecDeque::new(),
@@ -299,6 +299,7 @@ impl Engine {
             Input::ExtensionStrayed { from, text } => self.extension_strayed(from, &text),
             Input::ExtensionEnded { from, text } => self.extension_ended(from, &text),
             Input::FileRead(read) => self.file_read(read),
+            Input::Hearing(hears) => self.hearing(hears),
             Input::Time => self.time(),
             Input::StoreFailed(reason) => self.store_failed(&reason),
             Input::Opened(opened) => self.opened(*opened),
@@ -323,7 +324,13 @@ impl Engine {
 
     /// When [`Input::Time`] is due, on the monotonic clock.
     pub fn deadline(&self) -> Option<Duration> {
-        let dues = [self.wait, self.dialogs_due(), self.asks_due(), self.extensions.due(), self.todos.due()];
+        let dues = [
+            self.wait,
+            self.dialogs_due(),
+            self.asks_due(),
+            self.extensions.due().filter(|_| self.deaf.is_none()),
+            self.todos.due(),
+        ];
         dues.into_iter().flatten().min()
     }
 
@@ -453,17 +460,9 @@ impl Engine {
         waits || compacts || self.is_command_hooked() || self.is_to_be_taken_up()
     }
 
-    /// Takes something of an extension in when the host has been greeted; `false`: too much waits for that already.
-    pub(super) fn hold(&mut self, input: Input) -> bool {
-        let fits = self.held.len() < MOST_HELD;
-        if fits {
-            self.held.push_back(input);
-        }
-        fits
-    }
-
-    /// Takes it in behind that.
-    pub(super) fn hold_always(&mut self, input: Input) {
+    /// Takes something of an extension in when the host has been greeted. What hears extensions keeps it to a little:
+    /// until then it does not hear one that has registered.
+    pub(super) fn hold(&mut self, input: Input) {
         self.held.push_back(input);
     }
 

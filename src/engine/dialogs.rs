@@ -7,12 +7,12 @@
 use super::{CallId, Engine};
 use crate::protocol::{
     CancelRequest, DialectEmitsTitle, DialectIdsUi, ExtensionUIAnswer, ExtensionUICall, LineError, Outbound,
-    RpcExtensionUIRequest, RpcExtensionUIRequestKind, RpcExtensionUIResponse, UICancelledResponse,
+    RpcExtensionUIRequest, RpcExtensionUIRequestKind, RpcExtensionUIResponse, UICancelledResponse, errors,
 };
 use std::time::Duration;
 
 /// How many dialogs of one extension may be open.
-pub const MOST_DIALOGS: usize = 64;
+pub const DIALOGS: usize = 100;
 
 /// A dialog that is open.
 #[derive(Debug)]
@@ -40,6 +40,13 @@ enum Asker {
     Call(usize),
 }
 
+impl Dialog {
+    /// Whether an extension's process has opened it.
+    const fn is_of(&self, of: CallId) -> bool {
+        matches!(self.asker, Asker::Extension { process, .. } if process == of)
+    }
+}
+
 impl Engine {
     /// An extension wants something of the user interface.
     pub(super) fn ui(&mut self, process: CallId, call: ExtensionUICall) {
@@ -53,8 +60,13 @@ impl Engine {
             None => false,
         };
         // Whoever could answer is gone, or nobody would hear it: no request is made.
-        if unwanted || self.input_is_over() || self.has_too_many_dialogs(process) {
+        if unwanted || self.input_is_over() {
             return self.tell_answer(process, own, None);
+        }
+        if self.dialogs.iter().filter(|dialog| dialog.is_of(process)).count() >= DIALOGS {
+            self.tell_answer(process, own, None);
+            let text = errors::too_many_dialogs(self.dialect.base(), &DIALOGS.to_string());
+            return self.extension_strayed(process, &text);
         }
         if let Some(origin) = &origin {
             self.stand_still(origin);
@@ -107,7 +119,7 @@ impl Engine {
 
     /// The process of an extension is gone.
     pub(super) fn dialogs_lost(&mut self, of: CallId) {
-        self.end_dialogs(|dialog| matches!(dialog.asker, Asker::Extension { process, .. } if process == of));
+        self.end_dialogs(|dialog| dialog.is_of(of));
     }
 
     /// The run is being ended: the server's own questions are over.
@@ -184,17 +196,6 @@ impl Engine {
         let mut response = answer.unwrap_or(RpcExtensionUIResponse::UICancelledResponse(default));
         response.set_id(id);
         self.tell_extension(process, ExtensionUIAnswer { response });
-    }
-
-    /// Whether an extension has as many dialogs open as it may. The host is told once.
-    fn has_too_many_dialogs(&mut self, of: CallId) -> bool {
-        let is_of =
-            |dialog: &&Dialog| matches!(dialog.asker, Asker::Extension { process, .. } if process == of);
-        let too_many = self.dialogs.iter().filter(is_of).count() >= MOST_DIALOGS;
-        if too_many {
-            self.extension_crowds(of, &MOST_DIALOGS.to_string());
-        }
-        too_many
     }
 
     fn dialog_due(&self, request: &RpcExtensionUIRequest) -> Option<Duration> {

@@ -61,8 +61,6 @@ struct Extension {
     strays: usize,
     /// Hooks in a row that it did not answer in time.
     hangs: usize,
-    /// The host was told that it has too many dialogs open.
-    crowds: bool,
     adds: ExtensionRegister,
 }
 
@@ -100,7 +98,6 @@ impl Extensions {
             starts: 0,
             strays: 0,
             hangs: 0,
-            crowds: false,
             adds: nothing(),
         });
         Self { all: all.collect(), agent_directory, max_frame, early: Vec::new(), greeted: false }
@@ -162,6 +159,11 @@ impl Extensions {
         self.all.iter().filter_map(|extension| extension.due).min()
     }
 
+    /// What they have to say could not be heard for that long.
+    pub fn postpone(&mut self, missed: Duration) {
+        self.all.iter_mut().filter_map(|extension| extension.due.as_mut()).for_each(|due| *due += missed);
+    }
+
     fn of(&self, process: CallId) -> Option<usize> {
         self.all.iter().position(|extension| extension.process == Some(process))
     }
@@ -200,8 +202,8 @@ impl Engine {
         true
     }
 
-    /// Whether lines of the host are served.
-    pub(super) const fn is_open(&self) -> bool {
+    /// Whether lines of the host are served: what comes earlier is kept.
+    pub const fn is_open(&self) -> bool {
         self.extensions.greeted
     }
 
@@ -220,7 +222,7 @@ impl Engine {
         }
         if !self.is_open() && !registers {
             // The host is greeted before it hears anything else.
-            return self.hold_back(place, Input::Extension { from: process, frame: Box::new(frame) });
+            return self.hold(Input::Extension { from: process, frame: Box::new(frame) });
         }
         if let Some(origin) = origin(&frame) {
             self.taken_up(process, origin);
@@ -237,15 +239,6 @@ impl Engine {
             FromExtension::Ui(it) => self.ui(process, it),
             FromExtension::UiCancel(it) => self.dialog_withdrawn(process, &it.id),
             action => self.act(process, action),
-        }
-    }
-
-    /// Keeps something of an extension until the host has been greeted. One that says too much before is ended.
-    fn hold_back(&mut self, place: usize, input: Input) {
-        if !self.hold(input) {
-            let text = errors::said_too_much(self.dialect.base());
-            self.extension_failed(Failing::Extension(place, START), &text);
-            self.stop_extension(place);
         }
     }
 
@@ -274,7 +267,7 @@ impl Engine {
         if !self.is_open() && self.extensions.all[place].stage == Stage::Running && !self.is_leaving() {
             // Behind what it said.
             let ended = Input::ExtensionEnded { from: process, text: text.to_owned() };
-            return self.hold_always(ended);
+            return self.hold(ended);
         }
         let leaving = self.is_leaving();
         let extension = &mut self.extensions.all[place];
@@ -301,6 +294,9 @@ impl Engine {
     /// Ends extensions that have not registered in time.
     pub(super) fn expire_extensions(&mut self) {
         let now = self.now.monotonic;
+        if self.deaf.is_some() {
+            return;
+        }
         for place in 0..self.extensions.all.len() {
             if self.extensions.all[place].due.is_some_and(|due| due <= now) {
                 let seconds = REGISTER.as_secs().to_string();
@@ -320,15 +316,6 @@ impl Engine {
         extension.hangs += 1;
         if extension.hangs == HANGS && extension.stage == Stage::Running {
             self.stop_extension(place);
-        }
-    }
-
-    /// An extension has too many dialogs open.
-    pub(super) fn extension_crowds(&mut self, process: CallId, most: &str) {
-        let Some(place) = self.extensions.of(process) else { return };
-        if !std::mem::replace(&mut self.extensions.all[place].crowds, true) {
-            let text = errors::too_many_dialogs(self.dialect.base(), most);
-            self.extension_failed(Failing::Extension(place, DIALOG), &text);
         }
     }
 
@@ -455,7 +442,6 @@ const TEXT: usize = 4096;
 
 /// What extensions do, in the words of `extension_error`.
 const COMMAND: &str = "command";
-const DIALOG: &str = "dialog";
 const END: &str = "end";
 const FRAME: &str = "frame";
 const REGISTERING: &str = "register";

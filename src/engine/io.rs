@@ -82,6 +82,9 @@ pub enum Input {
         /// Why, for people.
         text: String,
     },
+    /// From now on extensions are heard, or they are not because the host does not read: what they owe is not due
+    /// meanwhile.
+    Hearing(bool),
     /// The [`deadline`](super::Engine::deadline) has come.
     Time,
     /// The [`Output::Store`] just polled came to nothing, and this is why. The file is as it was before.

@@ -4,7 +4,10 @@ use crate::protocol::{BUNDLE, Base, Dialect};
 use serde_json::{Map, Value, json};
 
 /// What a host may write, and what a server may write.
-const ROOTS: [&str; 2] = ["Inbound", "Outbound"];
+const FRAMES: [&str; 2] = ["Inbound", "Outbound"];
+
+/// What a server may write to an extension, and an extension to the server.
+const EXTENSION: [&str; 2] = ["ToExtension", "FromExtension"];
 
 /// The frames of `dialect` as one JSON Schema 2020-12, without a trace of the other dialects and of the annotations.
 ///
@@ -20,6 +23,23 @@ const ROOTS: [&str; 2] = ["Inbound", "Outbound"];
 /// assert!(schema["$defs"].get("SetTodosCommand").is_none());
 /// ```
 pub fn json_schema(dialect: Dialect) -> Value {
+    bundled(dialect, "RPC frames", FRAMES)
+}
+
+/// The frames between a server that speaks `dialect` and a process that extends it, in the same way. The root accepts
+/// `ToExtension` and `FromExtension`.
+///
+/// ```
+/// use pi_rpc::{export::extension_schema, protocol::Dialect};
+///
+/// let schema = extension_schema(Dialect::Pi);
+/// assert_eq!(schema["oneOf"][1]["$ref"], "#/$defs/FromExtension");
+/// ```
+pub fn extension_schema(dialect: Dialect) -> Value {
+    bundled(dialect, "Extension frames", EXTENSION)
+}
+
+fn bundled(dialect: Dialect, what: &str, roots: [&str; 2]) -> Value {
     let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
     let export = Export { base: base_id(dialect.base()), defs: &bundle["$defs"] };
     let own = export.defs.as_object().into_iter().flatten().filter(|(_, def)| export.has(def));
@@ -27,9 +47,9 @@ pub fn json_schema(dialect: Dialect) -> Value {
     let record = dialect.record();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": format!("RPC frames of {}", record.title),
+        "title": format!("{what} of {}", record.title),
         "description": format!("{} Each frame is one JSON object on a line of its own.", record.description),
-        "oneOf": ROOTS.map(reference),
+        "oneOf": roots.map(reference),
         "$defs": defs,
     })
 }

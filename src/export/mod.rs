@@ -2,4 +2,4 @@
 
 mod json_schema;
 
-pub use json_schema::json_schema;
+pub use json_schema::{extension_schema, json_schema};

@@ -34,6 +34,8 @@ pub(super) struct Hearing {
     max_frame: usize,
     /// While `false`, nothing is read: the host does not read either.
     gate: watch::Receiver<bool>,
+    /// While `false`, nothing is read of one that has registered: others have not, and the host waits.
+    greeted: watch::Receiver<bool>,
     /// Bytes that may be on their way to the loop.
     shares: Arc<Semaphore>,
     heard: mpsc::Sender<Heard>,
@@ -45,11 +47,12 @@ impl Hearing {
         dialect: Dialect,
         max_frame: usize,
         gate: watch::Receiver<bool>,
+        greeted: watch::Receiver<bool>,
         heard: mpsc::Sender<Heard>,
     ) -> Self {
         // The longest line must find room.
         let max_frame = max_frame.clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
-        Self { from, dialect, max_frame, gate, shares: Arc::new(Semaphore::new(max_frame)), heard }
+        Self { from, dialect, max_frame, gate, greeted, shares: Arc::new(Semaphore::new(max_frame)), heard }
     }
 
     /// Hears everything, to the end. An error: it broke a limit.
@@ -77,7 +80,7 @@ impl Hearing {
         }
     }
 
-    async fn take(&self, line: SplitLine<'_>) -> Result<(), String> {
+    async fn take(&mut self, line: SplitLine<'_>) -> Result<(), String> {
         let SplitLine::Line(line) = line else { return Err(self.too_long()) };
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.trim_ascii().is_empty() {
@@ -86,6 +89,7 @@ impl Hearing {
         let wanted = u32::try_from(line.len()).unwrap_or(u32::MAX);
         let share = self.shares.clone().acquire_many_owned(wanted).await.ok();
         let read = self.read(line).await;
+        let registers = matches!(read, Ok(FromExtension::Register(_)));
         let from = self.from;
         let input = match read {
             Ok(frame) => Input::Extension { from, frame: Box::new(frame) },
@@ -93,6 +97,10 @@ impl Hearing {
         };
         // A loop that is gone hears nothing, and the process shall come to its end all the same.
         let _ = self.heard.send(Heard { input, share }).await;
+        if registers {
+            // A loop that is gone leaves it as it is.
+            let _ = self.greeted.wait_for(|greeted| *greeted).await;
+        }
         Ok(())
     }
 

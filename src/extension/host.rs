@@ -45,6 +45,8 @@ pub struct Surroundings {
 pub struct Extensions {
     surroundings: Surroundings,
     heard: mpsc::Sender<Heard>,
+    /// The host was greeted.
+    greeted: watch::Sender<bool>,
     running: HashMap<CallId, Running>,
     tasks: JoinSet<()>,
 }
@@ -71,8 +73,20 @@ impl Extensions {
     /// None runs yet.
     pub fn new(surroundings: Surroundings) -> (Self, Inputs) {
         let (heard, inputs) = mpsc::channel(AHEAD);
-        let extensions = Self { surroundings, heard, running: HashMap::new(), tasks: JoinSet::new() };
+        let extensions = Self {
+            surroundings,
+            heard,
+            greeted: watch::Sender::new(false),
+            running: HashMap::new(),
+            tasks: JoinSet::new(),
+        };
         (extensions, Inputs(inputs))
+    }
+
+    /// Every extension has registered, or cannot any more: until this is said, nothing is heard of one behind its
+    /// `register`.
+    pub fn greeted(&self) {
+        self.greeted.send_if_modified(|greeted| !std::mem::replace(greeted, true));
     }
 
     /// Starts the executable at that place of the paths, as `process`.
@@ -88,7 +102,14 @@ impl Extensions {
             path: paths.get(place).cloned().unwrap_or_default(),
             directory: directory.clone(),
             processes: processes.clone(),
-            hearing: Hearing::new(process, *dialect, max_frame, gate.clone(), heard.clone()),
+            hearing: Hearing::new(
+                process,
+                *dialect,
+                max_frame,
+                gate.clone(),
+                self.greeted.subscribe(),
+                heard.clone(),
+            ),
             waiting,
             stop: stopped,
         };

@@ -99,9 +99,17 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut engine = Engine::new(setup, clock.now());
     let mut status = 0;
     let mut stopping = false;
+    let mut hears = true;
     let mut leaving = perform(&mut engine, &clock, &outbox, &mut performers, &mut library, &mut store);
     while !leaving {
         let now = *level.borrow_and_update();
+        if now.flows != hears {
+            hears = now.flows;
+            engine.handle(Input::Hearing(hears), clock.now());
+        }
+        if engine.is_open() {
+            performers.extensions.greeted();
+        }
         let gone = now.broken || now.unheard && !engine.is_idle();
         let input = if gone && !std::mem::replace(&mut stopping, true) {
             status = STDOUT_GONE;
@@ -121,7 +129,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                 Ok(()) = level.changed() => continue,
                 Some(input) = inputs.recv() => input,
                 Some(input) = said.next() => input,
-                Some(input) = lines.recv(), if now.reads && !stopping => {
+                Some(input) = lines.recv(), if now.reads && engine.is_open() && !stopping => {
                     if matches!(input, Input::Shutdown) {
                         (stopping, status) = (true, STDIN_BROKEN);
                     }

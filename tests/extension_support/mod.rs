@@ -75,6 +75,7 @@ impl Place {
             gate: self.gate.subscribe(),
             processes: self.processes.clone(),
         });
+        extensions.greeted();
         World { extensions, inputs }
     }
 
