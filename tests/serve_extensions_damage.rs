@@ -69,17 +69,17 @@ fn what_cannot_be_started_is_told() {
 
 #[test]
 fn garbage_is_told_once_and_ends_it() {
-    let strayed = "A line is no frame: expected value at column 1: babble";
-    let wanted = [("frame", strayed), ("frame", STRAYED), ("end", &gone("it was stopped"))];
+    let babble = "A line is no frame: expected value at column 1: babble";
+    let wanted = [("frame", babble), ("frame", STRAYED), ("end", &gone("it was stopped"))];
     assert_told(extended(Pi, &turns(), &[("bad", "while :; do echo babble; done")]), &wanted);
 }
 
 #[test]
 fn garbage_of_one_that_has_registered_ends_it_four_times() {
-    let strayed = "A line is no frame: expected value at column 1: babble";
+    let babble = "A line is no frame: expected value at column 1: babble";
     let again = ("end", "The extension has ended: it was stopped");
     let last = gone("it was stopped");
-    let round = [("frame", strayed), ("frame", STRAYED), again];
+    let round = [("frame", babble), ("frame", STRAYED), again];
     let mut wanted = [round, round, round, round].concat();
     wanted.pop();
     wanted.push(("end", &last));
@@ -118,19 +118,42 @@ fn a_flood_of_valid_frames_holds_up_nobody_and_takes_no_memory() {
 }
 
 #[test]
-fn a_flood_of_dialogs_holds_up_nobody() {
+fn a_flood_before_the_others_have_registered_waits_for_them() {
+    let flood = r#"
+        say '{"type":"register"}'
+        x=$(head -c 10000 /dev/zero | tr '\0' x)
+        > begun
+        yes '{"type":"accept","id":"'$x'"}' | head -n 5000
+        notify flooded; await nothing"#;
+    let slow = "while ! [ -e go ]; do sleep 0.01; done; say '{\"type\":\"register\"}'; await nothing";
+    let mut server = extended(Pi, &turns(), &[("bad", flood), ("slow", slow)]);
+    server.awaits("begun");
+    server.stands_still();
+    let peak = server.peak_mib();
+    assert!(peak < 40, "{peak} MiB");
+    std::fs::write(server.path("go"), "").unwrap();
+    server.until(|frame| notice(frame) == Some("flooded"));
+    assert_told(server, &[]);
+}
+
+#[test]
+fn a_flood_of_dialogs_holds_up_nobody_and_ends_it() {
     let body = r#"
         say '{"type":"register"}'
         exec yes '{"type":"ui","request":{"type":"extension_ui_request","id":"1","method":"confirm","title":"T","message":"M"}}'"#;
     let mut server = extended(Pi, &turns(), &[("bad", body)]);
-    let begun = Instant::now();
+    let crowded = "A line is no frame: more than 100 dialogs are open";
+    let wanted = [("frame", crowded), ("frame", STRAYED), ("end", "The extension has ended: it was stopped")];
+    let wanted = wanted.map(|(event, text)| error(&server, "bad", event, text));
     for _ in 0..3 {
-        server.until(|frame| frame["method"] == "confirm");
-        assert_goes_on(&mut server);
+        let frames = server.until(|frame| frame["event"] == "end");
+        let (dialogs, errors) = frames.split_at(frames.len() - 3);
+        assert!(dialogs.iter().all(|frame| frame["method"] == "confirm"), "{dialogs:?}");
+        assert_eq!((dialogs.len(), errors), (100, &wanted[..]));
     }
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
-    server.close_stdin();
-    assert_eq!(server.ends_within(SOON).status.code(), Some(0));
+    let last = server.until(|frame| frame["event"] == "end").pop().unwrap();
+    assert_eq!(last, error(&server, "bad", "end", &gone("it was stopped")));
+    assert_told(server, &[]);
 }
 
 #[test]
