@@ -38,6 +38,7 @@ mod ids;
 mod io;
 mod keep;
 mod levels;
+pub mod limits;
 mod models;
 mod planning;
 mod prompts;
