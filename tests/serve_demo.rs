@@ -209,6 +209,22 @@ fn the_dialect_is_that_of_the_option_else_of_the_environment_else_of_the_name() 
 }
 
 #[test]
+fn what_an_extension_says_is_a_schema_of_its_own() {
+    for dialect in BOTH {
+        let (status, printed, errors) =
+            told(&["schema", "--format", "extension", "--dialect", dialect.as_str()]);
+        assert_eq!((status, errors.as_str()), (Some(0), ""));
+        let validator = jsonschema::validator_for(&serde_json::from_str(&printed).unwrap()).unwrap();
+        for frame in [json!({"type": "register"}), json!({"type": "cancel", "id": "1"})] {
+            assert!(validator.is_valid(&frame), "{frame}");
+        }
+        for frame in [json!({"type": "done"}), json!({"type": "prompt", "message": "m"})] {
+            assert!(!validator.is_valid(&frame), "{frame}");
+        }
+    }
+}
+
+#[test]
 fn the_version_is_one_line() {
     let line = format!("{}\n", env!("CARGO_PKG_VERSION"));
     for arguments in [&["--version"][..], &["-v"], &["--mode", "rpc", "--version"], &["serve", "-v"]] {
