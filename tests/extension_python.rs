@@ -218,7 +218,8 @@ def work(ctx, arguments):
         assert_eq!(played.next(), json!({"type": "tool_result", "id": "1", "result": wanted}));
     }
     played.tell(tool_call("2", json!({"for": 1000, "said": ""})));
-    (played.next(), played.next());
+    played.next();
+    played.next();
     played.tell(json!({"type": "cancel", "id": "2"}));
     assert_eq!(played.next(), failed("2", "cancelled"));
     // What is over already cannot be cancelled.

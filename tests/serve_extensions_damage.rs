@@ -9,8 +9,13 @@ use extended_support::{
 };
 use pi_rpc::protocol::Dialect::Pi;
 use serde_json::{Value, json};
-use serve_support::{Server, processes_of};
-use std::time::{Duration, Instant};
+use serve_support::{Server, binary, command, processes_of};
+use std::{
+    fs::File,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 /// Less than any deadline that is not meant.
 const SOON: Duration = Duration::from_secs(8);
@@ -223,6 +228,29 @@ fn a_hundred_megabytes_on_stderr_are_nobodys_business() {
     let peak = server.peak_mib();
     assert!(peak < 120, "{peak} MiB");
     assert_told(server, &[]);
+}
+
+#[test]
+fn what_nobody_reads_on_stderr_holds_up_nobody() {
+    let body = r#"
+        say '{"type":"register"}'
+        yes 'something to say' | head -n 100000 >&2
+        notify said
+        await nothing"#;
+    let dir = tempfile::tempdir().unwrap();
+    let path = script(dir.path(), "bad", body);
+    let fifo = dir.path().join("stderr");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    // Open at both ends, so that nobody waits for the other; never read.
+    let held = File::options().read(true).write(true).open(&fifo).unwrap();
+    std::fs::write(dir.path().join("script.json"), json!({ "turns": turns() }).to_string()).unwrap();
+    let mut line = command(Path::new("sh"), dir.path());
+    line.args(["-c", "exec \"$0\" \"$@\" 2> stderr"]).arg(binary()).env("RUST_LOG", "info");
+    line.args(["serve", "--no-session", "--model", "scripted/script.json", "-e", &path]);
+    let mut server = Server::start(Pi, dir, line);
+    server.until(|frame| notice(frame) == Some("said"));
+    assert_told(server, &[]);
+    drop(held);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod commands;
 mod extending;
+mod log;
 mod mock_llm;
 mod models;
 mod options;

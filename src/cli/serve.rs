@@ -2,6 +2,7 @@
 
 use super::{
     extending,
+    log::Log,
     options::{self, HostOptions, Refusal},
     print, refuse,
     session::Start,
@@ -218,5 +219,5 @@ fn instructions(
 /// Logs to stderr: stdout belongs to the protocol.
 fn log() {
     let filter = EnvFilter::builder().with_default_directive(LevelFilter::WARN.into()).from_env_lossy();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Log).with_target(false).init();
 }

@@ -1,0 +1,52 @@
+//! The log on stderr: it never holds anybody up.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::{
+    io::{self, Write},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// How long a line waits for room, in milliseconds: a reader may be slow.
+const PATIENCE_MS: i64 = 100;
+
+/// What a pipe that has room takes without waiting, in bytes.
+const PIECE: usize = 4096;
+
+/// Lines that found no room since the last one that did.
+static LOST: AtomicU64 = AtomicU64::new(0);
+
+/// stderr, without what nobody reads: a line that finds no room is left out, and the next one that does says so.
+pub struct Log;
+
+impl Write for Log {
+    /// Writes a whole line.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let lost = LOST.load(Ordering::Relaxed);
+        // Once nobody reads, nobody is waited for.
+        if !has_room(if lost == 0 { PATIENCE_MS } else { 0 }) {
+            LOST.fetch_add(1, Ordering::Relaxed);
+            return Ok(line.len());
+        }
+        LOST.store(0, Ordering::Relaxed);
+        let notice =
+            if lost == 0 { String::new() } else { format!("({lost} lines lost: nobody read them)\n") };
+        let mut stderr = io::stderr();
+        for piece in [notice.as_bytes(), line].concat().chunks(PIECE) {
+            if !has_room(PATIENCE_MS) {
+                break;
+            }
+            stderr.write_all(piece)?;
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether stderr takes a piece, or says that it cannot be asked.
+fn has_room(patience_ms: i64) -> bool {
+    let limit = Timespec { tv_sec: 0, tv_nsec: patience_ms * 1_000_000 };
+    poll(&mut [PollFd::new(&io::stderr(), PollFlags::OUT)], Some(&limit)) != Ok(0)
+}
