@@ -136,6 +136,7 @@ impl Watch {
             Input::Extension { .. }
             | Input::ExtensionStrayed { .. }
             | Input::ExtensionEnded { .. }
+            | Input::Hearing(_)
             | Input::FileRead(_) => return Err("nothing is extended here".to_owned()),
             Input::EndOfInput => self.ended = true,
             Input::Shutdown => {
