@@ -67,10 +67,11 @@ impl Session {
         Self::with(tree, Some(file), true)
     }
 
-    /// A session made of entries of another one. It is written at once if the user has said something in it.
+    /// A session made of entries of another one. It is written at once if something was said in it.
     pub fn forked(tree: Tree, file: Option<Arc<Path>>) -> Self {
         let mut session = Self::with(tree, file, false);
-        session.due = session.tree.entries().iter().any(|entry| entry.role() == Some(AgentMessageKind::User));
+        let said = [Some(AgentMessageKind::User), Some(AgentMessageKind::Assistant)];
+        session.due = session.tree.entries().iter().any(|entry| said.contains(&entry.role()));
         session
     }
 
@@ -126,7 +127,8 @@ impl Session {
     }
 
     /// Keeps an entry. It is to be written at once, or with the file's beginning: a file begins with the first message
-    /// of the user. Source: settled; the originals wait for the first answer and lose the prompt with the process.
+    /// of the user, or with the first answer where an extension had the model asked. Source: settled; the originals
+    /// always wait for the first answer and lose the prompt with the process.
     pub fn append(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) {
         self.tree.append(entry, stamp, random);
         self.due |= self.born;
@@ -135,7 +137,7 @@ impl Session {
         else {
             return;
         };
-        self.due |= matches!(**message, AgentMessage::User(_));
+        self.due |= matches!(**message, AgentMessage::User(_) | AgentMessage::Assistant(_));
         self.messages.push(message.clone());
     }
 
