@@ -570,6 +570,16 @@ impl Engine {
         self.over
     }
 
+    /// The input has ended, and whatever goes on is left as it is.
+    pub(super) const fn leaves_at_once(&self) -> bool {
+        self.leaving
+    }
+
+    /// Nothing begins any more.
+    pub(super) const fn is_cut_off(&self) -> bool {
+        self.stopping || self.leaving
+    }
+
     /// The end has been decided: what an extension does now is of no interest.
     pub(super) const fn is_leaving(&self) -> bool {
         self.stopping || self.leaving || self.farewell

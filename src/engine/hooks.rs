@@ -82,8 +82,8 @@ impl Engine {
     /// Asks under this number.
     pub(super) fn hook_as(&mut self, hook: CallId, event: HookEvent, then: Then) {
         let name = HookName::parse(event.kind().as_str());
-        // Told to stop: there is no time for anybody's say.
-        let name = name.filter(|_| !self.stopping);
+        // The process is about to end: there is no time for anybody's say.
+        let name = name.filter(|_| !self.is_cut_off());
         let left = name.map(|name| self.extensions.asked(name)).unwrap_or_default();
         let hooking = Hooking { event, left: left.into(), say: Say::default(), then };
         self.hooks.insert(hook, hooking);
@@ -184,6 +184,10 @@ impl Engine {
 
     /// Everybody has had a say.
     fn hooked(&mut self, hook: CallId, then: Then, event: HookEvent, say: Say) {
+        // The end of a call is told all the same.
+        if self.leaves_at_once() && !matches!(then, Then::Result(_)) {
+            return;
+        }
         match (then, event) {
             (Then::Prompt(mut prompting), HookEvent::Input(input)) => {
                 (prompting.text, prompting.images) = (input.text, input.images);
