@@ -69,7 +69,7 @@ impl Engine {
                 }
                 self.start_run([message]);
             }
-            _ => self.whole_message(message),
+            _ => return self.keep_note(message, reply),
         }
         self.accept(&reply);
     }

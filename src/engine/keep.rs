@@ -8,8 +8,8 @@
 use super::{Engine, Output, prompts::Reply, run::Ending};
 use crate::{
     protocol::{
-        AgentMessage, AutoRetryEndEvent, MessageEndEvent, RpcCommandKind, RpcSuccess, StopReason,
-        ThinkingLevel, UserMessage, errors,
+        AgentMessage, AutoRetryEndEvent, MessageEndEvent, MessageStartEvent, RpcCommandKind, RpcSuccess,
+        StopReason, ThinkingLevel, UserMessage, errors,
     },
     session::{NewEntry, Session, Stamp},
 };
@@ -22,6 +22,8 @@ pub enum Tell {
     Nothing,
     /// A message of the run is complete.
     Message(Arc<AgentMessage>),
+    /// An extension has added a message where no run is open; if it cannot be stored, it was not added.
+    Note(Arc<AgentMessage>, Reply),
     /// A command is answered; if it cannot be stored, it has changed nothing.
     Answer(Answer, Before),
     /// A prompt was held up by entries that could not be written before.
@@ -79,6 +81,13 @@ impl Engine {
         self.tell = Some(Tell::Message(message));
     }
 
+    /// Keeps a message outside of a run, which is told when it is stored.
+    pub(super) fn keep_note(&mut self, message: AgentMessage, reply: Reply) {
+        let message = Arc::new(message);
+        self.keep(NewEntry::Message(message.clone()));
+        self.tell = Some(Tell::Note(message, reply));
+    }
+
     /// Adds an entry to the session. It is written in the order of keeping, what was missed before it first.
     pub(super) fn keep(&mut self, entry: NewEntry) {
         self.broken = None;
@@ -127,6 +136,10 @@ impl Engine {
         match self.tell.take() {
             None | Some(Tell::Nothing) => {}
             Some(Tell::Message(message)) => self.message_unkept(message, text),
+            Some(Tell::Note(_, reply)) => {
+                self.session.undo();
+                self.refuse(&reply, text);
+            }
             Some(Tell::Answer(answer, before)) => {
                 (0..before.changes).for_each(|_| self.session.undo());
                 (self.model, self.level) = (before.model, before.level);
@@ -152,6 +165,12 @@ impl Engine {
         match tell {
             Tell::Nothing => {}
             Tell::Message(message) => self.message_told(message),
+            Tell::Note(message, reply) => {
+                let message = message.as_ref().clone();
+                self.event(MessageStartEvent { message: message.clone() });
+                self.event(MessageEndEvent { message });
+                self.accept(&reply);
+            }
             Tell::Answer(Answer::Response(response), _) => self.succeed(*response),
             Tell::Answer(Answer::Reply(reply), _) => self.accept(&reply),
             Tell::Forked { response, .. } => {
