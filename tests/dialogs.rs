@@ -9,7 +9,7 @@ use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use asking_support::say::{calls, command, prompt, says as model_says};
+use asking_support::say::{calls, command, prompt};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
@@ -248,17 +248,23 @@ fn what_is_asked_too_late_is_answered_without_the_host() {
 
 #[test]
 fn a_dialog_covers_whatever_the_conversation_does() {
-    let failing = json!([{ "fail": { "status": 529 } }, model_says("Well."), { "hang": true }]);
+    let turns = json!([
+        { "fail": { "status": 529 } },
+        asking_support::say::fills("Well.", 127_500),
+        { "summary": true, "hang": true },
+    ]);
     for dialect in DIALECTS {
-        let played = scenario(failing.clone())
+        let played = scenario(turns.clone())
+            .modes(|modes| modes.compaction.keep_recent = 1)
             .extended(
-                Extension::new("a", json!({ "events": ["*"], "commands": [{ "name": "ask" }] }))
+                Extension::new("a", json!({}))
                     .on("start", [waits(5), ui_of_none("mine", request("confirm", None))]),
             )
-            .host(10, asking_support::say::bash("b", "sleep 5"))
-            .host(30, prompt("p", "go"))
-            .host(5000, command("abort"))
-            .host(5010, answer(0, "confirmed", false))
+            .host(10, asking_support::say::bash("b", "sleep 20"))
+            .host(20, command("abort"))
+            .host(40, prompt("p", "go"))
+            .host(5000, answer(0, "confirmed", false))
+            .host(5010, command("new_session"))
             .play(dialect);
         let mut states: Vec<&str> = played.steps.iter().map(|step| step.state.as_str()).collect();
         states.dedup();

@@ -1,11 +1,9 @@
-//! Hooks: what extensions have a say in, in which order, and what becomes of it when they have none.
+//! Hooks: what extensions have a say in, and in which order they have it.
 
 mod asking_support;
 
-use asking_support::{
-    Does, Extension, Scenario, answer, done, fails, say, says, scenario, ui, waits, writes,
-};
-use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Xcsh};
+use asking_support::{Does, Extension, Scenario, answer, done, say, says, scenario, ui, waits};
+use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
 use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
 
@@ -191,6 +189,38 @@ fn prompts_line_up_behind_the_one_that_extensions_think_about() {
 }
 
 #[test]
+fn a_prompt_that_is_understood_while_another_is_about_to_begin_meets_that_one() {
+    let adds = json!({ "hooks": ["input", "before_agent_start"] });
+    let extension = Extension::new("a", adds)
+        .on("hook input", [done()])
+        .on("hook input", [done()])
+        .on("hook input", [waits(100), done()])
+        .on("hook before_agent_start", [done()])
+        .on("hook before_agent_start", [waits(200), done()]);
+    let turns = json!([say::fills("Well.", 127_000), say::summary("So far."), model_says("Well.")]);
+    let talk = |behavior: Value| {
+        let third = json!({ "id": "r", "type": "prompt", "message": "three", "streamingBehavior": behavior });
+        let played = scenario(turns.clone())
+            .modes(|modes| modes.compaction.keep_recent = 1)
+            .extended(extension.clone())
+            .host(10, prompt("p", "one"))
+            .host(20, prompt("q", "two"))
+            .host(40, third)
+            .play(Pi);
+        let talk = played.talk();
+        talk[talk.find("< q").unwrap_or_default()..].to_owned()
+    };
+    let start = "< q · >a hook input · <a done · ok q · < r · >a hook input · compact_end done · \
+                 >a hook before_agent_start · <a done · ";
+    let end = "<a done · agent_start · user two · agent_end";
+    assert_eq!(talk(Value::Null), format!("{start}no r · {end} [ua]"));
+    assert_eq!(
+        talk(json!("steer")),
+        format!("{start}ok r · <a done · agent_start · user two · user three · agent_end [uua]")
+    );
+}
+
+#[test]
 fn messages_and_instructions_of_extensions_hold_for_one_run() {
     let message = |text: &str| json!({ "customType": text, "content": text, "display": true });
     for dialect in DIALECTS {
@@ -232,191 +262,6 @@ fn messages_and_instructions_of_extensions_hold_for_one_run() {
     }
 }
 
-/// The text of the result of that call, and whether it is an error.
-fn result_of(played: &asking_support::Played, id: &str) -> (String, bool) {
-    let end = played.said.iter().find(|it| it["type"] == "tool_execution_end" && it["toolCallId"] == id);
-    let end = end.unwrap_or_else(|| panic!("no end of {id}\n{}", played.log));
-    (end["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(), end["isError"] == true)
-}
-
-#[test]
-fn an_extension_prevents_a_call_and_the_model_is_told_why() {
-    for (say, text) in [
-        (json!({ "block": true, "reason": "Not today." }), "Not today."),
-        (json!({ "block": true }), "Tool execution was blocked by an extension"),
-    ] {
-        for dialect in [Pi, Pi058, Xcsh] {
-            let played = prompted(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
-                .extended(hooks("a", "tool_call", [says(say.clone())]))
-                .extended(hooks("b", "tool_call", [done()]))
-                .play(dialect);
-            assert_eq!(
-                played.talk(),
-                "< p · ok p · agent_start · user go · start t1 · >a hook tool_call · <a done · end! t1 · agent_end [uata]",
-                "{dialect}"
-            );
-            assert_eq!(result_of(&played, "t1"), (text.to_owned(), true), "{dialect}");
-            assert_eq!(played.started, Vec::<String>::new(), "{dialect}");
-            assert_eq!(
-                played.wrote(">a", "hook tool_call")[0]["hook"],
-                json!({ "type": "tool_call", "toolCallId": "t1", "toolName": "bash", "input": { "command": "echo one" } }),
-                "{dialect}"
-            );
-        }
-    }
-}
-
-#[test]
-fn an_extension_that_fails_over_a_call_prevents_it() {
-    for (how, does, told) in [
-        ("fails", vec![fails("no idea")], "error tool_call: no idea"),
-        (
-            "ends",
-            vec![Does::Ends("killed")],
-            "error end: The extension has ended: killed · error tool_call: The extension has ended: killed",
-        ),
-        ("never answers", vec![], ">a cancel · error tool_call: No answer within 30 s"),
-    ] {
-        for dialect in [Pi, Pi058, Xcsh] {
-            let played = prompted(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
-                .extended(hooks("a", "tool_call", does.clone()))
-                .extended(hooks("b", "tool_call", [done()]))
-                .play(dialect);
-            let does = match how {
-                "fails" => "<a failed · ",
-                "ends" => "<a ends · ",
-                _ => "",
-            };
-            let talk = format!(
-                "< p · ok p · agent_start · user go · start t1 · >a hook tool_call · {does}{told} · end! t1 · agent_end [uata]"
-            );
-            assert_eq!(played.talk(), talk, "{how} in {dialect}");
-            let reason = told.rsplit("tool_call: ").next().unwrap_or_default();
-            assert_eq!(
-                result_of(&played, "t1"),
-                (format!("Extension failed, blocking execution: {reason}"), true),
-                "{how} in {dialect}"
-            );
-        }
-    }
-}
-
-#[test]
-fn an_extension_that_fails_over_anything_else_has_had_its_say() {
-    let bash = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
-    for (hook, rest) in [
-        (
-            "input",
-            "<b done · ok p · agent_start · user go · start t1 · update t1 · end t1 · agent_end [uata]",
-        ),
-        (
-            "before_agent_start",
-            "<b done · agent_start · user go · start t1 · update t1 · end t1 · agent_end [uata]",
-        ),
-        ("tool_result", "<b done · end t1 · agent_end [uata]"),
-    ] {
-        for (does, told) in [
-            (vec![waits(5), fails("no idea")], format!("<a failed · error {hook}: no idea")),
-            (vec![], format!(">a cancel · error {hook}: No answer within 30 s")),
-        ] {
-            for dialect in [Pi, Pi058, Xcsh] {
-                let played = prompted(bash.clone())
-                    .extended(hooks("a", hook, does.clone()))
-                    .extended(hooks("b", hook, [done()]))
-                    .play(dialect);
-                let talk = played.talk();
-                let end = format!(">a hook {hook} · {told} · >b hook {hook} · {rest}");
-                assert!(talk.ends_with(&end), "{dialect}: {talk}\nshould end with {end}");
-            }
-        }
-    }
-}
-
-#[test]
-fn the_result_of_a_call_is_changed_by_one_extension_after_another() {
-    let text = |text: &str| json!([{ "type": "text", "text": text }]);
-    for dialect in [Pi, Pi058, Xcsh] {
-        let played = prompted(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
-            .extended(hooks("a", "tool_result", [says(json!({ "content": text("two") }))]))
-            .extended(hooks("b", "tool_result", [says(json!({ "details": { "by": "b" }, "isError": true }))]))
-            .extended(hooks("c", "tool_result", [done()]))
-            .play(dialect);
-        let told = &played.wrote(">c", "hook tool_result")[0]["hook"];
-        assert_eq!(
-            *told,
-            json!({
-                "type": "tool_result", "toolCallId": "t1", "toolName": "bash", "input": { "command": "echo one" },
-                "content": text("two"), "details": { "by": "b" }, "isError": true,
-            }),
-            "{dialect}"
-        );
-        let end = played.last("tool_execution_end");
-        assert_eq!(end["result"], json!({ "content": text("two"), "details": { "by": "b" } }), "{dialect}");
-        assert_eq!(end["isError"], true, "{dialect}");
-        let message = &played.last("agent_end")["messages"][2];
-        assert_eq!((&message["content"], &message["isError"]), (&text("two"), &json!(true)), "{dialect}");
-    }
-}
-
-#[test]
-fn calls_side_by_side_are_asked_about_as_the_dialect_runs_them() {
-    let two = json!([
-        { "say": [
-            { "tool": "probe", "id": "t1", "arguments": { "command": "sleep 20" }, "size": 0 },
-            { "tool": "probe", "id": "t2", "arguments": { "command": "sleep 10" }, "size": 0 },
-        ] },
-        model_says("Well."),
-    ]);
-    let start = "< p · ok p · agent_start · user go · ";
-    for (dialect, talk) in [
-        (
-            Pi,
-            "start t1 · >a hook tool_call · <a done · end t1 · start t2 · >a hook tool_call · <a done · end t2",
-        ),
-        (
-            Pi058,
-            "start t1 · >a hook tool_call · <a done · start t2 · >a hook tool_call · <a done · end t1 · end t2",
-        ),
-        (
-            Xcsh,
-            "start t1 · >a hook tool_call · start t2 · >a hook tool_call · <a done · <a done · end t2 · end t1",
-        ),
-    ] {
-        let played =
-            prompted(two.clone()).extended(hooks("a", "tool_call", [waits(5), done()])).play(dialect);
-        assert_eq!(played.talk(), format!("{start}{talk} · agent_end [uatta]"), "{dialect}");
-    }
-}
-
-#[test]
-fn the_time_for_a_say_stands_still_while_its_dialog_is_open() {
-    let ask = json!({ "method": "input", "title": "Why?" });
-    for dialect in DIALECTS {
-        // 20 s, then a dialog of 100 s, then 10 s more: that is all.
-        let played = prompted(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
-            .extended(hooks("a", "tool_call", [waits(20_000), ui("mine", ask.clone())]))
-            .host(120_010, answer(0, "value", "so"))
-            .play(dialect);
-        let talk = played.timed();
-        let end = "120010 < extension_ui_response · 120010 >a ui_answer mine · 130010 >a cancel · \
-                   130010 error tool_call: No answer within 30 s · 130010 end! t1 · 130010 agent_end [uata]";
-        assert!(talk.ends_with(end), "{dialect}: {talk}");
-    }
-}
-
-#[test]
-fn two_dialogs_of_a_say_stop_its_time_until_both_are_over() {
-    let ask = json!({ "method": "input", "title": "Why?" });
-    let played = prompted(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
-        .extended(hooks("a", "tool_call", [waits(10_000), ui("one", ask.clone()), ui("two", ask)]))
-        .host(50_010, answer(0, "value", "so"))
-        .host(90_010, answer(1, "value", "so"))
-        .play(Pi);
-    let end = "90010 >a ui_answer two · 110010 >a cancel · 110010 error tool_call: No answer within 30 s · \
-               110010 end! t1 · 110010 agent_end [uata]";
-    assert!(played.timed().ends_with(end), "{}", played.timed());
-}
-
 #[test]
 fn nobody_is_asked_when_nobody_wants_a_say() {
     for dialect in DIALECTS {
@@ -429,134 +274,6 @@ fn nobody_is_asked_when_nobody_wants_a_say() {
             played.talk(),
             "< p · ok p · agent_start · user go · start t1 · update t1 · end t1 · agent_end [uata] · < new_session · \
              ok new_session · < end of input · exit",
-            "{dialect}"
-        );
-    }
-}
-
-#[test]
-fn an_abort_ends_what_extensions_think_about_and_asks_nobody_else() {
-    let answers = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
-    for (hook, before, after) in [
-        ("input", "", "ok p · agent_start · user go · agent_end [ua] · ok abort"),
-        ("before_agent_start", "ok p · ", "agent_start · user go · agent_end [ua] · ok abort"),
-        ("tool_call", "ok p · agent_start · user go · start t1 · ", "end! t1 · agent_end [uata] · ok abort"),
-        (
-            "tool_result",
-            "ok p · agent_start · user go · start t1 · update t1 · ",
-            "end t1 · agent_end [uata] · ok abort",
-        ),
-    ] {
-        for (does, told) in [(vec![waits(5), done()], "<a done · "), (vec![], "")] {
-            for dialect in [Pi, Pi058, Xcsh] {
-                let played = prompted(answers.clone())
-                    .extended(Extension::new("a", json!({ "hooks": [hook] })).on("cancel", does.clone()))
-                    .extended(hooks("b", hook, [done()]))
-                    .host(50, command("abort"))
-                    .play(dialect);
-                let talk = format!("< p · {before}>a hook {hook} · < abort · >a cancel · {told}{after}");
-                assert_eq!(played.talk(), talk, "{hook} in {dialect}");
-                let last = played.steps.last().map(|step| step.at);
-                assert_eq!(last, Some(if told.is_empty() { 2050 } else { 55 }), "{hook} in {dialect}");
-            }
-        }
-    }
-}
-
-#[test]
-fn an_abort_between_the_says_of_a_prompt_asks_for_no_further_say() {
-    for dialect in DIALECTS {
-        let both =
-            Extension::new("a", json!({ "hooks": ["input", "before_agent_start"] })).on("cancel", [done()]);
-        let played = prompted(json!([])).extended(both).host(50, command("abort")).play(dialect);
-        assert_eq!(
-            played.talk(),
-            "< p · >a hook input · < abort · >a cancel · <a done · ok p · agent_start · user go · agent_end [ua] · ok abort",
-            "{dialect}"
-        );
-    }
-}
-
-#[test]
-fn a_new_session_ends_what_extensions_think_about() {
-    for dialect in DIALECTS {
-        let played = prompted(json!([calls("t1", "bash", "echo one")]))
-            .extended(hooks("a", "tool_call", []).on("cancel", [fails("gave up")]))
-            .host(50, command("new_session"))
-            .play(dialect);
-        assert_eq!(
-            played.talk(),
-            "< p · ok p · agent_start · user go · start t1 · >a hook tool_call · < new_session · >a cancel · <a failed · \
-             end! t1 · agent_end [uata] · ok new_session",
-            "{dialect}"
-        );
-    }
-}
-
-#[test]
-fn what_extensions_think_about_is_waited_for_at_the_end_of_input_or_not() {
-    let answers = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
-    let start = "< p · ok p · agent_start · user go · start t1 · >a hook tool_call · < end of input · ";
-    for (dialect, end) in [(Pi, "<a done · update t1 · end t1 · agent_end [uata] · exit"), (Xcsh, "exit")]
-    {
-        let played = prompted(answers.clone())
-            .extended(hooks("a", "tool_call", [waits(1000), done()]))
-            .ends(50)
-            .finish(dialect);
-        assert_eq!(played.talk(), format!("{start}{end}"), "{dialect}");
-    }
-}
-
-#[test]
-fn a_process_that_is_told_to_stop_waits_for_nobodys_say() {
-    let answers = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
-    for (hook, question) in [
-        ("input", prompt("q", "on")),
-        ("before_agent_start", prompt("q", "on")),
-        ("tool_call", prompt("q", "on")),
-        ("session_before_switch", command("new_session")),
-    ] {
-        for dialect in DIALECTS {
-            let played = scenario(answers.clone())
-                .extended(hooks("a", hook, []))
-                .extended(hooks("b", hook, []))
-                .host(10, question.clone())
-                .stops(50)
-                .finish(dialect);
-            let last =
-                played.steps.last().map(|step| (step.at, step.frame["type"].as_str().unwrap_or_default()));
-            assert_eq!(last, Some((50, "exit")), "{hook} in {dialect}: {}", played.talk());
-        }
-    }
-}
-
-#[test]
-fn every_end_of_the_process_is_told_and_a_second_given() {
-    let quick = hooks("a", "session_shutdown", [waits(100), done()]);
-    let slow = hooks("b", "session_shutdown", []);
-    for dialect in DIALECTS {
-        for (how, scenario) in
-            [("end of input", scenario(json!([])).ends(50)), ("shutdown", scenario(json!([])).stops(50))]
-        {
-            let played = scenario.extended(quick.clone()).extended(slow.clone()).play(dialect);
-            assert_eq!(
-                played.timed(),
-                format!(
-                    "50 < {how} · 50 >a hook session_shutdown · 50 >b hook session_shutdown · 150 <a done · \
-                         1050 >b cancel · 1050 exit"
-                ),
-                "{dialect}"
-            );
-        }
-        let asked =
-            Extension::new("a", json!({ "commands": [{ "name": "bye" }], "hooks": ["session_shutdown"] }))
-                .on("command bye", [writes(json!({ "type": "shutdown" })), waits(10), done()])
-                .on("hook session_shutdown", [Does::Ends("finished")]);
-        let played = scenario(json!([])).extended(asked).host(10, prompt("p", "/bye")).finish(dialect);
-        assert_eq!(
-            played.timed(),
-            "10 < p · 10 >a command bye · 10 <a shutdown · 20 <a done · 20 ok p · 20 >a hook session_shutdown · \
-             20 <a ends · 20 exit",
             "{dialect}"
         );
     }

@@ -40,6 +40,11 @@ impl Disk {
         self.files.get(path).map(|bytes| std::str::from_utf8(bytes).expect("UTF-8"))
     }
 
+    /// Reads a file that is no session.
+    pub fn read(&self, path: &Path) -> Result<String, String> {
+        self.text(path).map(str::to_owned).ok_or_else(|| "No such file or directory".to_owned())
+    }
+
     /// The files that there are.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
@@ -109,9 +114,9 @@ impl Disk {
     pub fn has_what_is_told(&self, frame: &Value, run_open: bool) -> bool {
         let lines = self.lines();
         if lines.is_empty() {
-            // A file begins with the first message of the user, or with an answer.
-            return frame["message"]["role"] == "custom"
-                || frame["type"] != "message_end" && frame["type"] != "auto_compaction_end";
+            // A file begins with the first message of the user; what is put in front of that waits for it.
+            let is_complete = frame["type"] == "message_end" && frame["message"]["role"] != "custom";
+            return !is_complete && frame["type"] != "auto_compaction_end";
         }
         let of = |kind: &'static str| lines.iter().rev().filter(move |line| line["type"] == kind);
         let said = |message: &Value| {
@@ -119,14 +124,13 @@ impl Disk {
                 ["role", "timestamp", "content"].iter().all(|key| line["message"][key] == message[key])
             })
         };
-        let noted = |message: &Value| {
-            of("custom_message")
-                .any(|line| ["customType", "content"].iter().all(|key| line[key] == message[key]))
-        };
         let data = &frame["data"];
         let succeeded = frame["type"] == "response" && frame["success"] == true;
         match (frame["type"].as_str().unwrap_or_default(), frame["command"].as_str().unwrap_or_default()) {
-            ("message_end", _) if frame["message"]["role"] == "custom" => noted(&frame["message"]),
+            ("message_end", _) if frame["message"]["role"] == "custom" => {
+                let keys = ["customType", "content", "display"];
+                of("custom_message").any(|line| keys.iter().all(|key| line[key] == frame["message"][key]))
+            }
             ("message_end", _) => said(&frame["message"]),
             ("auto_compaction_end", _) if frame["result"].is_object() => {
                 of("compaction").next().is_some_and(|line| line["summary"] == frame["result"]["summary"])
@@ -167,7 +171,7 @@ fn read(bytes: &[u8]) -> Result<Option<Read>, Unreadable> {
 }
 
 /// The messages as files have them, without answers that failed: those that were asked for again are in the file alone,
-/// with the results of their calls.
+/// with the results of their calls. Reminders are in memory alone.
 pub fn kept(messages: &[Arc<AgentMessage>]) -> Vec<Value> {
     let mut uncalled = BTreeSet::new();
     let mut kept = Vec::new();
@@ -187,6 +191,7 @@ pub fn kept(messages: &[Arc<AgentMessage>]) -> Vec<Value> {
                 uncalled.extend(calls);
             }
             AgentMessage::ToolResult(it) if uncalled.contains(&it.tool_call_id) => {}
+            AgentMessage::Developer(_) => {}
             _ => kept.push(json),
         }
     }

@@ -1,5 +1,6 @@
 //! What a conversation is made of.
 
+use super::extended::{Answers, Habit};
 use pi_rpc::protocol::Dialect;
 use proptest::{prelude::*, strategy::Union};
 use serde_json::{Value, json};
@@ -16,6 +17,12 @@ pub struct Scenario {
     /// Sessions are kept in files.
     pub kept: bool,
     pub seed: u64,
+    /// What each of the extensions makes of what it is asked, in turn.
+    pub habits: Vec<Vec<Habit>>,
+    /// How the host answers what it is asked, in turn.
+    pub answers: Vec<Answers>,
+    /// The tools that the host is asked about.
+    pub confirm: &'static [&'static str],
 }
 
 /// What happens without the engine asking for it.
@@ -43,8 +50,19 @@ pub fn scenarios(dialect: Dialect) -> impl Strategy<Value = Scenario> {
     ];
     let acts = prop::collection::vec((waits, act), 3..24);
     let turns = prop::collection::vec(turn(), 0..16);
-    (acts, turns, prop::bool::weighted(0.9), any::<u64>())
-        .prop_map(move |(acts, turns, kept, seed)| Scenario { dialect, acts, turns, close: None, kept, seed })
+    (acts, turns, prop::bool::weighted(0.9), any::<u64>()).prop_map(move |(acts, turns, kept, seed)| {
+        Scenario {
+            dialect,
+            acts,
+            turns,
+            close: None,
+            kept,
+            seed,
+            habits: Vec::new(),
+            answers: Vec::new(),
+            confirm: &[],
+        }
+    })
 }
 
 const LINES: &[(u32, &str)] = &[

@@ -24,6 +24,8 @@ use std::{
 pub struct Watch {
     dialect: Dialect,
     is_kept: bool,
+    /// Dialogs and extensions have deadlines of their own.
+    is_extended: bool,
     /// Model calls that are open, and whether each is for a turn.
     models: BTreeMap<CallId, bool>,
     run_open: bool,
@@ -35,6 +37,8 @@ pub struct Watch {
     asked: BTreeMap<String, Value>,
     /// The messages that were told of as stored, with the file that they are in.
     told: Vec<(PathBuf, Value)>,
+    /// What an extension has dealt with: it is not delivered.
+    handled: BTreeSet<String>,
     pub stopped: bool,
     /// What happened, in one word each.
     pub seen: BTreeSet<String>,
@@ -49,16 +53,18 @@ macro_rules! ensure {
 }
 
 impl Watch {
-    pub fn new(dialect: Dialect, is_kept: bool) -> Self {
+    pub fn new(dialect: Dialect, is_kept: bool, is_extended: bool) -> Self {
         Self {
             dialect,
             is_kept,
+            is_extended,
             models: BTreeMap::new(),
             run_open: false,
             failed: false,
             owed: BTreeMap::new(),
             asked: BTreeMap::new(),
             told: Vec::new(),
+            handled: BTreeSet::new(),
             stopped: false,
             seen: BTreeSet::new(),
         }
@@ -104,14 +110,18 @@ impl Watch {
         let elsewhere = self.asked.get(&text(&frame["id"])).is_some_and(|asked| asked["left"] == true);
         if self.is_kept && !self.failed && !elsewhere {
             ensure!(disk.has_what_is_told(frame, self.run_open), "told before it was stored: {frame}");
-            if let (Some(path), "message_end") = (disk.open_file(), kind.as_str()) {
+            // What an extension says before the file begins goes with what the user says, if anything.
+            let early = frame["message"]["role"] == "custom" && disk.lines().is_empty();
+            if let (Some(path), "message_end", false) = (disk.open_file(), kind.as_str(), early) {
                 self.told.push((path.to_owned(), frame["message"].clone()));
             }
         }
         let message = &frame["message"];
         if kind == "message_end" && message["role"] == "user" {
             let said = text(&message["content"][0]["text"]);
-            ensure!(self.owed.remove(&said).is_some(), "{said:?} was delivered, and nobody was told before");
+            // A command whose extension has never registered is one that the model reads.
+            let known = self.owed.remove(&said).is_some() || said.starts_with('/');
+            ensure!(known, "{said:?} was delivered, and nobody was told before");
         }
         if kind == "agent_end" {
             (self.run_open, self.failed) = (false, false);
@@ -119,8 +129,28 @@ impl Watch {
         if kind == "response" { self.answered(frame) } else { Ok(()) }
     }
 
+    /// An extension is told something: that what it said for the user was accepted.
+    pub fn told_extension(&mut self, frame: &Value) {
+        let said = text(&frame["id"]);
+        if frame["type"] == "response" && frame["success"] == true && !self.handled.contains(&said) {
+            self.owed.insert(said.clone(), said);
+        }
+    }
+
+    /// An extension has ended what it was asked.
+    pub fn ended_by_extension(&mut self, request: &Value, frame: &Value) {
+        self.seen.insert(
+            format!("{} {}", text(&request["type"]), text(&request["hook"]["type"])).trim_end().to_owned(),
+        );
+        if request["hook"]["type"] == "input" && frame["result"]["action"] == "handled" {
+            self.handled.insert(text(&request["hook"]["text"]));
+        }
+    }
+
     fn answered(&mut self, frame: &Value) -> Checked {
         let succeeded = frame["success"] == true;
+        // The session stays as it was.
+        let cancelled = frame["data"]["cancelled"] == true;
         let id = text(&frame["id"]);
         let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         let Some(asked) = self.asked.remove(&id) else {
@@ -131,9 +161,12 @@ impl Watch {
         };
         match (asked["type"].as_str().unwrap_or_default(), succeeded) {
             ("prompt" | "abort_and_prompt" | "steer" | "follow_up", true) => {
-                self.owed.insert(text(&asked["message"]), id);
+                let said = text(&asked["message"]);
+                if !self.handled.contains(&said) && !said.starts_with('/') {
+                    self.owed.insert(said, id);
+                }
             }
-            (command @ ("new_session" | "switch_session" | "fork" | "branch"), true) => {
+            (command @ ("new_session" | "switch_session" | "fork" | "branch"), true) if !cancelled => {
                 ensure!(!self.run_open, "a session was left in a run");
                 for open in self.asked.values_mut() {
                     open["left"] = true.into();
@@ -152,7 +185,7 @@ impl Watch {
     pub fn handled(&self, engine: &Engine) -> Checked {
         let turn = self.models.values().any(|turn| *turn);
         ensure!(!turn || self.run_open, "a model is asked for a turn outside a run");
-        let quiet = self.models.is_empty() && engine.deadline().is_none();
+        let quiet = self.models.is_empty() && (engine.deadline().is_none() || self.is_extended);
         ensure!(!engine.is_idle() || quiet && !self.run_open, "idle, and something is still open");
         if engine.is_idle() && !self.stopped {
             ensure!(
@@ -174,7 +207,7 @@ impl Watch {
         Ok(())
     }
 
-    /// The process has ended. `missed`: the disk was full to the end.
+    /// The process has ended. `missed`: the last write failed.
     pub fn ended(&self, engine: &Engine, disk: &Disk, missed: bool) -> Checked {
         if missed || !self.is_kept {
             return Ok(());
@@ -192,7 +225,11 @@ impl Watch {
             let lines = files.entry(path).or_insert_with(|| {
                 let lines = disk.text(path).unwrap_or_default().lines();
                 let lines = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-                lines.map(|line| line["message"]["content"].to_string()).collect()
+                let content = |line: &Value| match line["type"].as_str() {
+                    Some("custom_message") => line["content"].to_string(),
+                    _ => line["message"]["content"].to_string(),
+                };
+                lines.map(|line| content(&line)).collect()
             });
             ensure!(lines.contains(&message["content"].to_string()), "lost: {message}");
         }

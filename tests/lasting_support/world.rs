@@ -3,6 +3,7 @@
 use super::{
     Checked,
     disk::Disk,
+    extended::Extended,
     scenario::{Act, Close, Scenario},
     watch::Watch,
 };
@@ -26,7 +27,10 @@ use std::{
 };
 
 /// Inputs after which a conversation counts as endless.
-const ENDLESS: usize = 20_000;
+const ENDLESS: usize = 8_000;
+
+/// Milliseconds that a process may take to end when it is told to: what is under way, then farewells.
+const LEAVING_MS: u64 = 3500;
 
 /// Milliseconds from being cancelled to the end.
 const DYING_MS: u64 = 3;
@@ -39,29 +43,36 @@ pub fn play(scenario: &Scenario) -> Result<BTreeSet<String>, String> {
     Ok(world.watch.seen)
 }
 
-struct World<'a> {
-    scenario: &'a Scenario,
+pub(super) struct World<'a> {
+    pub(super) scenario: &'a Scenario,
     engine: Engine,
     encoder: Encoder,
     player: Player,
-    watch: Watch,
+    pub(super) watch: Watch,
+    pub(super) extended: Extended,
     disk: Disk,
-    now: u64,
+    pub(super) now: u64,
     due: BTreeMap<(u64, u64), Due>,
     planned: u64,
     works: Vec<CallId>,
     shells: Vec<CallId>,
     alarm: Option<u64>,
     exited: bool,
+    /// The last write has failed.
+    missed: bool,
     story: Vec<String>,
 }
 
-enum Due {
+pub(super) enum Due {
     Act(usize, Act),
     DiskFree,
     Model(CallId, StreamEvent),
     Tool(CallId),
     Shell(CallId),
+    Extension(CallId, Value),
+    ExtensionStrays(CallId),
+    ExtensionEnds(CallId),
+    HostAnswers(String),
     Time,
     Close(Close),
 }
@@ -88,7 +99,11 @@ impl<'a> World<'a> {
             session: None,
             tools: Toolbox::new(specs()).expect("schemas"),
             system_prompt: "Be brief.".into(),
-            extending: Extending::default(),
+            extending: Extending {
+                extensions: (0..scenario.habits.len()).map(|place| format!("/x/{place}")).collect(),
+                confirm: scenario.confirm.iter().map(|name| (*name).to_owned()).collect(),
+                ..Extending::default()
+            },
             name: None,
             seed: scenario.seed,
             checked: true,
@@ -98,7 +113,8 @@ impl<'a> World<'a> {
             engine: Engine::new(setup, at(0)),
             encoder: Encoder::default(),
             player: Player::new(Script::from_json(&script).expect("a script")),
-            watch: Watch::new(scenario.dialect, scenario.kept),
+            watch: Watch::new(scenario.dialect, scenario.kept, !scenario.answers.is_empty()),
+            extended: Extended::default(),
             disk,
             now: 0,
             due: BTreeMap::new(),
@@ -107,6 +123,7 @@ impl<'a> World<'a> {
             shells: Vec::new(),
             alarm: None,
             exited: false,
+            missed: false,
             story: Vec::new(),
         };
         let mut moment = 0;
@@ -124,16 +141,22 @@ impl<'a> World<'a> {
         self.perform()?;
         self.until_quiet()?;
         if !self.exited {
-            self.watch.quiet(&self.engine)?;
+            if !self.is_waiting() {
+                self.watch.quiet(&self.engine)?;
+            }
             self.disk_free();
             self.watch.stopped = true;
+            let before = self.now;
             self.take(Input::Shutdown)?;
             self.until_quiet()?;
+            if self.now > before + LEAVING_MS {
+                return Err(format!("told to stop at {before}, and still there at {}", self.now));
+            }
         }
         if !self.exited {
             return Err("shut down, and nothing left to do, but no Exit".to_owned());
         }
-        self.watch.ended(&self.engine, &self.disk, self.disk.full)
+        self.watch.ended(&self.engine, &self.disk, self.missed)
     }
 
     fn until_quiet(&mut self) -> Checked {
@@ -197,9 +220,20 @@ impl<'a> World<'a> {
                     end: Ok(ShellEnd { output, exit_code: Some(0), ..ShellEnd::default() }),
                 }
             }
+            Due::Extension(process, frame) => return self.extension_writes(process, frame),
+            Due::ExtensionStrays(process) => return Ok(self.extension_strays(process)),
+            Due::ExtensionEnds(process) => return Ok(self.extension_ends(process)),
+            Due::HostAnswers(line) => {
+                self.tell("<", &line);
+                let frame: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+                self.extended.host.remove(frame["id"].as_str().unwrap_or_default());
+                let read = read_line(line.as_bytes(), self.scenario.dialect);
+                Input::line(read.transpose().ok_or("a blank line")?)
+            }
             Due::Time => Input::Time,
             Due::Close(Close::EndOfInput) => {
-                self.due.retain(|_, due| !matches!(due, Due::Act(_, Act::Line(_))));
+                self.due.retain(|_, due| !matches!(due, Due::Act(_, Act::Line(_)) | Due::HostAnswers(_)));
+                self.extended.host.clear();
                 self.watch.stopped = false;
                 Input::EndOfInput
             }
@@ -247,6 +281,7 @@ impl<'a> World<'a> {
                         self.tell(">", &frame);
                     }
                     self.watch.said(&frame, &self.disk)?;
+                    self.host_asked(&frame);
                 }
                 Output::CallModel(call) => self.call_model(&call)?,
                 Output::CancelModel(call) => {
@@ -265,7 +300,9 @@ impl<'a> World<'a> {
                 Output::CancelTool(call) => self.plan(self.now + DYING_MS, Due::Tool(call)),
                 Output::CancelShell(call) => self.plan(self.now + DYING_MS, Due::Shell(call)),
                 Output::Store(write) => {
-                    if let Err(reason) = self.disk.write(&write) {
+                    let written = self.disk.write(&write);
+                    self.missed = written.is_err();
+                    if let Err(reason) = written {
                         self.tell("#", &reason);
                         self.watch.not_stored();
                         self.engine.handle(Input::StoreFailed(reason), at(self.now));
@@ -279,12 +316,15 @@ impl<'a> World<'a> {
                 }
                 Output::CloseSession => self.disk.close(),
                 Output::WriteFile { .. } => self.engine.handle(Input::FileWritten(Ok(())), at(self.now)),
-                Output::StartExtension { .. }
-                | Output::ToExtension { .. }
-                | Output::StopExtension(_)
-                | Output::ReadFile(_) => panic!("nothing is extended here"),
+                Output::StartExtension { process, place } => self.start_extension(process, place),
+                Output::ToExtension { to, frame } => self.tell_extension(to, &frame)?,
+                Output::StopExtension(process) => self.stop_extension(process),
+                Output::ReadFile(_) => panic!("there are no skills here"),
                 Output::Violation(violation) => return Err(format!("the machine objects: {violation}")),
-                Output::Exit => self.exited = true,
+                Output::Exit => {
+                    self.dialogs_are_over()?;
+                    self.exited = true;
+                }
             }
         }
         let due = self.engine.deadline().map(|due| due.as_millis() as u64);
@@ -317,12 +357,12 @@ impl<'a> World<'a> {
         (self.disk.full, self.disk.left) = (false, None);
     }
 
-    fn plan(&mut self, moment: u64, due: Due) {
+    pub(super) fn plan(&mut self, moment: u64, due: Due) {
         self.planned += 1;
         self.due.insert((moment, self.planned), due);
     }
 
-    fn tell(&mut self, mark: &str, what: &impl ToString) {
+    pub(super) fn tell(&mut self, mark: &str, what: &impl ToString) {
         let line: String = format!("{:>5} {mark} {}", self.now, what.to_string()).chars().take(260).collect();
         self.story.push(line);
     }
