@@ -68,6 +68,7 @@ impl Engine {
     /// meant the prompt which waits for the compaction is answered when that prompt's run is over.
     pub(super) fn after_run_compacting(&mut self) -> bool {
         let held = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
+        let held = held || self.is_preparing();
         let waits = |next: &AfterRun| match next {
             AfterRun::Answer { .. } => held,
             next => next.is_lined_up(),

@@ -141,13 +141,13 @@ impl Engine {
     /// Before a run: gives the message back if its run may start. Otherwise it waits for a compaction: one that is
     /// under way, or one that the context needs first.
     pub(super) fn compacting_first(&mut self, message: UserMessage, unasked: bool) -> Option<UserMessage> {
-        if unasked {
-            return Some(message);
-        }
         if let Some(compacting) = &mut self.compacting {
             compacting.prompt = Some(message);
-            compacting.unasked = false;
+            compacting.unasked = unasked;
             return None;
+        }
+        if unasked {
+            return Some(message);
         }
         let last = self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
             AgentMessage::Assistant(answer) => Some(answer.clone()),

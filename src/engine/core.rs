@@ -587,6 +587,8 @@ impl Engine {
 
     fn exit(&mut self) {
         if !std::mem::replace(&mut self.exited, true) {
+            // Whatever extensions were asked ends with them.
+            self.asks.clear();
             self.push(Output::Exit);
         }
     }

@@ -261,10 +261,10 @@ impl World<'_> {
         let Some(place) = self.extended.processes.get(&process).copied() else { return Ok(None) };
         self.tell(&format!("<{place}"), &frame);
         let id = text(&frame["id"]);
-        if matches!(frame["type"].as_str(), Some("done" | "failed" | "tool_result")) {
-            if let Some(request) = self.extended.open.remove(&(process, id)) {
-                self.watch.ended_by_extension(&request, &frame);
-            }
+        if matches!(frame["type"].as_str(), Some("done" | "failed" | "tool_result"))
+            && let Some(request) = self.extended.open.remove(&(process, id))
+        {
+            self.watch.ended_by_extension(&request, &frame);
         }
         if frame["type"] == "ui" {
             let own = text(&frame["request"]["id"]);

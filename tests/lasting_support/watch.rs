@@ -39,6 +39,8 @@ pub struct Watch {
     told: Vec<(PathBuf, Value)>,
     /// What an extension has dealt with: it is not delivered.
     handled: BTreeSet<String>,
+    /// What extensions have, or had last, a say in.
+    listened: String,
     pub stopped: bool,
     /// What happened, in one word each.
     pub seen: BTreeSet<String>,
@@ -65,6 +67,7 @@ impl Watch {
             asked: BTreeMap::new(),
             told: Vec::new(),
             handled: BTreeSet::new(),
+            listened: String::new(),
             stopped: false,
             seen: BTreeSet::new(),
         }
@@ -116,6 +119,10 @@ impl Watch {
                 self.told.push((path.to_owned(), frame["message"].clone()));
             }
         }
+        if kind == "extension_error" && frame["event"] == "send_user_message" {
+            // It was accepted before it could be understood.
+            self.owed.remove(&self.listened);
+        }
         let message = &frame["message"];
         if kind == "message_end" && message["role"] == "user" {
             let said = text(&message["content"][0]["text"]);
@@ -131,6 +138,9 @@ impl Watch {
 
     /// An extension is told something: that what it said for the user was accepted.
     pub fn told_extension(&mut self, frame: &Value) {
+        if frame["hook"]["type"] == "input" {
+            self.listened = text(&frame["hook"]["text"]);
+        }
         let said = text(&frame["id"]);
         if frame["type"] == "response" && frame["success"] == true && !self.handled.contains(&said) {
             self.owed.insert(said.clone(), said);
@@ -143,7 +153,9 @@ impl Watch {
             format!("{} {}", text(&request["type"]), text(&request["hook"]["type"])).trim_end().to_owned(),
         );
         if request["hook"]["type"] == "input" && frame["result"]["action"] == "handled" {
-            self.handled.insert(text(&request["hook"]["text"]));
+            let said = text(&request["hook"]["text"]);
+            self.owed.remove(&said);
+            self.handled.insert(said);
         }
     }
 
