@@ -39,8 +39,8 @@ pub struct Watch {
     told: Vec<(PathBuf, Value)>,
     /// What an extension has dealt with: it is not delivered.
     handled: BTreeSet<String>,
-    /// What extensions have, or had last, a say in.
-    listened: String,
+    /// What extensions said for the user, and were told to be accepted.
+    accepted: BTreeSet<String>,
     pub stopped: bool,
     /// What happened, in one word each.
     pub seen: BTreeSet<String>,
@@ -67,7 +67,7 @@ impl Watch {
             asked: BTreeMap::new(),
             told: Vec::new(),
             handled: BTreeSet::new(),
-            listened: String::new(),
+            accepted: BTreeSet::new(),
             stopped: false,
             seen: BTreeSet::new(),
         }
@@ -119,15 +119,12 @@ impl Watch {
                 self.told.push((path.to_owned(), frame["message"].clone()));
             }
         }
-        if kind == "extension_error" && frame["event"] == "send_user_message" {
-            // It was accepted before it could be understood.
-            self.owed.remove(&self.listened);
-        }
         let message = &frame["message"];
         if kind == "message_end" && message["role"] == "user" {
             let said = text(&message["content"][0]["text"]);
             // A command whose extension has never registered is one that the model reads.
-            let known = self.owed.remove(&said).is_some() || said.starts_with('/');
+            let owed = self.owed.remove(&said).is_some() || self.accepted.remove(&said);
+            let known = owed || said.starts_with('/');
             ensure!(known, "{said:?} was delivered, and nobody was told before");
         }
         if kind == "agent_end" {
@@ -138,12 +135,9 @@ impl Watch {
 
     /// An extension is told something: that what it said for the user was accepted.
     pub fn told_extension(&mut self, frame: &Value) {
-        if frame["hook"]["type"] == "input" {
-            self.listened = text(&frame["hook"]["text"]);
-        }
         let said = text(&frame["id"]);
         if frame["type"] == "response" && frame["success"] == true && !self.handled.contains(&said) {
-            self.owed.insert(said.clone(), said);
+            self.accepted.insert(said);
         }
     }
 
@@ -154,7 +148,7 @@ impl Watch {
         );
         if request["hook"]["type"] == "input" && frame["result"]["action"] == "handled" {
             let said = text(&request["hook"]["text"]);
-            self.owed.remove(&said);
+            self.accepted.remove(&said);
             self.handled.insert(said);
         }
     }
@@ -200,8 +194,10 @@ impl Watch {
         let quiet = self.models.is_empty() && (engine.deadline().is_none() || self.is_extended);
         ensure!(!engine.is_idle() || quiet && !self.run_open, "idle, and something is still open");
         if engine.is_idle() && !self.stopped {
+            // What an extension says for the user is accepted before it is understood, and may be refused then.
+            let most = self.owed.len() + self.accepted.len();
             ensure!(
-                self.owed.len() == engine.queued(),
+                (self.owed.len()..=most).contains(&engine.queued()),
                 "{} messages are owed, {} wait: {:?}",
                 self.owed.len(),
                 engine.queued(),
