@@ -272,11 +272,20 @@ impl Engine {
             return;
         }
         self.now = now;
-        let of_host = matches!(input, Input::Frame(_) | Input::BadLine(_) | Input::EndOfInput);
-        match of_host && !self.is_open() && !self.stopping {
+        match self.waits_for_greeting(&input) && !self.stopping {
             true => self.held.push_back(input),
             false => self.take_in(input),
         }
+    }
+
+    /// Whether it leads to something that is said, and the host has not been greeted.
+    fn waits_for_greeting(&self, input: &Input) -> bool {
+        !self.is_open()
+            && match input {
+                Input::Frame(_) | Input::BadLine(_) | Input::EndOfInput => true,
+                Input::Extension { from, .. } => self.extensions.is_running(*from),
+                _ => false,
+            }
     }
 
     fn take_in(&mut self, input: Input) {

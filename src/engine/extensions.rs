@@ -109,6 +109,11 @@ impl Extensions {
         extension.process.filter(|_| extension.stage == Stage::Running)
     }
 
+    /// Whether this process has registered and goes on.
+    pub fn is_running(&self, process: CallId) -> bool {
+        self.of(process).is_some_and(|place| self.all[place].stage == Stage::Running)
+    }
+
     /// Whether one of them has still to register.
     pub fn are_starting(&self) -> bool {
         self.all.iter().any(|extension| extension.stage == Stage::Starting && extension.starts == 1)
@@ -191,7 +196,8 @@ impl Engine {
 
     /// Greets the host, as soon as every extension has registered or cannot any more; `false` if that was done.
     pub(super) fn advance_greeting(&mut self) -> bool {
-        if self.extensions.greeted || self.extensions.are_starting() {
+        // Told to stop before that: nothing is said at all.
+        if self.extensions.greeted || self.stopping || self.extensions.are_starting() {
             return false;
         }
         self.extensions.greeted = true;
@@ -232,6 +238,8 @@ impl Engine {
             FromExtension::Accept(it) => self.taken_up(process, &it.id),
             FromExtension::Done(it) => self.ask_done(process, &it.id, it.result),
             FromExtension::Failed(it) => self.ask_failed(process, &it.id, &it.error),
+            // Nothing but an answer: the host is not spoken to any more.
+            _ if !self.is_open() => {}
             FromExtension::ToolUpdate(it) => self.ask_progress(process, &it.id, it.partial_result),
             FromExtension::ToolResult(it) => {
                 self.ask_result(process, &it.id, it.result, it.is_error.unwrap_or(false));
