@@ -20,9 +20,9 @@ use crate::{
     machine::Machine,
     prompt::Commands,
     protocol::{
-        AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectDispatch, DialectEndOfInput, Inbound,
-        InterruptMode, LineError, Outbound, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse,
-        RpcSuccess, Said, SessionHeader, ThinkingLevel,
+        AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectDispatch, Inbound, InterruptMode,
+        LineError, Outbound, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcSuccess, Said,
+        SessionHeader, ThinkingLevel,
     },
     session::{NewEntry, Session},
 };
@@ -112,29 +112,29 @@ pub struct Engine {
     pub(super) calls: usize,
     pub(super) now: Now,
     /// Lines that wait for the command before them, in dialects that serve them one by one.
-    waiting: VecDeque<Waiting>,
-    closing: bool,
+    pub(super) waiting: VecDeque<Waiting>,
+    pub(super) closing: bool,
     /// The input has ended, or is not read any more.
-    over: bool,
+    pub(super) over: bool,
     /// The input has ended, and in this dialect nothing is waited for any more.
-    leaving: bool,
+    pub(super) leaving: bool,
     /// The process was told to stop: no run is opened any more.
     pub(super) stopping: bool,
     /// The run that is being opened was aborted before.
     pub(super) unasked: bool,
     /// What came in before every extension had registered.
-    held: VecDeque<Input>,
+    pub(super) held: VecDeque<Input>,
     /// Since when no extension is heard, because the host does not read.
     pub(super) deaf: Option<Duration>,
     /// The extensions were told that the process ends.
-    farewell: bool,
-    exited: bool,
+    pub(super) farewell: bool,
+    pub(super) exited: bool,
     outputs: VecDeque<Output>,
 }
 
 /// A line that waits for the command before it.
 #[derive(Debug)]
-enum Waiting {
+pub enum Waiting {
     Command(RpcCommand),
     /// A shell command that was stopped before it began.
     StoppedShell(BashCommand),
@@ -283,7 +283,9 @@ impl Engine {
         !self.is_open()
             && match input {
                 Input::Frame(_) | Input::BadLine(_) | Input::EndOfInput => true,
-                Input::Extension { from, .. } => self.extensions.is_running(*from),
+                Input::Extension { from, .. }
+                | Input::ExtensionStrayed { from, .. }
+                | Input::ExtensionEnded { from, .. } => self.extensions.is_running(*from),
                 _ => false,
             }
     }
@@ -469,12 +471,6 @@ impl Engine {
         waits || compacts || self.is_command_hooked() || self.is_to_be_taken_up()
     }
 
-    /// Takes something of an extension in when the host has been greeted. What hears extensions keeps it to a little:
-    /// until then it does not hear one that has registered.
-    pub(super) fn hold(&mut self, input: Input) {
-        self.held.push_back(input);
-    }
-
     /// Takes in what came before every extension had registered.
     fn advance_held(&mut self) -> bool {
         if !self.is_open() {
@@ -510,95 +506,6 @@ impl Engine {
             {
                 *line = Waiting::StoppedPrompt(command.clone());
             }
-        }
-    }
-
-    fn end_of_input(&mut self) {
-        self.machine.end_of_input();
-        (self.closing, self.over) = (true, true);
-        // What could not be written gets a last chance.
-        self.broken = None;
-        self.leaving = self.dialect.record().end_of_input == DialectEndOfInput::Exit;
-        self.end_all_dialogs();
-        self.host_gone();
-        self.limit_commands();
-        if self.leaving {
-            // The host was told of them, and their run does not end any more.
-            while let Some(message) = self.deferred.pop_front() {
-                self.keep(NewEntry::Message(message));
-            }
-        }
-    }
-
-    fn shut_down(&mut self) {
-        self.machine.end_of_input();
-        (self.closing, self.over) = (true, true);
-        self.stopping = true;
-        // What could not be written gets a last chance.
-        self.broken = None;
-        self.waiting.clear();
-        self.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
-        self.held.clear();
-        self.end_all_dialogs();
-        self.unask_all();
-        self.abort_run();
-        self.cancel_retry();
-        self.cancel_compaction();
-        self.cancel_shells();
-    }
-
-    fn exit_when_done(&mut self) -> bool {
-        if !self.closing || self.exited || !(self.leaving || self.is_idle()) {
-            return false;
-        }
-        if !std::mem::replace(&mut self.farewell, true) {
-            self.say_farewell();
-            return true;
-        }
-        let leaves = !self.is_parting();
-        if leaves {
-            self.exit();
-        }
-        leaves
-    }
-
-    /// An extension asks for the end: it comes when what goes on is done.
-    pub(super) fn leave_when_done(&mut self) {
-        self.machine.end_of_input();
-        self.closing = true;
-        self.limit_commands();
-    }
-
-    /// The process ends as soon as what goes on is done.
-    pub(super) const fn is_ending(&self) -> bool {
-        self.closing
-    }
-
-    /// Nobody answers any more.
-    pub(super) const fn input_is_over(&self) -> bool {
-        self.over
-    }
-
-    /// The input has ended, and whatever goes on is left as it is.
-    pub(super) const fn leaves_at_once(&self) -> bool {
-        self.leaving
-    }
-
-    /// Nothing begins any more.
-    pub(super) const fn is_cut_off(&self) -> bool {
-        self.stopping || self.leaving
-    }
-
-    /// The end has been decided: what an extension does now is of no interest.
-    pub(super) const fn is_leaving(&self) -> bool {
-        self.stopping || self.leaving || self.farewell
-    }
-
-    fn exit(&mut self) {
-        if !std::mem::replace(&mut self.exited, true) {
-            // Whatever extensions were asked ends with them.
-            self.asks.clear();
-            self.push(Output::Exit);
         }
     }
 

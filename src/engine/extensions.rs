@@ -11,7 +11,7 @@
 //! any more. The commands, tools and hooks of an extension stay registered while it is not running: a command and a tool
 //! of it fail, and what it might have blocked is blocked. Source: own; pi source for what a host sees.
 
-use super::{CallId, Engine, Input, Output, arguments::Owner, hooks};
+use super::{CallId, Engine, Output, arguments::Owner, hooks};
 use crate::{
     model::types::ToolSpec,
     protocol::{
@@ -226,10 +226,6 @@ impl Engine {
                 return self.extension_strayed(process, &text);
             }
         }
-        if !self.is_open() && !registers {
-            // The host is greeted before it hears anything else.
-            return self.hold(Input::Extension { from: process, frame: Box::new(frame) });
-        }
         if let Some(origin) = origin(&frame) {
             self.taken_up(process, origin);
         }
@@ -272,11 +268,6 @@ impl Engine {
     /// The process of an extension is gone.
     pub(super) fn extension_ended(&mut self, process: CallId, text: &str) {
         let Some(place) = self.extensions.of(process) else { return };
-        if !self.is_open() && self.extensions.all[place].stage == Stage::Running && !self.is_leaving() {
-            // Behind what it said.
-            let ended = Input::ExtensionEnded { from: process, text: text.to_owned() };
-            return self.hold(ended);
-        }
         let leaving = self.is_leaving();
         let extension = &mut self.extensions.all[place];
         let registered = matches!(extension.stage, Stage::Running | Stage::Ending) && extension.due.is_none();

@@ -3,5 +3,5 @@
 pub use super::{
     asks::{ACCEPT, AFTER_INPUT, FAREWELL, GRACE, HOOK},
     dialogs::DIALOGS,
-    extensions::{REGISTER, RESTARTS, STRAYS},
+    extensions::{HANGS, REGISTER, RESTARTS, STRAYS},
 };

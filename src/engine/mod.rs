@@ -30,6 +30,7 @@ mod commands;
 mod compaction;
 mod core;
 mod dialogs;
+mod ending;
 mod extensions;
 mod growing;
 mod hooks;

@@ -99,7 +99,9 @@ impl Finder {
             } else if is_executable(&path) {
                 self.add(path);
             } else if is_script_of_pi(&path) {
-                tracing::debug!("{}: extensions in TypeScript cannot be run yet; left out", path.display());
+                let warning =
+                    format!("{}: extensions in TypeScript cannot be run yet; left out", path.display());
+                self.found.warnings.push(warning);
             }
         }
     }

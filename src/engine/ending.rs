@@ -1,0 +1,98 @@
+//! The end: of the input, by a signal, or because an extension asks for it.
+
+use super::{Engine, Output, after::AfterRun};
+use crate::{protocol::DialectEndOfInput, session::NewEntry};
+
+impl Engine {
+    /// The host has closed its side.
+    pub(super) fn end_of_input(&mut self) {
+        self.machine.end_of_input();
+        (self.closing, self.over) = (true, true);
+        // What could not be written gets a last chance.
+        self.broken = None;
+        self.leaving = self.dialect.record().end_of_input == DialectEndOfInput::Exit;
+        self.end_all_dialogs();
+        self.host_gone();
+        self.limit_commands();
+        if self.leaving {
+            // The host was told of them, and their run does not end any more.
+            while let Some(message) = self.deferred.pop_front() {
+                self.keep(NewEntry::Message(message));
+            }
+        }
+    }
+
+    /// The process was told to stop.
+    pub(super) fn shut_down(&mut self) {
+        self.machine.end_of_input();
+        (self.closing, self.over) = (true, true);
+        self.stopping = true;
+        // What could not be written gets a last chance.
+        self.broken = None;
+        self.waiting.clear();
+        self.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
+        self.held.clear();
+        self.end_all_dialogs();
+        self.unask_all();
+        self.abort_run();
+        self.cancel_retry();
+        self.cancel_compaction();
+        self.cancel_shells();
+    }
+
+    /// Leaves when nothing is left to do; `false` if that is not so.
+    pub(super) fn exit_when_done(&mut self) -> bool {
+        if !self.closing || self.exited || !(self.leaving || self.is_idle()) {
+            return false;
+        }
+        if !std::mem::replace(&mut self.farewell, true) {
+            self.say_farewell();
+            return true;
+        }
+        let leaves = !self.is_parting();
+        if leaves {
+            self.exit();
+        }
+        leaves
+    }
+
+    /// An extension asks for the end: it comes when what goes on is done.
+    pub(super) fn leave_when_done(&mut self) {
+        self.machine.end_of_input();
+        self.closing = true;
+        self.limit_commands();
+    }
+
+    /// The process ends as soon as what goes on is done.
+    pub(super) const fn is_ending(&self) -> bool {
+        self.closing
+    }
+
+    /// Nobody answers any more.
+    pub(super) const fn input_is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The input has ended, and whatever goes on is left as it is.
+    pub(super) const fn leaves_at_once(&self) -> bool {
+        self.leaving
+    }
+
+    /// Nothing begins any more.
+    pub(super) const fn is_cut_off(&self) -> bool {
+        self.stopping || self.leaving
+    }
+
+    /// The end has been decided: what an extension does now is of no interest.
+    pub(super) const fn is_leaving(&self) -> bool {
+        self.stopping || self.leaving || self.farewell
+    }
+
+    fn exit(&mut self) {
+        if !std::mem::replace(&mut self.exited, true) {
+            // Whatever extensions were asked ends with them.
+            self.asks.clear();
+            self.push(Output::Exit);
+        }
+    }
+}
