@@ -66,13 +66,16 @@ fn the_command_line_comes_before_the_settings_and_those_before_the_folders() {
 fn a_folder_has_its_executables_and_those_that_stand_for_its_folders_by_name() {
     let house =
         House::with(&["e/b.py", "e/a", "e/c/index", "e/d/index.sh", "e/d/other", "e/f/other", "e/g/h/index"]);
-    for (name, mode) in [("e/plain.ts", 0o644), ("e/helper.py", 0o644), ("e/.hidden", 0o755), ("e/a~", 0o755)]
-    {
+    for (name, mode) in [("e/helper.py", 0o644), ("e/.hidden", 0o755), ("e/a~", 0o755)] {
         house.file(name, mode);
     }
     assert_eq!(house.finds_paths(&[], &[], &["e"]), ["e/a", "e/b.py", "e/c/index", "e/d/index.sh"]);
     assert_eq!(house.finds_paths(&["e"], &[], &[]), ["e/a", "e/b.py", "e/c/index", "e/d/index.sh"]);
     assert_eq!(house.finds_paths(&["e/d"], &[], &[]), ["e/d/index.sh"]);
+
+    house.file("e/plain.ts", 0o644);
+    let left_out = "e/plain.ts: extensions in TypeScript cannot be run yet; left out";
+    assert_eq!(house.finds(&[], &[], &["e"]).warnings, [left_out]);
 }
 
 #[test]

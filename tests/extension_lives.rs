@@ -51,6 +51,35 @@ fn the_host_is_heard_when_every_extension_has_registered_or_ten_seconds_are_over
 }
 
 #[test]
+fn what_an_extension_does_before_all_have_registered_is_done_when_they_have() {
+    let note = json!({ "type": "send_message", "message": { "customType": "note", "content": "Well.", "display": true } });
+    let quick = Extension::new("a", json!({})).on("start", [waits(10), writes(note)]);
+    let late = Extension::silent("b").on("hello", [waits(3000), writes(json!({ "type": "register" }))]);
+    for dialect in DIALECTS {
+        let played = scenario(json!([])).extended(quick.clone()).extended(late.clone()).play(dialect);
+        assert_eq!(played.timed(), "10 <a send_message · 3000 custom note", "{dialect}");
+    }
+}
+
+#[test]
+fn a_process_that_is_told_to_stop_before_all_have_registered_says_nothing_any_more() {
+    let note = json!({ "type": "send_message", "message": { "customType": "note", "content": "Well.", "display": true } });
+    let quick = Extension::new("a", json!({ "hooks": ["session_shutdown"] }))
+        .on("hook session_shutdown", [writes(note), waits(500), done()]);
+    let late = Extension::silent("b").on("hello", [waits(300), writes(json!({ "type": "register" }))]);
+    for dialect in DIALECTS {
+        let played =
+            scenario(json!([])).extended(quick.clone()).extended(late.clone()).stops(100).finish(dialect);
+        assert_eq!(
+            played.timed(),
+            "100 < shutdown · 100 >a hook session_shutdown · 100 <a send_message · 600 <a done · 600 exit",
+            "{dialect}"
+        );
+        assert_eq!(played.said, Vec::<Value>::new(), "{dialect}");
+    }
+}
+
+#[test]
 fn input_that_ends_before_every_extension_has_registered_is_served_all_the_same() {
     let register = writes(json!({ "type": "register", "commands": [{ "name": "do" }] }));
     let late = Extension::silent("a").on("hello", [waits(3000), register]).on("command do", [done()]);

@@ -12,7 +12,7 @@ use super::{
 };
 use pi_rpc::{
     engine::{CallId, Engine, ModelCall, Purpose},
-    protocol::{Dialect, DialectPromptAck},
+    protocol::{Dialect, DialectEndOfInput, DialectPromptAck},
 };
 use serde_json::Value;
 use std::{
@@ -204,7 +204,9 @@ impl Watch {
                 self.owed
             );
             let waiting = engine.machine().requests().waiting().count();
-            ensure!(waiting == 0, "{waiting} requests were never answered");
+            let cut_off = engine.machine().state().closing
+                && self.dialect.record().end_of_input == DialectEndOfInput::Exit;
+            ensure!(waiting == 0 || cut_off, "{waiting} requests were never answered");
         }
         Ok(())
     }
