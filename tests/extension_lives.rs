@@ -2,7 +2,7 @@
 
 mod asking_support;
 
-use asking_support::{Does, Extension, done, say, scenario, waits, writes};
+use asking_support::{Does, Extension, done, say, scenario, ui, waits, writes};
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
 use say::{command, prompt, says as model_says};
 use serde_json::{Value, json};
@@ -65,14 +65,23 @@ fn what_an_extension_does_before_all_have_registered_is_done_when_they_have() {
 fn a_process_that_is_told_to_stop_before_all_have_registered_says_nothing_any_more() {
     let note = json!({ "type": "send_message", "message": { "customType": "note", "content": "Well.", "display": true } });
     let quick = Extension::new("a", json!({ "hooks": ["session_shutdown"] }))
-        .on("hook session_shutdown", [writes(note), waits(500), done()]);
+        .on(
+            "hook session_shutdown",
+            [
+                writes(note),
+                ui("told", json!({ "method": "notify", "message": "Bye." })),
+                ui("mine", json!({ "method": "input", "title": "Why?" })),
+            ],
+        )
+        .on("ui_answer mine", [waits(500), done()]);
     let late = Extension::silent("b").on("hello", [waits(300), writes(json!({ "type": "register" }))]);
     for dialect in DIALECTS {
         let played =
             scenario(json!([])).extended(quick.clone()).extended(late.clone()).stops(100).finish(dialect);
         assert_eq!(
             played.timed(),
-            "100 < shutdown · 100 >a hook session_shutdown · 100 <a send_message · 600 <a done · 600 exit",
+            "100 < shutdown · 100 >a hook session_shutdown · 100 <a send_message · 100 <a ui notify · \
+             100 <a ui input · 100 >a ui_answer mine · 600 <a done · 600 exit",
             "{dialect}"
         );
         assert_eq!(played.said, Vec::<Value>::new(), "{dialect}");

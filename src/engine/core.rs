@@ -290,7 +290,8 @@ impl Engine {
             }
     }
 
-    fn take_in(&mut self, input: Input) {
+    /// Does what an input leads to.
+    pub(super) fn take_in(&mut self, input: Input) {
         match input {
             // Told to stop: whatever is still written comes too late.
             Input::Frame(_) | Input::BadLine(_) if self.stopping => {}

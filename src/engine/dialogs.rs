@@ -150,6 +150,8 @@ impl Engine {
         let untitled = self.dialect.record().emits_title == DialectEmitsTitle::OptIn && !self.emits_title;
         match request.kind() {
             RpcExtensionUIRequestKind::SetTitle if untitled => {}
+            // Told to stop before the host was greeted.
+            _ if !self.is_open() => {}
             // Which dialogs are taken back is known here better than in an extension.
             RpcExtensionUIRequestKind::Cancel => {}
             _ => {

@@ -1,6 +1,6 @@
 //! The end: of the input, by a signal, or because an extension asks for it.
 
-use super::{Engine, Output, after::AfterRun};
+use super::{Engine, Input, Output, after::AfterRun};
 use crate::{protocol::DialectEndOfInput, session::NewEntry};
 
 impl Engine {
@@ -31,13 +31,22 @@ impl Engine {
         self.broken = None;
         self.waiting.clear();
         self.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
-        self.held.clear();
+        let held = std::mem::take(&mut self.held);
         self.end_all_dialogs();
         self.unask_all();
         self.abort_run();
         self.cancel_retry();
         self.cancel_compaction();
         self.cancel_shells();
+        // What the host wrote comes too late; extensions hear what becomes of what they asked.
+        for input in held {
+            if matches!(
+                input,
+                Input::Extension { .. } | Input::ExtensionStrayed { .. } | Input::ExtensionEnded { .. }
+            ) {
+                self.take_in(input);
+            }
+        }
     }
 
     /// Leaves when nothing is left to do; `false` if that is not so.

@@ -234,14 +234,14 @@ impl Engine {
             FromExtension::Accept(it) => self.taken_up(process, &it.id),
             FromExtension::Done(it) => self.ask_done(process, &it.id, it.result),
             FromExtension::Failed(it) => self.ask_failed(process, &it.id, &it.error),
-            // Nothing but an answer: the host is not spoken to any more.
-            _ if !self.is_open() => {}
             FromExtension::ToolUpdate(it) => self.ask_progress(process, &it.id, it.partial_result),
             FromExtension::ToolResult(it) => {
                 self.ask_result(process, &it.id, it.result, it.is_error.unwrap_or(false));
             }
             FromExtension::Ui(it) => self.ui(process, it),
             FromExtension::UiCancel(it) => self.dialog_withdrawn(process, &it.id),
+            // The host is not spoken to any more.
+            _ if !self.is_open() => {}
             action => self.act(process, action),
         }
     }
