@@ -94,7 +94,7 @@ impl Engine {
 
     /// The end has been decided: what an extension does now is of no interest.
     pub(super) const fn is_leaving(&self) -> bool {
-        self.stopping || self.leaving || self.farewell
+        self.is_cut_off() || self.farewell
     }
 
     fn exit(&mut self) {

@@ -102,11 +102,10 @@ impl Engine {
     /// It waits until what becomes of the prompts before it is known. An extension is not kept waiting for that: it may
     /// be the one that is asked about them.
     fn line_up(&mut self, mut prompting: Prompting) {
-        if let Reply::Extension { id, .. } = &mut prompting.reply
+        if let Reply::Extension { process, id, .. } = &mut prompting.reply
             && let Some(id) = id.take()
-            && let Reply::Extension { process, .. } = prompting.reply
         {
-            self.tell_extension(process, ExtensionResponse { id, success: true, error: None });
+            self.tell_extension(*process, ExtensionResponse { id, success: true, error: None });
         }
         self.after_run.push_back(AfterRun::LinedUp(Box::new(prompting)));
     }
