@@ -45,7 +45,7 @@ pub struct Ask {
     /// How many dialogs of it are open.
     dialogs: usize,
     /// Nobody wants it any more: its dialogs are over before they open.
-    pub unwanted: bool,
+    unwanted: bool,
 }
 
 /// What an extension was asked for.
@@ -159,7 +159,8 @@ impl Engine {
     /// An extension has taken a command up.
     pub(super) fn taken_up(&mut self, process: CallId, id: &str) {
         let limit = self.is_ending().then(|| self.now.monotonic + AFTER_INPUT);
-        let Some(ask) = self.asks.get_mut(id).filter(|ask| ask.process == process) else { return };
+        let ask = self.origin(process, id).and_then(|id| self.asks.get_mut(&id));
+        let Some(ask) = ask else { return };
         if let Asked::Command { reply, .. } = &mut ask.what
             && let Some(reply) = reply.take()
         {
@@ -173,7 +174,8 @@ impl Engine {
     /// An extension has ended a command or a hook.
     pub(super) fn ask_done(&mut self, process: CallId, id: &str, result: Option<HookResult>) {
         self.taken_up(process, id);
-        match self.asks.get(id).filter(|ask| ask.process == process).map(|ask| &ask.what) {
+        let Some(id) = self.origin(process, id) else { return };
+        match self.asks.get(&id).map(|ask| &ask.what) {
             Some(Asked::Hook { hook, .. }) => {
                 let hook = *hook;
                 if let Some(ask) = self.end_ask(id) {
@@ -192,7 +194,7 @@ impl Engine {
     /// An extension could not do what it was asked for; `text` says why.
     pub(super) fn ask_failed(&mut self, process: CallId, id: &str, text: &str) {
         self.taken_up(process, id);
-        if self.asks.get(id).is_some_and(|ask| ask.process == process) {
+        if let Some(id) = self.origin(process, id) {
             self.fail_ask(id, text);
         }
     }
@@ -206,7 +208,9 @@ impl Engine {
 
     /// A tool of an extension is done.
     pub(super) fn ask_result(&mut self, process: CallId, id: &str, result: AgentToolResult, is_error: bool) {
-        if let Some(call) = self.asked_tool(process, id) {
+        if let Some(call) = self.asked_tool(process, id)
+            && let Some(id) = self.origin(process, id)
+        {
             self.end_ask(id);
             self.tool_end(call, result, is_error);
         }
@@ -248,24 +252,24 @@ impl Engine {
             ask.due = Due::At(ask.at().filter(|_| ask.unwanted).map_or(due, |own| own.min(due)));
             if !std::mem::replace(&mut ask.unwanted, true) {
                 let hook = if let Asked::Hook { hook, .. } = ask.what { Some(hook) } else { None };
-                news.push((id.clone(), ask.process, hook));
+                news.push((*id, ask.process, hook));
             }
         }
         for (id, process, hook) in news {
             if let Some(hook) = hook {
                 self.ask_nobody_else(hook);
             }
-            self.tell_extension(process, ExtensionCancel { id: id.clone() });
-            self.dialogs_of(&id);
+            self.tell_extension(process, ExtensionCancel { id: id.to_string() });
+            self.dialogs_of(id);
         }
     }
 
     /// The process of an extension is gone: whatever it was asked for has failed.
     pub(super) fn asks_lost(&mut self, process: CallId, text: &str) {
         let ids = self.asks.iter().filter(|(_, ask)| ask.process == process);
-        let ids: Vec<String> = ids.map(|(id, _)| id.clone()).collect();
+        let ids: Vec<CallId> = ids.map(|(id, _)| *id).collect();
         for id in ids {
-            self.fail_ask(&id, text);
+            self.fail_ask(id, text);
         }
     }
 
@@ -296,7 +300,7 @@ impl Engine {
         let hears = self.deaf.is_none();
         let late = self.asks.iter().filter(|(_, ask)| hears || !ask.is_wanted());
         let late = late.filter(|(_, ask)| ask.at().is_some_and(|due| due <= now));
-        let late: Vec<String> = late.map(|(id, _)| id.clone()).collect();
+        let late: Vec<CallId> = late.map(|(id, _)| *id).collect();
         let base = self.dialect.base();
         for id in late {
             let Some(ask) = self.asks.get(&id) else { continue };
@@ -311,9 +315,9 @@ impl Engine {
                 _ => errors::unanswered(base, &HOOK.as_secs().to_string()),
             };
             if !ask.unwanted {
-                self.tell_extension(process, ExtensionCancel { id: id.clone() });
+                self.tell_extension(process, ExtensionCancel { id: id.to_string() });
             }
-            self.fail_ask(&id, &text);
+            self.fail_ask(id, &text);
             if hangs {
                 self.extension_hangs(place);
             }
@@ -321,9 +325,9 @@ impl Engine {
     }
 
     /// A dialog of this request has opened: its time stands still.
-    pub(super) fn stand_still(&mut self, id: &str) {
+    pub(super) fn stand_still(&mut self, id: CallId) {
         let now = self.now.monotonic;
-        let Some(ask) = self.asks.get_mut(id) else { return };
+        let Some(ask) = self.asks.get_mut(&id) else { return };
         ask.dialogs += 1;
         if let Due::At(due) = ask.due {
             ask.due = Due::Left(due.saturating_sub(now));
@@ -331,9 +335,9 @@ impl Engine {
     }
 
     /// A dialog of this request is over.
-    pub(super) fn move_on(&mut self, id: &str) {
+    pub(super) fn move_on(&mut self, id: CallId) {
         let now = self.now.monotonic;
-        let Some(ask) = self.asks.get_mut(id) else { return };
+        let Some(ask) = self.asks.get_mut(&id) else { return };
         ask.dialogs = ask.dialogs.saturating_sub(1);
         if let (Due::Left(left), 0) = (ask.due, ask.dialogs) {
             ask.due = Due::At(now + left);
@@ -341,8 +345,14 @@ impl Engine {
     }
 
     /// The request that a frame of `process` names as its origin, if it is open.
-    pub(super) fn origin(&self, process: CallId, id: &str) -> Option<&Ask> {
-        self.asks.get(id).filter(|ask| ask.process == process)
+    pub(super) fn origin(&self, process: CallId, id: &str) -> Option<CallId> {
+        let id = id.parse().ok()?;
+        self.asks.get(&id).filter(|ask| ask.process == process).map(|_| id)
+    }
+
+    /// Whether nobody wants it any more.
+    pub(super) fn is_unwanted(&self, id: CallId) -> bool {
+        self.asks.get(&id).is_none_or(|ask| ask.unwanted)
     }
 
     /// Whether a command is under way.
@@ -366,27 +376,27 @@ impl Engine {
     }
 
     fn ask(&mut self, place: usize, process: CallId, what: Asked, within: Option<Duration>) -> String {
-        let id = self.ids.call().to_string();
+        let id = self.ids.call();
         let due = within.map_or(Due::Never, |within| Due::At(self.now.monotonic + within));
         let ask = Ask { place, process, what, due, dialogs: 0, unwanted: false };
-        self.asks.insert(id.clone(), ask);
-        id
+        self.asks.insert(id, ask);
+        id.to_string()
     }
 
     fn asked_tool(&self, process: CallId, id: &str) -> Option<CallId> {
-        match self.asks.get(id).filter(|ask| ask.process == process)?.what {
+        match self.asks.get(&self.origin(process, id)?)?.what {
             Asked::Tool(call) => Some(call),
             _ => None,
         }
     }
 
     /// The request is over, and with it its dialogs.
-    fn end_ask(&mut self, id: &str) -> Option<Ask> {
+    fn end_ask(&mut self, id: CallId) -> Option<Ask> {
         self.dialogs_of(id);
-        self.asks.remove(id)
+        self.asks.remove(&id)
     }
 
-    fn fail_ask(&mut self, id: &str, text: &str) {
+    fn fail_ask(&mut self, id: CallId, text: &str) {
         let Some(ask) = self.end_ask(id) else { return };
         match ask.what {
             Asked::Command { name, reply } => {

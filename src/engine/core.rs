@@ -81,7 +81,7 @@ pub struct Engine {
     pub(super) directory: Option<String>,
     pub(super) extensions: Extensions,
     /// What extensions were asked, by the id of the request.
-    pub(super) asks: BTreeMap<String, Ask>,
+    pub(super) asks: BTreeMap<CallId, Ask>,
     /// The dialogs that are open, oldest first.
     pub(super) dialogs: Vec<Dialog>,
     /// What extensions have a say in just now.

@@ -34,7 +34,7 @@ enum Asker {
         /// Its own id of the dialog.
         id: String,
         /// The request that it belongs to.
-        origin: Option<String>,
+        origin: Option<CallId>,
     },
     /// The server itself, before a tool call at this place of the batch runs.
     Call(usize),
@@ -55,10 +55,10 @@ impl Engine {
         if !request.kind().wants_answer() {
             return self.notice(request);
         }
-        let unwanted = match &origin {
-            Some(origin) => self.origin(process, origin).is_none_or(|ask| ask.unwanted),
-            None => false,
-        };
+        let origin = origin.map(|origin| self.origin(process, &origin));
+        // A request that is over is as good as one that nobody wants any more.
+        let unwanted = origin.is_some_and(|origin| origin.is_none_or(|origin| self.is_unwanted(origin)));
+        let origin = origin.flatten();
         // Whoever could answer is gone, or nobody would hear it: no request is made.
         if unwanted || self.input_is_over() {
             return self.tell_answer(process, own, None);
@@ -68,7 +68,7 @@ impl Engine {
             let text = errors::too_many_dialogs(self.dialect.base(), &DIALOGS.to_string());
             return self.extension_strayed(process, &text);
         }
-        if let Some(origin) = &origin {
+        if let Some(origin) = origin {
             self.stand_still(origin);
         }
         let asker = Asker::Extension { process, id: own, origin };
@@ -111,9 +111,9 @@ impl Engine {
     }
 
     /// What the dialogs of this request belong to is over.
-    pub(super) fn dialogs_of(&mut self, request: &str) {
+    pub(super) fn dialogs_of(&mut self, request: CallId) {
         self.end_dialogs(|dialog| {
-            matches!(&dialog.asker, Asker::Extension { origin: Some(origin), .. } if origin == request)
+            matches!(&dialog.asker, Asker::Extension { origin: Some(origin), .. } if *origin == request)
         });
     }
 
@@ -185,7 +185,7 @@ impl Engine {
         match asker {
             Asker::Extension { process, id, origin } => {
                 if let Some(origin) = origin {
-                    self.move_on(&origin);
+                    self.move_on(origin);
                 }
                 self.tell_answer(process, id, answer);
             }
