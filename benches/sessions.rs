@@ -1,6 +1,6 @@
 //! What large session files cost: `cargo bench --bench sessions`.
 //!
-//! One file of 100,000 entries and one with an entry of 20 MB, read, switched to, forked, named and gone on with by the
+//! One file of 100,000 entries, one with an entry of 20 MB and one of 10,000 short messages, read, switched to, forked, named and gone on with by the
 //! release binary in both dialects: milliseconds from a command to the last byte of its answer, and the most memory that
 //! the process has had until then. `-- --entries 10000` for a smaller file. `-- --peer 'pi:node cli.js --mode rpc'` also
 //! runs another program on the same files, `pi` being the dialect that it speaks; what it needs to start without a key
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader, BufWriter, Write as _},
+    ops::Range,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     time::Instant,
@@ -22,7 +23,11 @@ fn main() {
     let entries = after("--entries").map_or(100_000, |number| number.parse().expect("a number"));
     let dir = tempfile::tempdir().expect("a directory");
     prepare(dir.path());
-    let files = [many(dir.path(), entries), long(dir.path())];
+    let files = [
+        many(dir.path(), "many", entries, 1000..5000),
+        long(dir.path()),
+        many(dir.path(), "short", 10_000, 50..450),
+    ];
     let own = ["pi", "xcsh"].map(|dialect| {
         let line = format!(
             "{} serve --model scripted/script.json --dialect {dialect}",
@@ -38,6 +43,7 @@ fn main() {
         for file in &files {
             println!("\n{line}\n{} ({} MB)", file.display(), size(file) / 1_000_000);
             let file = copy(dir.path(), file);
+            told(&line, dir.path(), &file);
             started(&dialect, &line, dir.path(), &file);
             switched(&line, dir.path(), &file);
             fs::remove_dir_all(dir.path().join(FOLDER)).expect("a folder of sessions");
@@ -48,6 +54,13 @@ fn main() {
 
 /// Where new sessions go.
 const FOLDER: &str = "kept";
+
+/// A server that begins with the file and is asked for nothing but its messages.
+fn told(line: &str, dir: &Path, file: &Path) {
+    let mut server = Server::start(line, dir, &["--session", file.to_str().expect("UTF-8")]);
+    server.step("start and get_messages", json!({ "type": "get_messages" }));
+    server.end();
+}
 
 /// A server that begins with the file, and everything that is asked of it.
 fn started(dialect: &str, line: &str, dir: &Path, file: &Path) {
@@ -162,13 +175,13 @@ fn prepare(dir: &Path) {
     fs::write(dir.join(".pi/agent/models.json"), models.to_string()).expect("a file of models");
 }
 
-/// A session of so many entries, of one to five kilobytes each.
-fn many(dir: &Path, entries: usize) -> PathBuf {
-    let path = dir.join("many.jsonl");
+/// A session of so many entries with texts of these lengths.
+fn many(dir: &Path, name: &str, entries: usize, lengths: Range<usize>) -> PathBuf {
+    let path = dir.join(format!("{name}.jsonl"));
     let mut file = Writer::new(&path);
     let mut rng = Rng::with_seed(1);
     for place in 0..entries {
-        file.entry(place % 4, &text(&mut rng, 1000..5000));
+        file.entry(place % 4, &text(&mut rng, lengths.clone()));
     }
     path
 }
@@ -186,7 +199,7 @@ fn long(dir: &Path) -> PathBuf {
 }
 
 /// Lines of words, as in code or in the output of a command.
-fn text(rng: &mut Rng, length: std::ops::Range<usize>) -> String {
+fn text(rng: &mut Rng, length: Range<usize>) -> String {
     const WORDS: [&str; 8] = ["let", "the", "\"name\":", "fn main()", "\n    ", "é", "value;", "0x7f"];
     let length = rng.usize(length);
     let mut text = String::with_capacity(length + 16);

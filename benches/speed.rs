@@ -1,22 +1,21 @@
 //! How fast: `cargo bench`. Figures are for comparing two versions on one machine, side by side.
 
+#[path = "counts/src/world.rs"]
+mod world;
+
 use divan::{Bencher, counter::BytesCount, counter::ItemsCount};
 use pi_rpc::{
-    engine::{Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox},
     machine::Machine,
-    model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
         AgentMessage, AgentSessionEvent, AssistantContent, AssistantMessage, Dialect, Encoder, Inbound,
         MessageUpdateEvent, Outbound, RpcCommandKind, Said, TextContent, TextDeltaUpdate, read, read_line,
     },
-    server::Library,
-    tools,
 };
 use std::{
     io::{BufRead, BufReader, Write},
     process::{Command, Stdio},
-    time::Duration,
 };
+use world::{DELTA, answer, conversation, engine, framed};
 
 fn main() {
     divan::main();
@@ -75,12 +74,24 @@ fn parse_a_prompt_as_value(bencher: Bencher) {
 }
 
 /// The same with what the server looks for beside: duplicate keys, UTF-8, the dialect's commands.
-#[divan::bench]
-fn read_a_prompt_line(bencher: Bencher) {
-    let line = line(RpcCommandKind::Prompt);
+#[divan::bench(args = [world::GET_STATE, world::PROMPT])]
+fn read_a_line(bencher: Bencher, line: &str) {
     bencher
-        .counter(BytesCount::of_str(&line))
+        .counter(BytesCount::of_str(line))
         .bench_local(|| read_line(line.as_bytes(), Dialect::Pi).unwrap().unwrap());
+}
+
+/// From a line to the bytes of its response, without pipes.
+#[divan::bench]
+fn get_state_through_the_engine(bencher: Bencher) {
+    let (mut engine, now) = engine();
+    let mut encoder = Encoder::new(Dialect::Pi);
+    let mut out = Vec::new();
+    bencher.counter(ItemsCount::new(1_usize)).bench_local(|| {
+        out.clear();
+        answer(&mut engine, &mut encoder, world::GET_STATE, now, &mut out);
+        out.len()
+    });
 }
 
 /// One frame through the machine, without and with its checks: a turn's frames, averaged.
@@ -138,15 +149,17 @@ fn serialised(whole: &AssistantMessage, deltas: usize) -> usize {
         text.push_str(DELTA);
         let block = TextContent { text: text.clone(), text_signature: None };
         growing.content = vec![AssistantContent::Text(block)];
-        let (delta, partial) = (DELTA.to_owned(), growing.clone());
+        let (delta, partial) = (DELTA.to_owned(), Some(growing.clone()));
         let event = TextDeltaUpdate { content_index: 0, delta, partial }.into();
-        let frame = MessageUpdateEvent { assistant_message_event: event, message: growing.clone() };
+        let frame = MessageUpdateEvent {
+            assistant_message_event: event,
+            message: Some(growing.clone()),
+            usage: None,
+        };
         bytes += divan::black_box(serde_json::to_vec(&frame).unwrap()).len();
     }
     bytes
 }
-
-const DELTA: &str = "twenty characters ok";
 
 /// From starting the binary to its first response.
 #[divan::bench(sample_count = 50, sample_size = 1)]
@@ -164,67 +177,4 @@ fn start_to_first_response() -> String {
     drop(stdin);
     child.wait().unwrap();
     answer
-}
-
-/// Bytes of everything said, encoded into one reused buffer as the writer does it.
-fn framed(said: &[Said]) -> usize {
-    let mut encoder = Encoder::default();
-    let mut out = Vec::new();
-    let mut bytes = 0;
-    for said in said {
-        encoder.encode(said, &mut out);
-        if out.len() > 64 * 1024 {
-            bytes += divan::black_box(&out).len();
-            out.clear();
-        }
-    }
-    bytes + out.len()
-}
-
-/// What the engine says when a model answers one prompt with so many deltas.
-fn conversation(deltas: usize) -> Vec<Said> {
-    let library = Library::scripted("demo").unwrap();
-    let setup = Setup {
-        dialect: Dialect::Pi,
-        models: library.choices().to_vec(),
-        start: 0,
-        chosen: false,
-        scope: None,
-        level: None,
-        modes: Modes::of(Dialect::Pi),
-        place: Place::in_memory("/work"),
-        session: None,
-        tools: Toolbox::new(tools::specs()).unwrap(),
-        system_prompt: "".into(),
-        extending: Extending::default(),
-        name: None,
-        seed: 1,
-        checked: false,
-    };
-    let now = Now { monotonic: Duration::ZERO, wall: 1_800_000_000_000 };
-    let mut engine = Engine::new(setup, now);
-    let mut said = Vec::new();
-    let mut call = 0;
-    let mut take = |engine: &mut Engine, call: &mut u64| {
-        while let Some(output) = engine.poll() {
-            match output {
-                Output::Say(frame) => said.push(frame),
-                Output::CallModel(request) => *call = request.call,
-                _ => {}
-            }
-        }
-    };
-    let prompt = read(line(RpcCommandKind::Prompt).as_bytes(), Dialect::Pi);
-    engine.handle(Input::Frame(Box::new(prompt.unwrap())), now);
-    take(&mut engine, &mut call);
-    let counts = TokenCounts { input: 10, output: 1, ..TokenCounts::default() };
-    let start = [StreamEvent::Usage(counts), StreamEvent::Start { index: 0, block: BlockStart::Text }];
-    let grow = (0..deltas).map(|_| StreamEvent::Delta { index: 0, delta: DELTA.to_owned() });
-    let end = [StreamEvent::End { index: 0, signature: None }, StreamEvent::Finish(Finish::Stop)];
-    for event in start.into_iter().chain(grow).chain(end) {
-        engine.handle(Input::Model { call, event }, now);
-        take(&mut engine, &mut call);
-    }
-    assert!(matches!(said.last(), Some(Said::Frame(Outbound::AgentSessionEvent(_)))));
-    said
 }

@@ -13,6 +13,8 @@ pub struct Bundle {
     pub errors: Map<String, Value>,
     /// `texts.json`.
     pub texts: Map<String, Value>,
+    /// `rules.json`.
+    pub rules: Map<String, Value>,
     /// `dialects/record.json`.
     pub record: Value,
     /// The dialects, overlays merged over what they extend; bases first.
@@ -45,14 +47,16 @@ pub fn read(dir: &Path) -> Result<Bundle, String> {
     }
     let texts =
         |name: &str| json_file(&dir.join(name))?.as_object().cloned().ok_or(format!("{name}: not an object"));
-    let bundle = Bundle {
+    let mut bundle = Bundle {
         defs,
         states: json_file(&dir.join("states.json"))?,
         errors: texts("errors.json")?,
         texts: texts("texts.json")?,
+        rules: texts("rules.json")?,
         record: json_file(&dir.join("dialects/record.json"))?,
         dialects: read_dialects(&dir.join("dialects"))?,
     };
+    bundle.spell_out()?;
     bundle.check_refs()?;
     Ok(bundle)
 }
@@ -79,6 +83,8 @@ impl Bundle {
             "states": self.states,
             "errors": self.errors,
             "texts": self.texts,
+            "rules": self.rules,
+            "record": self.record,
             "dialects": self.dialects,
         })
     }
@@ -120,6 +126,33 @@ impl Bundle {
         values.into_iter().collect()
     }
 
+    /// Names the overlays that have frames of their own wherever they have what their base has: from here on lists of
+    /// dialects are complete.
+    fn spell_out(&mut self) -> Result<(), String> {
+        let id = |dialect: &Value, key: &str| dialect[key].as_str().unwrap_or_default().to_owned();
+        let own = self.dialects.iter().filter(|dialect| dialect["frames"] == dialect["id"]);
+        let own: Vec<Flavour> =
+            own.map(|dialect| Flavour { id: id(dialect, "id"), of: id(dialect, "extends") }).collect();
+        for (name, def) in &mut self.defs {
+            lists(def, &own).map_err(|id| format!("{name}: there are no frames of {id}"))?;
+        }
+        lists(&mut self.states, &own).map_err(|id| format!("states.json: there are no frames of {id}"))?;
+        for (name, error) in &mut self.errors {
+            lists(error, &own).map_err(|id| format!("errors.json: {name}: there are no frames of {id}"))?;
+        }
+        for flavour in own.iter().filter(|flavour| !flavour.of.is_empty()) {
+            let by_dialect = |value: &mut Value, key: &str| {
+                let Some(map) = value[key].as_object_mut() else { return };
+                if let (Some(same), None) = (map.get(&flavour.of).cloned(), map.get(&flavour.id)) {
+                    map.insert(flavour.id.clone(), same);
+                }
+            };
+            self.errors.values_mut().for_each(|error| by_dialect(error, "text"));
+            self.rules.values_mut().for_each(|rule| by_dialect(rule, "tier"));
+        }
+        Ok(())
+    }
+
     fn check_refs(&self) -> Result<(), String> {
         fn walk(value: &Value, defs: &Map<String, Value>, at: &str) -> Result<(), String> {
             if let Some(name) = ref_name(value)
@@ -135,6 +168,42 @@ impl Bundle {
         }
         self.defs.iter().try_for_each(|(name, def)| walk(def, &self.defs, name))
     }
+}
+
+/// A dialect with frames of its own, and the base that it differs from; empty: it is a base.
+struct Flavour {
+    id: String,
+    of: String,
+}
+
+/// Completes every list of dialects in `value`; the error is an id that no frames belong to.
+fn lists(value: &mut Value, own: &[Flavour]) -> Result<(), String> {
+    match value {
+        Value::Object(map) => map.iter_mut().try_for_each(|(key, value)| match (key.as_str(), value) {
+            ("x-dialects" | "x-required-in" | "dialects", list @ Value::Array(_)) => complete(list, own),
+            ("x-enum-in", Value::Object(by_value)) => {
+                by_value.values_mut().try_for_each(|list| complete(list, own))
+            }
+            (_, value) => lists(value, own),
+        }),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| lists(item, own)),
+        _ => Ok(()),
+    }
+}
+
+/// `["pi", "!pi@0.73"]`: an overlay is in a list that has its base, unless the list takes it out.
+fn complete(list: &mut Value, own: &[Flavour]) -> Result<(), String> {
+    let named: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let known = |id: &str| own.iter().any(|flavour| flavour.id == id);
+    if let Some(unknown) = named.iter().find(|id| !known(id.strip_prefix('!').unwrap_or(id))) {
+        return Err((*unknown).to_owned());
+    }
+    let has = |flavour: &&Flavour| {
+        let is_named = |id: &str| named.contains(&id);
+        is_named(&flavour.id) || (is_named(&flavour.of) && !is_named(&format!("!{}", flavour.id)))
+    };
+    *list = own.iter().filter(has).map(|flavour| json!(flavour.id)).collect();
+    Ok(())
 }
 
 /// The property that decides a union, if one does.

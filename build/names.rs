@@ -6,7 +6,7 @@ use quote::quote;
 
 /// A type or variant name.
 pub fn camel(name: &str) -> Ident {
-    let name = name.replace('.', "_").to_upper_camel_case();
+    let name = name.replace(['.', '@'], "_").to_upper_camel_case();
     let name = if name.starts_with(|c: char| c.is_ascii_digit()) { format!("V{name}") } else { name };
     Ident::new(&name, Span::call_site())
 }

@@ -16,12 +16,12 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let variants: Vec<_> = ids.iter().map(|id| camel(&id.replace('@', "_"))).collect();
     let dialect_docs = bundle.dialects.iter().map(|d| docs(description(d)));
     let count = ids.len();
-    let bases: Vec<_> = bundle.dialects.iter().filter(|d| !d["extends"].is_string()).collect();
-    let base_ids = bases.iter().filter_map(|d| d["id"].as_str());
-    let base_variants: Vec<_> = base_ids.map(camel).collect();
+    let bases: Vec<_> = bundle.dialects.iter().filter(|d| d["frames"] == d["id"]).collect();
+    let base_ids: Vec<&str> = bases.iter().filter_map(|d| d["id"].as_str()).collect();
+    let base_variants: Vec<_> = base_ids.iter().map(|id| camel(id)).collect();
+    let base_count = bases.len();
     let base_docs = bases.iter().map(|d| docs(description(d)));
-    let base_of =
-        bundle.dialects.iter().map(|d| camel(d["extends"].as_str().or(d["id"].as_str()).unwrap_or_default()));
+    let base_of = bundle.dialects.iter().map(|d| camel(d["frames"].as_str().unwrap_or_default()));
     let mut types = TokenStream::new();
     let properties = bundle.record["properties"].as_object().ok_or("dialects/record.json: no properties")?;
     record_type("DialectRecord", description(&bundle.record), properties, &mut types)?;
@@ -31,11 +31,15 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
         .map(|d| literal("DialectRecord", properties, d))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(quote! {
-        /// The dialects that stand for themselves; every other one extends one of these.
+        /// The dialects that have frames of their own; every other one speaks the frames of one of these.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Base { #(#base_docs #base_variants),* }
 
         impl Base {
+            /// Every one, those that extend nothing first.
+            pub const ALL: [Self; #base_count] = [#(Self::#base_variants),*];
+            /// The dialect that it is.
+            pub const fn as_str(self) -> &'static str { match self { #(Self::#base_variants => #base_ids),* } }
             /// Whether it is in the list.
             pub fn is_in(self, list: &[Self]) -> bool { list.contains(&self) }
         }

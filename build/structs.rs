@@ -3,6 +3,7 @@
 
 use crate::{
     bundle::{Bundle, Shape, description, ref_name, strings},
+    checks::bases,
     names::{camel, docs, exact},
 };
 use heck::ToUpperCamelCase;
@@ -61,7 +62,8 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
 
 fn typify(bundle: &Bundle) -> Result<HashMap<String, syn::ItemStruct>, String> {
     let mut settings = typify::TypeSpaceSettings::default();
-    settings.with_map_type("::std::collections::BTreeMap".to_owned());
+    // Members stay in the order in which they came.
+    settings.with_map_type("::indexmap::IndexMap".to_owned());
     let mut defs = Map::new();
     for (name, def) in &bundle.defs {
         match bundle.shape(name) {
@@ -285,6 +287,16 @@ fn one_enum(name: &str, def: &Value, values: &[&str]) -> TokenStream {
     let variants: Vec<_> = values.iter().map(|v| camel(v)).collect();
     let count = values.len();
     let variant_docs = values.iter().map(|v| docs(&format!("`{v}`")));
+    let is_in = def.get("x-enum-in").map(|limits| {
+        let only = values.iter().filter_map(|value| {
+            let (variant, list) = (camel(value), bases(limits, value)?);
+            Some(quote! { Self::#variant => base.is_in(#list), })
+        });
+        quote! {
+            /// Whether dialects built on `base` have it.
+            pub fn is_in(self, base: Base) -> bool { match self { #(#only)* _ => true } }
+        }
+    });
     quote! {
         #doc
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -293,6 +305,7 @@ fn one_enum(name: &str, def: &Value, values: &[&str]) -> TokenStream {
         impl #ident {
             /// Every value, in the schema's order.
             pub const ALL: [Self; #count] = [#(Self::#variants),*];
+            #is_in
             /// The wire's spelling.
             pub const fn as_str(self) -> &'static str {
                 match self { #(Self::#variants => #values),* }

@@ -1,18 +1,25 @@
 //! Tables: the states, which command is legal where, which event may fire where.
 
 use crate::{
-    bundle::{Bundle, Shape, description, strings},
+    bundle::{Bundle, Shape, description, ref_name, strings},
     checks::bases,
     names::{camel, docs, exact},
     structs::field_ident,
 };
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::{Map, Value};
 
 /// Emits the states, the dispositions and the fires-in table.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
-    let parts = [states(bundle)?, dispositions(bundle), commands(bundle)?, dialogs(bundle)?, fires(bundle)?];
+    let parts = [
+        states(bundle)?,
+        dispositions(bundle),
+        commands(bundle)?,
+        dialogs(bundle)?,
+        entries(bundle)?,
+        fires(bundle)?,
+    ];
     Ok(parts.into_iter().collect())
 }
 
@@ -30,6 +37,11 @@ fn leaves<'a>(bundle: &'a Bundle, name: &str) -> Vec<&'a str> {
     names.filter(|s| name == "*" || *s == name || s.starts_with(&inside)).collect()
 }
 
+/// The state whose dispositions count in `name`, where a command has none for it.
+fn like<'a>(bundle: &'a Bundle, name: &str) -> Option<&'a str> {
+    flow_states(bundle).into_iter().find(|state| state["name"] == name)?["like"].as_str()
+}
+
 fn states(bundle: &Bundle) -> Result<TokenStream, String> {
     let names = leaves(bundle, "*");
     let variants: Vec<_> = names.iter().map(|n| camel(n)).collect();
@@ -37,6 +49,10 @@ fn states(bundle: &Bundle) -> Result<TokenStream, String> {
     let doc_of = |name: &&str| docs(all.iter().find(|s| s["name"] == **name).map_or("", |s| description(s)));
     let variant_docs = names.iter().map(doc_of);
     let count = names.len();
+    let only = all.iter().filter_map(|state| {
+        let (list, variant) = (bases(state, "dialects")?, camel(state["name"].as_str()?));
+        Some(quote! { Self::#variant => base.is_in(#list), })
+    });
     let parents = names.iter().map(|n| n.split_once('.').map_or("", |(parent, _)| parent));
     Ok(quote! {
         /// The states of the region `flow`: what the agent is doing.
@@ -48,6 +64,8 @@ fn states(bundle: &Bundle) -> Result<TokenStream, String> {
             pub const ALL: [Self; #count] = [#(Self::#variants),*];
             /// As reports print it: `streaming.tools`.
             pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #names),* } }
+            /// Whether dialects built on `base` have it.
+            pub fn is_in(self, base: Base) -> bool { match self { #(#only)* _ => true } }
             /// The superstate, empty for a state of the top level.
             pub const fn parent(self) -> &'static str { match self { #(Self::#variants => #parents),* } }
         }
@@ -83,10 +101,10 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut leads = TokenStream::new();
     let mut choices = TokenStream::new();
     let mut acknowledge = TokenStream::new();
-    let mut only = TokenStream::new();
     let mut cuts = Vec::new();
     let mut control = Vec::new();
     let mut fails = TokenStream::new();
+    let mut typed = TokenStream::new();
     let variants: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
     for (value, name) in &branches {
         let def = &bundle.defs[*name];
@@ -95,7 +113,8 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
         let mut groups: Vec<(&Value, Vec<_>)> = Vec::new();
         for state in leaves(bundle, "*") {
             let parent = state.split_once('.').map_or(state, |(parent, _)| parent);
-            let entry = table.get(state).or_else(|| table.get(parent));
+            let entry =
+                table.get(state).or_else(|| table.get(parent)).or_else(|| table.get(like(bundle, state)?));
             let entry = entry.ok_or(format!("{name}: x-in says nothing of {state}"))?;
             match groups.iter_mut().find(|(known, _)| *known == entry) {
                 Some((_, states)) => states.push(camel(state)),
@@ -122,9 +141,12 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             });
         }
         let response = def["x-response"].as_str().ok_or(format!("{name}: no x-response"))?;
-        if bundle.defs.get(response).is_some_and(|r| r["properties"].get("data").is_none()) {
-            let response = exact(response);
-            acknowledge.extend(quote! { Self::#variant => RpcSuccess::#variant(#response { id }), });
+        let data = bundle.defs.get(response).and_then(|r| r["properties"].get("data"));
+        typed.extend(command(name, &variant, data)?);
+        let some_have_data = data.is_some_and(|data| data.get("x-dialects").is_some());
+        if data.is_none() || some_have_data {
+            let (response, none) = (exact(response), some_have_data.then(|| quote!(data: None)));
+            acknowledge.extend(quote! { Self::#variant => RpcSuccess::#variant(#response { id, #none }), });
         }
         if def["x-control"] == true {
             control.push(variant.clone());
@@ -138,9 +160,6 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
         }
         if def["x-cuts"] == true {
             cuts.push(variant.clone());
-        }
-        if let Some(list) = bases(def, "x-dialects") {
-            only.extend(quote! { Self::#variant => base.is_in(#list), });
         }
     }
     Ok(quote! {
@@ -159,9 +178,8 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             pub const fn is_control(self) -> bool { matches!(self, #(Self::#control)|*) }
             /// In the originals its success response ends an open run without closing events.
             pub const fn cuts(self) -> bool { matches!(self, #(Self::#cuts)|*) }
-            /// Whether dialects built on `base` have it.
-            pub fn is_in(self, base: Base) -> bool { match self { #only _ => true } }
-            /// The success response of a command that answers without data; `None` for one that has data.
+            /// The success response of a command that answers without data, or does so in some dialects; `None` for one
+            /// that always has data.
             pub fn acknowledge(self, id: Option<RequestId>) -> Option<RpcSuccess> {
                 Some(match self { #acknowledge _ => return None })
             }
@@ -171,15 +189,43 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             pub const fn id(&self) -> Option<&RequestId> {
                 match self { #(Self::#variants(command) => command.id.as_ref()),* }
             }
+            /// Names the request; the response repeats it.
+            pub fn set_id(&mut self, id: RequestId) {
+                match self { #(Self::#variants(command) => command.id = Some(id)),* }
+            }
             /// The value of a field that the disposition may depend on.
             pub fn choice(&self, field: &str) -> Option<&'static str> {
                 match (self, field) { #choices _ => None }
             }
         }
+        #typed
         impl RpcSuccess {
             /// The id of the request that it answers.
             pub const fn id(&self) -> Option<&RequestId> {
                 match self { #(Self::#variants(response) => response.id.as_ref()),* }
+            }
+        }
+    })
+}
+
+/// What a command's success brings, by the type of its `data`.
+fn command(name: &str, variant: &Ident, data: Option<&Value>) -> Result<TokenStream, String> {
+    let ident = exact(name);
+    let (success, field) = match data {
+        None => (quote!(()), quote!(drop(response))),
+        Some(data) => {
+            let either = data["oneOf"].as_array().into_iter().flatten().find_map(ref_name);
+            let of = exact(either.or(ref_name(data)).ok_or(format!("{name}: data that is no $ref"))?);
+            let is_optional = either.is_some() || data.get("x-dialects").is_some();
+            let success = if is_optional { quote!(Option<#of>) } else { quote!(#of) };
+            (success, quote!(response.data))
+        }
+    };
+    Ok(quote! {
+        impl Command for #ident {
+            type Success = #success;
+            fn success(response: RpcSuccess) -> Option<Self::Success> {
+                match response { RpcSuccess::#variant(response) => Some(#field), _ => None }
             }
         }
     })
@@ -230,7 +276,7 @@ fn dialogs(bundle: &Bundle) -> Result<TokenStream, String> {
     let requests: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
     let asking = branches.iter().filter(|(_, name)| bundle.defs[*name]["x-answer"].is_string());
     let asking = asking.map(|(value, _)| camel(value));
-    let answers: Vec<_> = answers.iter().filter_map(|a| crate::bundle::ref_name(a)).map(exact).collect();
+    let answers: Vec<_> = answers.iter().filter_map(|a| ref_name(a)).map(exact).collect();
     Ok(quote! {
         impl RpcExtensionUIRequestKind {
             /// Whether the host must answer it: a dialog, not a notice.
@@ -253,6 +299,24 @@ fn dialogs(bundle: &Bundle) -> Result<TokenStream, String> {
     })
 }
 
+fn entries(bundle: &Bundle) -> Result<TokenStream, String> {
+    let Shape::Tagged { branches, .. } = bundle.shape("SessionEntry") else {
+        return Err("SessionEntry is no union of its kind".into());
+    };
+    let variants: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
+    Ok(quote! {
+        impl SessionEntry {
+            /// What others name it by.
+            pub fn id(&self) -> &str { match self { #(Self::#variants(entry) => &entry.id),* } }
+
+            /// The entry before it; `None`: it is the first of its branch.
+            pub fn parent_id(&self) -> Option<&str> {
+                match self { #(Self::#variants(entry) => entry.parent_id.as_deref()),* }
+            }
+        }
+    })
+}
+
 fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut arms = TokenStream::new();
     for (name, def) in &bundle.defs {
@@ -261,7 +325,9 @@ fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
         let value = value.and_then(Value::as_str).ok_or(format!("{name}: x-fires-in without a type"))?;
         let mut rows = Vec::new();
         for case in cases {
-            let only = bases(case, "dialects").map_or(quote!(None), |list| quote!(Some(#list)));
+            let only = bases(case, "dialects")
+                .or_else(|| bases(def, "x-dialects"))
+                .map_or(quote!(None), |list| quote!(Some(#list)));
             let when = when_row(case);
             let states = strings(case, "in").ok_or(format!("{name}: x-fires-in without `in`"))?;
             let states = states.iter().flat_map(|s| leaves(bundle, s)).map(camel);

@@ -34,6 +34,7 @@ fn errors(bundle: &Bundle) -> TokenStream {
             }
         }
     });
+    let named = bundle.errors.keys().zip(&variants).map(|(name, variant)| quote!(Self::#variant => #name));
     let functions = bundle.errors.iter().map(|(name, error)| {
         let (function, variant) = (snake(name), camel(name));
         let doc = docs(description(error));
@@ -53,6 +54,8 @@ fn errors(bundle: &Bundle) -> TokenStream {
         pub enum ErrorText { #(#variant_docs #variants),* }
 
         impl ErrorText {
+            /// The name that tables use.
+            pub const fn as_str(self) -> &'static str { match self { #(#named),* } }
             /// The text with its `{placeholders}`.
             pub const fn template(self, base: Base) -> &'static str { match self { #(#templates),* } }
         }

@@ -2,6 +2,7 @@
 
 use crate::{
     bundle::{Bundle, Shape, ref_name},
+    checks::bases,
     names::{camel, docs, exact},
     structs::with_sources,
 };
@@ -37,8 +38,11 @@ fn tagged(bundle: &Bundle, name: &str, def: &Value, tag: &str, branches: &[(Stri
     });
     let values: Vec<&str> = branches.iter().map(|(value, _)| value.as_str()).collect();
     let expecting = format!("an object with `{tag}` ({name})");
-    let kind =
-        if def.get("x-union").is_none() { kinds(name, tag, branches, def) } else { TokenStream::new() };
+    let kind = if def.get("x-union").is_none() {
+        kinds(bundle, name, tag, branches, def)
+    } else {
+        TokenStream::new()
+    };
     quote! {
         #doc
         #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +74,12 @@ fn tagged(bundle: &Bundle, name: &str, def: &Value, tag: &str, branches: &[(Stri
     }
 }
 
-fn kinds(name: &str, tag: &str, branches: &[(String, &str)], def: &Value) -> TokenStream {
+fn kinds(bundle: &Bundle, name: &str, tag: &str, branches: &[(String, &str)], def: &Value) -> TokenStream {
+    let only = branches.iter().filter_map(|(_, branch)| {
+        let list = bases(&bundle.defs[*branch], "x-dialects")?;
+        let variant = variant(branch, branches, def);
+        Some(quote! { Self::#variant => base.is_in(#list), })
+    });
     let union = exact(name);
     let ident = format_ident!("{name}Kind");
     let variants: Vec<_> = branches.iter().map(|(_, b)| variant(b, branches, def)).collect();
@@ -93,6 +102,12 @@ fn kinds(name: &str, tag: &str, branches: &[(String, &str)], def: &Value) -> Tok
             /// The kind that the wire spells `text`.
             pub fn parse(text: &str) -> Option<Self> {
                 match text { #(#values => Some(Self::#variants),)* _ => None }
+            }
+            /// Whether dialects built on `base` have it.
+            #[allow(unused_variables, reason = "some unions are the same in every dialect")]
+            pub fn is_in(self, base: Base) -> bool {
+                #[allow(clippy::match_single_binding, reason = "generated")]
+                match self { #(#only)* #[allow(unreachable_patterns, reason = "generated")] _ => true }
             }
         }
         impl ::std::fmt::Display for #ident {

@@ -66,13 +66,13 @@ impl Check {
             ToExtension::ToolCall(call) => self.tool(call),
             ToExtension::Hook(hook) => says(guard(hook)),
             ToExtension::UiAnswer(answer) => self.answered(&answer.response),
-            // The dialog of a call that is cancelled comes back by itself; that ends the call.
-            ToExtension::Cancel(_) | ToExtension::Event(_) | ToExtension::Response(_) => Ok(()),
+            // Of what is left only a cancel comes here: the dialog of that call comes back by itself, and ends it.
+            _ => Ok(()),
         }
     }
 
     fn command(&mut self, call: ExtensionCommandCall) -> io::Result<()> {
-        let ExtensionCommandCall { id, name, arguments } = call;
+        let ExtensionCommandCall { id, name, arguments, .. } = call;
         match name.as_str() {
             "dlg" => return self.dialog(id, &arguments),
             "fire" => notices(&id)?,
@@ -148,6 +148,10 @@ impl Check {
                     content: vec![UserContent::Text(text)],
                     details: Some(json!({ "ok": agreed })),
                     is_warning: None,
+                    structured_content: None,
+                    is_error: None,
+                    usage: None,
+                    terminate: None,
                 };
                 says(ExtensionToolResult { id, result, is_error: None })
             }
@@ -166,6 +170,7 @@ fn adds() -> ExtensionRegister {
     let command = |(name, description): (&str, &str)| ExtensionCommand {
         name: name.to_owned(),
         description: Some(description.to_owned()),
+        path: None,
     };
     let commands = [
         ("dlg", "Opens a dialog: select, confirm, input or editor"),
@@ -184,12 +189,17 @@ fn adds() -> ExtensionRegister {
             ("properties".to_owned(), question),
             ("required".to_owned(), json!(["q"])),
         ]),
+        path: None,
+        prompt_snippet: None,
+        prompt_guidelines: None,
+        sequential: None,
+        inactive: None,
     };
     ExtensionRegister {
         commands: Some(commands.map(command).to_vec()),
         tools: Some(vec![tool]),
         hooks: Some(vec![HookName::ToolCall]),
-        events: None,
+        ..ExtensionRegister::default()
     }
 }
 

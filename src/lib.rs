@@ -8,33 +8,45 @@
 //! - [`config`]: what the user has configured: settings, models, keys.
 //! - [`tools`]: what the model may call.
 //! - [`extension`]: processes that add commands, tools and hooks.
+//! - [`packages`]: pi's own extensions, and packages of them.
 //! - [`prompt`]: what models are told before the conversation.
 //! - [`server`]: pipes, processes and clocks.
 //! - [`mock`]: the scripted model behind the HTTP APIs of real vendors.
+//! - [`client`]: a server as its host sees it: typed calls, events, dialogs, tools.
+//! - [`oracle`]: judges any server, any host, any recording.
 //! - [`cli`]: the command line.
-//! - [`export`]: a dialect as one JSON Schema.
+//! - [`export`]: the protocol for other tools, and as a page for people.
 //!
-//! Without the feature `serve`: [`protocol`], [`machine`], [`model`] and [`export`] only.
+//! Without the feature `serve`: [`protocol`], [`machine`], [`model`] and [`export`] only; with the feature `engine` also
+//! [`engine`], [`session`] and [`prompt`].
 
 #[cfg(feature = "serve")]
 pub mod cli;
 #[cfg(feature = "serve")]
-pub mod config;
+pub mod client;
 #[cfg(feature = "serve")]
+pub mod config;
+#[cfg(feature = "engine")]
 pub mod engine;
 pub mod export;
 #[cfg(feature = "serve")]
 pub mod extension;
+#[cfg(feature = "engine")]
+mod html;
 pub mod machine;
 #[cfg(feature = "serve")]
 pub mod mock;
 pub mod model;
 #[cfg(feature = "serve")]
+pub mod oracle;
+#[cfg(feature = "serve")]
+pub mod packages;
+#[cfg(feature = "engine")]
 pub mod prompt;
 pub mod protocol;
 #[cfg(feature = "serve")]
 pub mod server;
-#[cfg(feature = "serve")]
+#[cfg(feature = "engine")]
 pub mod session;
 #[cfg(feature = "serve")]
 pub mod tools;

@@ -6,14 +6,16 @@ use std::{
 };
 
 /// Each module with the modules that it may use.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
+    ("html", &[]),
     ("protocol", &[]),
     ("machine", &["protocol"]),
-    ("session", &["protocol"]),
+    ("session", &["html", "protocol"]),
     ("model", &["protocol"]),
     ("config", &["model", "protocol"]),
-    ("export", &["protocol"]),
+    ("export", &["html", "machine", "protocol"]),
     ("prompt", &["model", "protocol"]),
+    ("packages", &["config", "extension", "prompt", "protocol"]),
     ("engine", &["machine", "model", "prompt", "protocol", "session"]),
     ("tools", &["engine", "model", "protocol"]),
     ("extension", &["config", "engine", "protocol", "tools"]),
@@ -22,9 +24,12 @@ const MAY_USE: [(&str, &[&str]); 13] = [
         &["config", "engine", "extension", "machine", "model", "prompt", "protocol", "session", "tools"],
     ),
     ("mock", &["model", "protocol"]),
+    ("client", &["machine", "protocol"]),
+    ("oracle", &["client", "html", "machine", "mock", "model", "protocol"]),
     (
         "cli",
         &[
+            "client",
             "config",
             "engine",
             "export",
@@ -32,6 +37,8 @@ const MAY_USE: [(&str, &[&str]); 13] = [
             "machine",
             "mock",
             "model",
+            "oracle",
+            "packages",
             "prompt",
             "protocol",
             "server",

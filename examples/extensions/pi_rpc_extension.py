@@ -149,7 +149,9 @@ class Extension:
                     traceback.print_exc()
                 self._send({"type": "failed", "id": ctx.id, "error": str(error) or type(error).__name__})
             finally:
-                del self._open[ctx.id]
+                # Whoever was told of the end may have begun another one under the same id.
+                if self._open.get(ctx.id) is ctx:
+                    del self._open[ctx.id]
         threading.Thread(target=work, daemon=True).start()
 
     def _observe(self):

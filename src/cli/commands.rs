@@ -3,6 +3,7 @@
 use super::options::HostOptions;
 use crate::{
     config::{Config, Environment, in_home, settings::Listed},
+    packages::{self, Brought},
     prompt::{
         Commands,
         discover::{Found, Named, Places},
@@ -11,7 +12,13 @@ use crate::{
 use std::path::Path;
 
 /// Finds what the options, the settings and the usual directories have; says what is wrong with the rest.
-pub fn find(config: &Config, options: &HostOptions, working: &Path, environment: &Environment) -> Commands {
+pub fn find(
+    config: &Config,
+    options: &HostOptions,
+    packages: &packages::Found,
+    working: &Path,
+    environment: &Environment,
+) -> Commands {
     let user = config.directories.agent.clone();
     let project = config.directories.project.clone();
     let expanded = |path: &String| in_home(path, environment).to_string_lossy().into_owned();
@@ -19,15 +26,22 @@ pub fn find(config: &Config, options: &HostOptions, working: &Path, environment:
         let of_there = lists.iter().filter(|list| list.directory == directory);
         of_there.flat_map(|list| list.entries.iter().map(expanded)).collect()
     };
-    let named = |lists: &[Listed], given: &[String], only_given| Named {
+    let named = |lists: &[Listed], given: &[String], only_given, packages: &Brought| Named {
         by_user: listed(lists, &user),
         by_project: listed(lists, &project),
         given: given.iter().map(expanded).collect(),
         only_given,
+        packaged: packages.packaged.clone(),
+        brought: packages.given.clone(),
     };
     let places = Places {
-        skills: named(&config.settings.skills, &options.skills, options.no_skills),
-        templates: named(&config.settings.prompts, &options.prompt_templates, options.no_prompt_templates),
+        skills: named(&config.settings.skills, &options.skills, options.no_skills, &packages.skills),
+        templates: named(
+            &config.settings.prompts,
+            &options.prompt_templates,
+            options.no_prompt_templates,
+            &packages.templates,
+        ),
         working: working.to_owned(),
         home: environment.get("HOME").map(Into::into),
         user,

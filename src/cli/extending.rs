@@ -2,14 +2,15 @@
 
 use super::{commands, options::HostOptions};
 use crate::{
-    config::{Config, Directories, Environment},
-    engine::{Extending, todos::CLEAR_AFTER, ttsr::Rules},
-    extension::{self, Places},
+    config::{Config, Directories, Environment, in_home, settings::Listed},
+    engine::{Extending, Hosted, todos::CLEAR_AFTER, ttsr::Rules},
+    extension::{self, NodeHost, Stand},
+    packages::{self, Place},
     prompt::rules::RuleFiles,
-    protocol::Rule,
+    protocol::{Dialect, DialectExtensionApi, ExtensionError, ExtensionMember, Rule},
     tools,
 };
-use std::path::Path;
+use std::{ffi::OsString, path::Path};
 
 /// Asks for titles in dialects that send them only on demand (source: xcsh source).
 const EMIT_TITLE: &str = "PI_RPC_EMIT_TITLE";
@@ -17,53 +18,138 @@ const EMIT_TITLE: &str = "PI_RPC_EMIT_TITLE";
 /// The folder of extensions in the directories of the agent and of the project.
 const EXTENSIONS: &str = "extensions";
 
-/// Finds what the options, the settings and the usual directories have; says what is wrong with the rest.
+/// What happened to an extension that is left out.
+const LOAD: &str = "load";
+
+/// What stands for the process of pi's own extensions, where a path is expected.
+const HOSTED: &str = "<extensions>";
+
+/// Finds what the options, the settings and the usual directories have; says what is wrong with the rest. `arguments`: the
+/// command line, for the flags of extensions.
 pub fn find(
     config: &Config,
     options: &HostOptions,
+    arguments: &[OsString],
     directory: &Path,
     environment: &Environment,
-) -> Extending {
+) -> (Extending, Option<NodeHost>) {
     let agent = &config.directories.agent;
+    let packages = packages(config, options, directory, environment);
+    let (found, troubles, node) = extensions(config, options, &packages, directory, environment);
+    let mut paths = found.paths;
+    let hosted = found.of_pi.map(|place| {
+        paths.insert(place, HOSTED.to_owned());
+        let members = packages.extensions.iter();
+        Hosted {
+            place,
+            members: members
+                .map(|it| ExtensionMember { path: it.path.clone(), source_info: Some(it.clone()) })
+                .collect(),
+            arguments: arguments.iter().map(|it| it.to_string_lossy().into_owned()).collect(),
+        }
+    });
     let on = |value: &str| ["1", "true", "yes", "on"].contains(&value.to_ascii_lowercase().as_str());
-    Extending {
-        extensions: extensions(config, options, directory, environment),
+    let extending = Extending {
+        extensions: paths,
+        troubles,
+        hosted,
         agent_directory: agent.to_string_lossy().into_owned(),
         max_frame: extension::MAX_FRAME,
         emits_title: environment.get(EMIT_TITLE).is_some_and(on),
-        confirm: confirmed(options),
+        confirm: confirmed(options, config.dialect),
         clear_todos_after: config.settings.clear_todos_after(CLEAR_AFTER),
         rules: rules(config, directory),
-        commands: commands::find(config, options, directory, environment),
-    }
+        commands: commands::find(config, options, &packages, directory, environment),
+        prompt_source: None,
+        unchosen: false,
+    };
+    (extending, node)
 }
 
-fn extensions(
+/// pi's own extensions, and what packages bring along.
+fn packages(
     config: &Config,
     options: &HostOptions,
     directory: &Path,
     environment: &Environment,
-) -> Vec<String> {
+) -> packages::Found {
+    let asks = config.dialect.record().extension_api == DialectExtensionApi::V15;
+    let trusted = !asks || packages::is_trusted(config, options.approve, directory);
+    let found = packages::find(&packages::Places {
+        config,
+        given: &options.extensions,
+        only_given: options.no_extensions,
+        trusted,
+        working: directory,
+        environment,
+        cache: &NodeHost::cache(environment),
+    });
+    warn(&found.warnings);
+    found
+}
+
+/// What extends a server, and what runs the part of it that is pi's own.
+fn extensions(
+    config: &Config,
+    options: &HostOptions,
+    packages: &packages::Found,
+    directory: &Path,
+    environment: &Environment,
+) -> (extension::Found, Vec<ExtensionError>, Option<NodeHost>) {
     let Directories { agent, project } = &config.directories;
     let (configured, folders) = match options.no_extensions {
         true => (Vec::new(), Vec::new()),
-        false => (config.settings.extensions.clone(), vec![project.join(EXTENSIONS), agent.join(EXTENSIONS)]),
+        false => (configured(config, environment), vec![project.join(EXTENSIONS), agent.join(EXTENSIONS)]),
     };
-    let found = extension::find(&Places {
-        named: &options.extensions,
+    let mut troubles: Vec<ExtensionError> =
+        packages.troubles.iter().map(|trouble| not_loaded(&trouble.path, &trouble.text)).collect();
+    let node = (!packages.extensions.is_empty()).then(|| NodeHost::find(environment)).and_then(|found| {
+        let text = found.as_ref().err();
+        let all = packages.extensions.iter();
+        troubles.extend(text.into_iter().flat_map(|text| all.clone().map(|it| not_loaded(&it.path, text))));
+        found.ok()
+    });
+    let named: Vec<String> =
+        packages.others.iter().filter_map(|at| options.extensions.get(*at)).cloned().collect();
+    let found = extension::find(&extension::Places {
+        named: &named,
         configured: &configured,
         folders: &folders,
         directory,
         environment,
+        of_pi: node.as_ref().and(packages.first).map(|first| match first {
+            Place::Given(at) => Stand::Named(packages.others.iter().filter(|other| **other < at).count()),
+            Place::Listed => Stand::Configured,
+            Place::Folder => Stand::Folders,
+            Place::Package => Stand::Last,
+        }),
     });
     warn(&found.warnings);
-    found.paths
+    (found, troubles, node)
+}
+
+/// The files and folders that the settings name, those of the project first.
+fn configured(config: &Config, environment: &Environment) -> Vec<String> {
+    let lists = config.settings.extensions.iter().rev();
+    let whole = |list: &Listed, entry: &String| match entry.starts_with(['!', '+', '-']) {
+        true => entry.clone(),
+        false => list.directory.join(in_home(entry, environment)).to_string_lossy().into_owned(),
+    };
+    lists.flat_map(|list| list.entries.iter().map(move |entry| whole(list, entry))).collect()
+}
+
+/// What the host is told of one of pi's extensions that is left out, as pi's own loader does.
+fn not_loaded(path: &str, text: &str) -> ExtensionError {
+    ExtensionError { extension_path: path.to_owned(), event: LOAD.to_owned(), error: text.to_owned() }
 }
 
 /// The tools whose calls the host is asked about.
-fn confirmed(options: &HostOptions) -> Vec<String> {
+fn confirmed(options: &HostOptions, dialect: Dialect) -> Vec<String> {
+    if options.confirm_tools.is_empty() {
+        return Vec::new();
+    }
     // Tools of extensions and of the host come later; but a slip in what guards the user must not pass in silence.
-    let built_in = tools::specs();
+    let built_in = tools::specs(&dialect.record().tools);
     for name in options.confirm_tools.iter().filter(|name| !built_in.iter().any(|tool| tool.name == **name)) {
         tracing::warn!("--confirm-tools: no built-in tool is called \"{name}\"; one that comes later may be");
     }

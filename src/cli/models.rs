@@ -2,7 +2,7 @@
 
 use super::{print, refuse};
 use crate::{
-    config::{self, Config, Environment, Keys, Sources, Wanted, pattern::full_id},
+    config::{self, Config, Environment, Keys, Sources, Wanted, catalogue::BUILT_IN, pattern::full_id},
     model::request::Endpoint,
     protocol::{Dialect, InputKind, ThinkingLevel},
 };
@@ -37,8 +37,7 @@ const NAME_WIDTH: usize = 40;
 /// Prints them.
 pub fn run(options: &Options) -> ExitCode {
     let Some(dialect) = Dialect::parse(&options.dialect) else {
-        let known = Dialect::ALL.map(Dialect::as_str).join(", ");
-        return refuse(&format!("unknown dialect {:?}; known: {known}", options.dialect), super::USAGE);
+        return refuse(&super::unknown_dialect(&options.dialect), super::USAGE);
     };
     let working_directory = match std::env::current_dir() {
         Ok(directory) => directory,
@@ -51,7 +50,8 @@ pub fn run(options: &Options) -> ExitCode {
         let text = format!("{} {}", full_id(&endpoint.model), endpoint.model.name).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
-    let models: Vec<&Endpoint> = config.models.iter().filter(fits).collect();
+    let all = config.models();
+    let models: Vec<&Endpoint> = all.iter().filter(fits).collect();
     print(&match options.json {
         true => format!("{:#}", as_json(&config, &models)),
         false => as_text(&config, &models).trim_end().to_owned(),
@@ -84,7 +84,7 @@ fn as_json(config: &Config, models: &[&Endpoint]) -> Value {
         "agentDirectory": config.directories.agent,
         "projectDirectory": config.directories.project,
         "files": config.files,
-        "catalogue": {"date": config.catalogue.date, "source": config.catalogue.source},
+        "catalogue": {"date": BUILT_IN.date, "source": BUILT_IN.source},
         "warnings": config.warnings,
         "start": start,
         "models": models.collect::<Vec<_>>(),
@@ -108,7 +108,7 @@ fn origin(config: &Config) -> String {
     for file in &config.files {
         let _ = writeln!(text, "Read             {}", file.display());
     }
-    let _ = writeln!(text, "Built in         {}, {}", config.catalogue.source, config.catalogue.date);
+    let _ = writeln!(text, "Built in         {}, {}", BUILT_IN.source, BUILT_IN.date);
     let (start, warnings) = match config::select(config, &Wanted::default()) {
         Ok(selection) => {
             let model = &selection.offers[selection.start].endpoint.model;
@@ -169,9 +169,9 @@ fn broken(keys: &Keys, models: &[&Endpoint]) -> String {
 
 /// Providers that have a key and no models, because nobody here speaks their API.
 fn unspoken(config: &Config) -> String {
-    let has_models = |id: &str| config.models.iter().any(|endpoint| endpoint.model.provider == id);
+    let has_models = |id: &str| !config.models_of(|provider| provider == id).is_empty();
     let configured = |id: &str| config.keys.is_configured(id) && !has_models(id);
-    let providers = config.catalogue.providers.iter().filter(|provider| configured(&provider.id));
+    let providers = BUILT_IN.providers.iter().filter(|provider| configured(provider.id));
     let lines: String =
         providers.map(|provider| format!("  {:14} speaks {}\n", provider.id, provider.api)).collect();
     if lines.is_empty() {

@@ -1,19 +1,23 @@
 //! pi's own options, as hosts pass them.
 
-use crate::protocol::{Dialect, ThinkingLevel};
+use crate::{
+    protocol::{Dialect, ThinkingLevel},
+    server::Hazard,
+};
 use lexopt::prelude::*;
 use std::ffi::OsString;
 
 /// What `serve --help` says of them.
 pub const HELP: &str = "\
 Options:
-  --dialect <D>                pi, xcsh, pi@0.58, pi@0.58.4
+  --dialect <D>                pi (0.52 to 0.57), pi-1 (today's pi, 1.5), xcsh; between the two of pi: pi@0.58,
+                               pi@0.58.4, pi@0.73
   --provider <NAME>            with --model: the model's provider
   --model <PATTERN>            provider/id, an id, or a part of an id or name; a thinking level may
                                follow: sonnet:high. scripted/demo needs no key, scripted/<FILE>
                                plays a script. `pi-rpc models` lists what there is
   --models <A,B>               what cycle_model goes round: patterns, * and ? allowed
-  --thinking <LEVEL>           off, minimal, low, medium, high, xhigh
+  --thinking <LEVEL>           off, minimal, low, medium, high, xhigh, max
   --api-key <KEY>              for the provider of the model that is started with; not kept
   -t, --tools <A,B>            offer these tools only: read, bash, edit, write (the usual four),
                                grep, find, ls
@@ -31,15 +35,26 @@ Options:
   --session <PATH|ID>          go on with this session: a file, or the beginning of an id
   -c, --continue               go on with the newest session of this folder, else begin one
   --fork <PATH|ID>             begin with a copy of this session
+  --session-id <ID>            go on with this folder's session of that id, else begin one; with --fork and
+                               --no-session the id of the one that begins
   --no-session                 keep the session in memory
   --session-dir <DIR>          keep sessions here and look for them here, instead of in a folder for
                                each working directory below the agent's (also
                                PI_CODING_AGENT_SESSION_DIR, and sessionDir of the settings)
-  -e, --extension <PATH>       an extension: an executable, or a folder of them; may be repeated
-  -ne, --no-extensions         only those; none of the settings and of the extensions folders of the
-                               agent and of the project
+  -e, --extension <PATH>       an extension: an executable, one of pi's own in TypeScript or JavaScript
+                               (Node 22.18 or newer runs them; PI_RPC_NODE names another than that of
+                               PATH), a folder of either, or a package: npm:NAME, git:HOST/PATH, a
+                               folder; may be repeated
+  -ne, --no-extensions         only those; none of the settings, of their packages and of the extensions
+                               folders of the agent and of the project
+  -a, --approve                pi-1: the project's own extensions and packages in the manner of pi count
+                               though nobody has saved that they may; -na, --no-approve: they do not
   --confirm-tools <A,B>        ask the user before these tools are run
   --max-frame <BYTES>          the longest line that is read (64 MiB)
+  --hazard <LIST>              be legal and inconvenient, to try a host: chunks, coalesce, dribble,
+                               early-events, unknown-fields, unknown-events, u2028, huge,
+                               slow-start, dialogs, late-answers, or all
+  --seed <N>                   what chance decides for --hazard (0)
   -h, --help                   this text
   -v, --version                the version
 
@@ -84,16 +99,24 @@ pub struct HostOptions {
     pub name: Option<String>,
     /// `--session`, `--continue`, `--fork`, `--no-session`, of which one may be given.
     pub session: SessionStart,
+    /// `--session-id`: of the session that begins, or goes on.
+    pub session_id: Option<String>,
     /// `--session-dir`.
     pub session_dir: Option<String>,
-    /// `--extension`: files and folders.
+    /// `--extension`: files, folders and packages.
     pub extensions: Vec<String>,
     /// `--no-extensions`: no others than those.
     pub no_extensions: bool,
+    /// `--approve` and `--no-approve`: whether the project may bring code along.
+    pub approve: Option<bool>,
     /// `--confirm-tools`: the user is asked about their calls.
     pub confirm_tools: Vec<String>,
     /// `--max-frame`, in bytes.
     pub max_frame: Option<usize>,
+    /// `--hazard`.
+    pub hazards: Vec<Hazard>,
+    /// `--seed`, for the hazards.
+    pub seed: u64,
     /// `--help`.
     pub help: bool,
     /// `--version`.
@@ -180,11 +203,15 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("no-skills") => options.no_skills = true,
             Long("prompt-template") => options.prompt_templates.push(text(&mut parser)?),
             Long("no-prompt-templates") => options.no_prompt_templates = true,
-            Long("name") | Short('n') => options.name = Some(text(&mut parser)?),
+            Long("name") | Short('n') => options.name = Some(name(&text(&mut parser)?)?),
             Long("extension") | Short('e') => options.extensions.push(path("--extension", &mut parser)?),
             Long("no-extensions") => options.no_extensions = true,
+            Long("approve") | Short('a') => options.approve = Some(true),
+            Long("no-approve") => options.approve = Some(false),
             Long("confirm-tools") => options.confirm_tools.extend(list(&text(&mut parser)?)),
             Long("max-frame") => options.max_frame = Some(bytes(&text(&mut parser)?)?),
+            Long("hazard") => options.hazards = hazards(&text(&mut parser)?)?,
+            Long("seed") => options.seed = seed(&text(&mut parser)?)?,
             Long("help") | Short('h') => options.help = true,
             Long("version") | Short('v') => options.version = true,
             Long("no-session") => options.start(SessionStart::InMemory)?,
@@ -195,6 +222,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                 Some(named) => options.start(SessionStart::Open(named))?,
                 None => return Err(Refusal(NOBODY_CHOOSES.to_owned(), 1)),
             },
+            Long("session-id") => options.session_id = Some(id(&text(&mut parser)?)?),
             Long("session-dir") => options.session_dir = Some(text(&mut parser)?),
             Long(name) if WITH_VALUE.contains(&name) => {
                 options.ignored.push(format!("--{name}"));
@@ -217,7 +245,13 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             }
         }
     }
-    Ok(options)
+    match options.session {
+        SessionStart::Open(_) | SessionStart::Newest if options.session_id.is_some() => {
+            let text = format!("--session-id cannot be combined with {}", options.session.option());
+            Err(Refusal(text, 1))
+        }
+        _ => Ok(options),
+    }
 }
 
 /// Why `--resume` is refused.
@@ -240,6 +274,27 @@ fn which(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
     match named.trim() {
         "" => Err(Refusal(format!("{option}: a path or an id is missing"), super::USAGE)),
         _ => Ok(named),
+    }
+}
+
+/// The id that a session gets: a part of its file's name.
+fn id(text: &str) -> Result<String, Refusal> {
+    let is_plain = |found: char| found.is_ascii_alphanumeric() || "-_.".contains(found);
+    let ends = |end: Option<char>| end.is_some_and(|end| end.is_ascii_alphanumeric());
+    match text.chars().all(is_plain) && ends(text.chars().next()) && ends(text.chars().next_back()) {
+        true => Ok(text.to_owned()),
+        false => {
+            let text = "expected letters, digits, `-`, `_` and `.`, with a letter or a digit at both ends";
+            Err(Refusal(format!("--session-id: {text}"), 1))
+        }
+    }
+}
+
+/// The name that a session gets.
+fn name(text: &str) -> Result<String, Refusal> {
+    match text.trim() {
+        "" => Err(Refusal("--name: expected a name that is not empty".to_owned(), 1)),
+        _ => Ok(text.to_owned()),
     }
 }
 
@@ -268,6 +323,7 @@ fn spelled_out(argument: &OsString) -> OsString {
         Some("-ns") => "--no-skills",
         Some("-np") => "--no-prompt-templates",
         Some("-nt" | "-nbt") => "--no-tools",
+        Some("-na") => "--no-approve",
         Some("-nc") => "--no-context-files",
         Some("-t") => "--tools",
         Some("-xt") => "--exclude-tools",
@@ -282,10 +338,7 @@ fn text(parser: &mut lexopt::Parser) -> Result<String, Refusal> {
 }
 
 fn dialect(name: &str) -> Result<Dialect, Refusal> {
-    Dialect::parse(name).ok_or_else(|| {
-        let known = Dialect::ALL.map(Dialect::as_str).join(", ");
-        Refusal(format!("unknown dialect {name:?}; known: {known}"), super::USAGE)
-    })
+    Dialect::parse(name).ok_or_else(|| Refusal(super::unknown_dialect(name), super::USAGE))
 }
 
 fn bytes(text: &str) -> Result<usize, Refusal> {
@@ -293,6 +346,15 @@ fn bytes(text: &str) -> Result<usize, Refusal> {
     bytes.ok_or_else(|| {
         Refusal(format!("--max-frame {text}: expected a number of bytes above 0"), super::USAGE)
     })
+}
+
+fn hazards(list: &str) -> Result<Vec<Hazard>, Refusal> {
+    Hazard::list(list).map_err(|error| Refusal(format!("--hazard: {error}"), super::USAGE))
+}
+
+fn seed(text: &str) -> Result<u64, Refusal> {
+    let refused = || Refusal(format!("--seed {text}: expected a whole number, 0 or above"), super::USAGE);
+    text.parse().map_err(|_| refused())
 }
 
 /// The parts of a list with commas.

@@ -1,9 +1,17 @@
 //! `pi-rpc schema`.
 
 use super::{print, refuse};
-use crate::{config::models_file, export, model::scripted::script_schema, protocol::Dialect};
+use crate::{
+    config::{models_file, settings::SETTINGS_SCHEMA},
+    export::{self, Bump, Difference, Part},
+    machine::chart,
+    model::scripted::script_schema,
+    oracle::{expectations_schema, live::adapter_schema, report::report_schema, scenario::scenario_schema},
+    protocol::Dialect,
+};
 use clap::{Args, ValueEnum};
-use std::process::ExitCode;
+use serde_json::{Value, json};
+use std::{fs, path::PathBuf, process::ExitCode};
 
 /// What to print.
 #[derive(Args)]
@@ -14,31 +22,182 @@ pub struct Options {
     /// The format
     #[arg(long, value_enum, default_value_t = Format::JsonSchema)]
     format: Format,
+    /// A part of the protocol alone, of json-schema and typescript
+    #[arg(long, value_enum, default_value_t = Part::All)]
+    part: Part,
+    /// What differs between two dialects or two exported files, and whom it breaks; 1 where the change is a major one
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["format", "part"])]
+    diff: Option<Vec<String>>,
+    /// With --diff: as JSON, a list
+    #[arg(long, requires = "diff")]
+    json: bool,
+    /// The file to write it to, instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// The dialect's frames as one bundled JSON Schema
     JsonSchema,
-    /// What the server and an extension write to each other, as JSON Schema
-    Extension,
+    /// What JSON Schema cannot say of the dialect: legality, order, the chart, texts, rules, defaults
+    Meta,
+    /// The JSON Schema of the latter
+    MetaSchema,
+    /// The dialect's frames as TypeScript types
+    Typescript,
+    /// The reference of all dialects as one HTML page, this dialect first
+    Html,
+    /// The chart of the states as a Mermaid diagram
+    Mermaid,
+    /// The dialects: name → base, title and version
+    Dialects,
     /// The JSON Schema of script files for the scripted model
     Script,
+    /// The JSON Schema of pi's settings.json, as far as it is read
+    Settings,
     /// The JSON Schema of pi's models.json
     Models,
+    /// The JSON Schema of the reports that `check` and `conform` write as JSON
+    Report,
+    /// The JSON Schema of the files that `--expect` takes
+    Expect,
+    /// The JSON Schema of scenarios, which `conform` plays
+    Scenario,
+    /// The JSON Schema of adapters, which tell `conform` how a server is started
+    Adapter,
+}
+
+impl Format {
+    /// Whether there is one for each dialect.
+    const fn of_dialect(self) -> bool {
+        matches!(self, Self::JsonSchema | Self::Meta | Self::Typescript | Self::Html | Self::Mermaid)
+    }
+
+    /// Whether it can be printed in parts.
+    const fn has_parts(self) -> bool {
+        matches!(self, Self::JsonSchema | Self::Typescript)
+    }
 }
 
 /// Prints it.
 pub fn run(options: &Options) -> ExitCode {
-    let schema = match (options.format, Dialect::parse(&options.dialect)) {
-        (Format::Models, _) => return print(models_file::SCHEMA.trim_end()),
-        (Format::Script, _) => script_schema(),
-        (Format::JsonSchema, Some(dialect)) => export::json_schema(dialect),
-        (Format::Extension, Some(dialect)) => export::extension_schema(dialect),
-        (Format::JsonSchema | Format::Extension, None) => {
-            let known = Dialect::ALL.map(Dialect::as_str).join(", ");
-            return refuse(&format!("unknown dialect {:?}; known: {known}", options.dialect), super::USAGE);
+    if let Some([a, b]) = options.diff.as_deref() {
+        return compare(a, b, options);
+    }
+    let dialect = match Dialect::parse(&options.dialect) {
+        Some(dialect) => dialect,
+        None if options.format.of_dialect() => {
+            return refuse(&super::unknown_dialect(&options.dialect), super::USAGE);
         }
+        None => Dialect::Pi,
     };
-    print(&format!("{schema:#}"))
+    if options.part != Part::All && !options.format.has_parts() {
+        return refuse("--part goes with --format json-schema and typescript", super::USAGE);
+    }
+    let schema = export::part_schema(dialect, options.part);
+    if schema["oneOf"].as_array().is_none_or(Vec::is_empty) {
+        let why = format!("--part {}: the dialect {dialect} has none", options.part.as_str());
+        return refuse(&why, super::USAGE);
+    }
+    write(&text(options, dialect, schema), options)
+}
+
+fn write(text: &str, options: &Options) -> ExitCode {
+    let Some(path) = &options.output else { return print(text) };
+    match fs::write(path, format!("{text}\n")) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => refuse(&format!("{}: {error}", path.display()), super::USAGE),
+    }
+}
+
+/// Prints what differs; 1 if a client or a server breaks by what the versions call a major change.
+fn compare(a: &str, b: &str, options: &Options) -> ExitCode {
+    let (found, bump) = match differences(a, b) {
+        Ok(found) => found,
+        Err(why) => return refuse(&format!("--diff: {why}"), super::USAGE),
+    };
+    let text = if options.json { pretty(json!(found)) } else { told(&found, bump) };
+    let written = write(&text, options);
+    if bump == Bump::Major && written == ExitCode::SUCCESS { ExitCode::FAILURE } else { written }
+}
+
+fn differences(a: &str, b: &str) -> Result<(Vec<Difference>, Bump), String> {
+    let (a, b) = (exported(a)?, exported(b)?);
+    let (mut found, mut bump) = (Vec::new(), Bump::None);
+    for (a, b) in a.iter().zip(&b) {
+        let mut more = export::diff(a, b)?;
+        // Of frames that only one dialect has, the schemas have told.
+        more.retain(|it| {
+            found.is_empty() || !["is new", "is gone"].contains(&it.what.as_str()) || !it.is_of_frame()
+        });
+        found.extend(more);
+        bump = bump.max(export::bump(a, b)?);
+    }
+    Ok((found, bump))
+}
+
+/// Both exports of a dialect, or the one in a file.
+fn exported(what: &str) -> Result<Vec<Value>, String> {
+    if let Some(dialect) = Dialect::parse(what) {
+        return Ok(vec![export::json_schema(dialect), json!(export::meta(dialect))]);
+    }
+    let text =
+        fs::read_to_string(what).map_err(|error| format!("{what} is no dialect, and as a file: {error}"))?;
+    let value = serde_json::from_str(&text).map_err(|error| format!("{what}: {error}"))?;
+    Ok(vec![value])
+}
+
+fn told(found: &[Difference], bump: Bump) -> String {
+    let mut lines = Vec::new();
+    for it in found {
+        let whom = match (it.breaks_client, it.breaks_server) {
+            (true, true) => "breaks both",
+            (true, false) => "breaks clients",
+            (false, true) => "breaks servers",
+            (false, false) => "",
+        };
+        lines.push(format!("{whom:14}  {}: {}", it.at, it.what));
+    }
+    let count = |breaks: fn(&Difference) -> bool| found.iter().filter(|it| breaks(it)).count();
+    let (clients, servers) = (count(|it| it.breaks_client), count(|it| it.breaks_server));
+    let differences =
+        if found.len() == 1 { "1 difference".to_owned() } else { format!("{} differences", found.len()) };
+    lines.push(format!("{differences}: clients break by {clients}, servers by {servers}; {}", bump.as_str()));
+    lines.join("\n")
+}
+
+fn text(options: &Options, dialect: Dialect, schema: Value) -> String {
+    match options.format {
+        Format::JsonSchema => pretty(schema),
+        Format::Meta => pretty(json!(export::meta(dialect))),
+        Format::MetaSchema => pretty(export::meta_schema()),
+        Format::Typescript => export::typescript(dialect, options.part).trim_end().to_owned(),
+        Format::Html => export::reference_page(dialect),
+        Format::Mermaid => chart(dialect.base()).trim_end().to_owned(),
+        Format::Dialects => pretty(dialects()),
+        Format::Settings => SETTINGS_SCHEMA.trim_end().to_owned(),
+        Format::Models => models_file::SCHEMA.trim_end().to_owned(),
+        Format::Script => pretty(export::named("script", script_schema())),
+        Format::Report => pretty(export::named("report", report_schema())),
+        Format::Expect => pretty(export::named("expect", expectations_schema())),
+        Format::Scenario => pretty(export::named("scenario", scenario_schema())),
+        Format::Adapter => pretty(export::named("adapter", adapter_schema())),
+    }
+}
+
+fn pretty(schema: Value) -> String {
+    format!("{schema:#}")
+}
+
+fn dialects() -> Value {
+    let about = |dialect: Dialect| {
+        let record = dialect.record();
+        let base = record.extends.unwrap_or(record.id);
+        (
+            record.id.to_owned(),
+            json!({ "base": base, "frames": record.frames, "title": record.title, "version": record.version }),
+        )
+    };
+    Value::Object(Dialect::ALL.into_iter().map(about).collect())
 }

@@ -12,12 +12,12 @@ use crate::{
     engine::{CompactionPlan, Modes, RetryPlan, todos},
     model::types::ToolSpec,
     prompt::{
-        Commands, PromptParts,
+        PromptSource,
         files::{PromptFiles, text_or_file},
-        system_prompt, tool_line,
+        tool_line,
     },
-    protocol::Dialect,
-    server::{Library, Options, Workplace, scripted_name, serve},
+    protocol::{Dialect, DialectExtensionApi, FRAME_LIMIT},
+    server::{Hazards, Library, Options, Workplace, scripted_name, serve},
     tools,
 };
 use std::{
@@ -26,9 +26,6 @@ use std::{
     process::ExitCode,
 };
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
-
-/// The longest line that is read when nothing else is said: 64 MiB.
-const MAX_FRAME: usize = 64 * 1024 * 1024;
 
 /// Serves until the host is done.
 pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
@@ -48,7 +45,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     for warning in &options.warnings {
         tracing::warn!("{warning}");
     }
-    let options = match resolve(started_as, options) {
+    let options = match resolve(started_as, options, arguments) {
         Ok(options) => options,
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
@@ -65,7 +62,11 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     }
 }
 
-fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Options, Refusal> {
+fn resolve(
+    started_as: Option<&OsString>,
+    options: HostOptions,
+    arguments: &[OsString],
+) -> Result<Options, Refusal> {
     let dialect = match options.dialect {
         Some(dialect) => dialect,
         None => options::default_dialect(started_as)?,
@@ -74,12 +75,19 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let environment = Environment::of_process();
     let sources = Sources { dialect, working_directory: directory.clone(), environment: environment.clone() };
-    let config = config::load(sources);
-    let library = library(&config, &options, &environment)?;
+    let mut config = config::load(sources);
+    let retries = u32::try_from(dialect.record().retry.request_retries).unwrap_or(u32::MAX);
+    config.settings.retry.provider_retries.get_or_insert(retries);
     let mut tools = offered(dialect, options.tools.as_deref());
     tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
-    let extending = extending::find(&config, &options, &directory, &environment);
-    let system_prompt = instructions(&config, &options, &tools, &extending.commands, &directory);
+    let spare_tools = spare(dialect, &options, &tools);
+    let (mut extending, node) = extending::find(&config, &options, arguments, &directory, &environment);
+    let extended = !extending.extensions.is_empty();
+    let (library, unchosen) = library(&config, &options, &environment, extended)?;
+    let source = prompt_source(&config, &options, &directory);
+    let lines: Vec<_> = tools.iter().filter_map(|tool| tool_line(&tool.name)).collect();
+    let system_prompt = source.instructions(&lines, &[], &extending.commands.skills);
+    (extending.prompt_source, extending.unchosen) = (extended.then_some(source), unchosen);
     let Start { place, session, store } = Start::new(&config, &options, &directory, &environment)?;
     let settings = config.settings;
     let own = Modes::of(dialect);
@@ -112,22 +120,36 @@ fn resolve(started_as: Option<&OsString>, options: HostOptions) -> Result<Option
         level: options.thinking,
         modes,
         tools,
+        spare_tools,
         system_prompt,
         extending,
+        node,
         chosen: options.model.is_some(),
         name: options.name,
         place,
         session,
         store,
-        max_frame: options.max_frame.unwrap_or(MAX_FRAME),
+        max_frame: options.max_frame.unwrap_or(FRAME_LIMIT),
         workplace,
+        hazards: (!options.hazards.is_empty()).then(|| Hazards::new(options.hazards, options.seed)),
     })
 }
 
-/// The models: a script alone where one is asked for, else those that the user has configured.
-fn library(config: &Config, options: &HostOptions, environment: &Environment) -> Result<Library, Refusal> {
+/// The models: a script alone where one is asked for, else those that the user has configured. `extended`: an extension may
+/// bring the one that is asked for; then `true` goes with them, and it is chosen later.
+fn library(
+    config: &Config,
+    options: &HostOptions,
+    environment: &Environment,
+    extended: bool,
+) -> Result<(Library, bool), Refusal> {
+    let extendable = |library: Library, wanted| match extended {
+        true => library.extendable(config.clone(), wanted, environment.clone()),
+        false => library,
+    };
     if let Some(name) = scripted_name(options.provider.as_deref(), options.model.as_deref()) {
-        return Library::scripted(name).map_err(|error| Refusal(error.to_string(), 1));
+        let library = Library::scripted(name).map_err(|error| Refusal(error.to_string(), 1))?;
+        return Ok((extendable(library, None), false));
     }
     for warning in &config.warnings {
         tracing::warn!("{warning}");
@@ -139,17 +161,26 @@ fn library(config: &Config, options: &HostOptions, environment: &Environment) ->
         thinking: options.thinking,
         api_key: options.api_key.clone(),
     };
-    let selection = config::select(config, &wanted).map_err(|refused| {
-        let hint = match refused {
-            Refused::NoModels(_) => NO_MODELS_HINT,
-            _ => "",
-        };
-        Refusal(format!("{refused}{hint}"), 1)
-    })?;
+    let selection = match config::select(config, &wanted) {
+        Ok(selection) => selection,
+        Err(refused) => {
+            let hint = match refused {
+                Refused::NoModels(_) => NO_MODELS_HINT,
+                _ => "",
+            };
+            let text = format!("{refused}{hint}");
+            return match extended {
+                true => Ok((extendable(Library::unchosen(text), Some(wanted)), true)),
+                false => Err(Refusal(text, 1)),
+            };
+        }
+    };
     for warning in &selection.warnings {
         tracing::warn!("{warning}");
     }
-    Ok(Library::configured(selection, &config.settings, environment))
+    let follows = config.dialect.record().level_follows_model;
+    let library = Library::configured(selection, &config.settings, environment, follows);
+    Ok((extendable(library, Some(wanted)), false))
 }
 
 /// What needs no configuration.
@@ -161,7 +192,7 @@ fn offered(dialect: Dialect, names: Option<&[String]>) -> Vec<ToolSpec> {
     let usual = tools::DEFAULT.into_iter().chain(todos.as_ref().map(|_| todos::TODO_WRITE));
     let names =
         names.map_or_else(|| usual.collect(), |names| names.iter().map(String::as_str).collect::<Vec<_>>());
-    let known: Vec<ToolSpec> = tools::specs().into_iter().chain(todos).collect();
+    let known: Vec<ToolSpec> = tools::specs(&dialect.record().tools).into_iter().chain(todos).collect();
     let mut offered: Vec<ToolSpec> = Vec::new();
     for name in names {
         match known.iter().find(|spec| spec.name == name) {
@@ -176,14 +207,19 @@ fn offered(dialect: Dialect, names: Option<&[String]>) -> Vec<ToolSpec> {
     offered
 }
 
-/// What the model is told before the conversation.
-fn instructions(
-    config: &Config,
-    options: &HostOptions,
-    tools: &[ToolSpec],
-    commands: &Commands,
-    directory: &Path,
-) -> String {
+/// The built-in tools that only an extension may choose: those that are left, where the options name none.
+fn spare(dialect: Dialect, options: &HostOptions, offered: &[ToolSpec]) -> Vec<ToolSpec> {
+    if options.tools.is_some() && dialect.record().extension_api != DialectExtensionApi::V052 {
+        return Vec::new();
+    }
+    let mut spare = tools::specs(&dialect.record().tools);
+    let known = |name: &str| offered.iter().any(|tool| tool.name == name);
+    spare.retain(|tool| !known(&tool.name) && !options.exclude_tools.contains(&tool.name));
+    spare
+}
+
+/// What the model is told before the conversation is made of.
+fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> PromptSource {
     let files = match options.no_context_files {
         false => PromptFiles::find(
             &config.directories.agent,
@@ -195,7 +231,6 @@ fn instructions(
     for warning in &files.warnings {
         tracing::warn!("{warning}");
     }
-    let lines: Vec<_> = tools.iter().filter_map(|tool| tool_line(&tool.name)).collect();
     let text = |given: &String| {
         text_or_file(given).unwrap_or_else(|warning| {
             tracing::warn!("{warning}");
@@ -205,15 +240,14 @@ fn instructions(
     let custom = options.system_prompt.as_ref().map(text).or(files.system);
     let added: Vec<String> = options.append_system_prompt.iter().map(text).collect();
     let append = if added.is_empty() { files.append } else { Some(added.join("\n\n")) };
-    system_prompt(&PromptParts {
-        tools: &lines,
-        custom: custom.as_deref(),
-        append: append.as_deref(),
-        context_files: &files.context,
-        skills: &commands.skills,
-        date: &jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
-        cwd: &directory.to_string_lossy(),
-    })
+    PromptSource {
+        custom,
+        append,
+        context_files: files.context,
+        date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        cwd: directory.to_string_lossy().into_owned(),
+        in_sections: config.dialect.record().system_message_opens_run,
+    }
 }
 
 /// Logs to stderr: stdout belongs to the protocol.

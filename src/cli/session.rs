@@ -6,7 +6,9 @@ use crate::{
     engine::Place,
     protocol::{Dialect, SessionHeader},
     server::{seed, wall_ms},
-    session::{Found, Notice, Opened, Store, Tree, by_id, directory_name, file_name, newest, session_id},
+    session::{
+        Found, Notice, Opened, Store, Tree, by_id, by_whole_id, directory_name, file_name, newest, session_id,
+    },
 };
 use std::{
     fs,
@@ -37,19 +39,33 @@ impl Start {
             session: None,
             store: Store::default(),
         };
+        let asked = options.session_id.as_deref();
+        start.place.id = options.session_id.clone();
         if options.session == SessionStart::InMemory {
             return Ok(start);
         }
         let folders = Folders::new(config, options, working, environment);
+        let known = asked.and_then(|id| by_whole_id(id, &folders.own));
         let file = match &options.session {
-            SessionStart::New | SessionStart::InMemory => None,
+            SessionStart::New | SessionStart::InMemory => {
+                if let (Some(id), None) = (asked, &known) {
+                    tracing::warn!("No session of this project has the id '{id}'; one begins");
+                }
+                known
+            }
             SessionStart::Newest => newest(&folders.own),
             SessionStart::Open(name) => Some(folders.named(name, working, environment)?),
+            SessionStart::Fork(_) if known.is_some() => {
+                let id = asked.unwrap_or_default();
+                return Err(Refusal(format!("Session already exists with id '{id}'"), 1));
+            }
             SessionStart::Fork(name) => {
+                let id = start.place.id.take();
                 let path = match folders.find(name, working, environment)? {
                     Found::Here(path) | Found::Elsewhere { path, .. } => path,
                 };
-                start.session = Some(fork(config.dialect, &path, &folders.own, working, &mut start.store)?);
+                start.session =
+                    Some(fork(config.dialect, &path, id, &folders.own, working, &mut start.store)?);
                 None
             }
         };
@@ -64,8 +80,9 @@ impl Start {
         }
         start.place.folder = Some(folder);
         if let Some(path) = file {
+            start.place.id = None;
             let opened = start.store.open(&path, &mut fastrand::Rng::with_seed(seed()));
-            let opened = opened.map_err(|error| Refusal(error.to_string(), 1))?;
+            let opened = opened.map_err(|error| Refusal(error.told(config.dialect.base()), 1))?;
             tell(&path, &opened.notices);
             // Later ones belong to the same project (source: pi source).
             if let (SessionStart::Open(_), Some(tree)) = (&options.session, &opened.tree)
@@ -129,10 +146,11 @@ impl Folders {
 /// The folder of all sessions in the agent directory.
 const SESSIONS: &str = "sessions";
 
-/// A session with everything of another one, written at once.
+/// A session with everything of another one, written at once; without an `id` one is made up.
 fn fork(
     dialect: Dialect,
     source: &Path,
+    id: Option<String>,
     folder: &Path,
     working: &Path,
     store: &mut Store,
@@ -148,7 +166,7 @@ fn fork(
     let read = Tree::read(bytes.into(), &mut random)
         .map_err(|_| cannot("source session file is empty or invalid"))?;
     let now = wall_ms();
-    let id = session_id(dialect, now, &mut random);
+    let id = id.unwrap_or_else(|| session_id(dialect, now, &mut random));
     let cwd = working.to_string_lossy().into_owned();
     let header = SessionHeader::new(id, cwd, Some(source.to_string_lossy().into_owned()), now);
     let path = folder.join(file_name(&header.timestamp, &header.id));

@@ -2,24 +2,22 @@
 
 use super::{models_file::ModelKeys, thinking::LevelMap};
 use crate::protocol::{Model, ModelPrice};
-use serde::Deserialize;
-use serde_json::{Map, Value};
-
-const MODELS: &str = include_str!("../../data/models.json");
-const PROVIDERS: &str = include_str!("../../data/providers.json");
 
 /// What is known of models and providers.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Catalogue {
     /// The day on which the list of models was published.
-    pub date: String,
+    pub date: &'static str,
     /// Where the list of models is from.
-    pub source: String,
-    /// The models, by provider.
-    pub models: Vec<Entry>,
+    pub source: &'static str,
+    /// The models by provider, as JSON: most servers need those of one or two.
+    lists: &'static [(&'static str, &'static str)],
     /// Every provider that pi knows, in the order in which a default is looked for.
-    pub providers: Vec<Provider>,
+    pub providers: &'static [Provider],
 }
+
+/// The one that is compiled in.
+pub static BUILT_IN: Catalogue = include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 
 /// A model and the levels that it takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,39 +29,32 @@ pub struct Entry {
 }
 
 /// A provider that pi knows.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug)]
 pub struct Provider {
     /// Its name.
-    #[serde(skip)]
-    pub id: String,
+    pub id: &'static str,
     /// The environment variables that may hold its key; the first that is set wins.
-    pub env: Vec<String>,
+    pub env: &'static [&'static str],
     /// The ids of the models to start with where none is asked for; the first that exists.
-    pub defaults: Vec<String>,
+    pub defaults: &'static [&'static str],
     /// The API of custom models that name none.
-    pub api: String,
+    pub api: &'static str,
     /// The address of custom models that name none.
-    pub base_url: Option<String>,
+    pub base_url: Option<&'static str>,
     /// Its key always goes into `Authorization: Bearer`.
-    #[serde(default)]
     pub bearer: bool,
 }
 
 impl Catalogue {
-    /// The one that is compiled in. What cannot be read of it is left out; the tests hold that nothing is.
-    pub fn built_in() -> Self {
-        let Models { date, source, providers } = serde_json::from_str(MODELS).unwrap_or_default();
-        let models = providers.into_iter().flat_map(|(provider, list)| {
-            let list: Vec<ModelKeys> = serde_json::from_value(list).unwrap_or_default();
-            list.into_iter().filter_map(move |keys| Entry::new(&provider, keys, None, None))
+    /// The models of the providers that are `wanted`, in order, read anew each time. What cannot be read is left out; the
+    /// tests hold that nothing is.
+    pub fn models(&self, wanted: impl Fn(&str) -> bool) -> Vec<Entry> {
+        let lists = self.lists.iter().filter(|(provider, _)| wanted(provider));
+        let models = lists.flat_map(|(provider, list)| {
+            let list: Vec<ModelKeys> = serde_json::from_str(list).unwrap_or_default();
+            list.into_iter().filter_map(|keys| Entry::new(provider, keys, None, None))
         });
-        let known: Providers = serde_json::from_str(PROVIDERS).unwrap_or_default();
-        let providers = known
-            .providers
-            .into_iter()
-            .filter_map(|(id, keys)| Some(Provider { id, ..serde_json::from_value(keys).ok()? }));
-        Self { date, source, models: models.collect(), providers: providers.collect() }
+        models.collect()
     }
 
     /// What is known of the provider `id`.
@@ -76,13 +67,19 @@ impl Entry {
     /// The model that `keys` describe, with pi's defaults for what they do not say; `api` and `base_url` are the
     /// provider's. `None` where it has no API or no address.
     pub fn new(provider: &str, keys: ModelKeys, api: Option<&str>, base_url: Option<&str>) -> Option<Self> {
-        let free =
-            || ModelPrice { input: 0.into(), output: 0.into(), cache_read: 0.into(), cache_write: 0.into() };
+        let free = || ModelPrice {
+            input: 0.into(),
+            output: 0.into(),
+            cache_read: 0.into(),
+            cache_write: 0.into(),
+            tiers: None,
+        };
         let cost = keys.cost.map_or_else(free, |cost| ModelPrice {
             input: cost.input,
             output: cost.output,
             cache_read: cost.cache_read,
             cache_write: cost.cache_write,
+            tiers: cost.tiers,
         });
         let model = Model {
             name: keys.name.unwrap_or_else(|| keys.id.clone()),
@@ -102,6 +99,11 @@ impl Entry {
             prefer_websockets: None,
             context_promotion_target: None,
             priority: None,
+            thinking_level_map: None,
+            input_limits: keys.input_limits,
+            prompt_cache: keys.prompt_cache,
+            sampling_params: keys.sampling_params,
+            sampling_params_by_thinking_level: keys.sampling_params_by_thinking_level,
         };
         let levels = keys.thinking_level_map.as_ref().map(LevelMap::new).unwrap_or_default();
         Some(Self { model, levels })
@@ -120,16 +122,4 @@ const MOST: f64 = 9_007_199_254_740_991.0;
 /// A number of tokens as the wire has it: whole.
 pub fn whole(tokens: f64) -> u64 {
     tokens.clamp(0.0, MOST) as u64
-}
-
-#[derive(Default, Deserialize)]
-struct Models {
-    date: String,
-    source: String,
-    providers: Map<String, Value>,
-}
-
-#[derive(Default, Deserialize)]
-struct Providers {
-    providers: Map<String, Value>,
 }

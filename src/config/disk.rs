@@ -1,7 +1,11 @@
 //! Reads the files.
 
-use super::{Directories, Environment, Keys, Settings, auth, catalogue::Catalogue, models_file, registry};
-use crate::{model::request::Endpoint, protocol::Dialect};
+use super::{
+    Directories, Environment, Keys, Settings, auth,
+    models_file::{self, Providers},
+};
+use crate::protocol::{Dialect, DialectExtensionApi, JsonObject};
+use serde_json::Value;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -27,10 +31,14 @@ pub struct Config {
     pub directories: Directories,
     /// The settings of the project over those of the user.
     pub settings: Settings,
-    /// What is known without any file.
-    pub catalogue: Catalogue,
-    /// Every model there is, with or without a key, in the order in which hosts see them.
-    pub models: Vec<Endpoint>,
+    /// The same as they are written, with what is not known here.
+    pub written_settings: JsonObject,
+    /// What `models.json` says of providers.
+    pub(super) configured: Providers,
+    /// What extensions have registered of them.
+    pub(super) added: Providers,
+    /// No models but those that extensions have registered.
+    pub(super) only_added: bool,
     /// What proves who asks.
     pub keys: Keys,
     /// The files that exist.
@@ -46,10 +54,8 @@ pub fn load(sources: Sources) -> Config {
     let mut files = Files::default();
     let user = files.settings(&directories.agent.join("settings.json"));
     let project = files.settings(&directories.project.join("settings.json"));
-    let catalogue = Catalogue::built_in();
-
     let path = directories.agent.join("models.json");
-    let read = files.text(&path).map(|text| models_file::read(&text, &path, &catalogue));
+    let read = files.text(&path).map(|text| models_file::read(&text, &path));
     let configured = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
         files.warnings.push(error.to_string());
         Vec::new()
@@ -62,9 +68,12 @@ pub fn load(sources: Sources) -> Config {
     Config {
         dialect,
         settings: project.over(user),
-        models: registry::models(&catalogue, &configured),
-        keys: Keys::new(&catalogue, &configured, logins, environment, directories.agent.clone()),
-        catalogue,
+        written_settings: files.written,
+        keys: Keys::new(&configured, logins, environment, directories.agent.clone())
+            .interpolating(dialect.record().extension_api == DialectExtensionApi::V15),
+        configured,
+        added: Providers::new(),
+        only_added: false,
         directories,
         files: files.read,
         warnings: files.warnings,
@@ -74,6 +83,8 @@ pub fn load(sources: Sources) -> Config {
 /// The files that were read, and what was wrong with them.
 #[derive(Default)]
 struct Files {
+    /// The settings, later files over earlier ones.
+    written: JsonObject,
     read: Vec<PathBuf>,
     warnings: Vec<String>,
 }
@@ -82,6 +93,7 @@ impl Files {
     fn settings(&mut self, path: &Path) -> Settings {
         let Some(text) = self.text(path) else { return Settings::default() };
         let (settings, warnings) = Settings::read(&text, path);
+        lay_over(&mut self.written, serde_json::from_str(&text).unwrap_or_default());
         self.warnings.extend(warnings);
         settings
     }
@@ -98,6 +110,16 @@ impl Files {
                 self.warnings.push(format!("{}: {error}; the file is left out", path.display()));
                 None
             }
+        }
+    }
+}
+
+/// Lays settings over others: what both have as an object is laid over each other key by key (source: pi source).
+fn lay_over(settings: &mut JsonObject, over: JsonObject) {
+    for (key, value) in over {
+        match (settings.get_mut(&key), value) {
+            (Some(Value::Object(under)), Value::Object(value)) => under.extend(value),
+            (_, value) => drop(settings.insert(key, value)),
         }
     }
 }

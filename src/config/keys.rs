@@ -3,17 +3,18 @@
 use super::{
     Environment,
     auth::{Login, Logins},
-    catalogue::Catalogue,
+    catalogue::BUILT_IN,
     command::Commands,
-    models_file::{Override, Providers},
-    value::resolve,
+    models_file::{Override, ProviderKeys, Providers},
+    value::{interpolate, resolve},
 };
 use crate::{
     model::{api::Api, request::Credentials},
     protocol::{Dialect, JsonObject, Model, errors},
 };
+use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::PathBuf,
     sync::Arc,
@@ -34,13 +35,17 @@ pub struct Keys {
     /// Where the user may add keys, for the errors.
     pub(super) agent: PathBuf,
     commands: Arc<Commands>,
+    /// Values may have `$NAME` in them.
+    interpolates: bool,
+    /// Providers whose models extensions answer for, whatever their API.
+    streams: BTreeSet<String>,
 }
 
 /// What is configured of a provider's keys.
 #[derive(Clone, Default)]
 pub(super) struct Configured {
     /// Variables that may hold the key.
-    variables: Vec<String>,
+    variables: &'static [&'static str],
     /// Of `models.json`, as configured.
     key: Option<String>,
     headers: JsonObject,
@@ -57,7 +62,7 @@ pub enum NoCredentials {
         /// The provider.
         provider: String,
         /// The variables that would help.
-        variables: Vec<String>,
+        variables: &'static [&'static str],
         /// The agent directory.
         agent: PathBuf,
     },
@@ -80,12 +85,20 @@ pub enum NoCredentials {
         /// The command.
         command: String,
     },
+    /// A variable that a value names is not set.
+    #[error("Failed to resolve {what}: the environment variable {name} is not set")]
+    Variable {
+        /// What it was to say.
+        what: String,
+        /// The variable.
+        name: String,
+    },
     /// The API is not spoken.
     #[error("The API {0:?} is not supported by this version; supported: {apis}.", apis = Api::ALL.map(Api::as_str).join(", "))]
     Api(String),
 }
 
-fn help(provider: &str, variables: &[String], agent: &std::path::Path) -> String {
+fn help(provider: &str, variables: &[&str], agent: &std::path::Path) -> String {
     let variable = match variables {
         [] => String::new(),
         names => format!("Set {}, or add", names.join(" or ")),
@@ -106,17 +119,11 @@ impl fmt::Debug for Keys {
 
 impl Keys {
     /// Everything that the files and the environment say.
-    pub fn new(
-        catalogue: &Catalogue,
-        configured: &Providers,
-        logins: Logins,
-        environment: Environment,
-        agent: PathBuf,
-    ) -> Self {
+    pub fn new(configured: &Providers, logins: Logins, environment: Environment, agent: PathBuf) -> Self {
         let mut keys = Self { environment, logins, agent, ..Self::default() };
-        for known in &catalogue.providers {
-            let provider = keys.providers.entry(known.id.clone()).or_default();
-            provider.variables.clone_from(&known.env);
+        for known in BUILT_IN.providers {
+            let provider = keys.providers.entry(known.id.to_owned()).or_default();
+            provider.variables = known.env;
             provider.bearer = known.bearer;
         }
         for (name, file) in configured {
@@ -136,6 +143,29 @@ impl Keys {
         keys
     }
 
+    /// These, where values may have `$NAME` in them (source: pi 1.5.2's `models.md`).
+    #[must_use]
+    pub const fn interpolating(mut self, interpolates: bool) -> Self {
+        self.interpolates = interpolates;
+        self
+    }
+
+    /// Adds what an extension has registered for a provider; `streams`: it answers for the models itself.
+    pub fn add(&mut self, name: &str, added: &ProviderKeys, streams: bool) {
+        let provider = self.providers.entry(name.to_owned()).or_default();
+        if added.api_key.is_some() {
+            provider.key.clone_from(&added.api_key);
+        }
+        provider.headers.extend(added.headers.clone());
+        provider.bearer |= added.auth_header;
+        for model in &added.models {
+            self.model_headers.insert((name.to_owned(), model.id.clone()), model.headers.clone());
+        }
+        if streams {
+            self.streams.insert(name.to_owned());
+        }
+    }
+
     /// These, with a key that the command line gives for `provider`; it comes before all others.
     #[must_use]
     pub fn with_runtime(mut self, provider: &str, key: &str) -> Self {
@@ -144,8 +174,8 @@ impl Keys {
     }
 
     /// The environment variables that may hold the provider's key.
-    pub fn variables(&self, provider: &str) -> &[String] {
-        self.providers.get(provider).map_or(&[], |configured| &configured.variables)
+    pub fn variables(&self, provider: &str) -> &'static [&'static str] {
+        self.providers.get(provider).map_or(&[], |configured| configured.variables)
     }
 
     /// Whether anything is configured for the provider: then its models are offered. Runs nothing.
@@ -162,7 +192,7 @@ impl Keys {
     ///
     /// Why not.
     pub fn check(&self, model: &Model) -> Result<(), NoCredentials> {
-        if Api::parse(&model.api).is_none() {
+        if Api::parse(&model.api).is_none() && !self.streams.contains(&model.provider) {
             return Err(NoCredentials::Api(model.api.clone()));
         }
         let provider = &model.provider;
@@ -194,6 +224,46 @@ impl Keys {
         Ok(Credentials { key, headers, bearer: configured.bearer })
     }
 
+    /// What an extension is told of a provider, and of one of its models if it names one: the key, if there is any, the
+    /// headers, and whether the key is of a login. May run commands, as [`Keys::credentials`] does.
+    ///
+    /// # Errors
+    ///
+    /// When a login has ended, or a command prints nothing.
+    pub fn told(&self, provider: &str, model: Option<&str>) -> Result<(Credentials, bool), NoCredentials> {
+        let login = self.logins.get(provider).filter(|_| self.runtime(provider).is_none());
+        if let Some(Login::Oauth { expires, .. }) = login
+            && has_passed(*expires)
+        {
+            self.expired(provider)?;
+        }
+        let nothing = Configured::default();
+        let configured = self.providers.get(provider).unwrap_or(&nothing);
+        let key = self.key(provider, configured)?;
+        let mut headers = self.headers(&configured.headers, &format!("provider {provider:?}"))?;
+        let own = model.and_then(|model| self.model_headers.get(&(provider.to_owned(), model.to_owned())));
+        if let Some(own) = own {
+            headers.extend(self.headers(own, &format!("model {provider:?}"))?);
+        }
+        let credentials = Credentials { key, headers, bearer: configured.bearer };
+        Ok((credentials, matches!(login, Some(Login::Oauth { .. }))))
+    }
+
+    /// Whether [`Keys::credentials`] may have to run a command, and wait for it.
+    pub fn may_run_command(&self, model: &Model) -> bool {
+        let is_command = |text: &str| text.starts_with('!');
+        let any = |headers: &JsonObject| headers.values().filter_map(Value::as_str).any(is_command);
+        let login = match self.logins.get(&model.provider) {
+            Some(Login::ApiKey { key }) => is_command(key),
+            Some(Login::Oauth { .. }) | None => false,
+        };
+        let configured = self.providers.get(&model.provider);
+        let own = self.model_headers.get(&(model.provider.clone(), model.id.clone()));
+        login
+            || configured.is_some_and(|it| it.key.as_deref().is_some_and(is_command) || any(&it.headers))
+            || own.is_some_and(any)
+    }
+
     /// Ends the command that [`Keys::credentials`] waits for, if there is one; it then fails.
     pub fn stop(&self) {
         self.commands.stop();
@@ -223,6 +293,10 @@ impl Keys {
     }
 
     fn resolve(&self, text: &str, what: impl Fn() -> String) -> Result<String, NoCredentials> {
+        if self.interpolates && text.contains('$') && !text.starts_with('!') {
+            return interpolate(text, &self.environment)
+                .map_err(|name| NoCredentials::Variable { what: what(), name });
+        }
         resolve(text, &self.environment, &self.commands).ok_or_else(|| NoCredentials::Command {
             what: what(),
             command: text.trim_start_matches('!').to_owned(),
@@ -242,7 +316,7 @@ impl Keys {
     }
 
     fn no_key<T>(&self, provider: &str) -> Result<T, NoCredentials> {
-        let variables = self.variables(provider).to_owned();
+        let variables = self.variables(provider);
         Err(NoCredentials::NoKey { provider: provider.to_owned(), variables, agent: self.agent.clone() })
     }
 }

@@ -6,22 +6,26 @@
 //!
 //! - `directory`, `environment`: where to look.
 //! - `disk`, `command`: what touches the machine; everything else is made of texts.
-//! - [`settings`], `auth`, [`models_file`]: the files.
+//! - [`settings`], `auth`, [`models_file`]: the files; `package`: the packages that settings name.
 //! - [`catalogue`]: the models and providers that are known without any file.
+//! - [`added`]: what extensions register on top of that.
 //! - `registry`: catalogue and `models.json` together.
 //! - `value`, [`keys`]: keys and headers.
 //! - [`thinking`], [`pattern`], [`select`](mod@select): choosing.
 //!
 //! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
 
+pub mod added;
 mod auth;
 pub mod catalogue;
 mod command;
 mod directory;
 mod disk;
 mod environment;
+mod fits;
 pub mod keys;
 pub mod models_file;
+mod package;
 pub mod pattern;
 mod registry;
 pub mod select;
@@ -29,9 +33,11 @@ pub mod settings;
 pub mod thinking;
 mod value;
 
+pub use added::{Added, AddedProvider};
 pub use directory::{Directories, in_home, sessions_folder};
 pub use disk::{Config, Sources, load};
 pub use environment::Environment;
 pub use keys::{Keys, NoCredentials};
+pub use package::{ListedPackages, Package};
 pub use select::{Offer, Refused, Scoped, Selection, Wanted, select};
 pub use settings::Settings;

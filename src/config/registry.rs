@@ -1,32 +1,52 @@
-//! Every model there is: the catalogue with `models.json` laid over it.
+//! Every model there is: the catalogue with `models.json` and what extensions have registered laid over it.
 
 use super::{
-    catalogue::{Catalogue, Entry, whole},
+    Config,
+    catalogue::{BUILT_IN, Entry, whole},
     models_file::{Override, ProviderKeys, Providers},
     thinking::{LevelMap, is_adaptive},
 };
 use crate::{
     model::request::Endpoint,
-    protocol::{JsonObject, Model, ModelThinking, ThinkingLevel},
+    protocol::{Base, JsonObject, Model, ModelThinking, ThinkingLevel},
 };
 use serde_json::Value;
 
 /// Parts of `compat` that are laid over each other key by key, too.
 const ROUTING: [&str; 2] = ["openRouterRouting", "vercelGatewayRouting"];
 
+impl Config {
+    /// Every model there is, with or without a key, in the order in which hosts see them. Made anew each time.
+    pub fn models(&self) -> Vec<Endpoint> {
+        self.models_of(|_| true)
+    }
+
+    /// The same, of the providers that are `wanted` alone: a session needs few of all.
+    pub fn models_of(&self, wanted: impl Fn(&str) -> bool) -> Vec<Endpoint> {
+        let base = self.dialect.base();
+        let mut models = match self.only_added {
+            true => Vec::new(),
+            false => models(&self.configured, base, &wanted),
+        };
+        add(&mut models, &self.added, base, &wanted);
+        models
+    }
+}
+
 /// The models of the catalogue, changed as `configured` says, with its custom models: in place of a built-in model of
-/// the same provider and id, else behind all others.
+/// the same provider and id, else behind all others. Their thinking levels are those of `base`.
 ///
 /// Source: pi's `models.md`, merge semantics.
-pub fn models(catalogue: &Catalogue, configured: &Providers) -> Vec<Endpoint> {
-    let mut entries: Vec<Entry> = catalogue.models.clone();
-    for (name, keys) in configured {
+fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> Vec<Endpoint> {
+    let mut entries = BUILT_IN.models(&wanted);
+    let configured = || configured.iter().filter(|(name, _)| wanted(name));
+    for (name, keys) in configured() {
         for entry in entries.iter_mut().filter(|entry| entry.model.provider == *name) {
             change(entry, keys);
         }
     }
-    for (name, keys) in configured {
-        for custom in custom(catalogue, name, keys) {
+    for (name, keys) in configured() {
+        for custom in custom(name, keys) {
             let same = |entry: &&mut Entry| {
                 entry.model.provider == custom.model.provider && entry.model.id == custom.model.id
             };
@@ -36,7 +56,26 @@ pub fn models(catalogue: &Catalogue, configured: &Providers) -> Vec<Endpoint> {
             }
         }
     }
-    entries.into_iter().map(endpoint).collect()
+    entries.into_iter().map(|entry| endpoint(entry, base)).collect()
+}
+
+/// Lays over `models` what extensions have registered: models of a provider take the place of all that it had; without any
+/// its address alone may change.
+///
+/// Source: pi source.
+fn add(models: &mut Vec<Endpoint>, added: &Providers, base: Base, wanted: impl Fn(&str) -> bool) {
+    for (name, keys) in added.iter().filter(|(name, _)| wanted(name)) {
+        let of_it = |endpoint: &Endpoint| endpoint.model.provider == *name;
+        if keys.models.is_empty() {
+            let Some(base_url) = &keys.base_url else { continue };
+            for endpoint in models.iter_mut().filter(|endpoint| of_it(endpoint)) {
+                endpoint.model.base_url.clone_from(base_url);
+            }
+            continue;
+        }
+        models.retain(|endpoint| !of_it(endpoint));
+        models.extend(custom(name, keys).into_iter().map(|entry| endpoint(entry, base)));
+    }
 }
 
 /// Changes a built-in model as its provider's keys say.
@@ -69,10 +108,10 @@ fn change(entry: &mut Entry, keys: &ProviderKeys) {
 }
 
 /// The custom models of a provider.
-fn custom(catalogue: &Catalogue, name: &str, keys: &ProviderKeys) -> Vec<Entry> {
-    let known = catalogue.provider(name);
-    let api = keys.api.as_deref().or(known.map(|known| &*known.api));
-    let base_url = keys.base_url.as_deref().or(known.and_then(|known| known.base_url.as_deref()));
+fn custom(name: &str, keys: &ProviderKeys) -> Vec<Entry> {
+    let known = BUILT_IN.provider(name);
+    let api = keys.api.as_deref().or(known.map(|known| known.api));
+    let base_url = keys.base_url.as_deref().or(known.and_then(|known| known.base_url));
     let models = keys.models.iter().cloned().filter_map(|mut model| {
         let mut compat = keys.compat.clone();
         merge_compat(&mut compat, model.compat.as_ref());
@@ -94,11 +133,12 @@ fn merge_compat(base: &mut Option<JsonObject>, over: Option<&JsonObject>) {
     }
 }
 
-fn endpoint(entry: Entry) -> Endpoint {
+fn endpoint(entry: Entry, base: Base) -> Endpoint {
     let Entry { mut model, levels: map } = entry;
-    let (levels, adaptive) = (map.levels(model.reasoning), is_adaptive(&model));
+    let (levels, adaptive) = (map.levels(model.reasoning, base), is_adaptive(&model));
     model.thinking = thinking(&model, &levels, adaptive);
-    Endpoint { levels, efforts: map.efforts(), adaptive, model }
+    model.thinking_level_map = (!map.is_empty()).then(|| map.shown().collect());
+    Endpoint { levels, efforts: map.efforts(base), adaptive, model }
 }
 
 /// How xcsh describes the thinking of a model: `budget` where it is told a number of tokens, else `effort`.

@@ -2,7 +2,7 @@
 
 use super::{
     Config, Keys, Settings,
-    catalogue::Catalogue,
+    catalogue::BUILT_IN,
     pattern::{self, Found, Suffix, full_id},
     thinking::{clamp, is_adaptive},
 };
@@ -109,25 +109,24 @@ type Leveled<'a> = (&'a Endpoint, Option<ThinkingLevel>);
 /// When what is asked for does not exist, or there is nothing to start with.
 pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
     let mut warnings = Vec::new();
+    let saved = saved(config);
     if let Settings { default_provider: Some(provider), default_model: Some(id), .. } = &config.settings
-        && saved(config).is_none()
+        && saved.is_none()
     {
         warnings.push(format!("The default model {provider}/{id} of the settings is not known here"));
     }
-    let all: Vec<&Endpoint> = config.models.iter().collect();
-    let configured = |keys: &Keys, endpoint: &Endpoint| keys.is_configured(&endpoint.model.provider);
-    let available: Vec<&Endpoint> =
-        all.iter().filter(|endpoint| configured(&config.keys, endpoint)).copied().collect();
+    let available = config.models_of(|provider| config.keys.is_configured(provider));
+    let available: Vec<&Endpoint> = available.iter().collect();
 
     let patterns = wanted.models.as_ref().or(config.settings.enabled_models.as_ref());
     let scope = scope(patterns.map_or(&[], Vec::as_slice), &available, &mut warnings);
     let asked = match wanted.model.as_deref().filter(|pattern| !pattern.is_empty()) {
         Some(pattern) => {
-            let named = named(pattern, wanted.provider.as_deref(), &all, &config.catalogue)?;
+            let named = named(pattern, wanted.provider.as_deref(), config)?;
             warnings.extend(named.warning);
             Some((named.endpoint, named.level))
         }
-        None => from_scope(config, &scope).map(|(endpoint, level)| (endpoint.clone(), level)),
+        None => from_scope(saved.as_ref(), &scope).map(|(endpoint, level)| (endpoint.clone(), level)),
     };
     let mut keys = config.keys.clone();
     match (&wanted.api_key, &asked) {
@@ -135,12 +134,16 @@ pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
         (Some(key), Some((endpoint, _))) => keys = keys.with_runtime(&endpoint.model.provider, key),
         (None, _) => {}
     }
-    let first = || automatic(config, &available).map(|endpoint| (endpoint.clone(), None));
+    let first = || automatic(saved.as_ref(), &available).map(|endpoint| (endpoint.clone(), None));
     let models_file = || config.directories.agent.join("models.json").display().to_string();
     let (start, named_level) = asked.or_else(first).ok_or_else(|| Refused::NoModels(models_file()))?;
 
     let default = ThinkingLevel::parse(config.dialect.record().defaults.thinking_level.as_str());
-    let level = wanted.thinking.or(named_level).or(config.settings.default_thinking_level).or(default);
+    let own = match config.dialect.record().level_follows_model {
+        true => config.settings.level_of(&start.model),
+        false => config.settings.default_thinking_level,
+    };
+    let level = wanted.thinking.or(named_level).or(own).or(default);
     let level = clamp(&start.levels, level.unwrap_or(ThinkingLevel::Off));
 
     let offer = |endpoint: &Endpoint, listed| Offer {
@@ -148,8 +151,14 @@ pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
         endpoint: endpoint.clone(),
         listed,
     };
-    let listed = all.iter().filter(|endpoint| configured(&keys, endpoint));
-    let mut offers: Vec<Offer> = listed.map(|endpoint| offer(endpoint, true)).collect();
+    let mut offers: Vec<Offer> = match wanted.api_key {
+        None => available.iter().map(|endpoint| offer(endpoint, true)).collect(),
+        // It may be all that was missing for a provider's models.
+        Some(_) => {
+            let listed = config.models_of(|provider| keys.is_configured(provider));
+            listed.iter().map(|endpoint| offer(endpoint, true)).collect()
+        }
+    };
     let place = |offers: &[Offer], model: &Model| {
         offers.iter().position(|offer| is_same(&offer.endpoint.model, model))
     };
@@ -202,31 +211,30 @@ fn scope<'a>(
 }
 
 /// The saved default if it is in the scope, else the scope's first.
-fn from_scope<'a>(config: &Config, scope: &[Leveled<'a>]) -> Option<Leveled<'a>> {
-    let saved = saved(config);
+fn from_scope<'a>(saved: Option<&Endpoint>, scope: &[Leveled<'a>]) -> Option<Leveled<'a>> {
     let is_saved =
         |(endpoint, _): &&Leveled<'a>| saved.is_some_and(|saved| is_same(&saved.model, &endpoint.model));
     scope.iter().find(is_saved).or(scope.first()).copied()
 }
 
 /// The model that the settings name, with or without a key.
-fn saved(config: &Config) -> Option<&Endpoint> {
-    let provider = config.settings.default_provider.as_ref()?;
+fn saved(config: &Config) -> Option<Endpoint> {
+    let wanted = config.settings.default_provider.as_ref()?;
     let id = config.settings.default_model.as_ref()?;
-    config.models.iter().find(|it| it.model.provider == *provider && it.model.id == *id)
+    config.models_of(|provider| provider == wanted).into_iter().find(|it| it.model.id == *id)
 }
 
 /// The model to start with where nobody asks for one: the saved one; else the default of the first provider that has
 /// one; else the first.
-fn automatic<'a>(config: &'a Config, available: &[&'a Endpoint]) -> Option<&'a Endpoint> {
+fn automatic<'a>(saved: Option<&'a Endpoint>, available: &[&'a Endpoint]) -> Option<&'a Endpoint> {
     let default = || {
-        let defaults =
-            config.catalogue.providers.iter().flat_map(|it| it.defaults.iter().map(move |id| (it, id)));
-        defaults.into_iter().find_map(|(provider, id)| {
-            available.iter().find(|it| it.model.provider == provider.id && it.model.id == *id).copied()
+        let mut defaults =
+            BUILT_IN.providers.iter().flat_map(|it| it.defaults.iter().map(move |id| (it.id, *id)));
+        defaults.find_map(|(provider, id)| {
+            available.iter().find(|it| it.model.provider == provider && it.model.id == id).copied()
         })
     };
-    saved(config).or_else(default).or(available.first().copied())
+    saved.or_else(default).or(available.first().copied())
 }
 
 /// What `--model` names.
@@ -237,70 +245,73 @@ struct Named {
 }
 
 /// The model that `--model` and `--provider` name, with or without a key.
-fn named(
-    asked: &str,
-    provider: Option<&str>,
-    all: &[&Endpoint],
-    catalogue: &Catalogue,
-) -> Result<Named, Refused> {
-    let canonical = |name: &str| {
-        let mut providers = all.iter().map(|endpoint| endpoint.model.provider.as_str());
-        providers.find(|provider| provider.to_lowercase() == name.to_lowercase())
-    };
-    let exact = |text: &str| {
-        let text = text.to_lowercase();
-        let mut all = all.iter();
-        let found =
-            all.find(|it| it.model.id.to_lowercase() == text || full_id(&it.model).to_lowercase() == text);
-        found.map(|endpoint| Found { endpoint, level: None, not_a_level: None })
-    };
-    let of = |provider: &str| -> Vec<&Endpoint> {
-        all.iter().filter(|endpoint| endpoint.model.provider == provider).copied().collect()
-    };
-    let inferred = || {
-        let (front, rest) = asked.split_once('/')?;
-        Some((canonical(front)?, rest))
-    };
-    // Else an id of another provider would be taken for it: of a router, they begin with the names of providers.
+fn named(asked: &str, provider: Option<&str>, config: &Config) -> Result<Named, Refused> {
     let front = provider.or_else(|| Some(asked.split_once('/')?.0));
-    let without_models = |name: &&str| canonical(name).is_none();
-    if let Some(known) =
-        front.filter(without_models).and_then(|name| catalogue.provider(&name.to_lowercase()))
-    {
-        return Err(Refused::WithoutModels { provider: known.id.clone(), api: known.api.clone() });
+    let own = front.and_then(|name| Own::of(name, config));
+    // Else an id of another provider would be taken for it: of a router, they begin with the names of providers.
+    let lacks = front.filter(|_| own.is_none());
+    if let Some(known) = lacks.and_then(|name| BUILT_IN.provider(&name.to_lowercase())) {
+        return Err(Refused::WithoutModels { provider: known.id.to_owned(), api: known.api.to_owned() });
     }
-    let (provider, pattern, found) = match provider {
-        Some(name) => {
-            let provider = canonical(name).ok_or_else(|| Refused::UnknownProvider(name.to_owned()))?;
-            let pattern = without_provider(asked, provider);
-            (Some(provider), pattern, pattern::find(pattern, &of(provider), Suffix::Level))
+    let taken = |found: Found<'_>| (found.endpoint.clone(), found.level);
+    let anywhere = || {
+        let all = config.models();
+        let all: Vec<&Endpoint> = all.iter().collect();
+        let text = asked.to_lowercase();
+        let mut exact = all
+            .iter()
+            .filter(|it| it.model.id.to_lowercase() == text || full_id(&it.model).to_lowercase() == text);
+        match exact.next() {
+            Some(endpoint) => Some((Endpoint::clone(endpoint), None)),
+            None => pattern::find(asked, &all, Suffix::Level).map(taken),
         }
-        None => match inferred() {
-            Some((provider, rest)) => {
-                // What looks like a provider may be the first part of an id.
-                let found = pattern::find(rest, &of(provider), Suffix::Level)
-                    .or_else(|| exact(asked))
-                    .or_else(|| pattern::find(asked, all, Suffix::Level));
-                (Some(provider), rest, found)
-            }
-            None => {
-                let found = exact(asked).or_else(|| pattern::find(asked, all, Suffix::Level));
-                (None, asked, found)
-            }
-        },
     };
-    match (found, provider) {
-        (Some(Found { endpoint, level, .. }), _) => {
-            Ok(Named { endpoint: endpoint.clone(), level, warning: None })
+    let (pattern, found) = match (provider, &own) {
+        (Some(name), None) => return Err(Refused::UnknownProvider(name.to_owned())),
+        (Some(_), Some(own)) => {
+            let pattern = without_provider(asked, &own.provider);
+            (pattern, own.find(pattern).map(taken))
         }
-        (None, Some(provider)) => {
-            let endpoint = made_up(pattern, provider, &of(provider), catalogue)
+        (None, Some(own)) => {
+            let rest = asked.split_once('/').map_or(asked, |(_, rest)| rest);
+            // What looks like a provider may be the first part of an id.
+            (rest, own.find(rest).map(taken).or_else(anywhere))
+        }
+        (None, None) => (asked, anywhere()),
+    };
+    match (found, own) {
+        (Some((endpoint, level)), _) => Ok(Named { endpoint, level, warning: None }),
+        (None, Some(own)) => {
+            let Own { provider, models } = own;
+            let endpoint = made_up(pattern, &provider, &models)
                 .ok_or_else(|| Refused::NotFound(format!("{provider}/{pattern}")))?;
             let warning =
                 format!("Model \"{pattern}\" not found for provider \"{provider}\". Using custom model id.");
             Ok(Named { endpoint, level: None, warning: Some(warning) })
         }
         (None, None) => Err(Refused::NotFound(asked.to_owned())),
+    }
+}
+
+/// A provider and its models, of which there is at least one.
+struct Own {
+    provider: String,
+    models: Vec<Endpoint>,
+}
+
+impl Own {
+    /// The first that is called `name`, in any case.
+    fn of(name: &str, config: &Config) -> Option<Self> {
+        let name = name.to_lowercase();
+        let mut models = config.models_of(|provider| provider.to_lowercase() == name);
+        let provider = models.first()?.model.provider.clone();
+        models.retain(|endpoint| endpoint.model.provider == provider);
+        Some(Self { provider, models })
+    }
+
+    fn find(&self, pattern: &str) -> Option<Found<'_>> {
+        let models: Vec<&Endpoint> = self.models.iter().collect();
+        pattern::find(pattern, &models, Suffix::Level)
     }
 }
 
@@ -313,10 +324,10 @@ fn without_provider<'a>(asked: &'a str, provider: &str) -> &'a str {
 }
 
 /// A model that nobody knows: as the provider's default, with another id.
-fn made_up(id: &str, provider: &str, siblings: &[&Endpoint], catalogue: &Catalogue) -> Option<Endpoint> {
-    let defaults = catalogue.provider(provider).map_or(&[][..], |known| &known.defaults);
+fn made_up(id: &str, provider: &str, siblings: &[Endpoint]) -> Option<Endpoint> {
+    let defaults = BUILT_IN.provider(provider).map_or(&[][..], |known| known.defaults);
     let default = defaults.iter().find_map(|id| siblings.iter().find(|it| it.model.id == *id));
-    let mut endpoint = Endpoint::clone(default.or(siblings.first())?);
+    let mut endpoint = default.or(siblings.first())?.clone();
     id.clone_into(&mut endpoint.model.id);
     id.clone_into(&mut endpoint.model.name);
     endpoint.adaptive = is_adaptive(&endpoint.model);

@@ -1,9 +1,9 @@
 //! `settings.json`: of the user, and of the project on top of it.
 
-use super::Environment;
+use super::{Environment, ListedPackages, Package};
 use crate::{
     model::{http::HttpOptions, request::RequestOptions, retry::RetryPolicy},
-    protocol::{JsonObject, QueueMode, ThinkingLevel},
+    protocol::{JsonObject, Model, QueueMode, ThinkingLevel},
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
@@ -24,6 +24,8 @@ pub struct Settings {
     pub default_model: Option<String>,
     /// `defaultThinkingLevel`.
     pub default_thinking_level: Option<ThinkingLevel>,
+    /// `modelThinkingLevels`: that of single models, by `provider/id`. Source: pi 1.5.2's `settings.md`.
+    pub model_thinking_levels: BTreeMap<String, ThinkingLevel>,
     /// `steeringMode`; before it was called so, `queueMode`.
     pub steering_mode: Option<QueueMode>,
     /// `followUpMode`.
@@ -42,9 +44,12 @@ pub struct Settings {
     pub shell_path: Option<String>,
     /// `shellCommandPrefix`: what is put before every command, on a line of its own.
     pub shell_command_prefix: Option<String>,
-    /// `extensions`: files and folders, absolute or beginning with `~`; those of the project first. In the file a relative
-    /// one begins at the file's folder. Source: pi's `settings.md`.
-    pub extensions: Vec<String>,
+    /// `extensions`: files, folders and patterns, the list of each file that has one, the user's first.
+    pub extensions: Vec<Listed>,
+    /// `packages`, likewise: what brings extensions, skills and prompt templates along.
+    pub packages: Vec<ListedPackages>,
+    /// `defaultProjectTrust`: whether projects may bring code along that nobody was asked about; only the user's counts.
+    pub default_project_trust: Option<String>,
     /// `images.autoResize`: large images are scaled down.
     pub resizes_images: Option<bool>,
     /// `images.blockImages`: images are not sent to models.
@@ -100,6 +105,9 @@ pub struct Retry {
     pub provider_timeout_ms: Option<u64>,
 }
 
+/// The JSON Schema of a settings file, for editors: what is read of it.
+pub const SETTINGS_SCHEMA: &str = include_str!("../../data/settings.schema.json");
+
 impl Settings {
     /// Reads the text of a settings file, and says of each key of the wrong shape that it is left out. A text that is
     /// no JSON object says nothing, and there is a warning. `path` is for the warnings.
@@ -121,11 +129,13 @@ impl Settings {
     pub fn over(self, base: Self) -> Self {
         let mut thinking_budgets = base.thinking_budgets;
         thinking_budgets.extend(self.thinking_budgets);
-        let extensions = [self.extensions, base.extensions].concat();
+        let mut model_thinking_levels = base.model_thinking_levels;
+        model_thinking_levels.extend(self.model_thinking_levels);
         Self {
             default_provider: self.default_provider.or(base.default_provider),
             default_model: self.default_model.or(base.default_model),
             default_thinking_level: self.default_thinking_level.or(base.default_thinking_level),
+            model_thinking_levels,
             steering_mode: self.steering_mode.or(base.steering_mode),
             follow_up_mode: self.follow_up_mode.or(base.follow_up_mode),
             compaction: Compaction {
@@ -146,7 +156,9 @@ impl Settings {
             session_dir: self.session_dir.or(base.session_dir),
             shell_path: self.shell_path.or(base.shell_path),
             shell_command_prefix: self.shell_command_prefix.or(base.shell_command_prefix),
-            extensions,
+            extensions: [base.extensions, self.extensions].concat(),
+            packages: [base.packages, self.packages].concat(),
+            default_project_trust: base.default_project_trust,
             resizes_images: self.resizes_images.or(base.resizes_images),
             blocks_images: self.blocks_images.or(base.blocks_images),
             skills: [base.skills, self.skills].concat(),
@@ -163,6 +175,12 @@ impl Settings {
         };
         // More than a duration holds is as good as for ever.
         Duration::try_from_secs_f64(seconds).ok()
+    }
+
+    /// The level that these settings name for a model, or for all.
+    pub fn level_of(&self, model: &Model) -> Option<ThinkingLevel> {
+        let own = self.model_thinking_levels.get(&format!("{}/{}", model.provider, model.id));
+        own.copied().or(self.default_thinking_level)
     }
 
     /// What these settings, and the variable `PI_CACHE_RETENTION`, say about every request to a model.
@@ -206,6 +224,7 @@ impl File<'_> {
             default_provider: self.value("/defaultProvider"),
             default_model: self.value("/defaultModel"),
             default_thinking_level: self.value("/defaultThinkingLevel"),
+            model_thinking_levels: self.value("/modelThinkingLevels").unwrap_or_default(),
             steering_mode: self.value("/steeringMode").or_else(|| self.value("/queueMode")),
             follow_up_mode: self.value("/followUpMode"),
             compaction: Compaction {
@@ -228,7 +247,9 @@ impl File<'_> {
             session_dir: self.value("/sessionDir"),
             shell_path: self.value("/shellPath"),
             shell_command_prefix: self.value("/shellCommandPrefix"),
-            extensions: self.paths("/extensions"),
+            extensions: self.listed("/extensions"),
+            packages: self.packages(),
+            default_project_trust: self.value("/defaultProjectTrust"),
             resizes_images: self.value("/images/autoResize"),
             blocks_images: self.value("/images/blockImages"),
             skills: match self.object.get("skills") {
@@ -251,15 +272,21 @@ impl File<'_> {
         entries.map(|entries| Listed { directory, entries }).into_iter().collect()
     }
 
-    /// The paths of a list; relative ones are put behind the file's folder, and what is no path stays as it is.
-    fn paths(&mut self, pointer: &str) -> Vec<String> {
-        let folder = self.path.parent().unwrap_or(Path::new(""));
-        let begins_elsewhere = |name: &str| name.starts_with(['~', '!', '+', '-']);
-        let whole = |name: String| match folder.join(&name).to_str() {
-            Some(path) if !begins_elsewhere(&name) => path.to_owned(),
-            _ => name,
-        };
-        self.value::<Vec<String>>(pointer).unwrap_or_default().into_iter().map(whole).collect()
+    /// Those that are written as they have to be; there is a warning about each other.
+    fn packages(&mut self) -> Vec<ListedPackages> {
+        let directory = self.path.parent().unwrap_or(self.path).to_owned();
+        let Some(listed) = self.value::<Vec<Value>>("/packages") else { return Vec::new() };
+        let mut entries = Vec::new();
+        for value in listed {
+            match serde_json::from_value::<Package>(value) {
+                Ok(package) => entries.push(package),
+                Err(_) => self.warnings.push(format!(
+                    "{}: packages: expected a text, or an object with `source` and lists of texts; the package is left out",
+                    self.path.display()
+                )),
+            }
+        }
+        vec![ListedPackages { directory, entries }]
     }
 
     fn budgets(&mut self) -> BTreeMap<ThinkingLevel, u64> {

@@ -1,11 +1,8 @@
 //! Which thinking levels a model takes.
 
-use crate::protocol::{Model, ThinkingLevel};
+use crate::protocol::{Base, Model, ThinkingLevel};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-
-/// The level above `xhigh` in newer lists of models; here it is offered as `xhigh`.
-const ABOVE: &str = "max";
 
 /// Ids of models that decide by themselves how long to think, by a part of the id.
 /// Source: pi 0.73.1 observed.
@@ -21,13 +18,7 @@ impl LevelMap {
     pub fn new(map: &Map<String, Value>) -> Self {
         let word = |value: &Value| value.as_str().map(str::to_owned);
         let named = map.iter().filter_map(|(name, value)| Some((ThinkingLevel::parse(name)?, word(value))));
-        let mut levels: BTreeMap<_, _> = named.collect();
-        if let Some(above) = map.get(ABOVE).and_then(word)
-            && levels.get(&ThinkingLevel::Xhigh).is_none_or(Option::is_none)
-        {
-            levels.insert(ThinkingLevel::Xhigh, Some(above));
-        }
-        Self(levels)
+        Self(named.collect())
     }
 
     /// Adds what `over` says; it wins.
@@ -35,23 +26,47 @@ impl LevelMap {
         self.0.extend(over.0.clone());
     }
 
-    /// The levels that a model of this map takes, in order: all but those that it says do not exist; `xhigh` only where
-    /// it has a word for it. A model that does not think takes `off` alone.
-    pub fn levels(&self, reasoning: bool) -> Vec<ThinkingLevel> {
+    /// The levels of `base` that a model of this map takes, in order: all but those that it says do not exist; `xhigh`
+    /// and above only where it has a word for them. A model that does not think takes `off` alone.
+    pub fn levels(&self, reasoning: bool, base: Base) -> Vec<ThinkingLevel> {
         if !reasoning {
             return vec![ThinkingLevel::Off];
         }
-        let takes = |level: &ThinkingLevel| match self.0.get(level) {
+        let takes = |level: &ThinkingLevel| match self.said(*level, base) {
             Some(word) => word.is_some(),
-            None => *level != ThinkingLevel::Xhigh,
+            None => *level < ThinkingLevel::Xhigh,
         };
-        ThinkingLevel::ALL.into_iter().filter(takes).collect()
+        levels(base).filter(takes).collect()
     }
 
-    /// The provider's words for levels.
-    pub fn efforts(&self) -> BTreeMap<ThinkingLevel, String> {
-        self.0.iter().filter_map(|(level, word)| Some((*level, word.clone()?))).collect()
+    /// The provider's words for the levels of `base`.
+    pub fn efforts(&self, base: Base) -> BTreeMap<ThinkingLevel, String> {
+        levels(base).filter_map(|level| Some((level, self.said(level, base)??.to_owned()))).collect()
     }
+
+    /// As hosts see it.
+    pub fn shown(&self) -> impl Iterator<Item = (String, Option<String>)> {
+        self.0.iter().map(|(level, word)| (level.as_str().to_owned(), word.clone()))
+    }
+
+    /// Nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is said of a level. Where the dialect has no `max`, that is offered as `xhigh`.
+    fn said(&self, level: ThinkingLevel, base: Base) -> Option<Option<&str>> {
+        let word = |level| self.0.get(&level).map(Option::as_deref);
+        let own = word(level);
+        match level == ThinkingLevel::Xhigh && !ThinkingLevel::Max.is_in(base) && own.flatten().is_none() {
+            true => word(ThinkingLevel::Max).filter(Option::is_some).or(own),
+            false => own,
+        }
+    }
+}
+
+fn levels(base: Base) -> impl Iterator<Item = ThinkingLevel> {
+    ThinkingLevel::ALL.into_iter().filter(move |level| level.is_in(base))
 }
 
 /// The level nearest to `wanted` of `levels`: the next higher one, else the next lower.

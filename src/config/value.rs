@@ -12,3 +12,56 @@ pub fn resolve(text: &str, environment: &Environment, commands: &Commands) -> Op
         None => Some(environment.get(text).unwrap_or(text).to_owned()),
     }
 }
+
+/// `text` with the values of the variables that it names as `$NAME` or `${NAME}`; `$$` and `$!` stand for `$` and `!`.
+///
+/// Source: pi 1.5.2's `models.md`.
+///
+/// # Errors
+///
+/// The name of a variable that is not set.
+pub fn interpolate(text: &str, environment: &Environment) -> Result<String, String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut value = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        value += before;
+        let (name, behind) = match after.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+            Some(braced) => braced,
+            None => after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len())),
+        };
+        if name.is_empty() {
+            // What is doubled, or stands before nothing that could be a name.
+            let mut letters = after.chars();
+            value.push(letters.next().filter(|c| "$!".contains(*c)).unwrap_or('$'));
+            rest = if after.starts_with(['$', '!']) { letters.as_str() } else { after };
+            continue;
+        }
+        value += environment.get(name).ok_or(name)?;
+        rest = behind;
+    }
+    Ok(value + rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_put_in_where_they_are_named() {
+        let environment = [("KEY", "k"), ("A_1", "a")].into_iter().collect::<Environment>();
+        for (text, value) in [
+            ("$KEY", "k"),
+            ("Bearer ${KEY}, $A_1!", "Bearer k, a!"),
+            ("${A_1}$KEY", "ak"),
+            ("$$KEY $!x", "$KEY !x"),
+            ("5$ and $", "5$ and $"),
+            ("${KEY", "${KEY"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(interpolate(text, &environment), Ok(value.to_owned()), "{text}");
+        }
+        assert_eq!(interpolate("a ${NONE}", &environment), Err("NONE".to_owned()));
+        assert_eq!(interpolate("$NONE", &environment), Err("NONE".to_owned()));
+    }
+}

@@ -21,8 +21,8 @@ impl Engine {
             FromExtension::SendMessage(it) => self.send_message(process, it),
             FromExtension::SendUserMessage(it) => self.send_user_message(process, it),
             FromExtension::AppendEntry(it) => {
-                let before = Before { changes: 1, ..self.before() };
-                self.keep(NewEntry::Custom { kind: it.custom_type, data: it.data });
+                let appended = self.keep(NewEntry::Custom { kind: it.custom_type, data: it.data });
+                let before = Before { changes: 1, appended, ..self.before() };
                 self.answer_kept(before, Answer::Reply(reply(it.id)));
             }
             FromExtension::SetModel(it) => match self.find_usable(&it.provider, &it.model_id) {
@@ -46,8 +46,7 @@ impl Engine {
                 self.accept(&reply(it.id));
                 self.leave_when_done();
             }
-            // Everything else is an answer, and was dealt with.
-            _ => {}
+            further => self.act_on(process, further),
         }
     }
 
@@ -67,7 +66,7 @@ impl Engine {
                 if let Some(error) = self.models[self.model].unusable.clone() {
                     return self.refuse(&reply, error);
                 }
-                self.start_run([message]);
+                self.start_run([message.into()]);
             }
             _ => return self.keep_note(message, reply),
         }

@@ -1,8 +1,9 @@
 //! What follows a run: what waited for its end, another try, a compaction.
 
-use super::{Engine, compaction::Compacting, prompts::Prompting, run::Ended};
+use super::{Engine, compaction::Compacting, hooks::Then, prompts::Prompting, run::Ended};
 use crate::protocol::{
-    CompactCommand, NewSessionCommand, RequestId, RpcCommandKind, SwitchSessionCommand, errors,
+    CompactCommand, HookName, NewSessionCommand, RequestId, RpcCommandKind, ShutdownHook, ShutdownReason,
+    SwitchSessionCommand, errors,
 };
 
 /// What waits for the end of whatever goes on.
@@ -28,6 +29,8 @@ pub enum AfterRun {
         /// The message of the user that it is forked at.
         entry: String,
     },
+    /// A session made of a copy of this one's branch; the id is the request's.
+    Clone(Option<RequestId>),
     /// A compaction.
     Compact(CompactCommand),
     /// A prompt that came while another one was looked at. It waits for that alone, and ends no run.
@@ -44,13 +47,32 @@ impl AfterRun {
 }
 
 impl Engine {
-    /// Does what waited.
+    /// Does what waited; where it leaves the session, the extensions take leave of it first.
     pub(super) fn after_run(&mut self, next: AfterRun) {
+        let (reason, target_session_file) = match &next {
+            AfterRun::NewSession(_) => (ShutdownReason::New, None),
+            AfterRun::SwitchSession(it) => (ShutdownReason::Resume, Some(it.session_path.clone())),
+            AfterRun::Fork { .. } | AfterRun::Clone(_) => (ShutdownReason::Fork, None),
+            _ => return self.leave_now(next),
+        };
+        if !self.is_hooked(HookName::SessionShutdown) {
+            return self.leave_now(next);
+        }
+        let event = ShutdownHook { reason: Some(reason), target_session_file };
+        self.tell_all(event.into(), Then::Left(Box::new(next)));
+    }
+
+    /// Does it now.
+    pub(super) fn leave_now(&mut self, next: AfterRun) {
+        if !matches!(next, AfterRun::Answer { .. } | AfterRun::LinedUp(_)) {
+            self.abandon_navigation();
+        }
         match next {
             AfterRun::Answer { id, kind } => self.acknowledge(kind, id),
             AfterRun::NewSession(command) => self.new_session(command),
             AfterRun::SwitchSession(command) => self.switch_session(command),
             AfterRun::Fork { id, kind, entry } => self.fork(id, kind, &entry),
+            AfterRun::Clone(id) => self.clone_session(id),
             AfterRun::Compact(command) if self.stopping => {
                 let text = errors::compaction_cancelled(self.dialect.base());
                 self.handler_failed(command.id, RpcCommandKind::Compact, text);

@@ -1,28 +1,47 @@
 //! The tools that a model may call, and whether the arguments of a call fit.
 
+use super::todos::TODO_WRITE;
 use crate::{
     model::types::ToolSpec,
     protocol::{Base, JsonObject, errors},
 };
 use jsonschema::{
-    Validator,
+    Draft, ValidationOptions, Validator,
     error::{TypeKind, ValidationErrorKind},
 };
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
-/// The tools that there are, with their compiled schemas.
+/// The tools that there are, with the schemas of their arguments.
 pub struct Toolbox {
     tools: Vec<Tool>,
+    /// Tools of the server that are offered only when they are chosen by name.
+    spare: Vec<ToolSpec>,
     /// What the model is offered, once it was asked for.
     specs: OnceLock<Arc<[ToolSpec]>>,
 }
 
 struct Tool {
     spec: ToolSpec,
-    validator: Validator,
+    /// Its schema, compiled once a call is checked: most servers wait for a prompt.
+    validator: OnceLock<Result<Validator, String>>,
     owner: Owner,
     offered: bool,
+}
+
+impl Tool {
+    const fn whole(&self) -> (&ToolSpec, Owner, bool) {
+        (&self.spec, self.owner, self.offered)
+    }
+
+    fn validator(&self) -> Result<&Validator, String> {
+        let compiled = self.validator.get_or_init(|| match self.owner {
+            // What our own schemas use means the same in draft 7, whose own schema is far less to compile.
+            Owner::Server => compile(jsonschema::options().with_draft(Draft::Draft7), &self.spec.parameters),
+            Owner::Extension(_) | Owner::Host => compile(jsonschema::options(), &self.spec.parameters),
+        });
+        compiled.as_ref().map_err(Clone::clone)
+    }
 }
 
 /// Who carries a tool out.
@@ -37,22 +56,66 @@ pub enum Owner {
 }
 
 impl Toolbox {
-    /// Compiles the tools' parameter schemas; the error names the tool.
-    pub fn new(specs: Vec<ToolSpec>) -> Result<Self, String> {
-        let mut toolbox = Self { tools: Vec::new(), specs: OnceLock::new() };
-        for spec in specs {
-            let name = spec.name.clone();
-            toolbox.add(spec, Owner::Server, true).map_err(|reason| format!("tool {name}: {reason}"))?;
+    /// The server's own.
+    pub fn new(specs: Vec<ToolSpec>) -> Self {
+        let own = |spec| Tool { spec, validator: OnceLock::new(), owner: Owner::Server, offered: true };
+        Self { tools: specs.into_iter().map(own).collect(), spare: Vec::new(), specs: OnceLock::new() }
+    }
+
+    /// The same with further tools that are offered only when an extension chooses them.
+    #[must_use]
+    pub fn with_spare(mut self, spare: Vec<ToolSpec>) -> Self {
+        self.spare = spare;
+        self
+    }
+
+    /// Offers these tools and no others; names that nobody has are passed over.
+    pub(super) fn choose(&mut self, names: &[String]) {
+        let is_chosen = |spec: &ToolSpec| names.contains(&spec.name);
+        for spec in self.spare.extract_if(.., |spec| is_chosen(spec)).collect::<Vec<_>>() {
+            if !self.has(&spec.name) {
+                let owner = Owner::Server;
+                self.tools.push(Tool { spec, validator: OnceLock::new(), owner, offered: true });
+            }
         }
-        Ok(toolbox)
+        self.tools.iter_mut().for_each(|tool| tool.offered = is_chosen(&tool.spec));
+        self.specs = OnceLock::new();
+    }
+
+    /// All tools, with who carries them out and whether the model is offered them.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&ToolSpec, Owner, bool)> {
+        let spare = self.spare.iter().filter(|spec| !self.has(&spec.name));
+        let spare = spare.map(|spec| (spec, Owner::Server, false));
+        let added = |tool: &&Tool| tool.owner != Owner::Server;
+        let own = self.tools.iter().filter(move |tool| !added(tool)).map(Tool::whole);
+        own.chain(spare).chain(self.tools.iter().filter(added).map(Tool::whole))
+    }
+
+    /// Whether the server carries out a tool of that name, offered or not.
+    pub(super) fn is_of_server(&self, name: &str) -> bool {
+        let own = self.tools.iter().filter(|tool| tool.owner == Owner::Server).map(|tool| &tool.spec);
+        name != TODO_WRITE && own.chain(&self.spare).any(|spec| spec.name == name)
     }
 
     /// Adds a tool; the error says what is wrong with its parameter schema.
     pub(super) fn add(&mut self, spec: ToolSpec, owner: Owner, offered: bool) -> Result<(), String> {
-        let validator = jsonschema::validator_for(&spec.parameters).map_err(|error| error.to_string())?;
-        self.tools.push(Tool { spec, validator, owner, offered });
+        let tool = Tool { spec, validator: OnceLock::new(), owner, offered };
+        tool.validator()?;
+        self.tools.push(tool);
         self.specs = OnceLock::new();
         Ok(())
+    }
+
+    /// Removes what extensions carry out; gives the name of each, the place of its extension, and whether it was offered.
+    pub(super) fn take_of_extensions(&mut self) -> Vec<(String, usize, bool)> {
+        let known = self.tools.iter().filter_map(|tool| match tool.owner {
+            Owner::Extension(place) => Some((tool.spec.name.clone(), place, tool.offered)),
+            Owner::Server | Owner::Host => None,
+        });
+        let known = known.collect();
+        self.tools.retain(|tool| !matches!(tool.owner, Owner::Extension(_)));
+        self.specs = OnceLock::new();
+        known
     }
 
     /// Removes what somebody carries out.
@@ -66,20 +129,25 @@ impl Toolbox {
         self.find(name).map(|tool| tool.owner)
     }
 
+    /// Whether there is a tool of that name, offered or not.
+    fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
     /// Whether the model is offered a tool of that name.
     pub(super) fn is_offered(&self, name: &str) -> bool {
         self.find(name).is_some_and(|tool| tool.offered)
     }
 
-    /// Whether there is a tool of that name.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.find(name).is_some()
-    }
-
-    /// What the model is told of them.
+    /// What the model is told of them. One that takes the place of another stands where that stood.
     pub fn specs(&self) -> &Arc<[ToolSpec]> {
         self.specs.get_or_init(|| {
-            self.tools.iter().filter(|tool| tool.offered).map(|tool| tool.spec.clone()).collect()
+            let is_first = |(at, tool): &(usize, &Tool)| {
+                !self.tools[..*at].iter().any(|before| before.spec.name == tool.spec.name)
+            };
+            let firsts = self.tools.iter().enumerate().filter(is_first);
+            let counting = firsts.filter_map(|(_, tool)| self.find(&tool.spec.name));
+            counting.filter(|tool| tool.offered).map(|tool| tool.spec.clone()).collect()
         })
     }
 
@@ -94,7 +162,10 @@ impl Toolbox {
         let Some(tool) = tool else { return Err(errors::tool_not_found(base, name)) };
         let mut value = Value::Object(arguments.clone());
         coerce(&mut value, &tool.spec.parameters);
-        let problems: Vec<String> = tool.validator.iter_errors(&value).map(|error| problem(&error)).collect();
+        let problems: Vec<String> = match tool.validator() {
+            Ok(validator) => validator.iter_errors(&value).map(|error| problem(base, &error)).collect(),
+            Err(unsound) => vec![unsound],
+        };
         match value {
             Value::Object(arguments) if problems.is_empty() => Ok(arguments),
             _ => {
@@ -104,15 +175,21 @@ impl Toolbox {
         }
     }
 
+    /// The tool that counts under this name: a built-in one only if there is no other.
     fn find(&self, name: &str) -> Option<&Tool> {
-        self.tools.iter().find(|tool| tool.spec.name == name)
+        let named = || self.tools.iter().filter(|tool| tool.spec.name == name);
+        named().find(|tool| tool.owner != Owner::Server).or_else(|| named().next())
     }
 }
 
-fn problem(error: &jsonschema::ValidationError) -> String {
+fn compile(options: ValidationOptions, schema: &Value) -> Result<Validator, String> {
+    options.build(schema).map_err(|error| error.to_string())
+}
+
+fn problem(base: Base, error: &jsonschema::ValidationError) -> String {
     if let ValidationErrorKind::Required { property } = error.kind() {
         let name = property.as_str().unwrap_or_default();
-        return format!("  - {name}: must have required property '{name}'");
+        return format!("  - {name}: {}", errors::argument_missing(base, name));
     }
     let path = error.instance_path().to_string();
     let path = path.trim_start_matches('/').replace('/', ".");

@@ -11,10 +11,10 @@
 //!
 //! Source: own; settled, "Hook deadlines".
 
-use super::{CallId, Engine, Output, extensions::Failing, prompts::Reply};
+use super::{CallId, Engine, Output, additions::Called, extensions::Failing, prompts::Reply};
 use crate::protocol::{
     AgentToolResult, ExtensionCancel, ExtensionCommandCall, ExtensionHook, ExtensionToolCall, HookEvent,
-    HookResult, JsonObject, ToExtension, errors,
+    HookResult, JsonObject, PromptDisposition, ToExtension, errors,
 };
 use std::time::Duration;
 
@@ -112,17 +112,19 @@ impl Asked {
 
 impl Engine {
     /// Asks an extension to carry out a slash command.
-    pub(super) fn ask_for_command(&mut self, place: usize, name: &str, arguments: &str, reply: Reply) {
+    /// `name`: the one that it was called by.
+    pub(super) fn ask_for_command(&mut self, called: Called, name: &str, arguments: &str, reply: Reply) {
+        let Called { place, name: own, path } = called;
         let Some(process) = self.extensions.running(place) else {
             let text = errors::not_running(self.dialect.base());
             self.extension_failed(Failing::Command(name), &text);
-            return self.accept(&reply);
+            return self.accept_said(&reply, PromptDisposition::Handled);
         };
         let asked = Asked::Command { name: name.to_owned(), reply: Some(reply) };
         let id = self.ask(place, process, asked, Some(ACCEPT));
         self.tell_extension(
             process,
-            ExtensionCommandCall { id, name: name.to_owned(), arguments: arguments.to_owned() },
+            ExtensionCommandCall { id, name: own, arguments: arguments.to_owned(), path },
         );
     }
 
@@ -167,7 +169,7 @@ impl Engine {
             if !ask.unwanted {
                 ask.due = limit.map_or(Due::Never, Due::At);
             }
-            self.accept(&reply);
+            self.accept_said(&reply, PromptDisposition::Handled);
         }
     }
 
@@ -178,10 +180,9 @@ impl Engine {
         match self.asks.get(&id).map(|ask| &ask.what) {
             Some(Asked::Hook { hook, .. }) => {
                 let hook = *hook;
-                if let Some(ask) = self.end_ask(id) {
-                    self.extensions.answered(ask.place);
-                }
-                self.said(hook, result);
+                let Some(ask) = self.end_ask(id) else { return };
+                self.extensions.answered(ask.place);
+                self.said(hook, ask.place, result);
             }
             Some(Asked::Command { .. } | Asked::Farewell) => {
                 self.end_ask(id);
@@ -404,7 +405,7 @@ impl Engine {
                     self.extension_failed(Failing::Command(&name), text);
                 }
                 if let Some(reply) = reply {
-                    self.accept(&reply);
+                    self.accept_said(&reply, PromptDisposition::Handled);
                 }
             }
             Asked::Tool(call) => {

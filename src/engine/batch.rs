@@ -6,14 +6,18 @@
 //! | `parallel-skip` | checked in order, then all at once | skips everything while calls are checked | in order, when all have ended |
 //! | `parallel-noskip` | the same | waits for the batch | the same |
 //! | `interrupt` | exclusive tools alone, others side by side | interrupt mode `immediate`: running calls are stopped and the rest is skipped; `wait`: waits for the batch | as each call ends |
+//!
+//! In some dialects the results of a batch come together: each call ends as it comes, and the messages follow in order
+//! when all have ended. A message that was cut off has its results one by one all the same.
 
-use super::{CallId, Engine, run::has_failed};
+use super::{CallId, Engine, arguments::Owner, run::has_failed, telling::Step};
 use crate::protocol::{
     AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, InterruptMode, JsonObject,
     StopReason, TextContent, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
     ToolExecutionUpdateEvent, ToolResultMessage, UserContent, errors,
 };
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// The calls of the open turn.
 #[derive(Debug)]
@@ -26,12 +30,34 @@ pub struct Batch {
     looking: bool,
     /// The message failed: none of its calls is run, and this is their result.
     unrun: Option<String>,
+    /// The message was cut off: its calls are not run either, and each has its result right behind its end.
+    cut_off: bool,
+    /// Every result so far wants the model not to be asked again.
+    terminates: bool,
+    /// A tool of an extension wants no other call beside it: one after another, whatever the style.
+    in_turn: bool,
+}
+
+impl Batch {
+    /// Another message has taken the place of a result.
+    pub fn replace_result(&mut self, result: &ToolResultMessage) {
+        let same = |it: &&mut ToolResultMessage| it.tool_call_id == result.tool_call_id;
+        if let Some(told) = self.results.iter_mut().rev().find(same) {
+            *told = result.clone();
+        }
+    }
 }
 
 #[derive(Debug)]
 struct Slot {
     call: ToolCall,
     stage: Stage,
+    /// When its tool began, on the monotonic clock.
+    began: Option<Duration>,
+    /// How many milliseconds its tool took.
+    took: Option<u64>,
+    /// The arguments that an extension wants it to run with.
+    changed: Option<JsonObject>,
 }
 
 /// How far a call is. `Said` comes last in every style.
@@ -47,6 +73,8 @@ pub enum Stage {
     Ended,
     /// Over; its end is held until it is its turn: several may end at once, and some styles tell all together.
     Held(AgentToolResult, bool),
+    /// Its end has been told; its result waits for those of the others.
+    Told(AgentToolResult, bool),
     Said,
 }
 
@@ -60,10 +88,25 @@ impl Stage {
 impl Engine {
     /// Takes up the calls of `message`. Those of a message that failed are not run: they get results that say so.
     pub(super) fn start_batch(&mut self, message: &AssistantMessage, calls: Vec<ToolCall>) {
-        let calls = calls.into_iter().map(|call| Slot { call, stage: Stage::Waiting }).collect();
+        let alone = |call: &ToolCall| {
+            let of_extension = matches!(self.tools.owner(&call.name), Some(Owner::Extension(_)));
+            of_extension && self.tools.is_exclusive(&call.name)
+        };
+        let in_turn = calls.iter().any(alone);
+        let slot = |call| Slot { call, stage: Stage::Waiting, began: None, took: None, changed: None };
+        let calls = calls.into_iter().map(slot).collect();
         let unrun = has_failed(message).then(|| self.failed_text(message));
         if let Some(run) = &mut self.run {
-            run.batch = Some(Batch { calls, results: Vec::new(), skipping: false, looking: false, unrun });
+            run.batch = Some(Batch {
+                calls,
+                results: Vec::new(),
+                skipping: false,
+                looking: false,
+                unrun,
+                cut_off: message.stop_reason == StopReason::Length,
+                terminates: true,
+                in_turn,
+            });
         }
     }
 
@@ -76,6 +119,7 @@ impl Engine {
             tool_name: call.name,
             args: call.arguments,
             partial_result,
+            parent_tool_call_id: None,
         });
     }
 
@@ -106,15 +150,17 @@ impl Engine {
     /// `false` while the calls that run are waited for.
     pub(super) fn advance_batch(&mut self) -> bool {
         let Some(batch) = self.batch() else { return false };
-        if batch.calls.iter().all(|slot| matches!(slot.stage, Stage::Said)) {
-            let results = self.take_results();
-            self.batch_over(results);
+        if batch.calls.iter().all(|slot| matches!(slot.stage, Stage::Told(..) | Stage::Said)) {
+            match self.first(|stage| matches!(stage, Stage::Told(..))) {
+                Some(at) => self.say_result(at),
+                None => self.end_batch(),
+            }
             return true;
         }
-        if let Some(text) = batch.unrun.clone() {
+        if batch.unrun.is_some() {
             let Some(at) = self.first(|stage| matches!(stage, Stage::Waiting)) else { return false };
             self.announce(at);
-            self.say_end(at, error_result(&text), true);
+            self.then(Step::Check(at));
             return true;
         }
         match self.is_parallel() {
@@ -136,17 +182,14 @@ impl Engine {
                 return false;
             }
             self.announce(at);
-            self.say_unrun(at);
+            self.then(Step::Check(at));
             return true;
         }
         if running > 0 && !self.may_join(at) {
             return false;
         }
         self.announce(at);
-        match self.check(at) {
-            Ok(arguments) => self.permit(at, arguments),
-            Err(text) => self.say_end(at, error_result(&text), true),
-        }
+        self.then(Step::Check(at));
         true
     }
 
@@ -174,6 +217,10 @@ impl Engine {
 
     /// Announced and checked in order, then run all at once; told in order when all have ended.
     fn advance_together(&mut self) -> bool {
+        if self.tells_results_together() && self.first(|stage| matches!(stage, Stage::Held(..))).is_some() {
+            self.release_held();
+            return true;
+        }
         // One is asked about after the other; what runs is waited for below.
         if self.first(|stage| matches!(stage, Stage::Asked(_))).is_some() {
             return false;
@@ -188,7 +235,7 @@ impl Engine {
             && let Some(at) = waiting
         {
             self.announce(at);
-            self.say_unrun(at);
+            self.then(Step::Check(at));
         } else if let Some(at) = waiting {
             self.prepare(at);
         } else if ready.is_some() {
@@ -207,6 +254,17 @@ impl Engine {
             return self.skip();
         }
         self.announce(at);
+        self.then(Step::Check(at));
+    }
+
+    /// Checks a call that was announced; the extensions then have their say in it.
+    pub(super) fn check_announced(&mut self, at: usize) {
+        if let Some(text) = self.batch().and_then(|batch| batch.unrun.clone()) {
+            return self.say_end(at, error_result(&text), true);
+        }
+        if self.is_stopping() {
+            return self.say_unrun(at);
+        }
         match self.check(at) {
             Ok(arguments) => self.permit(at, arguments),
             Err(text) => self.say_end(at, error_result(&text), true),
@@ -274,8 +332,7 @@ impl Engine {
     pub(super) fn check(&self, at: usize) -> Result<JsonObject, String> {
         let Some(batch) = self.batch() else { return Err(String::new()) };
         let call = &batch.calls[at].call;
-        let answer = self.run.as_ref().and_then(|run| run.assistant.as_ref());
-        if answer.is_some_and(|answer| answer.stop_reason == StopReason::Length) {
+        if batch.cut_off {
             return Err(errors::call_cut_off(self.dialect.base(), &call.name));
         }
         self.tools.check(self.dialect.base(), &call.name, &call.arguments)
@@ -288,6 +345,7 @@ impl Engine {
             tool_name: call.name,
             args: call.arguments,
             intent: call.intent,
+            parent_tool_call_id: None,
         });
     }
 
@@ -310,18 +368,32 @@ impl Engine {
         error_result(&if bash { errors::bash_aborted(base) } else { errors::tool_aborted(base) })
     }
 
-    /// `tool_execution_end` and, right behind it, the result message.
+    /// `tool_execution_end` and, right behind it or when all calls have ended, the result message.
     pub(super) fn say_end(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
         let Some(slot) = self.slot(at) else { return };
-        slot.stage = Stage::Said;
-        let call = slot.call.clone();
+        let (call, duration_ms) = (slot.call.clone(), slot.took);
+        slot.stage = Stage::Told(result.clone(), is_error);
         self.event(ToolExecutionEndEvent {
-            tool_call_id: call.id.clone(),
-            tool_name: call.name.clone(),
-            result: result.clone(),
+            tool_call_id: call.id,
+            tool_name: call.name,
+            result,
             is_error,
             is_warning: Some(false),
+            duration_ms,
+            parent_tool_call_id: None,
         });
+        if !self.tells_results_together() || self.batch().is_some_and(|batch| batch.cut_off) {
+            self.then(Step::Result(at));
+        }
+    }
+
+    /// The result message of a call whose end was told.
+    pub(super) fn say_result(&mut self, at: usize) {
+        let now = self.now.wall;
+        let Some(slot) = self.slot(at) else { return };
+        let Stage::Told(result, is_error) = std::mem::replace(&mut slot.stage, Stage::Said) else { return };
+        let (call, duration_ms) = (slot.call.clone(), slot.took);
+        let terminates = result.terminate == Some(true);
         let message = ToolResultMessage {
             tool_call_id: call.id,
             tool_name: call.name,
@@ -331,11 +403,15 @@ impl Engine {
             is_warning: Some(false),
             attribution: None,
             pruned_at: None,
-            timestamp: self.now.wall,
+            timestamp: now,
+            usage: result.usage,
+            duration_ms,
+            nested_calls: None,
         };
         self.whole_message(AgentMessage::ToolResult(message.clone()));
         if let Some(batch) = self.run.as_mut().and_then(|run| run.batch.as_mut()) {
             batch.results.push(message);
+            batch.terminates &= terminates;
             batch.looking = true;
         }
     }
@@ -355,8 +431,15 @@ impl Engine {
         self.dialect.record().tool_execution
     }
 
-    const fn is_parallel(&self) -> bool {
-        matches!(self.style(), DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip)
+    fn is_parallel(&self) -> bool {
+        let parallel =
+            matches!(self.style(), DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip);
+        parallel && !self.batch().is_some_and(|batch| batch.in_turn)
+    }
+
+    /// Whether ends are told as they come, and all results after them.
+    const fn tells_results_together(&self) -> bool {
+        self.dialect.record().results_together
     }
 
     fn batch(&self) -> Option<&Batch> {
@@ -371,6 +454,23 @@ impl Engine {
     fn is_looking(&mut self) -> bool {
         let batch = self.run.as_mut().and_then(|run| run.batch.as_mut());
         batch.is_some_and(|batch| std::mem::take(&mut batch.looking))
+    }
+
+    /// The tool of the call runs from now on.
+    pub(super) fn call_runs(&mut self, at: usize, call: CallId) {
+        let now = self.now.monotonic;
+        if let Some(slot) = self.slot(at) {
+            (slot.stage, slot.began) = (Stage::Running(call), Some(now));
+        }
+    }
+
+    /// The tool of the call has ended.
+    pub(super) fn call_ran(&mut self, at: usize) {
+        let now = self.now.monotonic;
+        if let Some(slot) = self.slot(at) {
+            let took = slot.began.map(|began| now.saturating_sub(began).as_millis());
+            slot.took = took.and_then(|took| u64::try_from(took).ok());
+        }
     }
 
     pub(super) fn set(&mut self, at: usize, stage: Stage) {
@@ -404,6 +504,18 @@ impl Engine {
         Some(&self.batch()?.calls.get(at)?.call)
     }
 
+    /// The call runs with other arguments than the model's.
+    pub(super) fn change(&mut self, at: usize, arguments: JsonObject) {
+        if let Some(slot) = self.slot(at) {
+            slot.changed = Some(arguments);
+        }
+    }
+
+    /// The arguments that an extension wants the call at this place to run with.
+    pub(super) fn changed(&self, at: usize) -> Option<&JsonObject> {
+        self.batch()?.calls.get(at)?.changed.as_ref()
+    }
+
     /// The arguments of a call that somebody may prevent.
     pub(super) fn asked(&self, at: usize) -> Option<JsonObject> {
         match &self.batch()?.calls.get(at)?.stage {
@@ -422,8 +534,10 @@ impl Engine {
             || self.batch().is_some_and(|batch| batch.skipping)
     }
 
-    fn take_results(&mut self) -> Vec<ToolResultMessage> {
-        self.run.as_mut().and_then(|run| run.batch.take()).map(|batch| batch.results).unwrap_or_default()
+    fn end_batch(&mut self) {
+        if let Some(batch) = self.run.as_mut().and_then(|run| run.batch.take()) {
+            self.batch_over(batch.results, batch.terminates);
+        }
     }
 }
 
@@ -432,5 +546,13 @@ const BASH: &str = "bash";
 
 pub(super) fn error_result(text: &str) -> AgentToolResult {
     let text = UserContent::Text(TextContent { text: text.to_owned(), text_signature: None });
-    AgentToolResult { content: vec![text], details: Some(Value::Object(JsonObject::new())), is_warning: None }
+    AgentToolResult {
+        content: vec![text],
+        details: Some(Value::Object(JsonObject::new())),
+        is_warning: None,
+        structured_content: None,
+        is_error: None,
+        usage: None,
+        terminate: None,
+    }
 }

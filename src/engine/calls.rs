@@ -25,9 +25,20 @@ impl Engine {
         self.hook(event.into(), Then::Call(at));
     }
 
-    /// The extensions have had their say: the host has its own, or the call runs.
-    pub(super) fn call_said(&mut self, at: usize, block: Option<String>) {
-        let Some(arguments) = self.asked(at) else { return };
+    /// The extensions have had their say: the host has its own, or the call runs. `changed`: with these arguments;
+    /// `terminates`: a call that is blocked wants the model not to be asked again.
+    pub(super) fn call_said(
+        &mut self,
+        at: usize,
+        changed: Option<JsonObject>,
+        block: Option<String>,
+        terminates: bool,
+    ) {
+        let Some(mut arguments) = self.asked(at) else { return };
+        if let Some(changed) = changed {
+            arguments = changed.clone();
+            self.change(at, changed);
+        }
         if self.is_stopping() {
             let result = self.unrun(at);
             return self.call_unrun(at, result);
@@ -35,7 +46,8 @@ impl Engine {
         if let Some(reason) = block {
             let base = self.dialect.base();
             let reason = if reason.is_empty() { errors::blocked(base) } else { reason };
-            return self.call_unrun(at, error_result(&reason));
+            let terminate = terminates.then_some(true);
+            return self.call_unrun(at, AgentToolResult { terminate, ..error_result(&reason) });
         }
         let Some(call) = self.called(at) else { return };
         if !self.confirm.contains(&call.name) || self.allowed.contains(&call.name) {
@@ -82,7 +94,11 @@ impl Engine {
     /// Nobody prevents the call. Its tool may be another one by now, or gone.
     fn admit(&mut self, at: usize) {
         match self.check(at) {
-            Ok(arguments) => self.run_or_wait(at, arguments),
+            // What an extension wants is not checked. Source: pi source.
+            Ok(arguments) => {
+                let arguments = self.changed(at).cloned().unwrap_or(arguments);
+                self.run_or_wait(at, arguments);
+            }
             Err(text) => self.call_unrun(at, error_result(&text)),
         }
     }
@@ -91,7 +107,7 @@ impl Engine {
     pub(super) fn run_tool(&mut self, at: usize, arguments: JsonObject) {
         let call = self.ids.call();
         let Some(tool_call) = self.called(at).cloned() else { return };
-        self.set(at, Stage::Running(call));
+        self.call_runs(at, call);
         match self.tools.owner(&tool_call.name) {
             Some(Owner::Host) => self.call_host(call, tool_call, arguments),
             Some(Owner::Extension(place)) => {
@@ -124,6 +140,7 @@ impl Engine {
     /// A call has come to its end: the extensions may change what came of it.
     pub(super) fn tool_end(&mut self, call: CallId, result: AgentToolResult, is_error: bool) {
         let Some(at) = self.running(call) else { return };
+        self.call_ran(at);
         if self.is_stopping() || !self.is_hooked(HookName::ToolResult) {
             return self.call_over(at, result, is_error);
         }
@@ -131,13 +148,14 @@ impl Engine {
         let event = ToolResultHook {
             tool_call_id: tool_call.id,
             tool_name: tool_call.name,
-            input: tool_call.arguments,
-            content: result.content,
-            details: result.details,
+            input: self.changed(at).cloned().unwrap_or(tool_call.arguments),
+            content: result.content.clone(),
+            details: result.details.clone(),
             is_error,
+            structured_content: result.structured_content.clone(),
         };
         self.set(at, Stage::Ended);
-        self.hook(event.into(), Then::Result(at));
+        self.hook(event.into(), Then::Result { at, original: Box::new(result) });
     }
 }
 

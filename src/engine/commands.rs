@@ -8,10 +8,10 @@ use super::{
     prompts::{Prompting, Reply},
 };
 use crate::protocol::{
-    Case, CommandList, DialectReady, Disposition, FlowState, GetAvailableModelsResponse,
-    GetBranchMessagesResponse, GetCommandsResponse, GetForkMessagesResponse, GetLastAssistantTextResponse,
-    GetMessagesResponse, GetSessionStatsResponse, GetStateResponse, LastAssistantText, MessageList,
-    ModelList, Outbound, ReadyFrame, RequestId, RpcCommand, RpcCommandKind, errors,
+    Case, DialectReady, Disposition, FlowState, GetAvailableModelsResponse, GetBranchMessagesResponse,
+    GetCommandsResponse, GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse,
+    GetStateResponse, LastAssistantText, ModelList, Outbound, ReadyFrame, RequestId, RpcCommand,
+    RpcCommandKind, Said, errors,
 };
 
 impl Engine {
@@ -50,6 +50,7 @@ impl Engine {
             RpcCommand::Abort(_) => {
                 self.stop_waiting_prompts();
                 self.unask_prompts();
+                self.abort_chain();
                 self.compacting.iter_mut().for_each(Compacting::ask_no_more);
                 let has_prompt = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
                 match disposition {
@@ -65,7 +66,8 @@ impl Engine {
             RpcCommand::NewSession(_)
             | RpcCommand::SwitchSession(_)
             | RpcCommand::Fork(_)
-            | RpcCommand::Branch(_) => self.leave_session(command),
+            | RpcCommand::Branch(_)
+            | RpcCommand::Clone(_) => self.leave_session(command),
             RpcCommand::Compact(it) => match disposition {
                 Disposition::Reject => {
                     self.handler_failed(id, kind, errors::compacting(self.dialect.base()));
@@ -81,14 +83,18 @@ impl Engine {
                 let data = self.fork_messages();
                 self.succeed(GetBranchMessagesResponse { id, data });
             }
+            RpcCommand::GetEntries(it) => self.list_entries(it),
+            RpcCommand::GetTree(_) => self.list_tree(id),
+            RpcCommand::ClearQueue(_) => self.clear_queue(id),
+            RpcCommand::GetAvailableThinkingLevels(_) => self.levels(id),
             RpcCommand::GetState(_) => {
                 let data = self.session_state();
                 self.succeed(GetStateResponse { id, data });
             }
             RpcCommand::GetMessages(_) => {
-                let messages =
-                    self.session.messages().iter().map(|message| message.as_ref().clone()).collect();
-                self.succeed(GetMessagesResponse { id, data: MessageList { messages } });
+                let messages = self.session.written_messages(self.dialect.base());
+                let response = Said::messages(id, messages);
+                self.say(response);
             }
             RpcCommand::GetLastAssistantText(_) => {
                 let data = LastAssistantText { text: self.last_text() };
@@ -99,8 +105,8 @@ impl Engine {
                 self.succeed(GetSessionStatsResponse { id, data });
             }
             RpcCommand::GetCommands(_) => {
-                let commands = self.extensions.commands().chain(self.commands.list()).collect();
-                self.succeed(GetCommandsResponse { id, data: CommandList { commands } });
+                let data = self.command_list();
+                self.succeed(GetCommandsResponse { id, data });
             }
             RpcCommand::GetAvailableModels(_) => {
                 let models = self.usable().map(|at| self.models[at].model.clone()).collect();
@@ -134,7 +140,7 @@ impl Engine {
                 self.cancel_retry();
                 self.acknowledge(kind, id);
             }
-            RpcCommand::Bash(it) => self.start_shell(id, it.command),
+            RpcCommand::Bash(it) => self.start_shell(it),
             RpcCommand::AbortBash(_) => {
                 self.cancel_shells();
                 self.stop_waiting_shells();
@@ -155,9 +161,14 @@ impl Engine {
     /// nothing behind.
     pub(super) fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
         use RpcCommandKind::{AbortAndPrompt, Prompt};
+        let base = self.dialect.base();
         let flow = match &self.compacting {
             Some(it) if it.has_prompt() && matches!(command.kind(), Prompt | AbortAndPrompt) => {
                 FlowState::Starting
+            }
+            Some(it) if it.is_between_turns() => self.machine.state().flow,
+            Some(it) if it.is_asked_for() && FlowState::CompactingManual.is_in(base) => {
+                FlowState::CompactingManual
             }
             Some(_) => FlowState::Compacting,
             None => match self.machine.state().flow {
@@ -167,7 +178,7 @@ impl Engine {
             },
         };
         let cases = command.kind().cases(flow);
-        Case::first(cases, self.dialect.base(), |field| command.choice(field))
+        Case::first(cases, base, |field| command.choice(field))
     }
 
     /// The plain success of a command without data.
@@ -190,9 +201,11 @@ impl Engine {
     /// Ends what goes on; `then` follows.
     pub(super) fn preempt(&mut self, then: AfterRun) {
         self.after_run.push_back(then);
+        self.abort_chain();
         self.unask_run();
         self.cancel_retry();
-        self.cancel_compaction();
+        // Before the compaction: a turn that waits for it is to ask no model.
         self.abort_run();
+        self.cancel_compaction();
     }
 }

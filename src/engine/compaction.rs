@@ -2,32 +2,33 @@
 //!
 //! | Begun by | Told by |
 //! |---|---|
-//! | `compact` | its response alone |
-//! | an answer that fills the context, or a request that did not fit | `auto_compaction_start`, `auto_compaction_end` |
+//! | `compact` | its response; before it by `compaction_start` and `compaction_end`, where the dialect has them |
+//! | an answer that fills the context, or a request that did not fit | the same two, or `auto_compaction_start` and `auto_compaction_end` |
 //!
 //! What is summed up, what stays and the words are [`compaction`](crate::session::compaction)'s; here is the order of
-//! things. Source: pi source, xcsh source, observed.
+//! things. How models are asked is in [`summaries`](super::summaries). Source: pi source, xcsh source, observed.
 
 use super::{
-    CallId, Engine, ModelCall, Output, Purpose,
-    growing::{Growing, Grown},
-    hooks::{Say, Then},
+    CallId, Engine,
+    hooks::Then,
     keep::Tell,
-    run::{Ended, has_failed},
+    prompts::Starting,
+    run::{Ended, NextTurn, has_failed},
+    says::Say,
+    summaries::Summaries,
 };
 use crate::{
-    model::{failure, types::StreamEvent},
+    model::failure,
     protocol::{
-        AgentMessage, AssistantContent, AssistantMessage, Attribution, AutoCompactionEndEvent,
-        AutoCompactionStartEvent, BeforeCompactHook, CompactCommand, CompactResponse, CompactionAction,
-        CompactionReason, CompactionResult, DeveloperMessage, HookName, MessageContent, RequestId,
-        RpcCommandKind, StopReason, TextContent, ThinkingLevel, UserContent, UserMessage, errors,
+        AgentMessage, AgentSessionEventKind, AssistantMessage, Attribution, AutoCompactionEndEvent,
+        AutoCompactionStartEvent, BeforeCompactHook, CompactCommand, CompactResponse, CompactedHook,
+        CompactionAction, CompactionDetails, CompactionEndEvent, CompactionReason, CompactionResult,
+        CompactionStartEvent, DeveloperMessage, DialectCompactionSkipped, HookName, HookReason,
+        MessageContent, RequestId, RpcCommandKind, StopReason, TextContent, UserContent, errors,
     },
     session::{
         Entry, NewEntry,
-        compaction::{
-            NothingToDo, Preparation, SummaryRequest, context_tokens, is_full, prepare, short_request,
-        },
+        compaction::{NothingToDo, Preparation, checkpoint, context_tokens, is_full, prepare},
     },
 };
 use std::sync::Arc;
@@ -45,16 +46,20 @@ pub struct CompactionPlan {
 #[derive(Debug)]
 pub struct Compacting {
     why: Why,
-    preparation: Preparation,
+    pub(super) preparation: Preparation,
     /// The hook by which extensions have a say in it.
     hook: CallId,
-    asked: Vec<Asked>,
+    pub(super) summaries: Summaries,
     /// What came of it, once it is kept.
     result: Option<CompactionResult>,
-    /// A prompt that was acknowledged meanwhile, or that found the context full.
-    prompt: Option<UserMessage>,
+    /// What waits for its end.
+    next: Next,
     /// It was aborted since: no model is asked to go on, nor for the prompt that waits.
     unasked: bool,
+    /// The summary is an extension's.
+    from_extension: bool,
+    /// The summary is kept: it cannot be given up any more.
+    done: bool,
 }
 
 #[derive(Debug)]
@@ -69,23 +74,15 @@ enum Why {
     },
 }
 
-/// A part of the summary that a model is asked for.
+/// What waits for the end of a compaction.
 #[derive(Debug)]
-struct Asked {
-    part: Part,
-    call: CallId,
-    /// While the answer comes.
-    growing: Option<Growing>,
-    text: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    History,
-    /// The first part of a turn that is split.
-    Prefix,
-    /// A sentence or two for display.
-    Short,
+enum Next {
+    /// Nothing but what follows by itself.
+    Nothing,
+    /// A prompt that was acknowledged meanwhile, or that found the context full.
+    Prompt(Box<Starting>),
+    /// The open run, with its next turn.
+    Turn(NextTurn),
 }
 
 impl Compacting {
@@ -94,9 +91,19 @@ impl Compacting {
         matches!(self.why, Why::Asked(_))
     }
 
+    /// Whether it is asked for under this id.
+    pub(super) fn is_asked_by(&self, id: &RequestId) -> bool {
+        matches!(&self.why, Why::Asked(Some(own)) if own == id)
+    }
+
     /// Whether a prompt waits for it.
     pub(super) const fn has_prompt(&self) -> bool {
-        self.prompt.is_some()
+        matches!(self.next, Next::Prompt(_))
+    }
+
+    /// Whether it comes between two turns of a run.
+    pub(super) const fn is_between_turns(&self) -> bool {
+        matches!(self.next, Next::Turn(_))
     }
 
     /// Nothing is asked for afterwards: the run of a prompt that waits ends at once, and none opens by itself.
@@ -104,112 +111,154 @@ impl Compacting {
         self.unasked = true;
     }
 
-    fn text(&self, part: Part) -> Option<&str> {
-        self.asked.iter().find(|asked| asked.part == part).map(|asked| asked.text.as_str())
+    /// Whether a request that did not fit is made again afterwards.
+    const fn will_retry(&self) -> bool {
+        matches!(self.why, Why::Full { will_retry: true, .. })
+    }
+
+    /// Why, for extensions.
+    fn hook_reason(&self) -> HookReason {
+        HookReason::parse(self.reason().as_str()).unwrap_or(HookReason::Threshold)
+    }
+
+    /// What made it necessary.
+    pub(super) const fn reason(&self) -> CompactionReason {
+        match self.why {
+            Why::Asked(_) => CompactionReason::Manual,
+            Why::Full { reason, .. } => reason,
+        }
     }
 }
 
 impl Engine {
     /// Compacts because the host wants it.
     pub(super) fn compact(&mut self, command: CompactCommand) {
-        if let Some(text) = self.models[self.model].unusable.clone() {
-            return self.handler_failed(command.id, RpcCommandKind::Compact, text);
-        }
+        self.say_compaction_start(CompactionReason::Manual);
         let base = self.dialect.base();
-        match self.prepare_compaction() {
+        let CompactCommand { id, custom_instructions: focus } = command;
+        let prepared = match self.models[self.model].unusable.clone() {
+            Some(text) => Err(text),
+            None => self.prepare_compaction().map_err(|nothing| match nothing {
+                NothingToDo::AlreadyCompacted => errors::already_compacted(base),
+                NothingToDo::TooSmall => errors::nothing_to_compact(base),
+            }),
+        };
+        match prepared {
             Ok(preparation) => {
-                let focus = command.custom_instructions;
-                self.begin_compaction(Why::Asked(command.id), preparation, focus.as_deref(), None);
+                self.begin_compaction(Why::Asked(id), preparation, focus.as_deref(), Next::Nothing)
             }
-            Err(nothing) => {
-                let text = match nothing {
-                    NothingToDo::AlreadyCompacted => errors::already_compacted(base),
-                    NothingToDo::TooSmall => errors::nothing_to_compact(base),
-                };
-                self.handler_failed(command.id, RpcCommandKind::Compact, text);
-            }
+            Err(text) => self.compact_failed(id, Some(text)),
         }
     }
 
     /// After a run: compacts if its request did not fit, or its answer leaves too little of the context free.
     pub(super) fn compact_if_full(&mut self, ended: &Ended) {
         if ended.answer.stop_reason != StopReason::Aborted {
-            self.look_at_context(&ended.answer, None);
+            self.look_at_context(&ended.answer, Next::Nothing);
         }
     }
 
-    /// Before a run: gives the message back if its run may start. Otherwise it waits for a compaction: one that is
-    /// under way, or one that the context needs first.
-    pub(super) fn compacting_first(&mut self, message: UserMessage, unasked: bool) -> Option<UserMessage> {
+    /// Between two turns of a run: whether the context needs a compaction, which the next turn then waits for.
+    pub(super) fn compacts_between(&mut self, next: NextTurn) -> bool {
+        let rules = &self.dialect.record().compaction;
+        if !rules.between_turns || !self.may_compact() {
+            return false;
+        }
+        let tokens = context_tokens(self.session.messages(), self.session.compacted());
+        let window = self.models[self.model].model.context_window;
+        is_full(tokens, window, self.compaction_plan.reserve, rules)
+            && self.compact_full(CompactionReason::Threshold, false, Next::Turn(next)).is_none()
+    }
+
+    /// Before a run: gives the prompt back if its run may start. Otherwise it waits for a compaction: one that is under
+    /// way, or one that the context needs first.
+    pub(super) fn compacting_first(&mut self, starting: Starting) -> Option<Starting> {
         if let Some(compacting) = &mut self.compacting {
-            compacting.prompt = Some(message);
-            compacting.unasked = unasked;
+            compacting.unasked = starting.unasked;
+            compacting.next = Next::Prompt(Box::new(starting));
             return None;
         }
-        if unasked {
-            return Some(message);
+        if starting.unasked {
+            return Some(starting);
         }
         let last = self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
             AgentMessage::Assistant(answer) => Some(answer.clone()),
             _ => None,
         });
-        match last {
-            Some(answer) => self.look_at_context(&answer, Some(message)),
-            None => Some(message),
+        let Some(answer) = last else { return Some(starting) };
+        match self.look_at_context(&answer, Next::Prompt(Box::new(starting))) {
+            Some(Next::Prompt(starting)) => Some(*starting),
+            _ => None,
         }
     }
 
-    /// Compacts if it is time to, judged by the last answer. A `prompt` waits for that, or is given back.
-    fn look_at_context(
-        &mut self,
-        answer: &AssistantMessage,
-        prompt: Option<UserMessage>,
-    ) -> Option<UserMessage> {
+    /// Whether contexts are compacted by themselves now.
+    const fn may_compact(&self) -> bool {
+        self.auto_compaction && self.broken.is_none() && !self.stopping
+    }
+
+    /// Compacts if it is time to, judged by the last answer. What is `next` waits for that, or is given back.
+    fn look_at_context(&mut self, answer: &AssistantMessage, next: Next) -> Option<Next> {
         let model = &self.models[self.model].model;
         let window = model.context_window;
         let same = answer.provider == model.provider && answer.model == model.id;
-        let is_old = !self.session.messages()[self.session.compacted()..].iter().any(|message| {
+        // It is among the last: looked for from the end.
+        let is_old = !self.session.messages()[self.session.compacted()..].iter().rev().any(|message| {
             matches!(message.as_ref(), AgentMessage::Assistant(it) if it.timestamp == answer.timestamp)
         });
-        if !self.auto_compaction || self.broken.is_some() || self.stopping {
-            return prompt;
+        if !self.may_compact() {
+            return Some(next);
         }
+        let prompted = matches!(next, Next::Prompt(_));
         let record = self.dialect.record();
         if same && !is_old && failure::overflows(answer, window) {
             // An answer that came all the same is not asked for again.
-            let will_retry = prompt.is_none() && has_failed(answer);
+            let will_retry = !prompted && has_failed(answer);
             if std::mem::replace(&mut self.overflowed, true) && will_retry {
+                // With the newer events the failure is told alone.
+                if !self.tells_manual_compactions() {
+                    self.say_compaction_start(CompactionReason::Overflow);
+                }
                 let text = errors::overflow_again(self.dialect.base());
-                self.say_compaction_start(CompactionReason::Overflow);
-                self.event(AutoCompactionEndEvent { error_message: Some(text), ..ended() });
-                return prompt;
+                let end =
+                    CompactionEndEvent { error_message: Some(text), ..ended(CompactionReason::Overflow) };
+                self.say_compaction_end(end);
+                return Some(next);
             }
-            return self.compact_full(CompactionReason::Overflow, will_retry, prompt);
+            if will_retry && self.tells_entries() {
+                self.leave_out_answer(StopReason::Error);
+                if let Some(Tell::Appended { compacts, .. }) = &mut self.tell {
+                    *compacts = true;
+                }
+                return None;
+            }
+            return self.compact_full(CompactionReason::Overflow, will_retry, next);
         }
         let tokens = context_tokens(self.session.messages(), self.session.compacted());
-        let judged = !has_failed(answer) || prompt.is_some() || record.compaction.checks_after_error;
+        let judged = !has_failed(answer) || prompted || record.compaction.checks_after_error;
         match judged && is_full(tokens, window, self.compaction_plan.reserve, &record.compaction) {
-            true => self.compact_full(CompactionReason::Threshold, false, prompt),
-            false => prompt,
+            true => self.compact_full(CompactionReason::Threshold, false, next),
+            false => Some(next),
         }
     }
 
-    /// Compacts because the context is full. What cannot be compacted is told, and nothing changes.
-    fn compact_full(
-        &mut self,
-        reason: CompactionReason,
-        will_retry: bool,
-        prompt: Option<UserMessage>,
-    ) -> Option<UserMessage> {
-        self.say_compaction_start(reason);
+    /// The answer that failed is left out: compacts, and asks again.
+    pub(super) fn compact_overflow(&mut self) {
+        self.compact_full(CompactionReason::Overflow, true, Next::Nothing);
+    }
+
+    /// Compacts because the context is full. Where that cannot be done nothing changes, and some dialects tell of it; what
+    /// is `next` is given back.
+    fn compact_full(&mut self, reason: CompactionReason, will_retry: bool, next: Next) -> Option<Next> {
         match self.prepare_compaction() {
             Ok(preparation) if self.models[self.model].unusable.is_none() => {
-                self.begin_compaction(Why::Full { reason, will_retry }, preparation, None, prompt);
+                self.say_compaction_start(reason);
+                self.begin_compaction(Why::Full { reason, will_retry }, preparation, None, next);
                 None
             }
             _ => {
-                self.skip_compaction();
-                prompt
+                self.skip_compaction(reason);
+                Some(next)
             }
         }
     }
@@ -223,19 +272,23 @@ impl Engine {
         prepare(&self.session.tree().on_path(), self.compaction_plan.keep_recent.min(most))
     }
 
-    fn begin_compaction(
-        &mut self,
-        why: Why,
-        preparation: Preparation,
-        focus: Option<&str>,
-        prompt: Option<UserMessage>,
-    ) {
+    fn begin_compaction(&mut self, why: Why, preparation: Preparation, focus: Option<&str>, next: Next) {
         let hook = self.ids.call();
-        let event = self.is_hooked(HookName::SessionBeforeCompact).then(|| hook_event(&preparation, focus));
+        let compacting = Compacting {
+            why,
+            preparation,
+            hook,
+            summaries: Summaries::default(),
+            result: None,
+            next,
+            unasked: false,
+            from_extension: false,
+            done: false,
+        };
+        let asks = self.is_hooked(HookName::SessionBeforeCompact);
+        let event = asks.then(|| hook_event(&compacting, focus, self.compaction_plan));
+        self.compacting = Some(compacting);
         let focus = focus.map(str::to_owned);
-        let asked = Vec::new();
-        self.compacting =
-            Some(Compacting { why, preparation, hook, asked, result: None, prompt, unasked: false });
         match event {
             Some(event) => self.hook_as(hook, event.into(), Then::Compact { focus }),
             None => self.ask_for_summaries(focus.as_deref()),
@@ -269,128 +322,62 @@ impl Engine {
         self.keep_compaction(result, true);
     }
 
-    fn ask_for_summaries(&mut self, focus: Option<&str>) {
-        let reserve = self.compaction_plan.reserve;
-        let Some(Compacting { preparation, .. }) = &self.compacting else { return };
-        let requests = [
-            (Part::History, preparation.history_request(reserve, focus)),
-            (Part::Prefix, preparation.prefix_request(reserve, focus)),
-        ];
-        let mut asked = Vec::new();
-        for (part, request) in requests {
-            if let Some(request) = request {
-                asked.push(self.ask_for_summary(part, request));
-            }
-        }
-        if let Some(compacting) = &mut self.compacting {
-            compacting.asked = asked;
-        }
-        self.summarised();
-    }
-
-    fn ask_for_summary(&mut self, part: Part, request: SummaryRequest) -> Asked {
-        let call = self.ids.call();
-        let model = self.models[self.model].model.clone();
-        let text = UserContent::Text(TextContent { text: request.text, text_signature: None });
-        let message = UserMessage {
-            content: MessageContent::Blocks(vec![text]),
-            attribution: None,
-            synthetic: None,
-            provider_payload: None,
-            timestamp: self.now.wall,
-        };
-        let growing = Growing::new(call, &model, self.dialect, self.now);
-        let level = model.reasoning.then(|| self.models[self.model].clamp(ThinkingLevel::High));
-        self.push(Output::CallModel(Box::new(ModelCall {
-            call,
-            place: self.model,
-            model,
-            level,
-            session_id: self.session.id().to_owned(),
-            system_prompt: request.system_prompt.into(),
-            messages: vec![Arc::new(AgentMessage::User(message))],
-            tools: Arc::new([]),
-            forced_tool: None,
-            count: self.calls,
-            purpose: Purpose::Summary(request.max_tokens),
-        })));
-        self.calls += 1;
-        Asked { part, call, growing: Some(growing), text: String::new() }
-    }
-
-    /// A step of the answer to one of the requests; gives it back if the call is none of theirs.
-    pub(super) fn summary_event(&mut self, call: CallId, event: StreamEvent) -> Option<StreamEvent> {
-        let now = self.now;
-        let asked = self.compacting.iter_mut().flat_map(|compacting| &mut compacting.asked);
-        let Some(asked) = asked.into_iter().find(|asked| asked.call == call) else { return Some(event) };
-        if asked.growing.as_mut()?.apply(event, now) != Grown::Over {
-            return None;
-        }
-        let answer = asked.growing.take()?.finish();
-        let (part, text) = (asked.part, text_of(&answer));
-        if has_failed(&answer) {
-            self.summary_failed(part, answer.error_message.unwrap_or_default());
-        } else if text.trim().is_empty() {
-            self.summary_failed(part, errors::summary_empty(self.dialect.base()));
-        } else {
-            asked.text = text;
-            self.summarised();
-        }
-        None
-    }
-
-    /// Goes on when every part of the summary is there.
-    fn summarised(&mut self) {
-        let Some(compacting) = &self.compacting else { return };
-        if compacting.asked.iter().any(|asked| asked.growing.is_some()) {
-            return;
-        }
-        let rules = &self.dialect.record().compaction;
-        let (history, prefix) = (compacting.text(Part::History), compacting.text(Part::Prefix));
-        let summary = compacting.preparation.summary(history, prefix, rules);
-        let short = compacting.text(Part::Short).map(str::to_owned);
-        if rules.short_summary && short.is_none() {
-            let asked = self.ask_for_summary(Part::Short, short_request(&summary));
-            if let Some(compacting) = &mut self.compacting {
-                compacting.asked.push(asked);
-            }
-            return;
-        }
-        let result = compacting.preparation.clone().result(summary, short, rules);
-        self.keep_compaction(result, false);
-    }
-
-    fn keep_compaction(&mut self, result: CompactionResult, from_hook: bool) {
-        self.keep(NewEntry::Compaction { result: result.clone(), from_hook });
+    pub(super) fn keep_compaction(&mut self, result: CompactionResult, from_hook: bool) {
+        let system_message = checkpoint(self.session.system_messages(), self.now.wall).map(Box::new);
+        self.keep(NewEntry::Compaction { result: Box::new(result.clone()), from_hook, system_message });
         if let Some(compacting) = &mut self.compacting {
             compacting.result = Some(result);
+            compacting.from_extension = from_hook;
         }
         self.tell = Some(Tell::Compacted);
     }
 
-    /// The entry is stored: the model is told the summary from now on.
+    /// The entry is stored: the model is told the summary from now on, and the extensions that there is one.
     pub(super) fn compacted(&mut self) {
-        let Some(Compacting { why, result: Some(result), prompt, unasked, .. }) = self.compacting.take()
+        self.session.rebuild();
+        let Some(compacting) = &mut self.compacting else { return };
+        compacting.done = true;
+        let (reason, will_retry, from_extension) =
+            (compacting.hook_reason(), compacting.will_retry(), compacting.from_extension);
+        let told = self.tell_compacted(|compaction_entry| CompactedHook {
+            compaction_entry,
+            from_extension,
+            reason,
+            will_retry,
+        });
+        if !told {
+            self.compaction_over();
+        }
+    }
+
+    /// The extensions know of the summary: the host is told, and what waited goes on.
+    pub(super) fn compaction_over(&mut self) {
+        let Some(Compacting { why, result: Some(mut result), next, unasked, .. }) = self.compacting.take()
         else {
             return;
         };
-        self.session.rebuild();
+        let messages = self.session.messages();
+        result.estimated_tokens_after = Some(context_tokens(messages, messages.len()));
         match why {
             Why::Asked(id) => {
+                let end =
+                    CompactionEndEvent { result: Some(result.clone()), ..ended(CompactionReason::Manual) };
+                self.say_compaction_end(end);
                 self.succeed(CompactResponse { id, data: result });
-                self.go_on(prompt, unasked);
+                self.go_on(next, unasked);
             }
             Why::Full { reason, will_retry } => {
                 if will_retry {
                     self.session.forget_answer(StopReason::Error);
                 }
                 // A prompt that came meanwhile asks in its place.
-                let will_retry = will_retry && prompt.is_none() && !unasked;
-                self.event(AutoCompactionEndEvent { result: Some(result), will_retry, ..ended() });
+                let will_retry = will_retry && matches!(next, Next::Nothing) && !unasked;
+                let end = CompactionEndEvent { result: Some(result), will_retry, ..ended(reason) };
+                self.say_compaction_end(end);
                 if will_retry {
                     self.start_run([]);
-                } else if prompt.is_some() {
-                    self.go_on(prompt, unasked);
+                } else if !matches!(next, Next::Nothing) {
+                    self.go_on(next, unasked);
                 } else if !unasked {
                     self.continue_after(reason);
                 }
@@ -404,8 +391,7 @@ impl Engine {
         let rules = &self.dialect.record().compaction;
         if let Some(text) = rules.continue_text.filter(|_| reason == CompactionReason::Threshold) {
             if rules.skips_once_more {
-                self.say_compaction_start(CompactionReason::Threshold);
-                self.skip_compaction();
+                self.skip_compaction(CompactionReason::Threshold);
             }
             let text = UserContent::Text(TextContent { text: text.to_owned(), text_signature: None });
             let message = DeveloperMessage {
@@ -413,7 +399,7 @@ impl Engine {
                 attribution: Some(Attribution::Agent),
                 timestamp: self.now.wall,
             };
-            return self.start_run([AgentMessage::Developer(message)]);
+            return self.start_run([AgentMessage::Developer(message).into()]);
         }
         if !self.steering.is_empty() {
             self.start_run([]);
@@ -423,10 +409,12 @@ impl Engine {
         }
     }
 
-    /// Opens the run of the prompt that waited, if one did.
-    fn go_on(&mut self, prompt: Option<UserMessage>, unasked: bool) {
-        if let Some(prompt) = prompt {
-            self.begin(prompt, unasked);
+    /// Goes on with what waited.
+    fn go_on(&mut self, next: Next, unasked: bool) {
+        match next {
+            Next::Nothing => {}
+            Next::Prompt(starting) => self.begin(Starting { unasked, ..*starting }),
+            Next::Turn(next) => self.next_turn(next),
         }
     }
 
@@ -438,58 +426,94 @@ impl Engine {
 
     /// Gives a compaction up, if one is under way.
     pub(super) fn cancel_compaction(&mut self) {
-        self.end_compaction(None);
-    }
-
-    fn summary_failed(&mut self, part: Part, reason: String) {
-        let base = self.dialect.base();
-        let text = match part {
-            Part::Prefix => errors::prefix_summary_failed(base, &reason),
-            Part::History | Part::Short => errors::summary_failed(base, &reason),
-        };
-        self.end_compaction(Some(text));
+        match &mut self.compacting {
+            Some(compacting) if compacting.done => compacting.unasked = true,
+            _ => self.end_compaction(None),
+        }
     }
 
     /// Ends a compaction that comes to nothing: it failed for that reason, or was cancelled.
-    fn end_compaction(&mut self, failure: Option<String>) {
-        let Some(Compacting { why, hook, asked, prompt, unasked, .. }) = self.compacting.take() else {
+    pub(super) fn end_compaction(&mut self, failure: Option<String>) {
+        let Some(Compacting { why, hook, summaries, next, unasked, .. }) = self.compacting.take() else {
             return;
         };
         self.unask_hook(hook);
-        for asked in asked.iter().filter(|asked| asked.growing.is_some()) {
-            self.push(Output::CancelModel(asked.call));
-        }
-        let base = self.dialect.base();
+        self.unask_summaries(summaries);
         match why {
-            Why::Asked(id) => {
-                let text = failure.unwrap_or_else(|| errors::compaction_cancelled(base));
-                self.handler_failed(id, RpcCommandKind::Compact, text);
-            }
+            Why::Asked(id) => self.compact_failed(id, failure),
             Why::Full { reason, .. } => {
-                let text = failure.map(|text| match reason {
+                let base = self.dialect.base();
+                let error_message = failure.map(|text| match reason {
                     CompactionReason::Overflow => errors::overflow_compaction_failed(base, &text),
                     _ => errors::threshold_compaction_failed(base, &text),
                 });
-                let aborted = text.is_none();
-                self.event(AutoCompactionEndEvent { aborted, error_message: text, ..ended() });
+                let aborted = error_message.is_none();
+                self.say_compaction_end(CompactionEndEvent { aborted, error_message, ..ended(reason) });
             }
         }
-        self.go_on(prompt, unasked);
+        self.go_on(next, unasked);
     }
 
-    fn say_compaction_start(&mut self, reason: CompactionReason) {
-        self.event(AutoCompactionStartEvent { reason, action: Some(CompactionAction::ContextFull) });
+    /// Answers a `compact` that came to nothing: for that reason, or because it was cancelled.
+    fn compact_failed(&mut self, id: Option<RequestId>, failure: Option<String>) {
+        let base = self.dialect.base();
+        let error_message = failure.as_deref().map(|text| errors::manual_compaction_failed(base, text));
+        let aborted = error_message.is_none();
+        self.say_compaction_end(CompactionEndEvent {
+            aborted,
+            error_message,
+            ..ended(CompactionReason::Manual)
+        });
+        let text = failure.unwrap_or_else(|| errors::compaction_cancelled(base));
+        self.handler_failed(id, RpcCommandKind::Compact, text);
     }
 
     /// There is nothing to compact after all.
-    fn skip_compaction(&mut self) {
-        let skipped = self.dialect.record().compaction.says_skipped.then_some(true);
-        self.event(AutoCompactionEndEvent { skipped, ..ended() });
+    fn skip_compaction(&mut self, reason: CompactionReason) {
+        if self.dialect.record().compaction.skipped != DialectCompactionSkipped::Silent {
+            self.say_compaction_start(reason);
+            self.say_compaction_end(ended(reason));
+        }
+    }
+
+    /// Whether compactions that the host asks for are told like any other.
+    pub(super) fn tells_manual_compactions(&self) -> bool {
+        AgentSessionEventKind::CompactionStart.is_in(self.dialect.base())
+    }
+
+    fn say_compaction_start(&mut self, reason: CompactionReason) {
+        if self.tells_manual_compactions() {
+            self.event(CompactionStartEvent { reason });
+        } else if reason != CompactionReason::Manual {
+            self.event(AutoCompactionStartEvent { reason, action: Some(CompactionAction::ContextFull) });
+        }
+    }
+
+    fn say_compaction_end(&mut self, end: CompactionEndEvent) {
+        if self.tells_manual_compactions() {
+            return self.event(end);
+        }
+        let CompactionEndEvent { reason, result, aborted, will_retry, error_message } = end;
+        let came_to_nothing = result.is_none() && !aborted && error_message.is_none();
+        let flagged = self.dialect.record().compaction.skipped == DialectCompactionSkipped::Flagged;
+        if reason != CompactionReason::Manual {
+            self.event(AutoCompactionEndEvent {
+                action: Some(CompactionAction::ContextFull),
+                result,
+                aborted,
+                will_retry,
+                error_message,
+                skipped: (came_to_nothing && flagged).then_some(true),
+            });
+        }
     }
 }
 
 /// What extensions are told of a compaction.
-fn hook_event(preparation: &Preparation, focus: Option<&str>) -> BeforeCompactHook {
+fn hook_event(compacting: &Compacting, focus: Option<&str>, plan: CompactionPlan) -> BeforeCompactHook {
+    let preparation = &compacting.preparation;
+    let CompactionDetails { read_files, modified_files } = preparation.files.details();
+    let owned = |messages: &[Arc<AgentMessage>]| messages.iter().map(|it| it.as_ref().clone()).collect();
     let messages = preparation.history.iter().chain(&preparation.prefix);
     BeforeCompactHook {
         first_kept_entry_id: preparation.first_kept.to_string(),
@@ -497,26 +521,18 @@ fn hook_event(preparation: &Preparation, focus: Option<&str>) -> BeforeCompactHo
         custom_instructions: focus.map(str::to_owned),
         messages_to_summarize: messages.map(|message| message.as_ref().clone()).collect(),
         previous_summary: preparation.previous_summary.clone(),
+        is_split_turn: Some(!preparation.prefix.is_empty()),
+        turn_prefix_messages: Some(owned(&preparation.prefix)),
+        read_files: Some(read_files),
+        modified_files: Some(modified_files),
+        reserve_tokens: Some(plan.reserve),
+        keep_recent_tokens: Some(plan.keep_recent),
+        reason: Some(compacting.hook_reason()),
+        will_retry: Some(compacting.will_retry()),
     }
 }
 
-/// The end of an automatic compaction from which nothing follows.
-const fn ended() -> AutoCompactionEndEvent {
-    AutoCompactionEndEvent {
-        action: Some(CompactionAction::ContextFull),
-        result: None,
-        aborted: false,
-        will_retry: false,
-        error_message: None,
-        skipped: None,
-    }
-}
-
-/// The texts of an answer.
-fn text_of(answer: &AssistantMessage) -> String {
-    let texts = answer.content.iter().filter_map(|block| match block {
-        AssistantContent::Text(block) => Some(block.text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
+/// The end of a compaction from which nothing follows.
+const fn ended(reason: CompactionReason) -> CompactionEndEvent {
+    CompactionEndEvent { reason, result: None, aborted: false, will_retry: false, error_message: None }
 }

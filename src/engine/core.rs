@@ -2,29 +2,33 @@
 
 use super::{
     CallId, Choice, Input, Now, Output, Place, RetryPlan, Setup, Toolbox,
+    acting::Action,
     after::AfterRun,
     asks::Ask,
     compaction::{Compacting, CompactionPlan},
     dialogs::Dialog,
     extensions::Extensions,
-    hooks::Hooking,
+    hooks::{Hooking, Then},
     ids::Ids,
     keep::Tell,
     prompts::Expanding,
+    providers::{Beginning, Providers},
     queues::Queue,
     run::{Ended, Run},
+    settling::Chain,
+    telling::{self, Telling},
     todos::Todos,
     ttsr::Rules,
 };
 use crate::{
-    machine::Machine,
-    prompt::Commands,
+    machine::{Machine, Rule},
+    prompt::{Commands, PromptSource, Section},
     protocol::{
         AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectDispatch, Inbound, InterruptMode,
         LineError, Outbound, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcSuccess, Said,
-        SessionHeader, ThinkingLevel,
+        SessionHeader, Side, StreamingBehavior, ThinkingLevel, read,
     },
-    session::{NewEntry, Session},
+    session::Session,
 };
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -35,6 +39,8 @@ use std::{
 /// One conversation.
 pub struct Engine {
     pub(super) dialect: Dialect,
+    /// The machine has its checks.
+    checked: bool,
     pub(super) machine: Machine,
     pub(super) session: Session,
     pub(super) place: Place,
@@ -46,6 +52,8 @@ pub struct Engine {
     pub(super) default_level: ThinkingLevel,
     pub(super) tools: Toolbox,
     pub(super) system_prompt: Arc<str>,
+    /// The parts of it, in dialects that tell them apart.
+    pub(super) sections: Vec<Section>,
     pub(super) steering: Queue,
     pub(super) follow_up: Queue,
     pub(super) interrupt: InterruptMode,
@@ -68,6 +76,8 @@ pub struct Engine {
     pub(super) awaiting: Option<Awaiting>,
     /// The run that just ended: what follows it is to be decided.
     pub(super) ended: Option<Ended>,
+    /// Runs that follow one another by themselves, in dialects that tell when all is done.
+    pub(super) chain: Option<Chain>,
     pub(super) retry_plan: RetryPlan,
     /// How often in a row a failed run was tried again.
     pub(super) attempt: u64,
@@ -86,6 +96,8 @@ pub struct Engine {
     pub(super) dialogs: Vec<Dialog>,
     /// What extensions have a say in just now.
     pub(super) hooks: BTreeMap<CallId, Hooking>,
+    /// What extensions are told and waited for.
+    pub(super) telling: Telling,
     /// Skills and prompt templates.
     pub(super) commands: Commands,
     /// A prompt is looked at: nobody knows yet what it means.
@@ -107,6 +119,11 @@ pub struct Engine {
     pub(super) todos: Todos,
     /// What answers are watched for.
     pub(super) rules: Rules,
+    /// What extensions do and is not over.
+    pub(super) actions: BTreeMap<CallId, Action>,
+    /// What the instructions are made of, for when the tools change.
+    pub(super) prompt_source: Option<PromptSource>,
+    pub(super) providers: Providers,
     pub(super) ids: Ids,
     /// Model calls made in this process: ids are counted on from it.
     pub(super) calls: usize,
@@ -120,6 +137,8 @@ pub struct Engine {
     pub(super) leaving: bool,
     /// The process was told to stop: no run is opened any more.
     pub(super) stopping: bool,
+    /// The end has come in a dialect that tells nothing of it: responses are still given, events are not.
+    pub(super) silent: bool,
     /// The run that is being opened was aborted before.
     pub(super) unasked: bool,
     /// What came in before every extension had registered.
@@ -157,6 +176,8 @@ pub enum Awaiting {
     },
     /// The file of a skill.
     Skill(Expanding),
+    /// What extensions have named: skills and prompt templates.
+    Resources,
 }
 
 /// A shell command of the host that runs.
@@ -164,6 +185,8 @@ pub enum Awaiting {
 pub struct Shell {
     pub(super) id: Option<RequestId>,
     pub(super) command: String,
+    /// Models are not told of it.
+    pub(super) excluded: bool,
     /// The session that its message belongs to.
     pub(super) session: String,
 }
@@ -178,6 +201,7 @@ impl Engine {
         let mut engine = Self {
             dialect: setup.dialect,
             machine: Machine::new(setup.dialect, setup.checked),
+            checked: setup.checked,
             session: Session::new(unborn, None),
             place: setup.place,
             models: setup.models,
@@ -186,9 +210,10 @@ impl Engine {
             level: None,
             default_level: setup.modes.level,
             tools: setup.tools,
-            system_prompt: setup.system_prompt,
-            steering: Queue::new(setup.modes.steering),
-            follow_up: Queue::new(setup.modes.follow_up),
+            system_prompt: setup.system_prompt.text().into(),
+            sections: setup.system_prompt.0,
+            steering: Queue::new(StreamingBehavior::Steer, setup.modes.steering),
+            follow_up: Queue::new(StreamingBehavior::FollowUp, setup.modes.follow_up),
             interrupt: InterruptMode::parse(defaults.interrupt_mode.as_str()).unwrap_or(InterruptMode::Wait),
             auto_compaction: setup.modes.auto_compaction,
             auto_retry: setup.modes.auto_retry,
@@ -201,6 +226,7 @@ impl Engine {
             broken: None,
             awaiting: None,
             ended: None,
+            chain: None,
             retry_plan: setup.modes.retry,
             attempt: 0,
             wait: None,
@@ -210,12 +236,15 @@ impl Engine {
             directory: None,
             extensions: Extensions::new(
                 setup.extending.extensions,
+                setup.extending.hosted,
+                setup.extending.troubles,
                 setup.extending.agent_directory,
                 setup.extending.max_frame,
             ),
             asks: BTreeMap::new(),
             dialogs: Vec::new(),
             hooks: BTreeMap::new(),
+            telling: Telling::default(),
             commands: setup.extending.commands,
             understanding: false,
             starting: false,
@@ -227,6 +256,9 @@ impl Engine {
             emits_title: setup.extending.emits_title,
             todos: Todos::new(setup.extending.clear_todos_after),
             rules: Rules::new(rules).0,
+            actions: BTreeMap::new(),
+            prompt_source: setup.extending.prompt_source,
+            providers: Providers::default(),
             ids: Ids::new(setup.seed),
             calls: 0,
             now,
@@ -235,6 +267,7 @@ impl Engine {
             over: false,
             leaving: false,
             stopping: false,
+            silent: false,
             unasked: false,
             held: VecDeque::new(),
             deaf: None,
@@ -242,26 +275,21 @@ impl Engine {
             exited: false,
             outputs: VecDeque::new(),
         };
-        match setup.session {
-            Some(opened) => {
-                engine.session = engine.session_of(opened);
-                if engine.session.messages().is_empty() && engine.session.model().is_none() {
-                    engine.keep_quietly(engine.model_entry());
-                }
-                engine.take_up(setup.chosen, setup.level);
-                engine.restore();
-            }
+        let taken_up = setup.session.is_some();
+        engine.session = match setup.session {
+            Some(opened) => engine.session_of(opened),
             None => {
                 let (header, file) = engine.unborn(None);
-                engine.session = Session::new(header, file);
-                engine.level = engine.fitting(setup.level.unwrap_or(setup.modes.level));
-                engine.keep_quietly(engine.model_entry());
-                engine.keep_quietly(NewEntry::Level(engine.level));
+                Session::new(header, file)
             }
+        };
+        engine.name_quietly(setup.name.as_deref());
+        let beginning = Beginning { taken_up, chosen: setup.chosen, level: setup.level };
+        if engine.extensions.are_any() {
+            engine.providers.beginning = Some(Box::new((engine.session.clone(), beginning)));
+            engine.providers.unchosen = setup.extending.unchosen;
         }
-        if let Some(name) = setup.name {
-            engine.name_quietly(&name);
-        }
+        engine.begin_with_model(beginning);
         engine.start_extensions();
         engine
     }
@@ -272,22 +300,13 @@ impl Engine {
             return;
         }
         self.now = now;
+        if matches!(input, Input::EndOfInput) && !self.extensions.is_served() {
+            self.nobody_answers();
+        }
         match self.waits_for_greeting(&input) && !self.stopping {
             true => self.held.push_back(input),
             false => self.take_in(input),
         }
-    }
-
-    /// Whether it leads to something that is said, and the host has not been greeted.
-    fn waits_for_greeting(&self, input: &Input) -> bool {
-        !self.is_open()
-            && match input {
-                Input::Frame(_) | Input::BadLine(_) | Input::EndOfInput => true,
-                Input::Extension { from, .. }
-                | Input::ExtensionStrayed { from, .. }
-                | Input::ExtensionEnded { from, .. } => self.extensions.is_running(*from),
-                _ => false,
-            }
     }
 
     /// Does what an input leads to.
@@ -304,17 +323,25 @@ impl Engine {
             Input::ToolProgress { call, result } => self.tool_progress(call, result),
             Input::ToolEnd { call, result, is_error } => {
                 let result = self.completed(result);
-                self.tool_end(call, result, is_error);
+                if let Some(result) = self.tool_ended_outside(call, result, is_error) {
+                    self.tool_end(call, result, is_error);
+                }
             }
+            Input::ShellProgress { call, delta } => self.shell_progress(call, delta),
             Input::ShellEnd { call, end } => self.shell_end(call, end),
             Input::Extension { from, frame } => self.extension_frame(from, *frame),
             Input::ExtensionStrayed { from, text } => self.extension_strayed(from, &text),
             Input::ExtensionEnded { from, text } => self.extension_ended(from, &text),
+            Input::Hook { ask, event } => self.hook_outside(ask, *event),
             Input::FileRead(read) => self.file_read(read),
+            Input::Found(found) => self.resources_found(*found),
             Input::Hearing(hears) => self.hearing(hears),
             Input::Time => self.time(),
             Input::StoreFailed(reason) => self.store_failed(&reason),
             Input::Opened(opened) => self.opened(*opened),
+            Input::Known { to, answer } => self.tell_extension(to, *answer),
+            Input::Provided(provided) => self.provided(provided),
+            Input::Chosen(selected) => self.chosen(selected),
             Input::FileWritten(written) => self.file_written(written),
             Input::EndOfInput => self.end_of_input(),
             Input::Shutdown => self.shut_down(),
@@ -338,6 +365,7 @@ impl Engine {
     pub fn deadline(&self) -> Option<Duration> {
         let dues = [
             self.wait,
+            self.summary_due(),
             self.dialogs_due(),
             self.asks_due(),
             self.extensions.due().filter(|_| self.deaf.is_none()),
@@ -352,6 +380,7 @@ impl Engine {
         self.expire_dialogs();
         self.expire_asks();
         self.clear_todos();
+        self.ask_for_summaries_again();
         self.try_again();
     }
 
@@ -361,18 +390,22 @@ impl Engine {
             && !self.exited
             && (self.advance_storing()
                 || self.advance_greeting()
+                || self.advance_steps()
+                || self.advance_answers()
                 || match self.leaving {
                     // The calls that the host would have carried out have their results; nothing else goes on.
                     true => self.advance_ends(),
                     false => self.advance_work(),
                 }
+                || self.advance_waiting()
                 || self.exit_when_done())
     }
 
     fn advance_work(&mut self) -> bool {
-        self.advance_run()
+        (!self.is_standing() && self.advance_run())
+            || self.advance_heard()
             || self.advance_prompts()
-            || self.advance_idle()
+            || (!self.is_standing() && self.advance_idle())
             || self.serve_waiting()
             || self.advance_held()
     }
@@ -382,16 +415,19 @@ impl Engine {
         if self.run.is_some() {
             return false;
         }
-        if let Some(message) = self.deferred.pop_front() {
-            self.keep(NewEntry::Message(message));
-            self.tell = Some(Tell::Nothing);
-        } else if let Some(ended) = self.ended.take() {
+        // Where runs follow one another, it follows the last of them.
+        if self.chain.is_none() && self.keep_deferred() {
+            return true;
+        }
+        if let Some(ended) = self.ended.take() {
             self.follow(&ended);
         } else if self.compacting.is_some() {
             return self.after_run_compacting();
         } else if self.is_preparing() {
             // What was asked for since waits until it is known what becomes of the prompt.
             return false;
+        } else if self.settle() {
+            return true;
         } else if let Some(next) = self.after_run.pop_front() {
             self.after_run(next);
         } else if !self.triggering.is_empty() {
@@ -419,6 +455,8 @@ impl Engine {
         !self.is_working()
             && self.shells.is_empty()
             && !waits
+            && !self.is_telling()
+            && (self.extensions.is_served() || self.stopping)
             && !self.is_commanding()
             && !self.is_leave_hooked()
     }
@@ -445,7 +483,8 @@ impl Engine {
     /// does not wait.
     fn take(&mut self, line: Waiting, control: bool) {
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
-        match serial && !control && (self.is_busy() || !self.waiting.is_empty()) {
+        let waits = serial && !control && (self.is_busy() || !self.waiting.is_empty());
+        match waits || self.holds_commands() {
             true => self.waiting.push_back(line),
             false => self.serve(line),
         }
@@ -472,18 +511,9 @@ impl Engine {
         waits || compacts || self.is_command_hooked() || self.is_to_be_taken_up()
     }
 
-    /// Takes in what came before every extension had registered.
-    fn advance_held(&mut self) -> bool {
-        if !self.is_open() {
-            return false;
-        }
-        let Some(input) = self.held.pop_front() else { return false };
-        self.take_in(input);
-        true
-    }
-
     fn serve_waiting(&mut self) -> bool {
-        if self.is_busy() {
+        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
+        if self.holds_commands() || serial && self.is_busy() {
             return false;
         }
         let Some(line) = self.waiting.pop_front() else { return false };
@@ -518,22 +548,48 @@ impl Engine {
     pub(super) fn say(&mut self, said: impl Into<Said>) {
         let mut said = said.into();
         said.fit(self.dialect.base());
-        let violations = self.machine.outbound(&said);
+        let violations = match &said {
+            // Where the checks look at what is told, they look at the bytes.
+            Said::Line { line, .. } if self.checked => match read(line.trim_ascii_end(), self.dialect) {
+                Ok(frame) => self.machine.outbound(&Said::Frame(frame)),
+                Err(_) => self.machine.outbound(&said),
+            },
+            _ => self.machine.outbound(&said),
+        };
         self.show(&said);
         self.push(Output::Say(said));
-        self.outputs.extend(violations.into_iter().map(Output::Violation));
+        // What the host does wrong shows in our answers, too; that is no defect of ours.
+        let ours = violations.into_iter().filter(|it| it.rule.about().side == Side::Server);
+        // The frames do not show that titles were asked for.
+        let ours = ours.filter(|it| !(self.emits_title && it.rule == Rule::NoTitle));
+        let ours = ours.filter(|it| !(self.telling.replaced && telling::is_of_messages(it.rule)));
+        self.outputs.extend(ours.map(Output::Violation));
     }
 
+    /// Tells of something; where the end has silenced that, only those who are inside.
     pub(super) fn event(&mut self, event: impl Into<AgentSessionEvent>) {
-        self.say(Outbound::AgentSessionEvent(event.into()));
+        let event = Outbound::AgentSessionEvent(event.into());
+        let said = Said::from(event);
+        let awaited = self.awaited(&said);
+        match self.silent {
+            true => self.show(&said),
+            false => self.say(said),
+        }
+        if let Some(event) = awaited {
+            self.tell_all(event.into(), Then::Told);
+        }
     }
 
     pub(super) fn succeed(&mut self, response: impl Into<RpcSuccess>) {
-        self.say(Outbound::Response(response.into().into()));
+        if let Some(response) = self.acted(response.into()) {
+            self.say(Outbound::Response(response.into()));
+        }
     }
 
     pub(super) fn fail(&mut self, id: Option<RequestId>, command: RpcCommandKind, error: String) {
-        let response = RpcErrorResponse { id, command: command.as_str().to_owned(), error };
-        self.say(Outbound::Response(response.into()));
+        if let Some(error) = self.act_failed(id.as_ref(), error) {
+            let response = RpcErrorResponse { id, command: command.as_str().to_owned(), error };
+            self.say(Outbound::Response(response.into()));
+        }
     }
 }

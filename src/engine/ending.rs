@@ -1,7 +1,7 @@
 //! The end: of the input, by a signal, or because an extension asks for it.
 
 use super::{Engine, Input, Output, after::AfterRun};
-use crate::{protocol::DialectEndOfInput, session::NewEntry};
+use crate::protocol::DialectEndOfInput;
 
 impl Engine {
     /// The host has closed its side.
@@ -14,12 +14,22 @@ impl Engine {
         self.end_all_dialogs();
         self.host_gone();
         self.limit_commands();
-        if self.leaving {
-            // The host was told of them, and their run does not end any more.
-            while let Some(message) = self.deferred.pop_front() {
-                self.keep(NewEntry::Message(message));
-            }
+        if self.dialect.record().end_of_input == DialectEndOfInput::AbortRun {
+            // Commands of the host go on; nothing else does.
+            (self.silent, self.stopping) = (true, true);
+            self.stop_work();
         }
+        if self.leaving {
+            self.leave_steps();
+            // The host was told of them, and their run does not end any more.
+            while self.keep_deferred() {}
+        }
+    }
+
+    /// The input has ended before anything of it was served: no dialog is answered any more.
+    pub(super) fn nobody_answers(&mut self) {
+        self.over = true;
+        self.end_all_dialogs();
     }
 
     /// The process was told to stop.
@@ -32,11 +42,9 @@ impl Engine {
         self.waiting.clear();
         self.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
         let held = std::mem::take(&mut self.held);
+        self.silent |= self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
         self.end_all_dialogs();
-        self.unask_all();
-        self.abort_run();
-        self.cancel_retry();
-        self.cancel_compaction();
+        self.stop_work();
         self.cancel_shells();
         // What the host wrote comes too late; extensions hear what becomes of what they asked.
         for input in held {
@@ -47,6 +55,15 @@ impl Engine {
                 self.take_in(input);
             }
         }
+    }
+
+    /// Ends the run, and whatever leads to one.
+    fn stop_work(&mut self) {
+        self.unask_all();
+        self.abort_chain();
+        self.abort_run();
+        self.cancel_retry();
+        self.cancel_compaction();
     }
 
     /// Leaves when nothing is left to do; `false` if that is not so.
@@ -97,10 +114,12 @@ impl Engine {
         self.is_cut_off() || self.farewell
     }
 
-    fn exit(&mut self) {
+    /// The process ends.
+    pub(super) fn exit(&mut self) {
         if !std::mem::replace(&mut self.exited, true) {
             // Whatever extensions were asked ends with them.
             self.asks.clear();
+            self.end_actions();
             self.push(Output::Exit);
         }
     }

@@ -2,27 +2,29 @@
 //!
 //! | Limit | | Then |
 //! |---|---|---|
-//! | time until `register` | [`REGISTER`] | ended, not started again |
+//! | time until `register` | [`REGISTER`]; of the process that hosts pi's own extensions [`REGISTER_HOSTED`] | ended, not started again |
 //! | lines that are no frames | [`STRAYS`] | ended, started again |
 //! | hooks in a row without an answer in time | [`HANGS`] | ended, started again |
 //! | starts after an end that nobody asked for | [`RESTARTS`] | not started again |
 //!
 //! Each is told to the host as `extension_error`. Lines of the host wait until every extension has registered or cannot
-//! any more. The commands, tools and hooks of an extension stay registered while it is not running: a command and a tool
+//! any more, and has heard that the session has begun. What an extension registers again takes the place of what it had
+//! registered before. The commands, tools and hooks of an extension stay registered while it is not running: a command and a tool
 //! of it fail, and what it might have blocked is blocked. Source: own; pi source for what a host sees.
 
-use super::{CallId, Engine, Output, arguments::Owner, hooks};
-use crate::{
-    model::types::ToolSpec,
-    protocol::{
-        AgentSessionEventKind, CommandSource, ExtensionError, ExtensionEvent, ExtensionHello,
-        ExtensionRegister, ExtensionTool, FromExtension, HookName, Outbound, Said, SlashCommand, errors,
-    },
+use super::{CallId, Engine, Hosted, Output, hooks::Then, telling::observed};
+use crate::protocol::{
+    AgentSessionEventKind, EventHook, ExtensionError, ExtensionEvent, ExtensionFault, ExtensionHello,
+    ExtensionRegister, ExtensionTool, FromExtension, HookName, Outbound, Said, SessionStartHook,
+    SessionStartReason, errors,
 };
 use std::time::Duration;
 
 /// How long an extension may take to register.
 pub const REGISTER: Duration = Duration::from_secs(10);
+
+/// How long the process that hosts pi's own extensions may take: it loads all of them first.
+pub const REGISTER_HOSTED: Duration = Duration::from_secs(60);
 
 /// How many lines of one process may be no frames.
 pub const STRAYS: usize = 16;
@@ -39,19 +41,22 @@ const PROTOCOL: u64 = 1;
 /// All extensions, in the order in which they are asked.
 #[derive(Debug)]
 pub struct Extensions {
-    all: Vec<Extension>,
+    pub(super) all: Vec<Extension>,
     agent_directory: String,
     max_frame: u64,
+    pub(super) hosted: Option<Hosted>,
     /// What went wrong before anything may be said.
-    early: Vec<ExtensionError>,
+    pub(super) early: Vec<ExtensionError>,
     /// The host has been greeted.
-    greeted: bool,
+    pub(super) greeted: bool,
+    /// Lines of the host are served.
+    pub(super) served: bool,
 }
 
 #[derive(Debug)]
-struct Extension {
+pub struct Extension {
     /// Its executable.
-    path: String,
+    pub(super) path: String,
     /// Its process, while there is one.
     process: Option<CallId>,
     stage: Stage,
@@ -61,7 +66,7 @@ struct Extension {
     strays: usize,
     /// Hooks in a row that it did not answer in time.
     hangs: usize,
-    adds: ExtensionRegister,
+    pub(super) adds: ExtensionRegister,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,15 +86,25 @@ pub enum Failing<'a> {
     Command(&'a str),
     /// The extension at this place, over what the text names.
     Extension(usize, &'a str),
+    /// The extension of that file, over what the second text names.
+    Member(&'a str, &'a str),
     /// Something that it had said on its own behalf.
     Runtime(&'a str),
     /// The file of a skill.
     Skill(&'a str),
+    /// The extension in this file, over what the second text names.
+    File(&'a str, &'a str),
 }
 
 impl Extensions {
     /// None of them is started yet.
-    pub fn new(paths: Vec<String>, agent_directory: String, max_frame: u64) -> Self {
+    pub fn new(
+        paths: Vec<String>,
+        hosted: Option<Hosted>,
+        early: Vec<ExtensionError>,
+        agent_directory: String,
+        max_frame: u64,
+    ) -> Self {
         let all = paths.into_iter().map(|path| Extension {
             path,
             process: None,
@@ -100,7 +115,7 @@ impl Extensions {
             hangs: 0,
             adds: nothing(),
         });
-        Self { all: all.collect(), agent_directory, max_frame, early: Vec::new(), greeted: false }
+        Self { all: all.collect(), agent_directory, max_frame, hosted, early, greeted: false, served: false }
     }
 
     /// The process of an extension that has registered.
@@ -114,6 +129,11 @@ impl Extensions {
         self.of(process).is_some_and(|place| self.all[place].stage == Stage::Running)
     }
 
+    /// Whether there are any.
+    pub const fn are_any(&self) -> bool {
+        !self.all.is_empty()
+    }
+
     /// Whether one of them has still to register.
     pub fn are_starting(&self) -> bool {
         self.all.iter().any(|extension| extension.stage == Stage::Starting && extension.starts == 1)
@@ -121,35 +141,45 @@ impl Extensions {
 
     /// Those that want a say in `hook`, in order.
     pub fn asked(&self, hook: HookName) -> Vec<usize> {
-        let wants = |extension: &Extension| extension.adds.hooks.iter().flatten().any(|name| *name == hook);
-        let places = self.all.iter().enumerate().filter(|(_, extension)| wants(extension));
+        let places = self.all.iter().enumerate().filter(|(_, extension)| extension.wants(hook));
         places.map(|(place, _)| place).collect()
     }
 
-    /// The first that has a slash command of that name.
-    pub fn commanded(&self, name: &str) -> Option<usize> {
-        let has = |extension: &Extension| {
-            extension.adds.commands.iter().flatten().any(|command| command.name == name)
-        };
-        self.all.iter().position(has)
+    /// Whether somebody wants a say in `hook`.
+    pub fn is_asked(&self, hook: HookName) -> bool {
+        self.all.iter().any(|extension| extension.wants(hook))
     }
 
-    /// Their slash commands, in order.
-    pub fn commands(&self) -> impl Iterator<Item = SlashCommand> {
-        self.all.iter().flat_map(|extension| {
-            extension.adds.commands.iter().flatten().map(|command| SlashCommand {
-                name: command.name.clone(),
-                description: command.description.clone(),
-                source: CommandSource::Extension,
-                location: None,
-                path: Some(extension.path.clone()),
-            })
-        })
+    /// Those that wait for events of that type to be heard, in order.
+    pub fn awaiting(&self, event: &str) -> Vec<usize> {
+        let places = self.all.iter().enumerate().filter(|(_, extension)| extension.awaits(event));
+        places.map(|(place, _)| place).collect()
+    }
+
+    /// Whether somebody waits for events of that type to be heard.
+    fn is_awaited(&self, event: &str) -> bool {
+        self.all.iter().any(|extension| extension.awaits(event))
+    }
+
+    /// Whether lines of the host are served.
+    pub const fn is_served(&self) -> bool {
+        self.served
     }
 
     /// The file of an extension.
     pub fn path(&self, place: usize) -> &str {
         self.all.get(place).map_or("", |extension| &extension.path)
+    }
+
+    /// A tool of an extension, as it was registered.
+    pub fn tool(&self, place: usize, name: &str) -> Option<&ExtensionTool> {
+        let mut tools = self.all.get(place)?.adds.tools.iter().flatten();
+        tools.find(|tool| tool.name.trim() == name)
+    }
+
+    /// The place of the extension whose process this is.
+    pub fn place_of(&self, process: CallId) -> Option<usize> {
+        self.of(process)
     }
 
     /// It has answered a hook.
@@ -173,13 +203,24 @@ impl Extensions {
         self.all.iter().position(|extension| extension.process == Some(process))
     }
 
-    /// The processes that want to see events of that type.
+    /// The processes that want to see events of that type, and do not wait for them.
     fn watching(&self, event: &str) -> Vec<CallId> {
         let wants = |extension: &&Extension| {
             extension.stage == Stage::Running
+                && !extension.awaits(event)
                 && extension.adds.events.iter().flatten().any(|name| name == event || name == ALL_EVENTS)
         };
         self.all.iter().filter(wants).filter_map(|extension| extension.process).collect()
+    }
+}
+
+impl Extension {
+    fn wants(&self, hook: HookName) -> bool {
+        self.adds.hooks.iter().flatten().any(|name| *name == hook)
+    }
+
+    fn awaits(&self, event: &str) -> bool {
+        self.adds.awaits.iter().flatten().any(|name| name == event) && self.wants(HookName::Event)
     }
 }
 
@@ -194,35 +235,17 @@ impl Engine {
         }
     }
 
-    /// Greets the host, as soon as every extension has registered or cannot any more; `false` if that was done.
-    pub(super) fn advance_greeting(&mut self) -> bool {
-        // Told to stop before that: nothing is said at all.
-        if self.extensions.greeted || self.stopping || self.extensions.are_starting() {
-            return false;
-        }
-        self.extensions.greeted = true;
-        self.greet();
-        for error in std::mem::take(&mut self.extensions.early) {
-            self.say(Outbound::ExtensionError(error));
-        }
-        true
-    }
-
-    /// Whether lines of the host are served: what comes earlier is kept.
-    pub const fn is_open(&self) -> bool {
-        self.extensions.greeted
-    }
-
     /// An extension wrote a frame.
     pub(super) fn extension_frame(&mut self, process: CallId, frame: FromExtension) {
         let Some(place) = self.extensions.of(process) else { return };
         let registers = matches!(frame, FromExtension::Register(_));
         match self.extensions.all[place].stage {
-            Stage::Starting if registers => {}
-            Stage::Running if !registers => {}
+            Stage::Starting
+                if registers || matches!(frame, FromExtension::Error(_)) || is_provider(&frame) => {}
+            Stage::Running => {}
             Stage::Ending | Stage::Gone => return,
-            _ => {
-                let text = errors::registered_twice(self.dialect.base());
+            Stage::Starting => {
+                let text = errors::registers_first(self.dialect.base());
                 return self.extension_strayed(process, &text);
             }
         }
@@ -231,8 +254,14 @@ impl Engine {
         }
         match frame {
             FromExtension::Register(adds) => self.register(place, adds),
+            FromExtension::Error(ExtensionFault { extension_path, event, error }) => {
+                self.extension_failed(Failing::Member(&extension_path, &event), &error);
+            }
             FromExtension::Accept(it) => self.taken_up(process, &it.id),
             FromExtension::Done(it) => self.ask_done(process, &it.id, it.result),
+            FromExtension::Failed(it) if self.is_asked_model(process, &it.id) => {
+                self.model_failed(process, &it.id, it.error);
+            }
             FromExtension::Failed(it) => self.ask_failed(process, &it.id, &it.error),
             FromExtension::ToolUpdate(it) => self.ask_progress(process, &it.id, it.partial_result),
             FromExtension::ToolResult(it) => {
@@ -240,8 +269,12 @@ impl Engine {
             }
             FromExtension::Ui(it) => self.ui(process, it),
             FromExtension::UiCancel(it) => self.dialog_withdrawn(process, &it.id),
+            FromExtension::Query(it) => self.query(process, it),
+            FromExtension::ModelEvent(it) => self.model_said(process, &it.id, it.event),
+            FromExtension::RegisterProvider(it) => self.register_provider(process, it),
+            FromExtension::UnregisterProvider(it) => self.unregister_provider(process, it),
             // The host is not spoken to any more.
-            _ if !self.is_open() => {}
+            action if !self.is_open() => self.decline(process, &action),
             action => self.act(process, action),
         }
     }
@@ -285,6 +318,8 @@ impl Engine {
         }
         self.asks_lost(process, &said);
         self.dialogs_lost(process);
+        self.actions_lost(process);
+        self.models_lost(process);
         if again {
             self.start_extension(place);
         }
@@ -298,7 +333,7 @@ impl Engine {
         }
         for place in 0..self.extensions.all.len() {
             if self.extensions.all[place].due.is_some_and(|due| due <= now) {
-                let seconds = REGISTER.as_secs().to_string();
+                let seconds = self.extensions.register_within(place).as_secs().to_string();
                 let text = errors::unregistered(self.dialect.base(), &seconds);
                 self.extension_failed(Failing::Extension(place, START), &text);
                 self.stop_extension(place);
@@ -323,8 +358,10 @@ impl Engine {
         let (extension_path, event) = match what {
             Failing::Command(name) => (format!("command:{name}"), COMMAND),
             Failing::Extension(place, event) => (self.extensions.path(place).to_owned(), event),
+            Failing::Member(path, event) => (path.to_owned(), event),
             Failing::Runtime(event) => (RUNTIME.to_owned(), event),
             Failing::Skill(path) => (path.to_owned(), SKILL),
+            Failing::File(path, event) => (path.to_owned(), event),
         };
         let error = ExtensionError { extension_path, event: event.to_owned(), error: shortened(text) };
         match self.extensions.greeted {
@@ -338,33 +375,45 @@ impl Engine {
         let kind = match said {
             Said::Frame(Outbound::AgentSessionEvent(event)) => event.kind(),
             Said::Update(_) => AgentSessionEventKind::MessageUpdate,
-            Said::Frame(_) => return,
+            Said::Frame(_) | Said::Line { .. } => return,
         };
         let watching = self.extensions.watching(kind.as_str());
         if watching.is_empty() {
             return;
         }
-        let Some(event) = hooks::observed(said) else { return };
+        let Some(event) = observed(said) else { return };
         for process in watching {
             self.tell_extension(process, ExtensionEvent { event: event.clone() });
         }
     }
 
+    /// What is said, for the extensions that wait for it to be heard; `None` if nobody does.
+    pub(super) fn awaited(&self, said: &Said) -> Option<EventHook> {
+        let Said::Frame(Outbound::AgentSessionEvent(event)) = said else { return None };
+        let awaited = self.extensions.is_awaited(event.kind().as_str());
+        awaited.then(|| observed(said)).flatten().map(|event| EventHook { event })
+    }
+
     fn start_extension(&mut self, place: usize) {
         let process = self.ids.call();
-        let due = self.now.monotonic + REGISTER;
+        let due = self.now.monotonic + self.extensions.register_within(place);
         let extension = &mut self.extensions.all[place];
         extension.process = Some(process);
         extension.stage = Stage::Starting;
         extension.due = Some(due);
         extension.starts += 1;
         (extension.strays, extension.hangs) = (0, 0);
+        let hosted = self.extensions.hosted.as_ref().filter(|hosted| hosted.place == place);
         let hello = ExtensionHello {
             protocol: PROTOCOL,
             dialect: self.dialect.as_str().to_owned(),
             cwd: self.place.directory.clone(),
             agent_directory: self.extensions.agent_directory.clone(),
             max_frame: self.extensions.max_frame,
+            api: hosted.map(|_| self.dialect.record().extension_api.as_str().to_owned()),
+            version: hosted.map(|_| env!("CARGO_PKG_VERSION").to_owned()),
+            arguments: hosted.map(|hosted| hosted.arguments.clone()),
+            members: hosted.map(|hosted| hosted.members.clone()),
         };
         self.push(Output::StartExtension { process, place });
         self.tell_extension(process, hello);
@@ -395,14 +444,16 @@ impl Engine {
                 wrong.push(errors::unknown_event(base, name));
             }
         }
-        self.tools.remove_of(Owner::Extension(place));
-        for tool in adds.tools.iter().flatten() {
-            wrong.extend(self.add_tool(place, tool).err());
-        }
+        // Nobody waits for these: a stream is not to be held up.
+        adds.awaits.iter_mut().for_each(|names| names.retain(|name| !is_progress(name)));
         let extension = &mut self.extensions.all[place];
+        let again = extension.stage == Stage::Starting && extension.starts > 1;
         extension.stage = Stage::Running;
         extension.due = None;
         extension.adds = adds;
+        let (own, of_others): (Vec<_>, Vec<_>) =
+            self.offer_tools(place).into_iter().partition(|(of, _)| *of == place);
+        wrong.extend(own.into_iter().map(|(_, text)| text));
         let more = wrong.len().saturating_sub(COMPLAINTS);
         wrong.truncate(COMPLAINTS);
         if more > 0 {
@@ -411,26 +462,29 @@ impl Engine {
         for text in wrong {
             self.extension_failed(Failing::Extension(place, REGISTERING), &text);
         }
+        for (other, text) in of_others {
+            self.extension_failed(Failing::Extension(other, REGISTERING), &text);
+        }
+        if again && self.extensions.all[place].wants(HookName::SessionStart) {
+            let event = SessionStartHook { reason: SessionStartReason::Reload, previous_session_file: None };
+            self.hook_among([place], event.into(), Then::Told);
+        }
+        self.renew_instructions();
     }
+}
 
-    fn add_tool(&mut self, place: usize, tool: &ExtensionTool) -> Result<(), String> {
-        let base = self.dialect.base();
-        let (name, description) = (tool.name.trim(), tool.description.trim());
-        if name.is_empty() || description.is_empty() {
-            return Err(errors::tool_name(base, name));
-        }
-        if self.tools.has(name) {
-            return Err(errors::tool_conflict(base, name));
-        }
-        let spec = ToolSpec {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            parameters: tool.parameters.clone().into(),
-            exclusive: false,
-        };
-        let owner = Owner::Extension(place);
-        self.tools.add(spec, owner, true).map_err(|reason| errors::tool_schema(base, name, &reason))
+impl Extensions {
+    /// How long the process at this place may take to register.
+    fn register_within(&self, place: usize) -> Duration {
+        let hosts = self.hosted.as_ref().is_some_and(|hosted| hosted.place == place);
+        if hosts { REGISTER_HOSTED } else { REGISTER }
     }
+}
+
+/// Whether events of this type say how far something has come.
+fn is_progress(event: &str) -> bool {
+    let kind = AgentSessionEventKind::parse(event);
+    matches!(kind, Some(AgentSessionEventKind::MessageUpdate | AgentSessionEventKind::ToolExecutionUpdate))
 }
 
 /// How much of what is wrong with a registration is told.
@@ -466,10 +520,34 @@ fn origin(frame: &FromExtension) -> Option<&str> {
         FromExtension::SetThinkingLevel(it) => it.origin.as_deref(),
         FromExtension::SetSessionName(it) => it.origin.as_deref(),
         FromExtension::Shutdown(it) => it.origin.as_deref(),
+        FromExtension::SetActiveTools(it) => it.origin.as_deref(),
+        FromExtension::SetLabel(it) => it.origin.as_deref(),
+        FromExtension::Abort(it) => it.origin.as_deref(),
+        FromExtension::Compact(it) => it.origin.as_deref(),
+        FromExtension::NewSession(it) => it.origin.as_deref(),
+        FromExtension::Fork(it) => it.origin.as_deref(),
+        FromExtension::SwitchSession(it) => it.origin.as_deref(),
+        FromExtension::NavigateTree(it) => it.origin.as_deref(),
+        FromExtension::WaitForIdle(it) => it.origin.as_deref(),
+        FromExtension::RunTool(it) => it.origin.as_deref(),
+        FromExtension::Complete(it) => it.origin.as_deref(),
         _ => None,
     }
 }
 
+/// Whether a frame tells of models: it may come before `register`, so that a session can begin with one of them.
+const fn is_provider(frame: &FromExtension) -> bool {
+    matches!(frame, FromExtension::RegisterProvider(_) | FromExtension::UnregisterProvider(_))
+}
+
 fn nothing() -> ExtensionRegister {
-    ExtensionRegister { commands: None, tools: None, hooks: None, events: None }
+    ExtensionRegister {
+        commands: None,
+        tools: None,
+        hooks: None,
+        events: None,
+        awaits: None,
+        flags: None,
+        shortcuts: None,
+    }
 }

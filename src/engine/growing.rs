@@ -4,9 +4,9 @@ use super::{CallId, Now};
 use crate::{
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
-        AssistantContent, AssistantMessage, Cost, Dialect, DialectRedactedThinking, Model, ModelPrice,
-        RedactedThinkingContent, Step, StopReason, TextContent, ThinkingContent, ToolCall, Update, Usage,
-        number, parse_partial,
+        AssistantContent, AssistantMessage, Cost, Dialect, DialectMessageStart, DialectRedactedThinking,
+        DialectUnfinishedStopReason, Model, ModelPrice, RedactedThinkingContent, Step, StopReason,
+        TextContent, ThinkingContent, ThinkingLevel, ToolCall, Update, Usage, number, parse_partial,
     },
 };
 use serde_json::Number;
@@ -21,8 +21,13 @@ pub struct Growing {
     pub message: AssistantMessage,
     /// How long the provider wants to be left alone, if the answer failed.
     pub retry_after: Option<Duration>,
+    /// Its `message_start` has been said.
+    pub started: bool,
     price: ModelPrice,
     dialect: Dialect,
+    level: Option<ThinkingLevel>,
+    /// The provider's word for why it ends.
+    word: Option<String>,
     /// The blocks that are still open; of a call, the raw text of its arguments.
     open: BTreeMap<usize, String>,
     /// Something beside the content changed since the last update.
@@ -33,6 +38,7 @@ pub struct Growing {
 
 /// What a step of the stream leads to.
 #[derive(Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "most are updates; none is kept")]
 pub enum Grown {
     /// Nothing to say.
     Quiet,
@@ -50,27 +56,46 @@ impl Growing {
             api: model.api.clone(),
             provider: model.provider.clone(),
             model: model.id.clone(),
-            usage: usage(TokenCounts::default(), &model.cost),
-            stop_reason: StopReason::Stop,
+            usage: usage(TokenCounts::default(), &model.cost, None),
+            stop_reason: match dialect.record().unfinished_stop_reason {
+                DialectUnfinishedStopReason::Stop => StopReason::Stop,
+                DialectUnfinishedStopReason::Pending => StopReason::Pending,
+            },
             timestamp: now.wall,
             response_id: None,
             provider_payload: None,
             error_message: None,
             duration: None,
             ttft: None,
+            response_model: None,
+            raw_stop_reason: None,
+            provider_thinking_level: None,
+            diagnostics: None,
+            deferred: None,
+            end_turn: None,
+            duration_ms: None,
+            thinking_level: None,
         };
         let price = model.cost.clone();
         Self {
             call,
             message,
             retry_after: None,
+            started: dialect.record().message_start == DialectMessageStart::Request,
             price,
             dialect,
+            level: None,
+            word: None,
             open: BTreeMap::new(),
             changed: false,
             began: now.monotonic,
             first: None,
         }
+    }
+
+    /// The same, asked for at a thinking level.
+    pub fn at(self, level: Option<ThinkingLevel>) -> Self {
+        Self { level, ..self }
     }
 
     /// Applies one step. Steps that do not fit (a block that is not open) are ignored.
@@ -81,9 +106,19 @@ impl Growing {
                 self.changed = true;
                 Grown::Quiet
             }
+            StreamEvent::Model(name) => {
+                self.message.response_model = Some(name).filter(|name| *name != self.message.model);
+                self.changed |= self.message.response_model.is_some();
+                Grown::Quiet
+            }
             StreamEvent::Usage(counts) => {
-                self.message.usage = usage(counts, &self.price);
+                // No provider tells its price.
+                self.message.usage = usage(counts, &self.price, Some(false));
                 self.changed = true;
+                Grown::Quiet
+            }
+            StreamEvent::Word(word) => {
+                self.word = Some(word);
                 Grown::Quiet
             }
             StreamEvent::Start { index, block } => self.start(index, block, now),
@@ -99,6 +134,7 @@ impl Growing {
                     Finish::Length => StopReason::Length,
                     Finish::ToolUse => StopReason::ToolUse,
                 };
+                self.message.raw_stop_reason = self.word.take();
                 self.close(reason, None, now);
                 Grown::Over
             }
@@ -114,9 +150,11 @@ impl Growing {
     pub fn close(&mut self, reason: StopReason, error: Option<String>, now: Now) {
         self.message.stop_reason = reason;
         self.message.error_message = error;
+        let millis = |since: Duration, at: Duration| at.saturating_sub(since).as_millis() as u64;
+        self.message.duration_ms = Some(millis(self.began, now.monotonic));
+        self.message.thinking_level = self.level;
         if self.dialect.record().message_timings {
-            let millis = |since: Duration, at: Duration| at.saturating_sub(since).as_millis() as u64;
-            self.message.duration = Some(millis(self.began, now.monotonic));
+            self.message.duration = self.message.duration_ms;
             self.message.ttft = self.first.map(|first| millis(self.began, first));
         }
     }
@@ -142,6 +180,7 @@ impl Growing {
                 arguments: Default::default(),
                 thought_signature: None,
                 intent: None,
+                namespace: None,
             }),
         };
         self.open.insert(index, String::new());
@@ -228,13 +267,16 @@ const REDACTED: &str = "[Reasoning redacted]";
 /// More tokens than any answer has. A provider may claim any number; sums over a session must not overflow.
 const MOST_TOKENS: u64 = 1 << 40;
 
-/// Tokens priced: dollars per million, in the originals' order of operations.
-fn usage(claimed: TokenCounts, price: &ModelPrice) -> Usage {
+/// Tokens priced: dollars per million, in the originals' order of operations. `total_from_provider` is absent until
+/// something was counted.
+fn usage(claimed: TokenCounts, price: &ModelPrice, total_from_provider: Option<bool>) -> Usage {
     let counts = TokenCounts {
         input: claimed.input.min(MOST_TOKENS),
         output: claimed.output.min(MOST_TOKENS),
         cache_read: claimed.cache_read.min(MOST_TOKENS),
         cache_write: claimed.cache_write.min(MOST_TOKENS),
+        cache_write_1h: claimed.cache_write_1h.map(|count| count.min(MOST_TOKENS)),
+        reasoning: claimed.reasoning.map(|count| count.min(MOST_TOKENS)),
     };
     let cost = |price: &Number, tokens: u64| price.as_f64().unwrap_or(0.0) / 1_000_000.0 * tokens as f64;
     let (input, output) = (cost(&price.input, counts.input), cost(&price.output, counts.output));
@@ -253,6 +295,9 @@ fn usage(claimed: TokenCounts, price: &ModelPrice) -> Usage {
             cache_read: number(read),
             cache_write: number(write),
             total: number(input + output + read + write),
+            total_from_provider,
         },
+        cache_write1h: counts.cache_write_1h,
+        reasoning: counts.reasoning,
     }
 }

@@ -5,41 +5,29 @@
 //! it might have blocked is blocked. Source: pi source.
 
 use super::{
-    CallId, Engine,
+    CallId, Engine, Output,
+    after::AfterRun,
     asks::Bound,
     extensions::Failing,
     prompts::{Prompting, Starting},
+    says::Say,
 };
 use crate::protocol::{
-    AgentToolResult, AssistantContent, BeforeAgentStartHook, ExtensionMessage, HookCompaction, HookEvent,
-    HookName, HookResult, InputAction, JsonObject, ObservedStep, ObservedUpdate, Outbound, RpcCommand, Said,
-    ShutdownHook, Step, ToolResultHook, errors,
+    AgentToolResult, BashCommand, BeforeAgentStartHook, HookEvent, HookName, HookResult, JsonObject,
+    QueueDisposition, RequestId, RpcCommand, RpcCommandKind, RpcSuccess, ShutdownHook, ToolResultHook,
+    errors,
 };
+use serde_json::Value;
 use std::collections::VecDeque;
 
 /// A hook that is under way.
 #[derive(Debug)]
 pub struct Hooking {
-    event: HookEvent,
+    pub(super) event: HookEvent,
     /// The extensions that are still to be asked.
     left: VecDeque<usize>,
-    say: Say,
+    pub(super) say: Say,
     then: Then,
-}
-
-/// What the extensions have said so far.
-#[derive(Debug, Default)]
-pub struct Say {
-    /// It does not happen.
-    pub cancel: bool,
-    /// What the user said was dealt with.
-    pub handled: bool,
-    /// A summary.
-    pub compaction: Option<HookCompaction>,
-    /// Messages behind that of the user.
-    pub messages: Vec<ExtensionMessage>,
-    /// Why a tool must not run.
-    pub block: Option<String>,
 }
 
 /// What the say is for.
@@ -47,6 +35,13 @@ pub struct Say {
 pub enum Then {
     /// What the user said is understood.
     Prompt(Box<Prompting>),
+    /// A message is queued.
+    Queue {
+        /// Of the request.
+        id: Option<RequestId>,
+        /// Of the request: which queue.
+        kind: RpcCommandKind,
+    },
     /// The run begins.
     Start(Box<Starting>),
     /// The session is left, or forked.
@@ -56,19 +51,58 @@ pub enum Then {
         /// What the summary dwells on.
         focus: Option<String>,
     },
+    /// Another branch is taken up; the action that wants it.
+    Navigate(CallId),
+    /// Another branch was taken up; the action that wanted it.
+    Moved(CallId),
+    /// A request to a provider goes on, under this number.
+    Outside(CallId),
     /// The call at this place of the batch runs.
     Call(usize),
     /// The call at this place of the batch is over.
-    Result(usize),
+    Result {
+        /// The place.
+        at: usize,
+        /// What its tool returned.
+        original: Box<AgentToolResult>,
+    },
+    /// Nothing: it was told, and that is all.
+    Told,
+    /// The message is kept.
+    Keep,
+    /// The model is asked.
+    Ask,
+    /// The compaction is over.
+    Compacted,
+    /// The session is left for another one.
+    Left(Box<AfterRun>),
+    /// Another session has begun, and the command that wanted it is answered.
+    Begun(Box<RpcSuccess>),
+    /// Skills and prompt templates are looked for.
+    Discover,
+    /// They are looked for where the extensions have said, then the host is served.
+    Look,
+    /// A shell command of the host runs.
+    Shell(Box<BashCommand>),
 }
 
 impl Then {
     const fn bound(&self) -> Bound {
         match self {
-            Self::Prompt(_) | Self::Start(_) => Bound::Prompt,
-            Self::Leave(_) | Self::Compact { .. } => Bound::Command,
-            Self::Call(_) | Self::Result(_) => Bound::Call,
+            Self::Prompt(_) | Self::Start(_) | Self::Outside(_) => Bound::Prompt,
+            Self::Queue { .. }
+            | Self::Leave(_)
+            | Self::Compact { .. }
+            | Self::Navigate(_)
+            | Self::Moved(_) => Bound::Command,
+            Self::Call(_) | Self::Result { .. } => Bound::Call,
+            _ => Bound::Command,
         }
+    }
+
+    /// Whether the session is another one afterwards.
+    pub(super) const fn changes_session(&self) -> bool {
+        matches!(self, Self::Left(_) | Self::Begun(_))
     }
 }
 
@@ -84,15 +118,33 @@ impl Engine {
         let name = HookName::parse(event.kind().as_str());
         // The process is about to end: there is no time for anybody's say.
         let name = name.filter(|_| !self.is_cut_off());
-        let left = name.map(|name| self.extensions.asked(name)).unwrap_or_default();
+        let left = match &event {
+            HookEvent::Event(told) => {
+                name.map(|_| self.extensions.awaiting(event_type(&told.event))).unwrap_or_default()
+            }
+            _ => name.map(|name| self.extensions.asked(name)).unwrap_or_default(),
+        };
         let hooking = Hooking { event, left: left.into(), say: Say::default(), then };
         self.hooks.insert(hook, hooking);
         self.ask_next(hook);
     }
 
+    /// Asks these alone.
+    pub(super) fn hook_among(
+        &mut self,
+        places: impl IntoIterator<Item = usize>,
+        event: HookEvent,
+        then: Then,
+    ) {
+        let hook = self.ids.call();
+        let left = places.into_iter().collect();
+        self.hooks.insert(hook, Hooking { event, left, say: Say::default(), then });
+        self.ask_next(hook);
+    }
+
     /// Whether somebody wants a say in it.
     pub(super) fn is_hooked(&self, name: HookName) -> bool {
-        !self.extensions.asked(name).is_empty()
+        self.extensions.is_asked(name)
     }
 
     /// Whether a command waits for somebody's say, in dialects that serve commands one by one.
@@ -105,11 +157,15 @@ impl Engine {
         self.hooks.values().any(|hooking| matches!(hooking.then, Then::Leave(_)))
     }
 
-    /// An extension has had its say.
-    pub(super) fn said(&mut self, hook: CallId, result: Option<HookResult>) {
+    /// The extension at this place has had its say.
+    pub(super) fn said(&mut self, hook: CallId, place: usize, result: Option<HookResult>) {
+        let base = self.dialect.base();
         let Some(hooking) = self.hooks.get_mut(&hook) else { return };
-        if result.is_some_and(|result| hooking.take(result)) {
-            hooking.left.clear();
+        let kind = hooking.event.kind();
+        match result.map(|result| hooking.take(base, result)) {
+            Some(Ok(true)) => hooking.left.clear(),
+            Some(Err(text)) => self.extension_failed(Failing::Extension(place, kind.as_str()), &text),
+            Some(Ok(false)) | None => {}
         }
         self.ask_next(hook);
     }
@@ -125,13 +181,24 @@ impl Engine {
                 hooking.left.clear();
             }
             // The process was told to stop before anybody agreed.
-            HookEvent::SessionBeforeSwitch(_) | HookEvent::SessionBeforeFork(_) => {
+            HookEvent::SessionBeforeSwitch(_)
+            | HookEvent::SessionBeforeFork(_)
+            | HookEvent::SessionBeforeTree(_) => {
                 hooking.say.cancel |= unwanted;
+            }
+            // It might have run somewhere else.
+            HookEvent::UserBash(_) => {
+                hooking.say.block = Some(text.to_owned());
+                hooking.left.clear();
             }
             _ => {}
         }
+        let name = match &hooking.event {
+            HookEvent::Event(told) => event_type(&told.event).to_owned(),
+            _ => kind.as_str().to_owned(),
+        };
         if !unwanted {
-            self.extension_failed(Failing::Extension(place, kind.as_str()), text);
+            self.extension_failed(Failing::Extension(place, &name), text);
         }
         self.ask_next(hook);
     }
@@ -146,7 +213,7 @@ impl Engine {
     /// Says farewell to the extensions that want to hear it. They are not asked one by one: time is short.
     pub(super) fn say_farewell(&mut self) {
         for place in self.extensions.asked(HookName::SessionShutdown) {
-            self.ask_for_farewell(place, ShutdownHook {}.into());
+            self.ask_for_farewell(place, ShutdownHook { reason: None, target_session_file: None }.into());
         }
     }
 
@@ -171,6 +238,15 @@ impl Engine {
         }
     }
 
+    /// Nobody is waited for any more: a message that is being told is kept as it is.
+    pub(super) fn cut_short(&mut self, hook: CallId) {
+        if let Some(Hooking { event: HookEvent::MessageEnd(ended), then: Then::Keep, .. }) =
+            self.hooks.remove(&hook)
+        {
+            self.message_said(ended.message, false);
+        }
+    }
+
     /// The prompts that extensions have a say in were aborted: their runs end before a model is asked.
     pub(super) fn unask_hooked(&mut self) {
         for hooking in self.hooks.values_mut() {
@@ -184,15 +260,24 @@ impl Engine {
 
     /// Everybody has had a say.
     fn hooked(&mut self, hook: CallId, then: Then, event: HookEvent, say: Say) {
-        // The end of a call is told all the same.
-        if self.leaves_at_once() && !matches!(then, Then::Result(_)) {
-            return;
+        self.told_all(hook);
+        // The end of a call is told all the same, and what was said is kept.
+        if !self.leaves_at_once() || matches!(then, Then::Result { .. } | Then::Keep) {
+            self.go_on_with(hook, then, event, say);
         }
+        self.tell_next();
+    }
+
+    fn go_on_with(&mut self, hook: CallId, then: Then, event: HookEvent, say: Say) {
         match (then, event) {
             (Then::Prompt(mut prompting), HookEvent::Input(input)) => {
                 (prompting.text, prompting.images) = (input.text, input.images);
-                self.heard(*prompting, say.handled);
+                self.hear(*prompting, say.handled);
             }
+            (Then::Queue { id, kind }, HookEvent::Input(input)) => match say.handled {
+                true => self.accept_queued(id, kind, QueueDisposition::Handled),
+                false => self.queue_heard(id, kind, input.text, input.images),
+            },
             (
                 Then::Start(starting),
                 HookEvent::BeforeAgentStart(BeforeAgentStartHook { system_prompt, .. }),
@@ -201,88 +286,60 @@ impl Engine {
             }
             (Then::Leave(command), _) => self.leave_said(command, say.cancel),
             (Then::Compact { focus }, _) => self.compaction_said(hook, focus.as_deref(), say),
-            (Then::Call(at), _) => self.call_said(at, say.block),
-            (Then::Result(at), HookEvent::ToolResult(event)) => {
-                let ToolResultHook { content, details, is_error, .. } = event;
-                self.call_over(at, AgentToolResult { content, details, is_warning: None }, is_error);
+            (Then::Outside(ask), event) => self.push(Output::Hooked { ask, event: Box::new(event) }),
+            (Then::Navigate(call), HookEvent::SessionBeforeTree(event)) => {
+                self.navigation_said(hook, call, event, say);
             }
+            (Then::Moved(call), _) => self.navigated(call),
+            (Then::Call(at), HookEvent::ToolCall(call)) => {
+                let arguments = say.changed.then_some(call.input);
+                self.call_said(at, arguments, say.block, say.terminate);
+            }
+            (Then::Result { at, original }, HookEvent::ToolResult(event)) => {
+                let ToolResultHook { content, details, is_error, structured_content, .. } = event;
+                let result = AgentToolResult {
+                    content,
+                    details,
+                    structured_content,
+                    is_error: original.is_error.filter(|_| is_error),
+                    is_warning: None,
+                    usage: original.usage,
+                    terminate: original.terminate,
+                };
+                self.call_over(at, result, is_error);
+            }
+            (Then::Told, _) => {}
+            (Then::Keep, HookEvent::MessageEnd(ended)) => self.message_said(ended.message, say.changed),
+            (Then::Ask, HookEvent::Context(context)) => {
+                self.context_said(say.changed.then_some(context.messages));
+            }
+            (Then::Compacted, _) => self.compaction_over(),
+            (Then::Left(next), _) => {
+                // What was said at the farewell is not for the next session.
+                self.triggering.clear();
+                self.leave_now(*next);
+            }
+            (Then::Begun(response), _) => self.session_begun_told(*response),
+            (Then::Discover, _) => self.discover(),
+            (Then::Look, _) => self.look_into(say.skill_paths, say.prompt_paths),
+            (Then::Shell(command), _) => self.shell_said(*command, say.block, say.bash),
             // A hook is asked with the event that its end looks at.
-            (Then::Prompt(_) | Then::Start(_) | Then::Result(_), _) => {}
+            (
+                Then::Prompt(_)
+                | Then::Queue { .. }
+                | Then::Start(_)
+                | Then::Call(_)
+                | Then::Result { .. }
+                | Then::Keep
+                | Then::Ask
+                | Then::Navigate(_),
+                _,
+            ) => {}
         }
     }
 }
 
-impl Hooking {
-    /// Notes what an extension said; `true` if nobody else needs to be asked.
-    fn take(&mut self, result: HookResult) -> bool {
-        match &mut self.event {
-            HookEvent::SessionBeforeSwitch(_) | HookEvent::SessionBeforeFork(_) => {
-                self.say.cancel |= result.cancel.unwrap_or(false);
-                self.say.cancel
-            }
-            HookEvent::SessionBeforeCompact(_) => {
-                self.say.cancel |= result.cancel.unwrap_or(false);
-                self.say.compaction = result.compaction.or(self.say.compaction.take());
-                self.say.cancel
-            }
-            HookEvent::Input(input) => {
-                match result.action {
-                    Some(InputAction::Handled) => self.say.handled = true,
-                    Some(InputAction::Transform) => {
-                        input.text = result.text.unwrap_or(std::mem::take(&mut input.text));
-                        input.images = result.images.or(input.images.take());
-                    }
-                    Some(InputAction::Continue) | None => {}
-                }
-                self.say.handled
-            }
-            HookEvent::BeforeAgentStart(start) => {
-                self.say.messages.extend(result.message);
-                if let Some(system_prompt) = result.system_prompt {
-                    start.system_prompt = system_prompt;
-                }
-                false
-            }
-            HookEvent::ToolCall(_) => {
-                if result.block.unwrap_or(false) {
-                    self.say.block = Some(result.reason.unwrap_or_default());
-                }
-                self.say.block.is_some()
-            }
-            HookEvent::ToolResult(event) => {
-                if let Some(content) = result.content {
-                    event.content = content;
-                }
-                if result.details.is_some() {
-                    event.details = result.details;
-                }
-                event.is_error = result.is_error.unwrap_or(event.is_error);
-                false
-            }
-            HookEvent::SessionShutdown(_) => false,
-        }
-    }
-}
-
-/// What is said as extensions see it: updates come without their snapshots.
-pub(super) fn observed(said: &Said) -> Option<JsonObject> {
-    let value = match said {
-        Said::Frame(Outbound::AgentSessionEvent(event)) => serde_json::to_value(event),
-        Said::Update(update) => {
-            let (delta, content, tool_call) = match &update.step {
-                Step::Start(_) => (None, None, None),
-                Step::Delta(delta) => (Some(delta.clone()), None, None),
-                Step::End(AssistantContent::ToolCall(call)) => (None, None, Some(call.clone())),
-                Step::End(AssistantContent::Text(block)) => (None, Some(block.text.clone()), None),
-                Step::End(AssistantContent::Thinking(block)) => (None, Some(block.thinking.clone()), None),
-                Step::End(AssistantContent::RedactedThinking(_)) => (None, Some(String::new()), None),
-            };
-            let kind = update.kind().as_str().to_owned();
-            let content_index = update.index as u64;
-            let step = ObservedStep { type_: kind, content_index, delta, content, tool_call };
-            serde_json::to_value(ObservedUpdate { assistant_message_event: step })
-        }
-        Said::Frame(_) => return None,
-    };
-    value.ok()?.as_object().cloned()
+/// The type of an event.
+fn event_type(event: &JsonObject) -> &str {
+    event.get("type").and_then(Value::as_str).unwrap_or_default()
 }

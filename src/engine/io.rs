@@ -1,11 +1,13 @@
 //! What goes into the engine and what comes out.
 
+use super::Choice;
 use crate::{
     machine::Violation,
     model::types::{StreamEvent, ToolSpec},
+    prompt::Commands,
     protocol::{
-        AgentMessage, AgentToolResult, Dialect, FromExtension, Inbound, JsonObject, LineError, Model, Said,
-        ThinkingLevel, ToExtension, errors,
+        AgentMessage, AgentToolResult, Dialect, ExtensionAnswer, ExtensionQuery, FromExtension, HookEvent,
+        Inbound, JsonObject, LineError, Model, Said, ThinkingLevel, ToExtension, errors,
     },
     session::{Opened, Write},
 };
@@ -53,6 +55,13 @@ pub enum Input {
         /// Whether it failed.
         is_error: bool,
     },
+    /// A shell command of the host has printed something.
+    ShellProgress {
+        /// The call it belongs to.
+        call: CallId,
+        /// What is new, cleaned.
+        delta: String,
+    },
     /// A shell command of the host is done.
     ShellEnd {
         /// The call it belongs to.
@@ -93,8 +102,29 @@ pub enum Input {
     Opened(Box<Result<Opened, String>>),
     /// The [`Output::WriteFile`] just polled is done; or why the file could not be written.
     FileWritten(Result<(), String>),
+    /// The [`Output::LookInto`] just polled is done: what was found.
+    Found(Box<Commands>),
     /// The [`Output::ReadFile`] just polled is done, with what is in the file; or why it could not be read.
     FileRead(Result<String, String>),
+    /// What an extension wanted to know: the answer to an [`Output::Query`].
+    Known {
+        /// Its process.
+        to: CallId,
+        /// The answer.
+        answer: Box<ExtensionAnswer>,
+    },
+    /// The [`Output::Provide`] just polled is done, and these are all models now: those that there were before at the same
+    /// places. Or why it came to nothing.
+    Provided(Result<Vec<Choice>, String>),
+    /// The [`Output::Choose`] just polled is done; or why no model can be chosen.
+    Chosen(Result<Selected, String>),
+    /// Something happens beside the engine that extensions have a say in; answered by [`Output::Hooked`].
+    Hook {
+        /// For the answer.
+        ask: CallId,
+        /// What happens.
+        event: Box<HookEvent>,
+    },
     /// The host has closed its side of the pipe.
     EndOfInput,
     /// The process was told to stop: abort, then [`Output::Exit`].
@@ -135,6 +165,13 @@ pub enum Output {
     },
     /// End the process of an extension; its end still comes.
     StopExtension(CallId),
+    /// Everybody has had a say in what [`Input::Hook`] told.
+    Hooked {
+        /// Which.
+        ask: CallId,
+        /// What became of it.
+        event: Box<HookEvent>,
+    },
     /// Write to the session's file; done when this returns, or [`Input::StoreFailed`].
     Store(Write),
     /// Open the file of another session and let go of the one before; answered by [`Input::Opened`]. If it cannot be
@@ -153,6 +190,33 @@ pub enum Output {
     },
     /// Read a text file; answered by [`Input::FileRead`].
     ReadFile(PathBuf),
+    /// Look for skills and prompt templates in these files and folders; answered by [`Input::Found`].
+    LookInto {
+        /// Those of skills; relative paths are of the process's directory.
+        skills: Vec<String>,
+        /// Those of prompt templates.
+        templates: Vec<String>,
+    },
+    /// An extension wants to know something that the engine does not: answered by [`Input::Known`].
+    Query {
+        /// Its process.
+        from: CallId,
+        /// What.
+        query: Box<ExtensionQuery>,
+    },
+    /// An extension adds a provider or changes one; without a `config` it takes that back. Answered by
+    /// [`Input::Provided`].
+    Provide {
+        /// The provider's name.
+        name: String,
+        /// As `models.json` has it.
+        config: Option<JsonObject>,
+        /// The extension answers for its models: it is asked by the engine, and the server never.
+        streams: bool,
+    },
+    /// Extensions have added models before the session begins: the model to begin with is chosen among all of them.
+    /// Answered by [`Input::Chosen`].
+    Choose,
     /// The machine objected to what was just said: a defect of ours.
     Violation(Violation),
     /// Everything is done: write what was said and end.
@@ -175,7 +239,7 @@ pub struct ModelCall {
     /// The instructions that come first.
     pub system_prompt: Arc<str>,
     /// The conversation.
-    pub messages: Vec<Arc<AgentMessage>>,
+    pub messages: Arc<Vec<Arc<AgentMessage>>>,
     /// The tools that it may call.
     pub tools: Arc<[ToolSpec]>,
     /// The tool that the answer is to call, where the model can be made to; `None`: it decides by itself.
@@ -193,6 +257,32 @@ pub enum Purpose {
     Turn,
     /// A summary of so many tokens at most.
     Summary(u64),
+    /// Something that an extension asks, to be answered in so many tokens at most.
+    Outside(Option<u64>),
+}
+
+impl Purpose {
+    /// How long the answer may be, in tokens; `None`: as long as the model likes.
+    pub const fn max_tokens(self) -> Option<u64> {
+        match self {
+            Self::Turn => None,
+            Self::Summary(tokens) => Some(tokens),
+            Self::Outside(tokens) => tokens,
+        }
+    }
+}
+
+/// The model to begin with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Selected {
+    /// All models, those that there were before at the same places.
+    pub models: Vec<Choice>,
+    /// The place of the one to begin with.
+    pub start: usize,
+    /// The thinking level that was named with it.
+    pub level: Option<ThinkingLevel>,
+    /// What `cycle_model` goes round, if a scope was given.
+    pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
 }
 
 /// One tool call.
@@ -249,6 +339,7 @@ impl Input {
     pub fn too_long(length: usize, limit: usize) -> Self {
         Self::BadLine(LineError::Parse {
             reason: format!("the line has {length} bytes, the limit is {limit}"),
+            id: None,
         })
     }
 }

@@ -5,11 +5,13 @@
 //! written stays in memory as far as it was a message (the host has seen it grow), and is written before anything else
 //! as soon as a file works again, which every further entry tries; a change of settings is taken back.
 
-use super::{Engine, Output, prompts::Reply, run::Ending};
+use super::{CallId, Engine, Output, prompts::Reply, run::Ending};
 use crate::{
     protocol::{
-        AgentMessage, AutoRetryEndEvent, MessageEndEvent, MessageStartEvent, RpcCommandKind, RpcSuccess,
-        StopReason, ThinkingLevel, UserMessage, errors,
+        AgentMessage, AgentSessionEventKind, AutoRetryEndEvent, EntryAppendedEvent, MessageEndEvent,
+        MessageStartEvent, ModelSelectSource, RpcCommandKind, RpcSuccess, SessionInfoChangedEvent,
+        SessionStartReason, StopReason, ThinkingLevel, ThinkingLevelChangedEvent, TreeHook, UserMessage,
+        errors,
     },
     session::{NewEntry, Session, Stamp},
 };
@@ -22,6 +24,13 @@ pub enum Tell {
     Nothing,
     /// A message of the run is complete.
     Message(Arc<AgentMessage>),
+    /// Entries that no other event tells of, by their ids.
+    Appended {
+        /// Their ids.
+        entries: Vec<Arc<str>>,
+        /// The context is compacted then, because a request did not fit into it.
+        compacts: bool,
+    },
     /// An extension has added a message where no run is open; if it cannot be stored, it was not added.
     Note(Arc<AgentMessage>, Reply),
     /// A command is answered; if it cannot be stored, it has changed nothing.
@@ -37,6 +46,15 @@ pub enum Tell {
     },
     /// The context was compacted.
     Compacted,
+    /// The session goes on at another place.
+    Moved {
+        /// The action that wanted it.
+        call: CallId,
+        /// What extensions are told of it.
+        event: Box<TreeHook>,
+        /// The session as it was.
+        before: Box<Session>,
+    },
     /// Another session has begun.
     Forked {
         /// The answer.
@@ -71,6 +89,10 @@ pub struct Before {
     pub model: usize,
     /// The thinking level.
     pub level: Option<ThinkingLevel>,
+    /// The session gets a name.
+    pub named: bool,
+    /// An entry that no other frame tells of, by its id.
+    pub appended: Option<Arc<str>>,
 }
 
 impl Engine {
@@ -88,11 +110,13 @@ impl Engine {
         self.tell = Some(Tell::Note(message, reply));
     }
 
-    /// Adds an entry to the session. It is written in the order of keeping, what was missed before it first.
-    pub(super) fn keep(&mut self, entry: NewEntry) {
+    /// Adds an entry to the session, and gives its id. It is written in the order of keeping, what was missed before it
+    /// first.
+    pub(super) fn keep(&mut self, entry: NewEntry) -> Option<Arc<str>> {
         self.broken = None;
         let stamp = self.stamp();
         self.session.append(entry, stamp, self.ids.random());
+        self.session.tree().leaf_id().cloned()
     }
 
     /// The dialect and the time of an entry.
@@ -102,7 +126,7 @@ impl Engine {
 
     /// What a change of settings would be taken back to now.
     pub(super) const fn before(&self) -> Before {
-        Before { changes: 0, model: self.model, level: self.level }
+        Before { changes: 0, model: self.model, level: self.level, named: false, appended: None }
     }
 
     /// Answers a change of settings as soon as what was kept for it is stored.
@@ -134,7 +158,8 @@ impl Engine {
         let text = errors::store_failed(self.dialect.base(), reason);
         self.broken = Some(text.clone());
         match self.tell.take() {
-            None | Some(Tell::Nothing) => {}
+            // What is left out stays so, and is written when a file works again.
+            None | Some(Tell::Nothing | Tell::Appended { .. }) => {}
             Some(Tell::Message(message)) => self.message_unkept(message, text),
             Some(Tell::Note(_, reply)) => {
                 self.session.undo();
@@ -154,9 +179,11 @@ impl Engine {
                 self.refuse(&reply, text);
             }
             Some(Tell::Compacted) => self.compaction_unkept(text),
+            Some(Tell::Moved { call, before, .. }) => self.unmoved(call, *before, text),
             Some(Tell::Forked { response, before }) => {
                 self.session = *before;
                 self.unanswered(&response, text);
+                self.session_stays();
             }
         }
     }
@@ -165,25 +192,75 @@ impl Engine {
         match tell {
             Tell::Nothing => {}
             Tell::Message(message) => self.message_told(message),
+            Tell::Appended { entries, compacts } => {
+                self.entries_told(&entries);
+                if compacts {
+                    self.compact_overflow();
+                }
+            }
             Tell::Note(message, reply) => {
                 let message = message.as_ref().clone();
                 self.event(MessageStartEvent { message: message.clone() });
                 self.event(MessageEndEvent { message });
                 self.accept(&reply);
             }
-            Tell::Answer(Answer::Response(response), _) => self.succeed(*response),
-            Tell::Answer(Answer::Reply(reply), _) => self.accept(&reply),
-            Tell::Forked { response, .. } => {
+            Tell::Answer(answer, before) => {
+                self.settings_told(&before);
+                let source = match &answer {
+                    Answer::Response(it) if matches!(**it, RpcSuccess::CycleModel(_)) => {
+                        ModelSelectSource::Cycle
+                    }
+                    _ => ModelSelectSource::Set,
+                };
+                self.tell_choice((before.model, before.level), source);
+                match answer {
+                    Answer::Response(response) => self.succeed(*response),
+                    Answer::Reply(reply) => self.accept(&reply),
+                }
+            }
+            Tell::Forked { response, before } => {
                 self.left();
+                if self.dialect.record().sessions_start_anew {
+                    self.steering.clear();
+                    self.follow_up.clear();
+                }
                 self.restore();
                 // It begins later: the file before it is let go all the same.
                 if !self.session.is_on_disk() {
                     self.push(Output::CloseSession);
                 }
-                self.succeed(*response);
+                let previous = before.file().map(|path| path.to_string_lossy().into_owned());
+                self.session_begun(SessionStartReason::Fork, previous, *response);
             }
             Tell::Prompt { reply, message, unasked } => self.open_run(reply, *message, unasked),
             Tell::Compacted => self.compacted(),
+            Tell::Moved { call, event, .. } => self.moved(call, *event),
+        }
+    }
+
+    /// Tells what a command has changed, in dialects that have an event for it.
+    fn settings_told(&mut self, before: &Before) {
+        use AgentSessionEventKind::{SessionInfoChanged, ThinkingLevelChanged};
+        let base = self.dialect.base();
+        if self.level != before.level && ThinkingLevelChanged.is_in(base) {
+            self.event(ThinkingLevelChangedEvent { level: self.level.unwrap_or(ThinkingLevel::Off) });
+        }
+        if before.named && SessionInfoChanged.is_in(base) {
+            let name = self.session.name();
+            self.event(SessionInfoChangedEvent { name });
+        }
+        self.entries_told(before.appended.as_slice());
+    }
+
+    /// Tells of entries that no other frame shows, in dialects that have an event for them.
+    fn entries_told(&mut self, ids: &[Arc<str>]) {
+        if !self.tells_entries() {
+            return;
+        }
+        let tree = self.session.tree();
+        let entries: Vec<_> = ids.iter().filter_map(|id| tree.get(id)?.content()).collect();
+        for entry in entries {
+            self.event(EntryAppendedEvent { entry });
         }
     }
 

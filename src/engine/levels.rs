@@ -9,6 +9,8 @@ pub struct Choice {
     pub model: Model,
     /// The thinking levels that it takes, in order; a model that does not think takes `off` alone.
     pub levels: Vec<ThinkingLevel>,
+    /// The level that it is to be asked with when it is changed to, where the user has set one and the dialect minds it.
+    pub preferred: Option<ThinkingLevel>,
     /// The error of a prompt to a model that cannot be asked. Such a model is not offered, yet a session may start with
     /// it.
     pub unusable: Option<String>,

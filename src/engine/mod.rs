@@ -18,9 +18,16 @@
 //! How a command becomes frames: the machine tells its disposition in the state that it meets (`commands`), which
 //! starts or ends a run (`run`), whose turns call the model (`growing`) and run tools (`batch`) in the dialect's
 //! style. What was said is stored, then told (`keep`). After a run another try may follow (`retry`), or a compaction
-//! (`compaction`), or what waited for its end (`after`); `sessions` leaves one session for another.
+//! (`compaction`, which has models write `summaries`), until all is done (`settling`), or what waited for its end
+//! (`after`); `sessions` leaves one session for another, `entries` tells what is in it.
+//!
+//! What extensions do (`actions`) may take a while (`acting`): they have tools run and models asked `outside` of the
+//! conversation, take up another branch of the session (`navigation`), bring models of their own (`providers`), and ask how
+//! things are (`queries`).
 
+mod acting;
 mod actions;
+mod additions;
 mod after;
 mod arguments;
 mod asks;
@@ -31,7 +38,9 @@ mod compaction;
 mod core;
 mod dialogs;
 mod ending;
+mod entries;
 mod extensions;
+mod greeting;
 mod growing;
 mod hooks;
 mod host_tools;
@@ -41,15 +50,27 @@ mod keep;
 mod levels;
 pub mod limits;
 mod models;
+mod navigation;
+mod outside;
 mod planning;
 mod prompts;
+mod providers;
+mod queries;
 mod queues;
+mod requests;
+mod resources;
 mod retry;
 mod run;
+mod says;
 mod sessions;
+mod settling;
 mod setup;
 mod shells;
+mod speaking;
 mod state;
+mod summaries;
+mod system;
+mod telling;
 pub mod todos;
 pub mod ttsr;
 mod watching;
@@ -58,7 +79,8 @@ pub use arguments::Toolbox;
 pub use compaction::CompactionPlan;
 use core::Awaiting;
 pub use core::Engine;
-pub use io::{CallId, Input, ModelCall, Now, Output, Purpose, ShellEnd, ShellStart, ToolStart};
+pub use io::{CallId, Input, ModelCall, Now, Output, Purpose, Selected, ShellEnd, ShellStart, ToolStart};
 pub use levels::Choice;
+pub use requests::RequestHooks;
 pub use retry::RetryPlan;
-pub use setup::{Extending, Modes, Place, Setup};
+pub use setup::{Extending, Hosted, Modes, Place, Setup};

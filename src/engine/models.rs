@@ -7,9 +7,10 @@ use super::{
 };
 use crate::{
     protocol::{
-        CycleModelResponse, CycleThinkingLevelResponse, DialectLevelWithoutThinking, ModelCycle, RequestId,
-        RpcCommandKind, SetModelCommand, SetModelResponse, SetThinkingLevelCommand, ThinkingLevel,
-        ThinkingLevelChange, errors,
+        CycleModelResponse, CycleThinkingLevelResponse, DialectLevelWithoutThinking,
+        GetAvailableThinkingLevelsResponse, ModelCycle, RequestId, RpcCommandKind, SetModelCommand,
+        SetModelResponse, SetThinkingLevelCommand, ThinkingLevel, ThinkingLevelChange, ThinkingLevelList,
+        errors,
     },
     session::NewEntry,
 };
@@ -100,9 +101,17 @@ impl Engine {
         self.level_changed(before, Answer::response(CycleThinkingLevelResponse { id, data }));
     }
 
+    /// Another model answers, with the level that the user has set for it, else with that of the one before.
     pub(super) fn switch(&mut self, at: usize) {
         self.model = at;
-        self.level = self.level.and_then(|level| self.fitting(level));
+        let wanted = self.models[at].preferred.or(self.level);
+        self.level = wanted.and_then(|level| self.fitting(level));
+    }
+
+    /// The levels that the current model takes.
+    pub(super) fn levels(&mut self, id: Option<RequestId>) {
+        let data = ThinkingLevelList { levels: self.models[self.model].levels.clone() };
+        self.succeed(GetAvailableThinkingLevelsResponse { id, data });
     }
 
     /// The model was chosen, perhaps the same one: an entry in any case, and one more if the level had to follow.

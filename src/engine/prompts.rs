@@ -10,12 +10,14 @@
 
 use super::{
     Awaiting, Engine, Output, after::AfterRun, extensions::Failing, hooks::Then, keep::Tell,
-    todos::TODO_WRITE,
+    queues::TurnInput, todos::TODO_WRITE,
 };
 use crate::protocol::{
     AgentMessage, Attribution, BeforeAgentStartHook, CustomMessage, DialectPromptAck, Disposition, ErrorText,
-    ExtensionMessage, ExtensionResponse, HookName, ImageContent, InputHook, InputSource, MessageContent,
-    RequestId, RpcCommand, RpcCommandKind, StreamingBehavior, TextContent, UserContent, UserMessage, errors,
+    ExtensionMessage, ExtensionResponse, FollowUpResponse, HookName, ImageContent, InputHook, InputSource,
+    MessageContent, PromptDisposition, PromptOutcome, PromptResponse, QueueDisposition, QueueOutcome,
+    RequestId, RpcCommand, RpcCommandKind, SteerResponse, StreamingBehavior, TextContent, UserContent,
+    UserMessage, errors,
 };
 use std::sync::Arc;
 
@@ -41,6 +43,8 @@ pub struct Starting {
     pub message: UserMessage,
     /// It was aborted before it was served.
     pub unasked: bool,
+    /// Who is still to be told that it starts.
+    pub reply: Option<Reply>,
 }
 
 /// Who waits to hear what became of a command.
@@ -88,12 +92,12 @@ impl Engine {
         let from_host = matches!(prompting.reply, Reply::Host { .. });
         if from_host
             && let Some((name, arguments)) = slash(&prompting.text)
-            && let Some(place) = self.extensions.commanded(name)
+            && let Some(called) = self.extension_command(name)
         {
             let (name, arguments) = (name.to_owned(), arguments.to_owned());
-            return self.ask_for_command(place, &name, &arguments, prompting.reply);
+            return self.ask_for_command(called, &name, &arguments, prompting.reply);
         }
-        if self.understanding || self.after_run.iter().any(AfterRun::is_lined_up) {
+        if self.understanding || self.holds_commands() || self.after_run.iter().any(AfterRun::is_lined_up) {
             return self.line_up(prompting);
         }
         self.understand(prompting);
@@ -105,7 +109,7 @@ impl Engine {
         if let Reply::Extension { process, id, .. } = &mut prompting.reply
             && let Some(id) = id.take()
         {
-            self.tell_extension(*process, ExtensionResponse { id, success: true, error: None });
+            self.tell_extension(*process, ExtensionResponse { id, success: true, error: None, data: None });
         }
         self.after_run.push_back(AfterRun::LinedUp(Box::new(prompting)));
     }
@@ -118,13 +122,22 @@ impl Engine {
         }
         let from_host = matches!(prompting.reply, Reply::Host { .. });
         let source = if from_host { InputSource::Rpc } else { InputSource::Extension };
-        let event = InputHook { text: prompting.text.clone(), images: prompting.images.clone(), source };
+        let streaming_behavior = match &prompting.command {
+            RpcCommand::Prompt(command) if self.is_under_way() => command.streaming_behavior,
+            _ => None,
+        };
+        let event = InputHook {
+            text: prompting.text.clone(),
+            images: prompting.images.clone(),
+            source,
+            streaming_behavior,
+        };
         self.hook(event.into(), Then::Prompt(Box::new(prompting)));
     }
 
     /// Takes up the next of those that line up; `false` if none can be.
     pub(super) fn advance_prompts(&mut self) -> bool {
-        if self.understanding {
+        if self.understanding || self.holds_commands() {
             return false;
         }
         match self.after_run.pop_front_if(|next| next.is_lined_up()) {
@@ -134,11 +147,29 @@ impl Engine {
         true
     }
 
+    /// The extensions have had their say: it goes on now, or when it is decided what follows the run that has just ended.
+    pub(super) fn hear(&mut self, prompting: Prompting, handled: bool) {
+        match self.holds_commands() {
+            true => self.telling.heard = Some((Box::new(prompting), handled)),
+            false => self.heard(prompting, handled),
+        }
+    }
+
+    /// Goes on with what waited for that; `false` if nothing did.
+    pub(super) fn advance_heard(&mut self) -> bool {
+        if self.holds_commands() {
+            return false;
+        }
+        let Some((prompting, handled)) = self.telling.heard.take() else { return false };
+        self.heard(*prompting, handled);
+        true
+    }
+
     /// The extensions have had their say in what was said.
-    pub(super) fn heard(&mut self, prompting: Prompting, handled: bool) {
+    fn heard(&mut self, prompting: Prompting, handled: bool) {
         if handled {
             self.understanding = false;
-            return self.accept(&prompting.reply);
+            return self.accept_said(&prompting.reply, PromptDisposition::Handled);
         }
         // What an extension says for the user is meant as it stands.
         if matches!(prompting.reply, Reply::Extension { .. }) {
@@ -148,7 +179,7 @@ impl Engine {
         self.expand(&text, true, Expanding::Prompt(Box::new(prompting)));
     }
 
-    /// A message for a queue: expanded, then queued.
+    /// A message for a queue: the extensions have their say where the dialect asks them, then it is expanded and queued.
     pub(super) fn queue(
         &mut self,
         id: Option<RequestId>,
@@ -157,11 +188,31 @@ impl Engine {
         images: Option<Vec<ImageContent>>,
     ) {
         if let Some((name, _)) = slash(&text)
-            && self.extensions.commanded(name).is_some()
+            && self.extension_command(name).is_some()
         {
             let error = errors::cannot_queue(self.dialect.base(), name);
             return self.handler_failed(id, kind, error);
         }
+        if !self.dialect.record().queued_input || !self.is_hooked(HookName::Input) {
+            return self.queue_heard(id, kind, text, images);
+        }
+        let behavior = match kind {
+            RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
+            _ => StreamingBehavior::Steer,
+        };
+        let streaming_behavior = self.is_under_way().then_some(behavior);
+        let event = InputHook { text, images, source: InputSource::Rpc, streaming_behavior };
+        self.hook(event.into(), Then::Queue { id, kind });
+    }
+
+    /// The extensions have had their say in a message for a queue.
+    pub(super) fn queue_heard(
+        &mut self,
+        id: Option<RequestId>,
+        kind: RpcCommandKind,
+        text: String,
+        images: Option<Vec<ImageContent>>,
+    ) {
         let skills = self.dialect.record().queued_skills;
         let said = text.clone();
         self.expand(&said, skills, Expanding::Queued { id, kind, images, text });
@@ -213,11 +264,12 @@ impl Engine {
             Expanding::Queued { id, kind, images, text } => {
                 let text = skill.or_else(|| template(&text)).unwrap_or(text);
                 let message = AgentMessage::User(self.user_message(text, images));
-                match kind {
-                    RpcCommandKind::FollowUp => self.follow_up.push(message),
-                    _ => self.steering.push(message),
-                }
-                self.acknowledge(kind, id);
+                let queue = match kind {
+                    RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
+                    _ => StreamingBehavior::Steer,
+                };
+                self.queue_message(queue, message);
+                self.accept_queued(id, kind, QueueDisposition::Queued);
             }
         }
     }
@@ -241,12 +293,9 @@ impl Engine {
         let message = self.user_message(text, images);
         match disposition {
             Some(Disposition::Queue) => {
-                let message = AgentMessage::User(message);
-                match behavior {
-                    Some(StreamingBehavior::FollowUp) => self.follow_up.push(message),
-                    _ => self.steering.push(message),
-                }
-                self.accept(&reply);
+                let queue = behavior.unwrap_or(StreamingBehavior::Steer);
+                self.queue_message(queue, AgentMessage::User(message));
+                self.accept_said(&reply, PromptDisposition::Queued);
             }
             Some(Disposition::Reject) => {
                 self.accept_early(&reply);
@@ -269,27 +318,37 @@ impl Engine {
                 self.refuse(&reply, error);
             }
             None => {
-                self.accept(&reply);
+                let mut starting = Starting { message, unasked, reply: Some(reply) };
+                if !self.dialect.record().compaction.before_response {
+                    self.tell_started(&mut starting);
+                }
                 self.cancel_retry();
-                if let Some(message) = self.compacting_first(message, unasked) {
-                    self.begin(message, unasked);
+                if let Some(starting) = self.compacting_first(starting) {
+                    self.begin(starting);
                 }
             }
         }
     }
 
     /// The extensions have their say, then the run opens.
-    pub(super) fn begin(&mut self, message: UserMessage, unasked: bool) {
+    pub(super) fn begin(&mut self, mut starting: Starting) {
+        self.tell_started(&mut starting);
         self.starting = true;
-        let starting = Starting { message, unasked };
         // Where no model is asked, nobody needs a say.
-        if unasked || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
+        if starting.unasked || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
             return self.started(starting, Vec::new(), None);
         }
         let (prompt, images) = parts(&starting.message.content);
         let system_prompt = self.system_prompt.to_string();
         let event = BeforeAgentStartHook { prompt, images, system_prompt };
         self.hook(event.into(), Then::Start(Box::new(starting)));
+    }
+
+    /// Tells who said it that its run starts, once.
+    fn tell_started(&mut self, starting: &mut Starting) {
+        if let Some(reply) = starting.reply.take() {
+            self.accept_said(&reply, PromptDisposition::Started);
+        }
     }
 
     /// The extensions have had their say in the run.
@@ -309,16 +368,17 @@ impl Engine {
         let inputs = prelude.into_iter().chain([AgentMessage::User(starting.message)]);
         self.todos.prompted();
         self.unasked = starting.unasked;
-        self.start_run_under(system_prompt, inputs.chain(waiting).chain(added));
+        self.start_run_under(system_prompt, inputs.chain(waiting).chain(added).map(TurnInput::from));
         self.unasked = false;
         if let Some(run) = self.run.as_mut().filter(|_| planned) {
             run.force(TODO_WRITE);
         }
     }
 
-    /// Whether what was said is on its way to a run, or to an answer.
-    pub(super) fn is_preparing(&self) -> bool {
-        self.understanding || self.starting
+    /// Whether what was said is on its way to a run, or to an answer; or the session is being changed, where nothing may
+    /// begin either.
+    pub(super) const fn is_preparing(&self) -> bool {
+        self.understanding || self.starting || self.is_between_sessions()
     }
 
     /// An abort means what is on its way, too: its run ends before a model is asked.
@@ -336,9 +396,37 @@ impl Engine {
         match reply.clone() {
             Reply::Host { id, kind } => self.acknowledge(kind, id),
             Reply::Extension { process, id: Some(id), .. } => {
-                self.tell_extension(process, ExtensionResponse { id, success: true, error: None });
+                self.tell_extension(
+                    process,
+                    ExtensionResponse { id, success: true, error: None, data: None },
+                );
             }
             Reply::Extension { .. } => {}
+        }
+    }
+
+    /// What was said is accepted, and this becomes of it, for dialects that tell.
+    pub(super) fn accept_said(&mut self, reply: &Reply, disposition: PromptDisposition) {
+        match reply {
+            Reply::Host { id, kind: RpcCommandKind::Prompt } => {
+                let data = Some(PromptOutcome { disposition });
+                self.succeed(PromptResponse { id: id.clone(), data });
+            }
+            reply => self.accept(reply),
+        }
+    }
+
+    /// The same of a message for a queue.
+    pub(super) fn accept_queued(
+        &mut self,
+        id: Option<RequestId>,
+        kind: RpcCommandKind,
+        disposition: QueueDisposition,
+    ) {
+        let data = Some(QueueOutcome { disposition });
+        match kind {
+            RpcCommandKind::FollowUp => self.succeed(FollowUpResponse { id, data }),
+            _ => self.succeed(SteerResponse { id, data }),
         }
     }
 
@@ -359,7 +447,10 @@ impl Engine {
                     self.extension_failed(Failing::Runtime(event), &text);
                 }
                 if let Some(id) = id {
-                    self.tell_extension(process, ExtensionResponse { id, success: false, error: Some(text) });
+                    self.tell_extension(
+                        process,
+                        ExtensionResponse { id, success: false, error: Some(text), data: None },
+                    );
                 }
             }
         }
@@ -418,7 +509,7 @@ pub(super) fn parts(content: &MessageContent) -> (String, Option<Vec<ImageConten
 }
 
 /// The texts of a message, line by line.
-fn text_of(content: &MessageContent) -> String {
+pub(super) fn text_of(content: &MessageContent) -> String {
     match content {
         MessageContent::Text(text) => text.clone(),
         MessageContent::Blocks(blocks) => texts(blocks),

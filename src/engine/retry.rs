@@ -1,10 +1,12 @@
 //! What follows a run that failed for a passing reason: a wait, and another run.
 
-use super::{Engine, run::Ended};
+use super::{Engine, keep::Tell, run::Ended};
 use crate::{
     model::failure,
-    protocol::{AutoRetryEndEvent, AutoRetryStartEvent, StopReason, errors},
+    protocol::{AgentSessionEventKind, AutoRetryEndEvent, AutoRetryStartEvent, StopReason, errors},
+    session::NewEntry,
 };
+use std::{sync::Arc, time::Duration};
 
 /// When and how often a failed run is tried again. Source: pi source and xcsh source, their settings `retry`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,24 +31,48 @@ impl Engine {
             }
             _ => return false,
         }
-        let plan = self.retry_plan;
-        let rules = &self.dialect.record().retry;
-        let worth = self.auto_retry && !ended.unkept && failure::is_transient(&text, rules);
-        let delay = failure::delay(self.attempt + 1, plan.base_ms, ended.retry_after, plan.cap_ms, rules);
-        let Some(delay) = delay.filter(|_| worth && self.attempt < plan.most) else {
+        let Some(delay) = self.retry_wait(ended) else {
             self.end_retry(text);
             return false;
         };
         self.attempt += 1;
-        self.session.forget_answer(StopReason::Error);
         self.event(AutoRetryStartEvent {
             attempt: self.attempt,
-            max_attempts: plan.most,
+            max_attempts: self.retry_plan.most,
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             error_message: text,
         });
+        self.leave_out_answer(StopReason::Error);
         self.wait = Some(self.now.monotonic + delay);
         true
+    }
+
+    /// How long to wait before a run that ended so is tried again; `None`: it is not.
+    pub(super) fn retry_wait(&self, ended: &Ended) -> Option<Duration> {
+        let text = ended.answer.error_message.as_deref().unwrap_or_default();
+        let plan = self.retry_plan;
+        let rules = &self.dialect.record().retry;
+        let failed = ended.answer.stop_reason == StopReason::Error && !ended.unkept;
+        let worth = failed && self.auto_retry && failure::is_transient(text, rules);
+        let delay = failure::delay(self.attempt + 1, plan.base_ms, ended.retry_after, plan.cap_ms, rules);
+        delay.filter(|_| worth && self.attempt < plan.most)
+    }
+
+    /// The model is not told its last answer any more if that ended for `reason`, nor the results of its calls. In
+    /// dialects that tell of entries, an entry says so of each of them.
+    pub(super) fn leave_out_answer(&mut self, reason: StopReason) {
+        let left_out = self.session.forget_answer(reason);
+        if !self.tells_entries() {
+            return;
+        }
+        let edits: Vec<Arc<str>> =
+            left_out.into_iter().filter_map(|entry| self.keep(NewEntry::LeftOut(entry))).collect();
+        self.tell = Some(Tell::Appended { entries: edits, compacts: false });
+    }
+
+    /// Whether the host is told of entries that no other frame shows.
+    pub(super) fn tells_entries(&self) -> bool {
+        AgentSessionEventKind::EntryAppended.is_in(self.dialect.base())
     }
 
     /// The time has come to try again, if that is what is waited for.

@@ -9,11 +9,12 @@ use super::{
 };
 use crate::{
     protocol::{
-        BeforeForkHook, BeforeSwitchHook, BranchCommand, BranchResponse, Disposition, ExportHtmlCommand,
-        ExportHtmlResponse, ExportedFile, ForkCommand, ForkMessage, ForkMessages, ForkResponse, ForkResult,
-        NewSessionCommand, NewSessionResponse, RequestId, RpcCommand, RpcCommandKind, RpcSuccess,
-        SessionChange, SessionHeader, SwitchReason, SwitchSessionCommand, SwitchSessionResponse,
-        ThinkingLevel, errors,
+        BeforeForkHook, BeforeSwitchHook, BranchCommand, BranchResponse, Check as _, CloneResponse,
+        DialectCleansSessionName, DialectExtensionApi, DialectForksFrom, Disposition, ExportHtmlCommand,
+        ExportHtmlResponse, ExportedFile, ForkCommand, ForkPosition, ForkResponse, ForkResult,
+        ModelSelectSource, NewSessionCommand, NewSessionResponse, RequestId, RpcCommand, RpcCommandKind,
+        RpcSuccess, SessionChange, SessionHeader, SessionStartReason, SwitchReason, SwitchSessionCommand,
+        SwitchSessionResponse, ThinkingLevel, errors,
     },
     session::{
         NewEntry, Opened, Session, file_name,
@@ -34,15 +35,34 @@ impl Engine {
             .into(),
             RpcCommand::Fork(ForkCommand { entry_id, .. })
             | RpcCommand::Branch(BranchCommand { entry_id, .. }) => {
-                if self.said_at(entry_id).is_none() {
+                if !self.can_fork(command.id(), entry_id) {
                     let text = errors::invalid_entry(self.dialect.base());
                     return self.handler_failed(command.id().cloned(), command.kind(), text);
                 }
-                BeforeForkHook { entry_id: entry_id.clone() }.into()
+                let position = match self.forks_at(command.id()) {
+                    true => Some(ForkPosition::At),
+                    false => self.tells_fork_position().then_some(ForkPosition::Before),
+                };
+                BeforeForkHook { entry_id: entry_id.clone(), position }.into()
             }
+            RpcCommand::Clone(_) => match self.cloned_at() {
+                Ok(entry_id) => {
+                    let position = self.tells_fork_position().then_some(ForkPosition::At);
+                    BeforeForkHook { entry_id, position }.into()
+                }
+                Err(text) => {
+                    return self.handler_failed(command.id().cloned(), command.kind(), text);
+                }
+            },
             _ => BeforeSwitchHook { reason: SwitchReason::New, target_session_file: None }.into(),
         };
         self.hook(event, Then::Leave(command));
+    }
+
+    /// Whether extensions are told where a forked session ends: since it can be cloned (source: pi source).
+    fn tells_fork_position(&self) -> bool {
+        let api = self.dialect.record().extension_api;
+        matches!(api, DialectExtensionApi::V073 | DialectExtensionApi::V15)
     }
 
     /// The extensions have had their say in another session.
@@ -59,9 +79,14 @@ impl Engine {
             | RpcCommand::Branch(BranchCommand { id, entry_id })
                 if cancelled =>
             {
-                let text = self.said_at(&entry_id).unwrap_or_default();
-                self.succeed(fork_response(id, kind, ForkResult { text, cancelled }));
+                let mut data = ForkResult { text: None, cancelled };
+                if data.check(self.dialect.base()).is_err() {
+                    data.text = Some(self.said_at(&entry_id).unwrap_or_default());
+                }
+                self.succeed(fork_response(id, kind, data));
             }
+            RpcCommand::Clone(it) if cancelled => self.succeed(CloneResponse { id: it.id, data }),
+            RpcCommand::Clone(it) => self.between_runs(disposition, AfterRun::Clone(it.id)),
             RpcCommand::NewSession(it) => self.between_runs(disposition, AfterRun::NewSession(it)),
             RpcCommand::SwitchSession(it) => self.between_runs(disposition, AfterRun::SwitchSession(it)),
             RpcCommand::Fork(ForkCommand { id, entry_id })
@@ -77,13 +102,21 @@ impl Engine {
     pub(super) fn new_session(&mut self, command: NewSessionCommand) {
         let parent = command.parent_session.filter(|path| !path.is_empty());
         let (header, file) = self.unborn(parent);
+        let previous = self.session_file();
         self.leave(Session::new(header, file));
         self.restore();
         self.follow_up.clear();
         self.steering.clear();
+        if self.dialect.record().sessions_start_anew {
+            self.keep_quietly(self.model_entry());
+        }
         self.keep_quietly(NewEntry::Level(self.level));
+        for message in self.take_beginning(command.id.as_ref()) {
+            self.keep(NewEntry::Message(message.into()));
+        }
         self.push(Output::CloseSession);
-        self.succeed(NewSessionResponse { id: command.id, data: SessionChange { cancelled: false } });
+        let response = NewSessionResponse { id: command.id, data: SessionChange { cancelled: false } };
+        self.session_begun(SessionStartReason::New, previous, response);
     }
 
     /// Opens another session; goes on in [`opened`](Self::opened).
@@ -96,53 +129,102 @@ impl Engine {
     pub(super) fn opened(&mut self, opened: Result<Opened, String>) {
         let Some(Awaiting::Session(id)) = self.awaiting.take() else { return };
         match opened {
-            Err(text) => self.handler_failed(id, RpcCommandKind::SwitchSession, text),
+            Err(text) => {
+                self.handler_failed(id, RpcCommandKind::SwitchSession, text);
+                self.session_stays();
+            }
             Ok(opened) => {
+                let (previous, model) = (self.session_file(), self.model);
                 self.steering.clear();
                 self.follow_up.clear();
                 let session = self.session_of(opened);
                 self.leave(session);
                 self.take_up(false, None);
                 self.restore();
-                self.succeed(SwitchSessionResponse { id, data: SessionChange { cancelled: false } });
+                let api = self.dialect.record().extension_api;
+                if matches!(api, DialectExtensionApi::V052 | DialectExtensionApi::V058) {
+                    self.tell_choice((model, self.level), ModelSelectSource::Restore);
+                }
+                let response = SwitchSessionResponse { id, data: SessionChange { cancelled: false } };
+                self.session_begun(SessionStartReason::Resume, previous, response);
             }
         }
     }
 
-    /// Begins a session with the entries before a message of the user.
+    /// Begins a session with the entries before a message of the user, or, if an extension wants it, up to any entry.
     pub(super) fn fork(&mut self, id: Option<RequestId>, kind: RpcCommandKind, entry: &str) {
-        let parent = self.session.file().map(|path| path.to_string_lossy().into_owned());
-        let (header, file) = self.unborn(parent);
+        let (header, file) = self.unborn(self.session_file());
         let stamp = self.stamp();
+        if self.forks_at(id.as_ref()) {
+            let Some(tree) = self.session.tree().fork_with(entry, header, stamp, self.ids.random()) else {
+                let text = errors::invalid_entry(self.dialect.base());
+                return self.handler_failed(id, kind, text);
+            };
+            let data = ForkResult { text: None, cancelled: false };
+            return self.go_on_in(Session::forked(tree, file), fork_response(id, kind, data));
+        }
         let Some(forked) = self.session.tree().fork(entry, header, stamp, self.ids.random()) else {
             let text = errors::invalid_entry(self.dialect.base());
-            return self.handler_failed(id, kind, text);
+            self.handler_failed(id, kind, text);
+            return self.session_stays();
         };
-        let before = std::mem::replace(&mut self.session, Session::forked(forked.tree, file));
-        let data = ForkResult { text: forked.text, cancelled: false };
-        let response = fork_response(id, kind, data);
+        let data = ForkResult { text: Some(forked.text), cancelled: false };
+        self.go_on_in(Session::forked(forked.tree, file), fork_response(id, kind, data));
+    }
+
+    /// Begins a session with the entries of this one's branch.
+    pub(super) fn clone_session(&mut self, id: Option<RequestId>) {
+        if let Err(text) = self.cloned_at() {
+            self.handler_failed(id, RpcCommandKind::Clone, text);
+            return self.session_stays();
+        }
+        let (header, file) = self.unborn(self.session_file());
+        let stamp = self.stamp();
+        let tree = self.session.tree().copy_branch(header, stamp, self.ids.random());
+        let data = SessionChange { cancelled: false };
+        self.go_on_in(Session::forked(tree, file), CloneResponse { id, data }.into());
+    }
+
+    /// A session made of this one takes its place as soon as it is stored, and the response is given.
+    fn go_on_in(&mut self, session: Session, response: RpcSuccess) {
+        let before = std::mem::replace(&mut self.session, session);
         self.overflowed = false;
         self.broken = None;
         self.tell = Some(Tell::Forked { response: Box::new(response), before: Box::new(before) });
     }
 
-    /// What the user said in this entry.
-    fn said_at(&self, entry: &str) -> Option<String> {
-        self.session.tree().user_text(entry)
+    /// The entry up to which the session can be cloned; or why it cannot. What was only begun is not worth a copy, unless
+    /// it is never written anyway (source: observed).
+    fn cloned_at(&self) -> Result<String, String> {
+        let base = self.dialect.base();
+        if self.session.file().is_some() && !self.session.is_on_disk() {
+            return Err(errors::not_saved(base));
+        }
+        let leaf = self.session.tree().leaf_id().map(ToString::to_string);
+        leaf.ok_or_else(|| errors::nothing_to_clone(base))
     }
 
-    /// The messages that a session can be forked at.
-    pub(super) fn fork_messages(&self) -> ForkMessages {
-        let messages = self.session.tree().fork_messages().into_iter();
-        ForkMessages {
-            messages: messages.map(|at| ForkMessage { entry_id: at.id.to_string(), text: at.text }).collect(),
+    /// Whether the session can be forked at this entry as it is asked for under this id.
+    fn can_fork(&self, id: Option<&RequestId>, entry: &str) -> bool {
+        match self.forks_at(id) {
+            true => self.session.tree().get(entry).is_some(),
+            false => self.said_at(entry).is_some(),
         }
+    }
+
+    /// What the user said in this entry, where the session can be forked at it.
+    fn said_at(&self, entry: &str) -> Option<String> {
+        let tree = self.session.tree();
+        let there = match self.dialect.record().forks_from {
+            DialectForksFrom::AllBranches => true,
+            DialectForksFrom::ActiveBranch => tree.path().iter().any(|it| it.id().as_ref() == entry),
+        };
+        tree.user_text(entry).filter(|_| there)
     }
 
     /// Names the session.
     pub(super) fn rename(&mut self, name: &str, reply: Reply) {
-        let cleans = self.dialect.record().cleans_session_name;
-        let name = if cleans { cleaned(name) } else { name.trim().to_owned() };
+        let name = self.clean_name(name);
         if name.is_empty() {
             let error = errors::session_name_empty(self.dialect.base());
             return self.refuse(&reply, error);
@@ -150,14 +232,24 @@ impl Engine {
         let mut before = self.before();
         let stamp = self.stamp();
         self.session.rename(&name, stamp, self.ids.random());
-        before.changes = 1;
+        (before.changes, before.named) = (1, true);
         self.answer_kept(before, Answer::Reply(reply));
     }
 
-    /// The name that a process gives its session.
-    pub(super) fn name_quietly(&mut self, name: &str) {
+    /// The name that a process gives its session, before anything else is kept in it (source: pi 1 source).
+    pub(super) fn name_quietly(&mut self, name: Option<&str>) {
+        let Some(name) = name.map(|name| self.clean_name(name)) else { return };
         let stamp = self.stamp();
-        self.session.rename(name, stamp, self.ids.random());
+        self.session.rename(&name, stamp, self.ids.random());
+    }
+
+    /// The name as the dialect has it.
+    fn clean_name(&self, name: &str) -> String {
+        match self.dialect.record().cleans_session_name {
+            DialectCleansSessionName::Nothing => name.trim().to_owned(),
+            DialectCleansSessionName::LineBreaks => on_one_line(name.trim()),
+            DialectCleansSessionName::Controls => cleaned(name),
+        }
     }
 
     /// Writes the session as a page; goes on in [`file_written`](Self::file_written).
@@ -218,7 +310,8 @@ impl Engine {
             self.model = at;
         }
         let known = self.session.level();
-        self.level = self.fitting(level.or(known).unwrap_or(self.default_level));
+        let preferred = self.models[self.model].preferred;
+        self.level = self.fitting(level.or(known).or(preferred).unwrap_or(self.default_level));
         if known.is_none() {
             self.keep_quietly(NewEntry::Level(self.level));
         }
@@ -238,7 +331,8 @@ impl Engine {
 
     /// The header and the file of a session that begins now.
     pub(super) fn unborn(&mut self, parent: Option<String>) -> (SessionHeader, Option<Arc<Path>>) {
-        let id = session_id(self.dialect, self.now.wall, self.ids.random());
+        let id = self.place.id.take();
+        let id = id.unwrap_or_else(|| session_id(self.dialect, self.now.wall, self.ids.random()));
         let header = SessionHeader::new(id, self.place.directory.clone(), parent, self.now.wall);
         let name = file_name(&header.timestamp, &header.id);
         let file = self.place.folder.as_ref().map(|folder| folder.join(name).into());
@@ -264,6 +358,11 @@ fn fork_response(id: Option<RequestId>, kind: RpcCommandKind, data: ForkResult) 
         RpcCommandKind::Branch => BranchResponse { id, data }.into(),
         _ => ForkResponse { id, data }.into(),
     }
+}
+
+/// Each run of line breaks becomes a space.
+fn on_one_line(name: &str) -> String {
+    name.split(['\r', '\n']).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// Control characters become spaces, runs of spaces one.

@@ -2,11 +2,11 @@
 
 use super::{Choice, CompactionPlan, RetryPlan, Toolbox};
 use crate::{
-    prompt::Commands,
-    protocol::{Dialect, QueueMode, Rule, ThinkingLevel},
+    prompt::{Commands, Instructions, PromptSource},
+    protocol::{Dialect, ExtensionError, ExtensionMember, QueueMode, Rule, ThinkingLevel},
     session::Opened,
 };
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 /// What an engine starts with.
 pub struct Setup {
@@ -32,7 +32,7 @@ pub struct Setup {
     /// The tools offered to the model.
     pub tools: Toolbox,
     /// The instructions that come first.
-    pub system_prompt: Arc<str>,
+    pub system_prompt: Instructions,
     /// What the server is extended by, and what is asked of the host.
     pub extending: Extending,
     /// The session's name.
@@ -48,6 +48,10 @@ pub struct Setup {
 pub struct Extending {
     /// The executables of the extensions, in the order in which they are asked.
     pub extensions: Vec<String>,
+    /// What could not be found or started, for the host.
+    pub troubles: Vec<ExtensionError>,
+    /// The process among them that hosts pi's own extensions, if there are any.
+    pub hosted: Option<Hosted>,
     /// The agent's own directory, for the extensions.
     pub agent_directory: String,
     /// The longest line that an extension may write, in bytes, for the extensions.
@@ -62,6 +66,21 @@ pub struct Extending {
     pub rules: Vec<Rule>,
     /// The prompt templates and skills.
     pub commands: Commands,
+    /// What the instructions are made of; `None`: they stay as they are whatever tools there are.
+    pub prompt_source: Option<PromptSource>,
+    /// The model to begin with is known only when extensions have added theirs.
+    pub unchosen: bool,
+}
+
+/// The process that hosts pi's own extensions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hosted {
+    /// Its place in [`Extending::extensions`].
+    pub place: usize,
+    /// The extensions that it loads, in order.
+    pub members: Vec<ExtensionMember>,
+    /// The command line, for the flags of extensions.
+    pub arguments: Vec<String>,
 }
 
 /// The settings that a session starts with; commands change them for the session.
@@ -90,12 +109,14 @@ pub struct Place {
     pub directory: String,
     /// The folder of new files; `None`: sessions are kept in memory only.
     pub folder: Option<PathBuf>,
+    /// The id of the first session that begins; `None`: one is made up.
+    pub id: Option<String>,
 }
 
 impl Place {
     /// Nothing is written.
     pub fn in_memory(directory: impl Into<String>) -> Self {
-        Self { directory: directory.into(), folder: None }
+        Self { directory: directory.into(), folder: None, id: None }
     }
 }
 

@@ -3,12 +3,14 @@
 use super::{
     Engine, Output, ShellEnd, ShellStart,
     core::Shell,
-    keep::{Answer, Before},
+    hooks::Then,
+    keep::{Answer, Before, Tell},
 };
 use crate::{
     protocol::{
-        AgentMessage, BashCommand, BashExecutionMessage, BashResponse, BashResult, DialectErrorStyle,
-        Outbound, RequestId, RpcCommandKind, RpcErrorResponse, errors,
+        AgentMessage, BashCommand, BashExecutionMessage, BashExecutionUpdateEvent, BashResponse, BashResult,
+        DialectErrorStyle, DialectExtensionApi, HookBash, HookName, Outbound, RequestId, RpcCommandKind,
+        RpcErrorResponse, UserBashHook, errors,
     },
     session::NewEntry,
 };
@@ -18,10 +20,52 @@ use std::sync::Arc;
 const NO_OUTPUT: [u64; 4] = [1, 0, 1, 0];
 
 impl Engine {
-    pub(super) fn start_shell(&mut self, id: Option<RequestId>, command: String) {
+    /// The host wants a shell command run: in dialects that ask them the extensions have their say first.
+    pub(super) fn start_shell(&mut self, command: BashCommand) {
+        let asks = self.dialect.record().extension_api == DialectExtensionApi::V15;
+        if !asks || !self.is_hooked(HookName::UserBash) {
+            return self.run_shell(command);
+        }
+        let event = UserBashHook {
+            command: command.command.clone(),
+            exclude_from_context: command.exclude_from_context == Some(true),
+            cwd: self.directory.clone().unwrap_or_else(|| self.place.directory.clone()),
+        };
+        self.hook(event.into(), Then::Shell(Box::new(command)));
+    }
+
+    /// The extensions have had their say in a shell command.
+    pub(super) fn shell_said(
+        &mut self,
+        command: BashCommand,
+        failure: Option<String>,
+        made: Option<HookBash>,
+    ) {
+        if self.is_cut_off() {
+            return self.unrun_shell(command);
+        }
+        if let Some(text) = failure {
+            return self.handler_failed(command.id, RpcCommandKind::Bash, text);
+        }
+        let Some(made) = made else { return self.run_shell(command) };
+        let shell = self.shell(command);
+        let end = ShellEnd {
+            output: made.output,
+            exit_code: made.exit_code.and_then(|code| i32::try_from(code).ok()),
+            cancelled: made.cancelled,
+            truncated: made.truncated,
+            full_output_path: made.full_output_path,
+            directory: self.directory.clone(),
+            counts: NO_OUTPUT,
+        };
+        self.shell_over(shell, end);
+    }
+
+    fn run_shell(&mut self, command: BashCommand) {
         let call = self.ids.call();
-        let session = self.session.id().to_owned();
-        self.shells.insert(call, Shell { id, command: command.clone(), session });
+        let shell = self.shell(command);
+        let command = shell.command.clone();
+        self.shells.insert(call, shell);
         self.push(Output::StartShell(ShellStart { call, command, directory: self.directory.clone() }));
     }
 
@@ -36,8 +80,24 @@ impl Engine {
     pub(super) fn unrun_shell(&mut self, command: BashCommand) {
         let directory = self.directory.clone();
         let end = ShellEnd { cancelled: true, directory, counts: NO_OUTPUT, ..ShellEnd::default() };
-        let shell = Shell { id: command.id, command: command.command, session: self.session.id().to_owned() };
+        let shell = self.shell(command);
         self.shell_over(shell, end);
+    }
+
+    fn shell(&self, command: BashCommand) -> Shell {
+        Shell {
+            id: command.id,
+            command: command.command,
+            excluded: command.exclude_from_context == Some(true),
+            session: self.session.id().to_owned(),
+        }
+    }
+
+    pub(super) fn shell_progress(&mut self, call: super::CallId, delta: String) {
+        if let Some(shell) = self.shells.get(&call) {
+            let id = shell.id.clone();
+            self.event(BashExecutionUpdateEvent { id, delta });
+        }
     }
 
     pub(super) fn shell_end(&mut self, call: super::CallId, end: Result<ShellEnd, String>) {
@@ -54,7 +114,8 @@ impl Engine {
             self.directory = Some(directory.clone());
         }
         let response = BashResponse { id: shell.id, data: Self::bash_result(end) };
-        if shell.session == self.session.id() && self.run.is_none() {
+        let goes_on = self.run.is_some() || self.chain.is_some();
+        if shell.session == self.session.id() && !goes_on {
             let before = Before { changes: 1, ..self.before() };
             self.keep(NewEntry::Message(message));
             return self.answer_kept(before, Answer::response(response));
@@ -64,6 +125,14 @@ impl Engine {
             self.deferred.push_back(message);
         }
         self.succeed(response);
+    }
+
+    /// Keeps the message of a command that ended while a run was open; `false` if there is none.
+    pub(super) fn keep_deferred(&mut self) -> bool {
+        let Some(message) = self.deferred.pop_front() else { return false };
+        self.keep(NewEntry::Message(message));
+        self.tell = Some(Tell::Nothing);
+        true
     }
 
     fn shell_message(&self, shell: &Shell, end: &ShellEnd) -> Arc<AgentMessage> {
@@ -76,7 +145,7 @@ impl Engine {
             full_output_path: end.full_output_path.clone(),
             meta: None,
             timestamp: self.now.wall,
-            exclude_from_context: None,
+            exclude_from_context: shell.excluded.then_some(true),
         }))
     }
 
@@ -99,6 +168,7 @@ impl Engine {
 
     /// A command that was accepted and then failed, in the dialect's style.
     pub(super) fn handler_failed(&mut self, id: Option<RequestId>, kind: RpcCommandKind, text: String) {
+        let Some(text) = self.act_failed(id.as_ref(), text) else { return };
         match self.dialect.record().error_style {
             DialectErrorStyle::Echo => self.fail(id, kind, text),
             DialectErrorStyle::Parse => {

@@ -1,12 +1,17 @@
 //! What the engine tells of itself.
 
-use super::Engine;
+use super::{Engine, compaction::Compacting};
 use crate::{
     protocol::{
-        AgentMessage, AssistantContent, DialectStreamingFlag, SessionState, SessionStats, StopReason, number,
+        AgentMessage, AgentMessageKind, AssistantContent, ContextUsage, DialectStatsOver,
+        DialectStreamingFlag, SessionState, SessionStats, StopReason, number,
     },
-    session::totals,
+    session::{
+        compaction::{context_tokens, is_counted},
+        totals,
+    },
 };
+use std::sync::Arc;
 
 impl Engine {
     /// The answer to `get_state`.
@@ -15,6 +20,11 @@ impl Engine {
         let is_streaming = match self.dialect.record().streaming_flag {
             DialectStreamingFlag::Run => self.run.is_some(),
             DialectStreamingFlag::Busy => self.is_working(),
+            // Also while a prompt waits for a compaction that it needs; not while the host's own one is under way.
+            DialectStreamingFlag::Settled => {
+                let compacts_first = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
+                self.chain.is_some() || self.starting || compacts_first
+            }
         };
         SessionState {
             model: Some(self.models[self.model].model.clone()),
@@ -28,7 +38,7 @@ impl Engine {
             session_id: self.session.id().to_owned(),
             session_name: self.session.name(),
             auto_compaction_enabled: self.auto_compaction,
-            message_count: self.session.messages().len() as u64,
+            message_count: self.told_roles().count() as u64,
             pending_message_count: pending,
             queued_message_count: pending,
             todo_phases: Some(self.todos.view()),
@@ -39,7 +49,10 @@ impl Engine {
 
     /// The answer to `get_session_stats`.
     pub(super) fn session_stats(&self) -> SessionStats {
-        let totals = totals(self.session.messages());
+        let totals = match self.dialect.record().stats_over {
+            DialectStatsOver::Context => totals(self.told_messages()),
+            DialectStatsOver::Session => self.session.tree().totals(),
+        };
         SessionStats {
             session_file: self.session_file(),
             session_id: self.session.id().to_owned(),
@@ -51,7 +64,32 @@ impl Engine {
             tokens: totals.tokens,
             cost: number(totals.cost),
             premium_requests: Some(0.into()),
+            context_usage: self.context_usage(),
         }
+    }
+
+    /// The roles of the [messages](Self::told_messages) that the dialect can tell.
+    fn told_roles(&self) -> impl Iterator<Item = AgentMessageKind> {
+        let base = self.dialect.base();
+        self.session.roles().filter(move |role| role.is_in(base))
+    }
+
+    /// The messages in memory that the dialect can tell: a session may hold some of another one.
+    pub(super) fn told_messages(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
+        let base = self.dialect.base();
+        self.session.messages().iter().filter(move |message| message.kind().is_in(base))
+    }
+
+    /// How full the context is, where the model says how much it takes. From a compaction until the next answer nobody
+    /// knows. Source: pi 1 source.
+    pub(super) fn context_usage(&self) -> Option<ContextUsage> {
+        let context_window = self.models[self.model].model.context_window;
+        let (messages, compacted) = (self.session.messages(), self.session.compacted());
+        let is_known = compacted == 0 || is_counted(messages, compacted);
+        let tokens = is_known.then(|| context_tokens(messages, compacted));
+        let percent = tokens.map(|tokens| number(tokens as f64 / context_window as f64 * 100.0));
+        let tokens = tokens.and_then(|tokens| i64::try_from(tokens).ok());
+        (context_window > 0).then_some(ContextUsage { tokens, context_window, percent })
     }
 
     /// The text of the newest assistant message, if it has any; aborted ones without content do not count.
@@ -77,12 +115,13 @@ impl Engine {
         self.is_under_way() || self.is_preparing()
     }
 
-    /// A run, a wait for another try, or a compaction.
+    /// A run, a wait for another try, a compaction, or what else is to come before all is done.
     pub(super) const fn is_under_way(&self) -> bool {
-        self.run.is_some() || self.wait.is_some() || self.compacting.is_some()
+        let follows = self.ended.is_some() || self.chain.is_some();
+        self.run.is_some() || self.wait.is_some() || self.compacting.is_some() || follows
     }
 
-    fn session_file(&self) -> Option<String> {
+    pub(super) fn session_file(&self) -> Option<String> {
         self.session.file().map(|path| path.to_string_lossy().into_owned())
     }
 }

@@ -2,7 +2,7 @@
 //! Source: xcsh source.
 
 use super::{
-    Engine, Output,
+    Engine,
     run::{Ended, Run},
     ttsr::{Rules, Watched},
 };
@@ -33,7 +33,7 @@ impl Engine {
         let names = broken.iter().map(|rule| rule.name.clone()).collect();
         self.keep(NewEntry::RulesInjected(names));
         let message = Rules::injection(&broken, self.now.wall);
-        self.start_run([AgentMessage::Custom(message)]);
+        self.start_run([AgentMessage::Custom(message).into()]);
         true
     }
 
@@ -49,7 +49,7 @@ impl Engine {
         let Some(mut growing) = run.take_growing() else { return };
         run.broken = broken;
         growing.close(StopReason::Aborted, Some(text), now);
-        self.push(Output::CancelModel(growing.call));
+        self.cancel_model(growing.call);
         self.message_over(growing);
     }
 }

@@ -1,19 +1,16 @@
 //! One dialect as a plain JSON Schema.
 
-use crate::protocol::{BUNDLE, Base, Dialect};
+use super::parts::{Part, reached, ref_name, target_name};
+use crate::protocol::{BUNDLE, Dialect};
 use serde_json::{Map, Value, json};
-
-/// What a host may write, and what a server may write.
-const FRAMES: [&str; 2] = ["Inbound", "Outbound"];
-
-/// What a server may write to an extension, and an extension to the server.
-const EXTENSION: [&str; 2] = ["ToExtension", "FromExtension"];
 
 /// The frames of `dialect` as one JSON Schema 2020-12, without a trace of the other dialects and of the annotations.
 ///
 /// `$defs` holds every def of the dialect, in the order of `schema/`: the frames, and what free-form fields hold by
-/// convention (the details of tools). The root accepts `Inbound` and `Outbound`.
-/// An overlay speaks the frames of its base.
+/// convention (the details of tools). The root accepts `Inbound` and `Outbound`. The `$id` names dialect and version;
+/// it is a name, no address. An overlay without frames of its own speaks those of its base. Every union whose branches differ in a tag has a
+/// `discriminator`, unions of unions included: a generator that goes by it reports what is wrong with the one branch that
+/// was meant. A constant is an `enum` of one value as well, for generators that know no `const`.
 ///
 /// ```
 /// use pi_rpc::{export::json_schema, protocol::Dialect};
@@ -23,53 +20,59 @@ const EXTENSION: [&str; 2] = ["ToExtension", "FromExtension"];
 /// assert!(schema["$defs"].get("SetTodosCommand").is_none());
 /// ```
 pub fn json_schema(dialect: Dialect) -> Value {
-    bundled(dialect, "RPC frames", FRAMES)
+    part_schema(dialect, Part::All)
 }
 
-/// The frames between a server that speaks `dialect` and a process that extends it, in the same way. The root accepts
-/// `ToExtension` and `FromExtension`.
+/// A part of the protocol in the same way: the root accepts the part's unions, and `$defs` holds what they are made of.
 ///
 /// ```
-/// use pi_rpc::{export::extension_schema, protocol::Dialect};
+/// use pi_rpc::{export::{Part, part_schema}, protocol::Dialect};
 ///
-/// let schema = extension_schema(Dialect::Pi);
+/// let schema = part_schema(Dialect::Pi, Part::Extension);
 /// assert_eq!(schema["oneOf"][1]["$ref"], "#/$defs/FromExtension");
+/// assert!(schema["$defs"].get("PromptCommand").is_none());
 /// ```
-pub fn extension_schema(dialect: Dialect) -> Value {
-    bundled(dialect, "Extension frames", EXTENSION)
-}
-
-fn bundled(dialect: Dialect, what: &str, roots: [&str; 2]) -> Value {
+pub fn part_schema(dialect: Dialect, part: Part) -> Value {
     let bundle: Value = serde_json::from_str(BUNDLE).expect("build.rs wrote JSON");
-    let export = Export { base: base_id(dialect.base()), defs: &bundle["$defs"] };
+    let export = Export { base: dialect.base().as_str(), defs: &bundle["$defs"] };
     let own = export.defs.as_object().into_iter().flatten().filter(|(_, def)| export.has(def));
-    let defs: Map<String, Value> = own.map(|(name, def)| (name.clone(), export.plain(def, false))).collect();
+    let mut defs: Map<String, Value> =
+        own.map(|(name, def)| (name.clone(), export.plain(def, false))).collect();
+    let roots: Vec<&str> = part.roots().iter().copied().filter(|root| defs.contains_key(*root)).collect();
+    if part != Part::All {
+        let reached = reached(&defs, &roots);
+        defs.retain(|name, _| reached.contains(name));
+    }
     let record = dialect.record();
+    let roots: Vec<Value> = roots.into_iter().map(reference).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": format!("{what} of {}", record.title),
+        "$id": schema_id(dialect, part),
+        "title": format!("{} of {}", part.title(), record.title),
         "description": format!("{} Each frame is one JSON object on a line of its own.", record.description),
-        "oneOf": roots.map(reference),
+        "oneOf": roots,
+        "discriminator": export.nested(&roots, "type"),
         "$defs": defs,
     })
 }
 
-/// How the schema spells a base: as the dialect that it is, which comes before those that extend it.
-fn base_id(base: Base) -> &'static str {
-    Dialect::ALL.into_iter().find(|dialect| dialect.base() == base).map_or("", Dialect::as_str)
+/// The `$id` of the schema of a part of `dialect`: names dialect, version and part.
+pub fn schema_id(dialect: Dialect, part: Part) -> String {
+    let id = format!("urn:pi-rpc:{dialect}:{}", dialect.record().version);
+    if part == Part::All { id } else { format!("{id}:{}", part.as_str()) }
 }
 
 fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-/// The def that `{"$ref": "#/$defs/X"}` names.
-fn ref_name(schema: &Value) -> Option<&str> {
-    target_name(schema.get("$ref")?)
-}
-
-fn target_name(target: &Value) -> Option<&str> {
-    target.as_str()?.strip_prefix("#/$defs/")
+/// The tag by which the unions in a union differ, if they do.
+fn nested_tag(union: &Value) -> Option<&'static str> {
+    match union["x-union"].as_str()? {
+        "families" => Some("type"),
+        "response" => Some("success"),
+        _ => None,
+    }
 }
 
 /// One base dialect, as it is taken out of the bundle.
@@ -88,6 +91,7 @@ impl Export<'_> {
         let mut out = Map::new();
         for (key, value) in map.iter().filter(|(key, _)| !key.starts_with("x-")) {
             let value = match key.as_str() {
+                "type" if is_text_constant(map) => continue,
                 "type" if never_null => without_null_type(value),
                 "enum" => self.values(schema, value),
                 "properties" => self.properties(schema, value),
@@ -101,6 +105,9 @@ impl Export<'_> {
                 "items" | "additionalProperties" => self.plain(value, false),
                 _ => value.clone(),
             };
+            if key == "const" {
+                out.insert("enum".to_owned(), json!([value]));
+            }
             out.insert(key.clone(), value);
             if key == "properties" {
                 let required = self.required(schema);
@@ -108,6 +115,10 @@ impl Export<'_> {
                     out.insert("required".to_owned(), json!(required));
                 }
             }
+        }
+        if let (Some(tag), Some(Value::Array(branches))) = (nested_tag(schema), out.get("oneOf")) {
+            let discriminator = self.nested(branches, tag);
+            out.insert("discriminator".to_owned(), discriminator);
         }
         Value::Object(out)
     }
@@ -127,7 +138,7 @@ impl Export<'_> {
         let own = properties.as_object().into_iter().flatten().filter(|(_, property)| self.has(property));
         own.map(|(name, property)| {
             let never_null = required.contains(&name.as_str()) && property["x-null"] == true;
-            (name.clone(), self.plain(property, never_null))
+            (name.clone(), of_any_type(self.plain(property, never_null)))
         })
         .collect()
     }
@@ -157,6 +168,25 @@ impl Export<'_> {
         own.map(|branch| self.plain(branch, false)).collect()
     }
 
+    /// Tells unions apart by the values that `tag` has in the objects they consist of.
+    fn nested(&self, branches: &[Value], tag: &str) -> Value {
+        let mut mapping = Map::new();
+        for branch in branches {
+            self.tags(branch, tag, &mut |value| drop(mapping.insert(value, branch["$ref"].clone())));
+        }
+        json!({ "propertyName": tag, "mapping": mapping })
+    }
+
+    fn tags(&self, branch: &Value, tag: &str, found: &mut impl FnMut(String)) {
+        let def = ref_name(branch).map_or(&Value::Null, |name| &self.defs[name]);
+        match (def["oneOf"].as_array(), &def["properties"][tag]["const"]) {
+            (Some(inner), _) if self.has(def) => inner.iter().for_each(|inner| self.tags(inner, tag, found)),
+            (None, Value::String(value)) if self.has(def) => found(value.clone()),
+            (None, value) if self.has(def) => found(value.to_string()),
+            _ => {}
+        }
+    }
+
     fn discriminator(&self, discriminator: &Value) -> Value {
         let mut out = discriminator.clone();
         if let Some(mapping) = out.get_mut("mapping").and_then(Value::as_object_mut) {
@@ -164,6 +194,20 @@ impl Export<'_> {
         }
         out
     }
+}
+
+/// Generators that know no constants read the list of the one value, and typify reads that only without a type.
+fn is_text_constant(schema: &Map<String, Value>) -> bool {
+    schema.get("const").is_some_and(Value::is_string)
+}
+
+/// A property may hold anything; json-schema-to-typescript takes one with nothing but a description for an object.
+fn of_any_type(mut property: Value) -> Value {
+    let says_what = ["$ref", "type", "const", "enum", "oneOf"].iter().any(|key| property.get(key).is_some());
+    if !says_what && let Some(map) = property.as_object_mut() {
+        map.insert("oneOf".to_owned(), json!([{}]));
+    }
+    property
 }
 
 fn without_null_type(types: &Value) -> Value {
@@ -227,6 +271,58 @@ mod tests {
     }
 
     #[test]
+    fn constants_are_lists_of_one_value_too_and_what_may_be_anything_says_so() {
+        let def = json!({
+            "properties": {
+                "type": { "type": "string", "const": "a", "description": "d" },
+                "success": { "type": "boolean", "const": true },
+                "details": { "description": "d" },
+            },
+        });
+        let expected = json!({
+            "properties": {
+                "type": { "const": "a", "enum": ["a"], "description": "d" },
+                "success": { "type": "boolean", "const": true, "enum": [true] },
+                "details": { "description": "d", "oneOf": [{}] },
+            },
+        });
+        assert_eq!(export(&json!({})).plain(&def, false), expected);
+    }
+
+    #[test]
+    fn unions_of_unions_differ_in_a_tag_of_their_leaves() {
+        let leaf = |tag: &str| json!({ "properties": { "type": { "const": tag } } });
+        let defs = json!({
+            "A": leaf("a"),
+            "B": leaf("b"),
+            "C": { "x-dialects": ["xcsh"], "properties": { "type": { "const": "c" } } },
+            "AC": { "oneOf": [{ "$ref": "#/$defs/A" }, { "$ref": "#/$defs/C" }] },
+        });
+        let union =
+            json!({ "oneOf": [{ "$ref": "#/$defs/AC" }, { "$ref": "#/$defs/B" }], "x-union": "families" });
+        let mapping = json!({ "a": "#/$defs/AC", "b": "#/$defs/B" });
+        let discriminator = json!({ "propertyName": "type", "mapping": mapping });
+        assert_eq!(export(&defs).plain(&union, false)["discriminator"], discriminator);
+        let response = &json_schema(Dialect::Pi)["$defs"]["RpcResponse"]["discriminator"]["mapping"];
+        assert_eq!(response, &json!({ "true": "#/$defs/RpcSuccess", "false": "#/$defs/RpcErrorResponse" }));
+    }
+
+    #[test]
+    fn hosts_and_servers_use_no_tag_of_each_other() {
+        for dialect in Dialect::ALL {
+            for schema in [json_schema(dialect), part_schema(dialect, Part::Extension)] {
+                let tags = |root: &Value| {
+                    let def = &schema["$defs"][ref_name(root).expect("a ref")];
+                    def["discriminator"]["mapping"].as_object().expect("a mapping").len()
+                };
+                let apart: usize = schema["oneOf"].as_array().expect("roots").iter().map(tags).sum();
+                let all = schema["discriminator"]["mapping"].as_object().expect("a mapping").len();
+                assert_eq!(all, apart, "{dialect}: {}", schema["title"]);
+            }
+        }
+    }
+
+    #[test]
     fn nothing_of_the_annotations_and_nothing_beside_a_ref_is_left() {
         fn walk(schema: &Value, at: &str) {
             if let Value::Object(map) = schema {
@@ -243,7 +339,18 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_has_the_frames_of_its_base_under_its_own_title() {
+    fn an_overlay_with_frames_of_its_own_has_none_of_those_that_its_base_alone_has() {
+        let (base, overlay) = (json_schema(Dialect::Pi), json_schema(Dialect::Pi073));
+        assert_eq!(overlay["$id"], "urn:pi-rpc:pi@0.73:1.0.0");
+        let has = |schema: &Value| {
+            ["AutoCompactionStartEvent", "CompactionStartEvent", "AgentSettledEvent"]
+                .map(|name| schema["$defs"].get(name).is_some())
+        };
+        assert_eq!((has(&base), has(&overlay)), ([true, false, false], [false, true, false]));
+    }
+
+    #[test]
+    fn an_overlay_without_has_those_of_its_base_under_its_own_title() {
         let (base, overlay) = (json_schema(Dialect::Pi), json_schema(Dialect::Pi0584));
         assert_eq!(base["$defs"], overlay["$defs"]);
         assert_ne!(base["title"], overlay["title"]);

@@ -1,5 +1,20 @@
 //! The protocol for other tools: what [`crate::protocol`] is generated from, in forms that know nothing of this crate.
 
+mod diff;
 mod json_schema;
+mod meta;
+#[cfg(feature = "serve")]
+mod page;
+mod parts;
+mod typescript;
 
-pub use json_schema::{extension_schema, json_schema};
+pub use diff::{Bump, Difference, bump, diff};
+pub use json_schema::{json_schema, part_schema, schema_id};
+pub use meta::{
+    Chart, CommandAbout, DialogAbout, ErrorAbout, EventAbout, EventCase, FlowStep, Limits, Meta, Outcome,
+    Region, RuleInMeta, StateAbout, Trigger, When, meta, meta_schema,
+};
+#[cfg(feature = "serve")]
+pub use page::{Examples, reference_page};
+pub use parts::{Part, file_id, named};
+pub use typescript::typescript;

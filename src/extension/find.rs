@@ -1,6 +1,6 @@
 //! Which extensions there are: those that are named, and the executables in the folders where extensions are kept.
 
-use super::starting::{is_executable, is_script_of_pi};
+use super::starting::{is_of_pi, is_program};
 use crate::config::{Environment, in_home};
 use std::{
     collections::HashSet,
@@ -16,7 +16,8 @@ const INDEX: &str = "index";
 pub struct Places<'a> {
     /// Files and folders named on the command line.
     pub named: &'a [String],
-    /// Files and folders named in settings, absolute or beginning with `~`. Empty where nothing may be discovered.
+    /// Files and folders named in settings, absolute or beginning with `~`; patterns are left out. Empty where nothing may
+    /// be discovered.
     pub configured: &'a [String],
     /// Folders that are searched. Those that are not there are passed over.
     pub folders: &'a [PathBuf],
@@ -24,6 +25,21 @@ pub struct Places<'a> {
     pub directory: &'a Path,
     /// Knows the home directory.
     pub environment: &'a Environment,
+    /// Where the first of pi's own extensions stands, if there are any.
+    pub of_pi: Option<Stand>,
+}
+
+/// Where something stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stand {
+    /// Before this one of the command line.
+    Named(usize),
+    /// Before those of the settings.
+    Configured,
+    /// Before those of the folders.
+    Folders,
+    /// Behind all of them.
+    Last,
 }
 
 /// What was found.
@@ -31,32 +47,35 @@ pub struct Places<'a> {
 pub struct Found {
     /// Absolute paths, in the order in which the extensions are asked; each file once.
     pub paths: Vec<String>,
+    /// Before which of them the first of pi's own extensions stands, if there are any.
+    pub of_pi: Option<usize>,
     /// What the user should know, though it stops nothing.
     pub warnings: Vec<String>,
 }
 
-/// Finds the extensions: those of the command line, then of the settings, then of the folders.
+/// Finds the extensions that are executables: those of the command line, then of the settings, then of the folders.
 ///
 /// A name is that of an executable, or of a folder. In a folder, an executable `index` (with any ending) stands for all of
 /// it; without one, its executables are meant and the `index` of each folder in it, in the order of their names. Hidden
 /// files and copies that end in `~` are left out. A named file is taken even if it cannot be started: the host is told
 /// why. Sources of the order: pi source.
 pub fn find(places: &Places<'_>) -> Found {
-    let mut finder = Finder::default();
-    for name in places.named.iter().chain(places.configured) {
-        if name.starts_with(['!', '+', '-']) || name.contains('*') {
-            finder.found.warnings.push(format!("extensions: {name}: patterns are not understood; left out"));
-            continue;
-        }
-        let path = places.directory.join(in_home(name, places.environment));
-        match path.is_dir() {
-            true => finder.add_named_folder(path),
-            false => finder.add(path),
-        }
+    let mut finder = Finder { of_pi: places.of_pi, ..Finder::default() };
+    for (number, name) in places.named.iter().enumerate() {
+        finder.reach(Stand::Named(number));
+        finder.add_named(places, name);
     }
+    finder.reach(Stand::Named(places.named.len()));
+    finder.reach(Stand::Configured);
+    let is_pattern = |name: &&String| name.starts_with(['!', '+', '-']) || name.contains(['*', '?']);
+    for name in places.configured.iter().filter(|name| !is_pattern(name)) {
+        finder.add_named(places, name);
+    }
+    finder.reach(Stand::Folders);
     for folder in places.folders {
         finder.add_members(folder);
     }
+    finder.reach(Stand::Last);
     finder.found
 }
 
@@ -65,9 +84,26 @@ struct Finder {
     found: Found,
     /// The files found, by their real paths.
     known: HashSet<PathBuf>,
+    of_pi: Option<Stand>,
 }
 
 impl Finder {
+    fn reach(&mut self, stand: Stand) {
+        if self.of_pi == Some(stand) {
+            self.found.of_pi = Some(self.found.paths.len());
+        }
+    }
+
+    fn add_named(&mut self, places: &Places<'_>, name: &str) {
+        let path = places.directory.join(in_home(name, places.environment));
+        match path.is_dir() {
+            true => self.add_named_folder(path),
+            // It was found where pi's are looked for.
+            false if is_of_pi(&path) && path.exists() => {}
+            false => self.add(path),
+        }
+    }
+
     fn add(&mut self, path: PathBuf) {
         let real = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         if !self.known.insert(real) {
@@ -87,7 +123,7 @@ impl Finder {
         }
         let before = self.found.paths.len();
         self.add_members(&folder);
-        if self.found.paths.len() == before {
+        if self.found.paths.len() == before && !members(&folder).iter().any(|path| is_of_pi(path)) {
             self.found.warnings.push(format!("{}: no executable in this folder", folder.display()));
         }
     }
@@ -96,12 +132,8 @@ impl Finder {
         for path in members(folder) {
             if path.is_dir() {
                 index(&path).into_iter().for_each(|index| self.add(index));
-            } else if is_executable(&path) {
+            } else if is_program(&path) {
                 self.add(path);
-            } else if is_script_of_pi(&path) {
-                let warning =
-                    format!("{}: extensions in TypeScript cannot be run yet; left out", path.display());
-                self.found.warnings.push(warning);
             }
         }
     }
@@ -110,7 +142,7 @@ impl Finder {
 /// The executable that stands for a folder.
 fn index(folder: &Path) -> Option<PathBuf> {
     let is_index = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == INDEX);
-    members(folder).into_iter().find(|path| is_index(path) && is_executable(path))
+    members(folder).into_iter().find(|path| is_index(path) && is_program(path))
 }
 
 /// What is in a folder and may be meant, by name.

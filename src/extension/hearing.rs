@@ -3,7 +3,10 @@
 use super::pipe::Pipe;
 use crate::{
     engine::{CallId, Input},
-    protocol::{Dialect, FromExtension, LineSplitter, SplitLine, mend_surrogates, read},
+    protocol::{
+        Dialect, ExtensionFailed, FromExtension, FromExtensionKind, LineSplitter, SplitLine, mend_surrogates,
+        read,
+    },
 };
 use std::sync::Arc;
 use tokio::{
@@ -93,7 +96,12 @@ impl Hearing {
         let from = self.from;
         let input = match read {
             Ok(frame) => Input::Extension { from, frame: Box::new(frame) },
-            Err(text) => Input::ExtensionStrayed { from, text },
+            Err(text) => match ended(line) {
+                Some(id) => {
+                    Input::Extension { from, frame: Box::new(ExtensionFailed { id, error: text }.into()) }
+                }
+                None => Input::ExtensionStrayed { from, text },
+            },
         };
         // A loop that is gone hears nothing, and the process shall come to its end all the same.
         let _ = self.heard.send(Heard { input, share }).await;
@@ -122,6 +130,19 @@ impl Hearing {
 fn read_frame(line: &[u8], dialect: Dialect) -> Result<FromExtension, String> {
     let text = str::from_utf8(line).map_err(|error| strayed(line, &error.to_string()))?;
     read(mend_surrogates(text).as_bytes(), dialect).map_err(|error| strayed(line, &error.to_string()))
+}
+
+/// The request that a line was to end which is no frame: it has failed, and nobody waits for it any longer.
+fn ended(line: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct End {
+        #[serde(rename = "type")]
+        kind: String,
+        id: String,
+    }
+    let End { kind, id } = serde_json::from_slice(line).ok()?;
+    let ends = [FromExtensionKind::Done, FromExtensionKind::Failed, FromExtensionKind::ToolResult];
+    ends.iter().any(|end| end.as_str() == kind).then_some(id)
 }
 
 fn strayed(line: &[u8], error: &str) -> String {

@@ -3,6 +3,7 @@
 use super::{
     hearing::{Heard, Hearing},
     life::Life,
+    node::NodeHost,
     telling::{self, Full},
 };
 use crate::{
@@ -27,6 +28,8 @@ const GRACE: Duration = Duration::from_millis(200);
 pub struct Surroundings {
     /// Their executables.
     pub paths: Vec<String>,
+    /// The place among them of the process that hosts pi's extensions, if there is one, and what runs it.
+    pub node: Option<(usize, NodeHost)>,
     /// The directory that they work in.
     pub directory: PathBuf,
     /// The dialect whose frames they may write.
@@ -56,6 +59,8 @@ pub struct Inputs(mpsc::Receiver<Heard>);
 
 struct Running {
     queue: telling::Queue,
+    /// For answers, where they do not go to stdin.
+    answers: Option<telling::Queue>,
     stop: oneshot::Sender<String>,
 }
 
@@ -92,14 +97,22 @@ impl Extensions {
     /// Starts the executable at that place of the paths, as `process`.
     pub fn start(&mut self, process: CallId, place: usize) {
         while self.tasks.try_join_next().is_some() {}
-        let Surroundings { paths, directory, dialect, max_frame, most_waiting, gate, processes } =
+        let Surroundings { paths, node, directory, dialect, max_frame, most_waiting, gate, processes } =
             &self.surroundings;
         let (queue, waiting) = telling::queue(*most_waiting);
+        let node = node.as_ref().filter(|(of, _)| *of == place).map(|(_, node)| node.clone());
+        let (answers, node) = node
+            .map(|node| {
+                let (answers, waiting) = telling::queue(*most_waiting);
+                (answers, (node, waiting))
+            })
+            .unzip();
         let (stop, stopped) = oneshot::channel();
         let max_frame = usize::try_from(*max_frame).unwrap_or(usize::MAX);
         let heard = self.heard.clone();
         let life = Life {
             path: paths.get(place).cloned().unwrap_or_default(),
+            node,
             directory: directory.clone(),
             processes: processes.clone(),
             hearing: Hearing::new(
@@ -113,7 +126,7 @@ impl Extensions {
             waiting,
             stop: stopped,
         };
-        self.running.insert(process, Running { queue, stop });
+        self.running.insert(process, Running { queue, answers, stop });
         let life = tokio::spawn(life.run());
         self.tasks.spawn(async move {
             let text = life.await.unwrap_or_else(|panic| format!("it was lost: {panic}"));
@@ -126,9 +139,12 @@ impl Extensions {
     /// Writes a frame to a process; one that is gone hears nothing. One that has not read what it was told for long is
     /// ended.
     pub fn tell(&mut self, process: CallId, frame: &ToExtension) {
-        if let Some(running) = self.running.get(&process)
-            && let Err(Full) = running.queue.push(frame)
-        {
+        let Some(running) = self.running.get(&process) else { return };
+        let queue = match (frame, &running.answers) {
+            (ToExtension::Answer(_), Some(answers)) => answers,
+            _ => &running.queue,
+        };
+        if let Err(Full) = queue.push(frame) {
             let most = self.surroundings.most_waiting;
             self.end(process, format!("it does not read: more than {most} bytes wait for it"));
         }

@@ -1,6 +1,14 @@
 //! One process, from its start to its end.
 
-use super::{hearing::Hearing, pipe::Pipe, remarks::Remarks, starting::start, telling::Waiting};
+use super::{
+    hearing::Hearing,
+    node::NodeHost,
+    pipe::Pipe,
+    remarks::Remarks,
+    starting::{start, start_host},
+    telling::Waiting,
+    unpacking::Unpacked,
+};
 use crate::tools::{Group, Processes};
 use std::{
     os::unix::process::ExitStatusExt as _,
@@ -10,7 +18,9 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    process::{Child, ChildStdin, ChildStdout},
+    io::AsyncWrite,
+    net::unix::pipe,
+    process::{Child, ChildStdout},
     sync::{oneshot, watch},
     time::timeout,
 };
@@ -21,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// A process to be.
 pub(super) struct Life {
     pub(super) path: String,
+    /// For the host of pi's extensions: what runs it, and the answers for it.
+    pub(super) node: Option<(NodeHost, Waiting)>,
     pub(super) directory: PathBuf,
     pub(super) processes: Processes,
     pub(super) hearing: Hearing,
@@ -33,8 +45,12 @@ impl Life {
     /// Starts the process and stays with it until it is gone, with everything that is left in its group. Gives the reason
     /// for its end; what it wrote was heard, unless it was stopped.
     pub(super) async fn run(self) -> String {
-        let Self { path, directory, processes, hearing, waiting, stop } = self;
-        let (mut child, group) = match start(Path::new(&path), &directory, &processes) {
+        let Self { path, node, directory, processes, hearing, waiting, stop } = self;
+        let started = match node {
+            None => start(Path::new(&path), &directory, &processes).map(Started::executable),
+            Some((node, answers)) => Started::host(node, answers, &directory, &processes).await,
+        };
+        let Started { mut child, group, answers, _unpacked } = match started {
             Ok(started) => started,
             Err(text) => return text,
         };
@@ -50,7 +66,8 @@ impl Life {
                 tokio::try_join!(
                     reap(&mut child, &gone),
                     heard(hearing, Pipe::new(stdout, exited.clone()), exited.clone()),
-                    told(waiting, stdin, exited.clone()),
+                    told(waiting, stdin, "stdin", exited.clone()),
+                    answered(answers, exited.clone()),
                     async {
                         remarks.follow(Pipe::new(stderr, exited.clone())).await;
                         Ok(())
@@ -65,6 +82,38 @@ impl Life {
         };
         finish(child, group).await;
         ended.map_or_else(|text| text, |(status, ..)| farewell(status, remarks.last()))
+    }
+}
+
+/// A process that has begun.
+struct Started {
+    child: Child,
+    group: Group,
+    answers: Option<(Waiting, pipe::Sender)>,
+    /// What it runs is there as long as the process is.
+    _unpacked: Option<Unpacked>,
+}
+
+impl Started {
+    fn executable((child, group): (Child, Group)) -> Self {
+        Self { child, group, answers: None, _unpacked: None }
+    }
+
+    async fn host(
+        node: NodeHost,
+        answers: Waiting,
+        directory: &Path,
+        processes: &Processes,
+    ) -> Result<Self, String> {
+        let unpacking = node.clone();
+        let unpacked = tokio::task::spawn_blocking(move || unpacking.unpack()).await;
+        let unpacked = unpacked.map_err(std::io::Error::other).flatten();
+        let unpacked =
+            unpacked.map_err(|error| format!("the program that hosts it cannot be unpacked: {error}"))?;
+        let pipe = pipe::pipe().and_then(|(ours, theirs)| Ok((ours, theirs.into_blocking_fd()?)));
+        let (ours, theirs) = pipe.map_err(|error| format!("it cannot be started: {error}"))?;
+        let (child, group) = start_host(&node, &unpacked.main, theirs, directory, processes)?;
+        Ok(Self { child, group, answers: Some((answers, ours)), _unpacked: Some(unpacked) })
     }
 }
 
@@ -84,14 +133,29 @@ async fn heard(
     goes_soon(exited, "stdout").await
 }
 
-async fn told(waiting: Waiting, stdin: ChildStdin, mut exited: watch::Receiver<bool>) -> Result<(), String> {
+async fn answered(
+    answers: Option<(Waiting, pipe::Sender)>,
+    exited: watch::Receiver<bool>,
+) -> Result<(), String> {
+    match answers {
+        Some((waiting, pipe)) => told(waiting, pipe, "descriptor of answers", exited).await,
+        None => Ok(()),
+    }
+}
+
+async fn told(
+    waiting: Waiting,
+    pipe: impl AsyncWrite + Unpin,
+    name: &str,
+    mut exited: watch::Receiver<bool>,
+) -> Result<(), String> {
     let written = tokio::select! {
-        written = waiting.write_to(stdin) => written,
+        written = waiting.write_to(pipe) => written,
         _ = exited.wait_for(|exited| *exited) => Ok(()),
     };
     match written {
         Ok(()) => Ok(()),
-        Err(_) => goes_soon(exited, "stdin").await,
+        Err(_) => goes_soon(exited, name).await,
     }
 }
 

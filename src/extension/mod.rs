@@ -11,7 +11,9 @@
 //! - `find`: which executables there are.
 //! - `host`: those that run, for the loop.
 //! - `life`: one process, from its start to its end; `starting`: why one cannot be started.
-//! - `hearing`, `telling`, `remarks`: its three pipes; `pipe`: reading what a process wrote before it went.
+//! - `node`: what runs pi's own extensions, all of them in one process, which speaks the same protocol; `embedded`,
+//!   `unpacking`: the program that it runs.
+//! - `hearing`, `telling`, `remarks`: its pipes; `pipe`: reading what a process wrote before it went.
 //!
 //! Whatever an extension does, the server goes on:
 //!
@@ -23,17 +25,22 @@
 //! - **Its end is told once**, behind everything that it wrote, with the reason.
 //! - **Nothing of it stays.** With the process everything is ended that is left in its group.
 
+mod embedded;
 mod find;
 mod hearing;
 mod host;
 mod life;
+mod node;
 mod pipe;
 mod remarks;
 mod starting;
 mod telling;
+mod unpacking;
 
-pub use find::{Found, Places, find};
+pub use find::{Found, Places, Stand, find};
 pub use host::{Extensions, Inputs, Surroundings};
+pub use node::NodeHost;
+pub use starting::is_of_pi;
 
 /// The longest line that an extension may write when nothing else is said, in bytes: 8 MiB.
 pub const MAX_FRAME: u64 = 8 * 1024 * 1024;

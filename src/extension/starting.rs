@@ -1,10 +1,12 @@
 //! Starting the process of an extension, and why that may fail.
 
+use super::node::NodeHost;
 use crate::tools::{Group, Processes};
+use command_fds::{CommandFdExt as _, FdMapping};
 use std::{
     fs::{self, File},
     io::{self, BufRead as _, BufReader, ErrorKind, Read as _},
-    os::unix::fs::PermissionsExt as _,
+    os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
     path::Path,
     process::Stdio,
 };
@@ -16,12 +18,51 @@ const VARIABLE: &str = "PI_RPC_EXTENSION";
 /// The version of the protocol.
 const VERSION: &str = "1";
 
+/// What pi sets for whatever runs in it and below it. Source: pi source.
+const OF_PI: [(&str, &str); 2] = [("PI_CODING_AGENT", "true"), ("AI_AGENT", "pi")];
+
+/// Names the folder in which the host of pi's extensions may keep what it has made of them.
+const CACHE: &str = "PI_RPC_CACHE";
+
+/// That folder, beside the program: what another version has made is of no use.
+const PREPARED: &str = "prepared";
+
+/// The descriptor on which the host of pi's extensions reads answers.
+const ANSWERS: i32 = 3;
+
 /// Starts the executable at `path` in `directory`, its three pipes ours; or says why it cannot be started.
 pub(super) fn start(path: &Path, directory: &Path, processes: &Processes) -> Result<(Child, Group), String> {
     let mut command = Command::new(path);
+    spawn(&mut command, directory, processes)
+        .map_err(|error| format!("it cannot be started: {}", reason(path, &error)))
+}
+
+/// Starts `main`, the host of pi's extensions, which reads `answers`.
+pub(super) fn start_host(
+    node: &NodeHost,
+    main: &Path,
+    answers: OwnedFd,
+    directory: &Path,
+    processes: &Processes,
+) -> Result<(Child, Group), String> {
+    let mut command = Command::new(&node.runtime);
+    command.arg(main).envs(OF_PI).env(CACHE, main.with_file_name(PREPARED));
+    let text =
+        |error: &dyn std::fmt::Display| format!("{} cannot be started: {error}", node.runtime.display());
+    let mapping = FdMapping { parent_fd: answers, child_fd: ANSWERS };
+    command.fd_mappings(vec![mapping]).map_err(|error| text(&error))?;
+    spawn(&mut command, directory, processes).map_err(|error| text(&error))
+}
+
+fn spawn(command: &mut Command, directory: &Path, processes: &Processes) -> io::Result<(Child, Group)> {
     command.current_dir(directory).env(VARIABLE, VERSION);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    processes.spawn(&mut command).map_err(|error| format!("it cannot be started: {}", reason(path, &error)))
+    processes.spawn(command)
+}
+
+/// Whether the file is an extension that is started as a process.
+pub(super) fn is_program(path: &Path) -> bool {
+    is_executable(path) && !is_of_pi(path)
 }
 
 /// Whether the file can be started at all, by its mode.
@@ -29,11 +70,16 @@ pub(super) fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether the file is one of the original's extensions, which run inside of it.
-pub(super) fn is_script_of_pi(path: &Path) -> bool {
+/// Whether the file is one of pi's own extensions, which run inside of another process: JavaScript or TypeScript by its
+/// name, and not a program of its own.
+pub fn is_of_pi(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| ["ts", "mts", "cts", "js", "mjs", "cjs"].contains(&ending))
+    let is_script = ending.is_some_and(|ending| SCRIPTS.contains(&ending));
+    is_script && !(is_executable(path) && interpreter(path).is_some())
 }
+
+/// The endings of what pi's extensions are written in.
+const SCRIPTS: [&str; 6] = ["ts", "mts", "cts", "js", "mjs", "cjs"];
 
 /// The system's error in words that say what to do.
 fn reason(path: &Path, error: &io::Error) -> String {
@@ -42,14 +88,7 @@ fn reason(path: &Path, error: &io::Error) -> String {
         return "it is a folder without an executable".to_owned();
     }
     if !is_executable(path) {
-        return match is_script_of_pi(path) {
-            true => {
-                "extensions in TypeScript and JavaScript cannot be run yet; an extension is an executable \
-                     that speaks the extension protocol"
-                    .to_owned()
-            }
-            false => "the file is not executable (chmod +x)".to_owned(),
-        };
+        return "the file is not executable (chmod +x)".to_owned();
     }
     match (error.kind(), interpreter(path)) {
         (ErrorKind::NotFound, Some(interpreter)) => format!("its interpreter is missing: {interpreter}"),

@@ -1,11 +1,14 @@
-//! stdin: a queue, so that whoever tells an extension something never waits for it.
+//! stdin, and the descriptor of answers: a queue, so that whoever tells an extension something never waits for it.
 
 use crate::protocol::ToExtension;
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use tokio::{io::AsyncWriteExt as _, process::ChildStdin, sync::mpsc};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt as _},
+    sync::mpsc,
+};
 
 /// Frames that are written at once.
 const BATCH: usize = 64;
@@ -55,14 +58,14 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Writes until nothing more will come, then closes stdin. An error: nobody reads any more.
-    pub(super) async fn write_to(mut self, mut stdin: ChildStdin) -> std::io::Result<()> {
+    /// Writes until nothing more will come, then closes the pipe. An error: nobody reads any more.
+    pub(super) async fn write_to(mut self, mut pipe: impl AsyncWrite + Unpin) -> std::io::Result<()> {
         let mut lines = Vec::new();
         while self.frames.recv_many(&mut lines, BATCH).await > 0 {
             // One long line is not copied.
             let batch = if lines.len() == 1 { lines.swap_remove(0) } else { lines.concat() };
             lines.clear();
-            stdin.write_all(&batch).await?;
+            pipe.write_all(&batch).await?;
             self.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
         }
         Ok(())

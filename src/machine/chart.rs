@@ -4,11 +4,13 @@ use super::{
     Kind,
     flow::{Flow, State, Verdict},
 };
-use crate::protocol::FlowState;
+use crate::protocol::{BUNDLE, Base, Fires, FlowState};
+use serde_json::Value;
 use statig::prelude::*;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     fmt::{self, Write as _},
+    sync::LazyLock,
 };
 
 /// What one kind does in one state.
@@ -26,21 +28,21 @@ pub struct Cell {
     pub to: FlowState,
 }
 
-/// Every state that legal frames reach, with every kind: breadth first from the start.
-pub fn walk() -> Vec<Cell> {
+/// Every state that legal frames reach in dialects built on `base`, with every kind: breadth first from the start.
+pub fn walk(base: Base) -> Vec<Cell> {
     let mut paths: BTreeMap<FlowState, Vec<Kind>> = BTreeMap::new();
     let mut queue = VecDeque::from([Vec::new()]);
     let mut cells = Vec::new();
     while let Some(path) = queue.pop_front() {
-        let from = run(&path).0;
+        let from = run(base, &path).0;
         if paths.contains_key(&from) {
             continue;
         }
         for kind in Kind::all() {
             let longer: Vec<Kind> = path.iter().copied().chain([kind]).collect();
-            let (to, verdict) = run(&longer);
+            let (to, verdict) = run(base, &longer);
             cells.push(Cell { from, kind, illegal: verdict.illegal, cut: verdict.cut, to });
-            if to != from && !verdict.illegal {
+            if to != from && !verdict.illegal && kind.is_in(base) {
                 queue.push_back(longer);
             }
         }
@@ -50,14 +52,84 @@ pub fn walk() -> Vec<Cell> {
     cells
 }
 
+/// An arrow of the region `flow`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrow {
+    /// The state before.
+    pub from: FlowState,
+    /// The state after.
+    pub to: FlowState,
+    /// It ends a run without closing events.
+    pub cut: bool,
+    /// The frames that do it, each alone.
+    pub kinds: Vec<Kind>,
+    /// The same in words.
+    pub label: String,
+}
+
+/// Everything that leads from one state of `flow` to another in dialects built on `base`, in the order of the states.
+pub fn arrows(base: Base) -> Vec<Arrow> {
+    let mut arrows: Vec<Arrow> = Vec::new();
+    for Cell { from, kind, cut, to, .. } in legal(base).into_iter().filter(|cell| cell.from != cell.to) {
+        match arrows.iter_mut().find(|arrow| (arrow.from, arrow.to, arrow.cut) == (from, to, cut)) {
+            Some(arrow) => arrow.kinds.push(kind),
+            None => arrows.push(Arrow { from, to, cut, kinds: vec![kind], label: String::new() }),
+        }
+    }
+    for arrow in &mut arrows {
+        arrow.label = label(&arrow.kinds);
+    }
+    arrows
+}
+
+/// The types of events without which none of the states is reached in which `fires` allows an event, in dialects built
+/// on `base`.
+pub fn before(base: Base, fires: &Fires) -> Vec<&'static str> {
+    let cells = legal(base);
+    let mut types: Vec<&str> = Vec::new();
+    for name in cells.iter().filter_map(|cell| cell.kind.name()) {
+        if !types.contains(&name) {
+            types.push(name);
+        }
+    }
+    types.retain(|name| {
+        let reached = reached(cells.iter().filter(|cell| cell.kind.name() != Some(name)));
+        !fires.states.iter().any(|state| reached.contains(state))
+    });
+    types
+}
+
+/// What is legal in dialects built on `base`.
+fn legal(base: Base) -> Vec<Cell> {
+    static WALKED: LazyLock<Vec<(Base, Cell)>> = LazyLock::new(|| {
+        Base::ALL.into_iter().flat_map(|base| walk(base).into_iter().map(move |cell| (base, cell))).collect()
+    });
+    let is_legal = |(of, cell): &&(Base, Cell)| *of == base && !cell.illegal && cell.kind.is_in(base);
+    WALKED.iter().filter(is_legal).map(|(_, cell)| cell.clone()).collect()
+}
+
+/// The states that these lead to from the first.
+fn reached<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> BTreeSet<FlowState> {
+    let mut reached = BTreeSet::from([FlowState::Idle]);
+    loop {
+        let known = reached.len();
+        let further: Vec<FlowState> =
+            cells.clone().filter(|cell| reached.contains(&cell.from)).map(|cell| cell.to).collect();
+        reached.extend(further);
+        if reached.len() == known {
+            return reached;
+        }
+    }
+}
+
 /// The states around `state`, innermost first.
 pub fn around(state: FlowState) -> Vec<&'static str> {
     State::of(state).around()
 }
 
 /// The state after `path`, and the verdict on its last frame.
-fn run(path: &[Kind]) -> (FlowState, Verdict) {
-    let mut flow = Flow.state_machine();
+fn run(base: Base, path: &[Kind]) -> (FlowState, Verdict) {
+    let mut flow = Flow::new(base).state_machine();
     let mut verdict = Verdict::default();
     for kind in path {
         verdict = Verdict::default();
@@ -69,28 +141,28 @@ fn run(path: &[Kind]) -> (FlowState, Verdict) {
 /// The states that a superstate opens with, and the superstate.
 const OPENS_WITH: (FlowState, &str) = (FlowState::StreamingBetween, "streaming");
 
-/// The chart as a Mermaid state diagram: the four regions side by side, the flow with what is said in each state.
-/// Left out are the frames that every state allows, and those that none does.
-pub fn chart() -> String {
+/// The chart of dialects built on `base` as a Mermaid state diagram: the four regions side by side, the flow with what
+/// is said in each state. Left out are the frames that every state allows, and those that none does.
+pub fn chart(base: Base) -> String {
     let mut out = String::from("stateDiagram-v2\n  state session {\n    %% flow\n");
-    flow(&mut out);
-    for (region, first, second, there, back) in [
-        ("asks", "no_dialog", "awaiting_ui", "extension_ui_request of a dialog", "answer, deadline or abort"),
-        ("shell", "no_bash", "bash", "command(bash)", "response(bash)"),
-        ("input", "open", "closing", "end of input or shutdown", ""),
-    ] {
-        let _ =
-            write!(out, "    --\n    %% {region}\n    [*] --> {first}\n    {first} --> {second}: {there}\n");
-        if !back.is_empty() {
-            let _ = writeln!(out, "    {second} --> {first}: {back}");
+    flow(base, &mut out);
+    let bundle: Value = serde_json::from_str(BUNDLE).unwrap_or_default();
+    for region in bundle["states"]["regions"].as_array().into_iter().flatten() {
+        let Some(transitions) = region["transitions"].as_array() else { continue };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let name = text(&region["name"]);
+        let _ = writeln!(out, "    --\n    %% {name}\n    [*] --> {name}_{}", text(&region["initial"]));
+        for step in transitions {
+            let [from, to, on] = ["from", "to", "on"].map(|key| text(&step[key]));
+            let _ = writeln!(out, "    {name}_{from} --> {name}_{to}: {on}");
         }
     }
     out.push_str("  }\n");
     out
 }
 
-fn flow(out: &mut String) {
-    let (inside, outside): (Vec<Edge>, Vec<Edge>) = edges().into_iter().partition(|edge| edge.inside);
+fn flow(base: Base, out: &mut String) {
+    let (inside, outside): (Vec<Edge>, Vec<Edge>) = edges(base).into_iter().partition(|edge| edge.inside);
     let (opening, superstate) = (leaf(OPENS_WITH.0), OPENS_WITH.1);
     out.push_str("    [*] --> idle\n");
     let _ = writeln!(out, "    state {superstate} {{\n      [*] --> {opening}");
@@ -103,20 +175,31 @@ fn flow(out: &mut String) {
     }
 }
 
-/// One arrow of the chart.
-#[derive(Debug, PartialEq)]
-struct Edge {
+/// One arrow of the chart. `[*]` is where the superstate is left; an arrow from a state to itself is what is said in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
     /// Within the superstate.
-    inside: bool,
-    from: &'static str,
-    to: &'static str,
+    pub inside: bool,
+    /// The state before, without the superstate's name.
+    pub from: &'static str,
+    /// The state after, in the same way.
+    pub to: &'static str,
     /// It ends a run without closing events.
-    cut: bool,
-    kinds: Vec<Kind>,
+    pub cut: bool,
+    /// The frames that do it.
+    pub kinds: Vec<Kind>,
 }
 
-/// The arrows, in the order of the states. What goes into or out of a superstate is drawn at its border.
-fn edges() -> Vec<Edge> {
+impl Edge {
+    /// The frames that do it, in words.
+    pub fn label(&self) -> String {
+        label(&self.kinds)
+    }
+}
+
+/// The arrows of the chart of dialects built on `base`, in the order of the states. What goes into or out of a
+/// superstate is drawn at its border.
+pub fn edges(base: Base) -> Vec<Edge> {
     let mut edges: Vec<Edge> = Vec::new();
     let mut add = |inside, from, to, cut, kind| {
         let same = |edge: &&mut Edge| (edge.inside, edge.from, edge.to, edge.cut) == (inside, from, to, cut);
@@ -126,9 +209,10 @@ fn edges() -> Vec<Edge> {
             None => edges.push(Edge { inside, from, to, cut, kinds: vec![kind] }),
         }
     };
-    let cells: Vec<Cell> = walk().into_iter().filter(|cell| !cell.illegal).collect();
+    let cells = legal(base);
+    let states = FlowState::ALL.into_iter().filter(|state| state.is_in(base)).count();
     let stays = |kind: Kind| cells.iter().filter(|cell| cell.kind == kind && cell.from == cell.to).count();
-    let is_quiet = |kind: Kind| matches!(kind, Kind::Response(..)) || stays(kind) == FlowState::ALL.len();
+    let is_quiet = |kind: Kind| matches!(kind, Kind::Response(..)) || stays(kind) == states;
     for Cell { from, kind, cut, to, .. } in cells.iter().cloned() {
         match (is_inner(from), is_inner(to)) {
             _ if from == to && is_quiet(kind) => {}
@@ -148,7 +232,7 @@ fn edges() -> Vec<Edge> {
 impl fmt::Display for Edge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cut = if self.cut { "cut by " } else { "" };
-        write!(f, "{} --> {}: {cut}{}", self.from, self.to, label(&self.kinds))
+        write!(f, "{} --> {}: {cut}{}", self.from, self.to, self.label())
     }
 }
 

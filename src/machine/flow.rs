@@ -8,20 +8,40 @@
 //! │  ├─ turn       a turn is open, input messages may come
 //! │  ├─ message    the assistant message is open
 //! │  ├─ tools      the assistant message is complete, its calls run
-//! │  └─ between    no turn is open
+//! │  ├─ between    no turn is open
+//! │  └─ compacting an automatic compaction between two turns
+//! ├─ settling      the run is over, what follows by itself is to come
 //! ├─ retrying      a failed run waits to be tried again
-//! └─ compacting    an automatic compaction is under way
+//! ├─ compacting    an automatic compaction is under way
+//! └─ compacting_manual   a compaction that the host asked for, and that events tell of
 //! ```
+//!
+//! Only dialects that say `agent_settled` have `settling`; the others are idle there.
 
 use super::Kind;
 use crate::protocol::{
-    AgentMessageKind as Role, AgentSessionEventKind as Event, FlowState, RpcCommandKind as Command,
+    AgentMessageKind as Role, AgentSessionEventKind as Event, Base, FlowState, RpcCommandKind as Command,
 };
 use statig::prelude::*;
 
-/// The machine has no storage: a state is all that it knows.
-#[derive(Default)]
-pub struct Flow;
+/// All that the machine knows besides its state.
+#[derive(Clone, Default)]
+pub struct Flow {
+    /// What follows a run by itself ends with `agent_settled`.
+    settles: bool,
+}
+
+impl Flow {
+    /// The machine for dialects built on `base`.
+    pub fn new(base: Base) -> Self {
+        Self { settles: Event::AgentSettled.is_in(base) }
+    }
+
+    /// Where a run leads to.
+    fn after_run(&self) -> State {
+        if self.settles { State::settling() } else { State::idle() }
+    }
+}
 
 /// What the machine thought of one frame.
 #[derive(Debug, Default)]
@@ -51,17 +71,21 @@ impl Verdict {
 )]
 impl Flow {
     #[state(superstate = "session")]
-    fn idle(event: &Kind) -> Outcome<State> {
+    fn idle(&self, event: &Kind) -> Outcome<State> {
         match event {
             Kind::Response(Some(Command::Prompt | Command::AbortAndPrompt), true) => {
                 Transition(State::starting())
             }
             Kind::Event(Event::AgentStart) => Transition(State::between()),
-            Kind::Event(Event::AutoRetryStart) => Transition(State::retrying()),
-            Kind::Event(Event::AutoCompactionStart) => Transition(State::compacting()),
-            // Every attempt was used up; or an extension adds a message; or unfinished todos open a run.
-            Kind::RetryEnd(false)
-            | Kind::MessageStart(Role::Custom)
+            Kind::Event(Event::AutoRetryStart) if !self.settles => Transition(State::retrying()),
+            Kind::Event(Event::AutoCompactionStart) | Kind::CompactionStart(false) => {
+                Transition(State::compacting())
+            }
+            Kind::CompactionStart(true) => Transition(State::compacting_manual()),
+            // Every attempt was used up; or a second overflow in a row is only told of.
+            Kind::RetryEnd(false) | Kind::CompactionEnd(false) if !self.settles => Handled,
+            // An extension adds a message; or unfinished todos open a run.
+            Kind::MessageStart(Role::Custom)
             | Kind::MessageEnd(Role::Custom)
             | Kind::Event(Event::TodoReminder)
             | Kind::Ready => Handled,
@@ -78,7 +102,10 @@ impl Flow {
             }
             Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
             Kind::Event(Event::AgentStart) => Transition(State::between()),
-            Kind::Event(Event::AutoCompactionStart) => Transition(State::compacting()),
+            Kind::Event(Event::AutoCompactionStart) | Kind::CompactionStart(false) => {
+                Transition(State::compacting())
+            }
+            Kind::CompactionStart(true) => Transition(State::compacting_manual()),
             _ => Super,
         }
     }
@@ -105,7 +132,7 @@ impl Flow {
     }
 
     #[state(superstate = "streaming")]
-    fn tools(context: &mut Verdict, event: &Kind) -> Outcome<State> {
+    fn tools(event: &Kind) -> Outcome<State> {
         match event {
             Kind::Event(Event::ToolExecutionStart | Event::ToolExecutionUpdate | Event::ToolExecutionEnd)
             | Kind::MessageStart(Role::ToolResult)
@@ -114,48 +141,93 @@ impl Flow {
             | Kind::HostToolCall
             | Kind::HostToolCancel => Handled,
             Kind::Event(Event::TurnEnd) => Transition(State::between()),
-            Kind::MessageStart(role) if is_input(*role) => context.lost(State::turn()),
             _ => Super,
         }
     }
 
     #[state(superstate = "streaming")]
-    fn between(context: &mut Verdict, event: &Kind) -> Outcome<State> {
+    fn between(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
             Kind::Event(Event::TurnStart) => Transition(State::turn()),
-            Kind::Event(Event::AgentEnd) => Transition(State::idle()),
-            Kind::MessageStart(role) if is_input(*role) => context.lost(State::turn()),
+            Kind::Event(Event::AgentEnd) => Transition(self.after_run()),
+            Kind::CompactionStart(false) if self.settles => Transition(State::mid_compacting()),
+            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) if self.settles => Handled,
+            // An extension's may be a stray; any other tells that a turn has begun.
+            Kind::MessageStart(role) if is_input(*role) && *role != Role::Custom => {
+                context.lost(State::turn())
+            }
+            _ => Super,
+        }
+    }
+
+    #[state(superstate = "streaming")]
+    fn mid_compacting(event: &Kind) -> Outcome<State> {
+        match event {
+            Kind::CompactionEnd(false) => Transition(State::between()),
+            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
             _ => Super,
         }
     }
 
     #[state(superstate = "session")]
-    fn retrying(event: &Kind) -> Outcome<State> {
+    fn settling(event: &Kind) -> Outcome<State> {
+        match event {
+            Kind::Event(Event::AgentSettled) => Transition(State::idle()),
+            Kind::Event(Event::AgentStart) => Transition(State::between()),
+            Kind::Event(Event::AutoRetryStart) => Transition(State::retrying()),
+            Kind::CompactionStart(false) => Transition(State::compacting()),
+            // A second overflow in a row is only told of; every attempt was used up; or an extension adds a message.
+            Kind::CompactionEnd(false)
+            | Kind::RetryEnd(false)
+            | Kind::MessageStart(Role::Custom)
+            | Kind::MessageEnd(Role::Custom) => Handled,
+            _ => Super,
+        }
+    }
+
+    #[state(superstate = "session")]
+    fn retrying(&self, event: &Kind) -> Outcome<State> {
         match event {
             Kind::Event(Event::AgentStart) => Transition(State::between()),
-            Kind::RetryEnd(false) => Transition(State::idle()),
+            Kind::RetryEnd(false) => Transition(self.after_run()),
+            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
             _ => Super,
         }
     }
 
     #[state(superstate = "session")]
-    fn compacting(event: &Kind) -> Outcome<State> {
+    fn compacting(&self, event: &Kind) -> Outcome<State> {
         match event {
-            Kind::Event(Event::AutoCompactionEnd) => Transition(State::idle()),
+            Kind::Event(Event::AutoCompactionEnd) | Kind::CompactionEnd(false) => {
+                Transition(self.after_run())
+            }
+            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
+            _ => Super,
+        }
+    }
+
+    #[state(superstate = "session")]
+    fn compacting_manual(event: &Kind) -> Outcome<State> {
+        match event {
+            Kind::CompactionEnd(true) => Transition(State::idle()),
+            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
             _ => Super,
         }
     }
 
     #[superstate(superstate = "session")]
-    fn streaming(context: &mut Verdict, event: &Kind) -> Outcome<State> {
+    fn streaming(&self, context: &mut Verdict, event: &Kind) -> Outcome<State> {
         match event {
             Kind::Response(Some(command), true) if command.cuts() => {
                 context.cut = true;
                 Transition(State::idle())
             }
             Kind::Event(Event::TurnEnd) => context.lost(State::between()),
-            Kind::Event(Event::AgentEnd) => context.lost(State::idle()),
+            Kind::Event(Event::AgentEnd) => context.lost(self.after_run()),
+            Kind::Event(Event::AgentSettled) => context.lost(State::idle()),
             Kind::Event(Event::AutoRetryStart) => context.lost(State::retrying()),
+            // The originals from 0.73 on leave the run without a word.
+            Kind::CompactionStart(true) => context.lost(State::compacting_manual()),
             _ => Super,
         }
     }
@@ -170,6 +242,8 @@ impl Flow {
             | Kind::HostToolUpdate
             | Kind::HostToolResult
             | Kind::EndOfInput
+            | Kind::Exit
+            | Kind::Stray
             | Kind::Response(..)
             | Kind::Ask(_)
             | Kind::ExtensionError
@@ -177,7 +251,15 @@ impl Flow {
                 Event::TodoAutoClear
                 | Event::TtsrTriggered
                 | Event::RetryFallbackApplied
-                | Event::RetryFallbackSucceeded,
+                | Event::RetryFallbackSucceeded
+                | Event::QueueUpdate
+                | Event::SummarizationRetryScheduled
+                | Event::SummarizationRetryAttemptStart
+                | Event::SummarizationRetryFinished
+                | Event::BashExecutionUpdate
+                | Event::EntryAppended
+                | Event::SessionInfoChanged
+                | Event::ThinkingLevelChanged,
             ) => Handled,
             Kind::Event(Event::AgentStart) => context.lost(State::between()),
             Kind::Event(Event::TurnStart) => context.lost(State::turn()),
@@ -192,7 +274,7 @@ impl Flow {
 
 /// What may stand before the assistant message of a turn.
 const fn is_input(role: Role) -> bool {
-    matches!(role, Role::User | Role::Custom | Role::Developer | Role::FileMention)
+    matches!(role, Role::User | Role::System | Role::Custom | Role::Developer | Role::FileMention)
 }
 
 impl State {
@@ -205,8 +287,11 @@ impl State {
             Self::Message {} => FlowState::StreamingMessage,
             Self::Tools {} => FlowState::StreamingTools,
             Self::Between {} => FlowState::StreamingBetween,
+            Self::MidCompacting {} => FlowState::StreamingCompacting,
+            Self::Settling {} => FlowState::Settling,
             Self::Retrying {} => FlowState::Retrying,
             Self::Compacting {} => FlowState::Compacting,
+            Self::CompactingManual {} => FlowState::CompactingManual,
         }
     }
 
@@ -219,8 +304,11 @@ impl State {
             FlowState::StreamingMessage => Self::message(),
             FlowState::StreamingTools => Self::tools(),
             FlowState::StreamingBetween => Self::between(),
+            FlowState::StreamingCompacting => Self::mid_compacting(),
+            FlowState::Settling => Self::settling(),
             FlowState::Retrying => Self::retrying(),
             FlowState::Compacting => Self::compacting(),
+            FlowState::CompactingManual => Self::compacting_manual(),
         }
     }
 

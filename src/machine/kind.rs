@@ -2,8 +2,8 @@
 
 use crate::protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessageEventKind,
-    Base, Fires, Outbound, RpcCommandKind, RpcExtensionUIRequestKind, RpcResponse, RpcSuccess, Said,
-    StopReason, fires,
+    Base, CompactionReason, Fires, Inbound, Outbound, PromptDisposition, RpcCommandKind,
+    RpcExtensionUIRequestKind, RpcResponse, RpcSuccess, Said, StopReason, fires,
 };
 use std::fmt;
 
@@ -20,8 +20,12 @@ pub enum Kind {
     HostToolResult,
     /// Input has ended.
     EndOfInput,
-    /// A response, and whether what was asked for was done: what an extension has cancelled was not. `None` for a line
-    /// that was no command.
+    /// The process is gone, or nothing more is known of it.
+    Exit,
+    /// A line of either side that is no frame of the dialect.
+    Stray,
+    /// A response, and whether what was asked for was done: what an extension has cancelled was not, and of a prompt that
+    /// opens no run neither. `None` for a line that was no command.
     Response(Option<RpcCommandKind>, bool),
     /// An event that needs no refinement.
     Event(AgentSessionEventKind),
@@ -35,6 +39,10 @@ pub enum Kind {
     AssistantEnd(StopReason),
     /// Retrying is over.
     RetryEnd(bool),
+    /// A compaction begins, under the name that pi gives it from 0.73 on, and whether the host asked for it.
+    CompactionStart(bool),
+    /// It is over.
+    CompactionEnd(bool),
     /// The server asks the host, or tells it something to show.
     Ask(RpcExtensionUIRequestKind),
     /// An extension failed.
@@ -51,7 +59,14 @@ impl Kind {
     /// Every kind, inbound first.
     pub fn all() -> Vec<Self> {
         let mut all: Vec<Self> = RpcCommandKind::ALL.into_iter().map(Self::Command).collect();
-        all.extend([Self::Answer, Self::HostToolUpdate, Self::HostToolResult, Self::EndOfInput]);
+        all.extend([
+            Self::Answer,
+            Self::HostToolUpdate,
+            Self::HostToolResult,
+            Self::EndOfInput,
+            Self::Exit,
+            Self::Stray,
+        ]);
         let commands = || RpcCommandKind::ALL.into_iter().map(Some).chain([None]);
         all.extend(commands().flat_map(|c| [Self::Response(c, true), Self::Response(c, false)]));
         all.extend(AgentSessionEventKind::ALL.into_iter().filter(|e| !is_refined(*e)).map(Self::Event));
@@ -65,15 +80,27 @@ impl Kind {
         );
         all.extend(StopReason::ALL.into_iter().map(Self::AssistantEnd));
         all.extend([Self::RetryEnd(true), Self::RetryEnd(false)]);
+        all.extend([true, false].map(Self::CompactionStart));
+        all.extend([true, false].map(Self::CompactionEnd));
         all.extend(RpcExtensionUIRequestKind::ALL.into_iter().map(Self::Ask));
         all.extend([Self::ExtensionError, Self::Ready, Self::HostToolCall, Self::HostToolCancel]);
         all
     }
 
+    /// The kind of what came in.
+    pub fn of_inbound(frame: &Inbound) -> Self {
+        match frame {
+            Inbound::Command(command) => Self::Command(command.kind()),
+            Inbound::ExtensionUIResponse(_) => Self::Answer,
+            Inbound::HostToolUpdate(_) => Self::HostToolUpdate,
+            Inbound::HostToolResult(_) => Self::HostToolResult,
+        }
+    }
+
     /// The kind of what is said.
     pub fn of_said(said: &Said) -> Self {
         match said {
-            Said::Frame(frame) => Self::of_outbound(frame),
+            Said::Frame(frame) | Said::Line { frame, .. } => Self::of_outbound(frame),
             Said::Update(update) => Self::MessageUpdate(update.kind()),
         }
     }
@@ -107,6 +134,8 @@ impl Kind {
                 other => Self::MessageEnd(other.kind()),
             },
             AgentSessionEvent::AutoRetryEnd(end) => Self::RetryEnd(end.success),
+            AgentSessionEvent::CompactionStart(start) => Self::CompactionStart(is_manual(start.reason)),
+            AgentSessionEvent::CompactionEnd(end) => Self::CompactionEnd(is_manual(end.reason)),
             other => Self::Event(other.kind()),
         }
     }
@@ -121,14 +150,25 @@ impl Kind {
         })
     }
 
-    /// The name under which the fires-in table has it.
-    const fn name(self) -> Option<&'static str> {
+    /// Whether dialects built on `base` have it.
+    pub fn is_in(self, base: Base) -> bool {
+        match self {
+            Self::Command(command) | Self::Response(Some(command), _) => command.is_in(base),
+            Self::AssistantEnd(reason) if !reason.is_in(base) => false,
+            _ => self.name().is_none() || self.fires(base).next().is_some(),
+        }
+    }
+
+    /// The name under which the fires-in table has it: a type, of a request to the user its method.
+    pub const fn name(self) -> Option<&'static str> {
         Some(match self {
             Self::Event(kind) => kind.as_str(),
             Self::MessageStart(_) => AgentSessionEventKind::MessageStart.as_str(),
             Self::MessageUpdate(_) => AgentSessionEventKind::MessageUpdate.as_str(),
             Self::MessageEnd(_) | Self::AssistantEnd(_) => AgentSessionEventKind::MessageEnd.as_str(),
             Self::RetryEnd(_) => AgentSessionEventKind::AutoRetryEnd.as_str(),
+            Self::CompactionStart(_) => AgentSessionEventKind::CompactionStart.as_str(),
+            Self::CompactionEnd(_) => AgentSessionEventKind::CompactionEnd.as_str(),
             Self::Ask(method) => method.as_str(),
             Self::ExtensionError => "extension_error",
             Self::Ready => "ready",
@@ -139,6 +179,8 @@ impl Kind {
             | Self::HostToolUpdate
             | Self::HostToolResult
             | Self::EndOfInput
+            | Self::Exit
+            | Self::Stray
             | Self::Response(..) => return None,
         })
     }
@@ -153,17 +195,26 @@ impl Kind {
                 | Self::MessageEnd(_)
                 | Self::AssistantEnd(_)
                 | Self::RetryEnd(_)
+                | Self::CompactionStart(_)
+                | Self::CompactionEnd(_)
         )
     }
 
     /// The value of a field that a row of the fires-in table may ask for.
-    fn field(self, name: &str) -> Option<&'static str> {
+    pub fn field(self, name: &str) -> Option<&'static str> {
         match (self, name) {
             (Self::MessageStart(role) | Self::MessageEnd(role), "role") => Some(role.as_str()),
             (Self::AssistantEnd(_), "role") => Some(AgentMessageKind::Assistant.as_str()),
             (Self::AssistantEnd(reason), "stopReason") => Some(reason.as_str()),
             (Self::RetryEnd(true), "success") => Some("true"),
             (Self::RetryEnd(false), "success") => Some("false"),
+            (Self::CompactionStart(true) | Self::CompactionEnd(true), "reason") => {
+                Some(CompactionReason::Manual.as_str())
+            }
+            // Those that nobody asked for are the same to the machine.
+            (Self::CompactionStart(false) | Self::CompactionEnd(false), "reason") => {
+                Some(CompactionReason::Threshold.as_str())
+            }
             _ => None,
         }
     }
@@ -177,6 +228,8 @@ impl fmt::Display for Kind {
             Self::HostToolUpdate => f.write_str("host_tool_update"),
             Self::HostToolResult => f.write_str("host_tool_result"),
             Self::EndOfInput => f.write_str("end of input"),
+            Self::Exit => f.write_str("exit"),
+            Self::Stray => f.write_str("no frame"),
             Self::Response(command, success) => {
                 let command = command.map_or("parse", RpcCommandKind::as_str);
                 write!(f, "response({command} {})", if *success { "ok" } else { "error" })
@@ -187,6 +240,8 @@ impl fmt::Display for Kind {
             Self::MessageEnd(role) => write!(f, "message_end({role})"),
             Self::AssistantEnd(reason) => write!(f, "message_end(assistant {reason})"),
             Self::RetryEnd(success) => write!(f, "auto_retry_end({success})"),
+            Self::CompactionStart(manual) => write!(f, "compaction_start({})", asked(*manual)),
+            Self::CompactionEnd(manual) => write!(f, "compaction_end({})", asked(*manual)),
             Self::Ask(method) => write!(f, "extension_ui_request({method})"),
             Self::ExtensionError => f.write_str("extension_error"),
             Self::Ready => f.write_str("ready"),
@@ -198,16 +253,36 @@ impl fmt::Display for Kind {
 
 const fn is_refined(event: AgentSessionEventKind) -> bool {
     use AgentSessionEventKind as Event;
-    matches!(event, Event::MessageStart | Event::MessageUpdate | Event::MessageEnd | Event::AutoRetryEnd)
+    matches!(
+        event,
+        Event::MessageStart
+            | Event::MessageUpdate
+            | Event::MessageEnd
+            | Event::AutoRetryEnd
+            | Event::CompactionStart
+            | Event::CompactionEnd
+    )
 }
 
-/// The session stays as it was, and so does its run.
-const fn is_cancelled(response: &RpcSuccess) -> bool {
+fn is_manual(reason: CompactionReason) -> bool {
+    reason == CompactionReason::Manual
+}
+
+const fn asked(manual: bool) -> &'static str {
+    if manual { "manual" } else { "automatic" }
+}
+
+/// The session stays as it was, and so does its run; of a prompt, that none begins for it.
+fn is_cancelled(response: &RpcSuccess) -> bool {
     match response {
+        RpcSuccess::Prompt(it) => {
+            it.data.as_ref().is_some_and(|it| it.disposition != PromptDisposition::Started)
+        }
         RpcSuccess::NewSession(it) => it.data.cancelled,
         RpcSuccess::SwitchSession(it) => it.data.cancelled,
         RpcSuccess::Fork(it) => it.data.cancelled,
         RpcSuccess::Branch(it) => it.data.cancelled,
+        RpcSuccess::Clone(it) => it.data.cancelled,
         _ => false,
     }
 }

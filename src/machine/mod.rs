@@ -8,20 +8,28 @@
 //!   walk over every state and kind is exact and finite, and the chart is made from it.
 //! - `flow` changes on outbound frames alone: the server meets a command when it handles it, the oracle sees it when
 //!   the host wrote it. An inbound frame opens a [request](Requests) and remembers the states that it can have met.
-//! - What kinds cannot say (counts, equalities, prefixes) are the named [checks](Checks) beside it.
+//! - What kinds cannot say (counts, equalities, prefixes) are the named checks beside it: of the runs ([`Checks`]) and of what goes on [beside](Beside) them.
 //! - A frame that may not be said gives a [`Violation`]; then the machine resynchronises and goes on.
 
 mod chart;
 mod checks;
+mod envelope;
+mod findings;
 mod flow;
 mod kind;
+mod places;
 mod regions;
 mod requests;
+mod unread;
 mod violation;
 
-pub use chart::{Cell, around, chart, walk};
-pub use checks::Checks;
+pub use crate::protocol::{RuleId as Rule, Tier};
+pub use chart::{Arrow, Cell, Edge, around, arrows, before, chart, edges, walk};
+pub use checks::{Beside, Checks, End, Moment};
+pub use envelope::Envelope;
+pub use findings::{Findings, RuleSet};
 pub use kind::Kind;
 pub use regions::{Machine, State};
-pub use requests::{Open, Requests};
-pub use violation::{Rule, Violation};
+pub use requests::{Answer, Answered, Open, Requests};
+pub use unread::Unread;
+pub use violation::Violation;

@@ -1,12 +1,15 @@
 //! The four regions together.
 
 use super::{
-    Checks, Kind, Requests, Rule, Violation,
+    Answer, Answered, Beside, Checks, End, Findings, Kind, Moment, Requests, Rule, RuleSet, Unread,
+    Violation,
+    checks::has_broken_down,
     flow::{Flow, Verdict},
+    places::{also_kept, rule_of},
 };
 use crate::protocol::{
-    Case, Dialect, DialectPromptAck, DialectReady, FlowState, Inbound, LineError, Outbound, RpcCommand,
-    RpcCommandKind, Said,
+    AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, FlowState, Inbound,
+    LineError, Outbound, RpcCommand, RpcCommandKind, Said,
 };
 use statig::prelude::*;
 use std::{collections::BTreeSet, fmt};
@@ -40,20 +43,25 @@ impl fmt::Display for State {
     }
 }
 
-/// The state machine of one conversation.
+/// Dialogs that may wait: a host that answers none costs no more than this.
+const ASKS: usize = 4096;
+
+/// The state machine of one conversation. A copy goes its own way from here on.
+#[derive(Clone)]
 pub struct Machine {
     dialect: Dialect,
     flow: statig::blocking::StateMachine<Flow>,
     asks: BTreeSet<String>,
-    asked: BTreeSet<String>,
     requests: Requests,
     closing: bool,
     checks: Option<Checks>,
+    beside: Option<Box<Beside>>,
     frames: u64,
     /// Something was said already: `ready` would come too late.
     spoken: bool,
     /// The last event that was out of place: its rule, and where.
     strayed: Option<(Rule, FlowState)>,
+    exercised: RuleSet,
 }
 
 impl Machine {
@@ -62,22 +70,27 @@ impl Machine {
     pub fn new(dialect: Dialect, checked: bool) -> Self {
         Self {
             dialect,
-            flow: Flow.state_machine(),
+            flow: Flow::new(dialect.base()).state_machine(),
             asks: BTreeSet::new(),
-            asked: BTreeSet::new(),
             requests: Requests::default(),
             closing: false,
             checks: checked.then(|| Checks::new(dialect)),
+            beside: checked.then(Box::default),
             frames: 0,
             spoken: false,
             strayed: None,
+            exercised: RuleSet::default(),
         }
     }
 
     /// Where the conversation stands.
     pub fn state(&self) -> State {
         let shell = self.requests.waiting().filter(|r| r.command == RpcCommandKind::Bash).count();
-        State { flow: self.flow.state().name(), asks: self.asks.len(), shell, closing: self.closing }
+        State { flow: self.flow(), asks: self.asks.len(), shell, closing: self.closing }
+    }
+
+    fn flow(&self) -> FlowState {
+        self.flow.state().name()
     }
 
     /// The requests that wait for a response.
@@ -87,23 +100,29 @@ impl Machine {
 
     /// What becomes of `command` here.
     pub fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
-        let cases = command.kind().cases(self.state().flow);
+        let cases = command.kind().cases(self.flow());
         Case::first(cases, self.dialect.base(), |field| command.choice(field))
     }
 
-    /// A frame came in: opens a request, or answers a dialog.
-    pub fn inbound(&mut self, frame: &Inbound) {
+    /// A frame came in: opens a request, or answers a dialog. Gives what is wrong with it.
+    pub fn inbound(&mut self, frame: &Inbound) -> Vec<Violation> {
         self.frames += 1;
+        let met = self.state();
+        let mut found = Findings::default();
+        let moment = Moment { dialect: self.dialect, met, now: met, frame: self.frames, cut: false };
+        if let Some(beside) = &mut self.beside {
+            beside.inbound(frame, &self.requests, &moment, &mut found);
+        }
         match frame {
             Inbound::Command(command) => {
-                let state = self.state().flow;
-                self.requests.open(command.id().cloned(), command.kind(), state);
+                self.requests.open(command.id().cloned(), command.kind(), met.flow);
             }
             Inbound::ExtensionUIResponse(response) => {
                 self.asks.remove(response.id());
             }
             Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) => {}
         }
+        self.report(found, Kind::of_inbound(frame), met)
     }
 
     /// A dialog is over without an answer: its time has come, or nobody wants the answer any more.
@@ -111,56 +130,185 @@ impl Machine {
         self.asks.remove(id);
     }
 
-    /// A line came in that was no frame; it is owed an error.
-    pub fn bad_line(&mut self, error: &LineError) {
+    /// A line came in that was no frame; it is owed an error. Gives the host's rule that it broke.
+    pub fn bad_line(&mut self, error: &LineError) -> Vec<Violation> {
         self.frames += 1;
         self.requests.bad_line(error);
+        let mut found = Findings::default();
+        if self.beside.is_some() {
+            let (rule, reason) = match error {
+                LineError::Parse { reason, .. } => (Rule::HostLine, reason.clone()),
+                LineError::Unknown { kind, .. } => {
+                    (Rule::HostSchema, format!("a command of the dialect, not `{kind}`"))
+                }
+                LineError::Field { kind, reason, .. } => {
+                    (Rule::HostSchema, format!("a valid `{kind}`: {reason}"))
+                }
+            };
+            found.broken(rule, reason);
+        }
+        self.report(found, Kind::Stray, self.state())
     }
 
     /// Input has ended, or a shutdown was asked for.
-    pub const fn end_of_input(&mut self) {
+    pub fn end_of_input(&mut self) {
+        let state = self.state();
         self.closing = true;
+        if let Some(beside) = &mut self.beside {
+            beside.end_of_input(state, &self.requests);
+        }
+    }
+
+    /// The process is gone, or nothing more is known of it. Gives what never came.
+    pub fn ended(&mut self, end: &End) -> Vec<Violation> {
+        let (state, mut found) = (self.state(), Findings::default());
+        if let Some(beside) = &mut self.beside {
+            beside.ended(end, self.dialect, state, &self.requests, &mut found);
+        }
+        self.report(found, Kind::Exit, state)
     }
 
     /// Something is said. Gives what is wrong with it, and goes on from where it leads.
     pub fn outbound(&mut self, said: &Said) -> Vec<Violation> {
-        self.frames += 1;
+        self.see(said, false)
+    }
+
+    /// The same of a frame of a recording; `cut`: a string in it was shortened, so what it says is not compared.
+    pub fn see(&mut self, said: &Said, cut: bool) -> Vec<Violation> {
         let kind = Kind::of_said(said);
-        let met = self.state();
-        let mut found: Vec<(Rule, String)> = Vec::new();
-        let mut verdict = Verdict::default();
-        self.flow.handle_with_context(&kind, &mut verdict);
-        self.place(kind, met.flow, verdict.illegal, &mut found);
-        if verdict.cut {
-            found.push((Rule::RunCut, "the run's closing events first".to_owned()));
-        }
-        if let Said::Frame(frame) = said {
+        let answer = match said {
+            Said::Frame(Outbound::Response(response))
+            | Said::Line { frame: Outbound::Response(response), .. } => Some(Answer::of(response)),
+            _ => None,
+        };
+        let mut found = Findings::default();
+        let (met, verdict, answered) = self.step(kind, answer.as_ref(), &mut found);
+        if let Said::Frame(frame) | Said::Line { frame, .. } = said {
             self.regions(frame, &mut found);
+            if met.flow == FlowState::StreamingTurn && breaks_down(frame) {
+                self.strayed = None;
+                found.broken.retain(|(rule, _)| *rule != Rule::RunNesting);
+            }
         }
-        self.spoken = true;
-        if self.state().flow != met.flow {
-            self.requests.moved(self.state().flow);
+        let now = if self.beside.is_some() { self.state() } else { met };
+        if let Some(beside) = &mut self.beside {
+            let moment = Moment { dialect: self.dialect, met, now, frame: self.frames, cut };
+            beside.outbound(said, kind, &moment, &mut found);
+            if let (Some(answer), Some(answered)) = (&answer, &answered) {
+                beside.answered(answer, answered, Some(said), &self.requests, &moment, &mut found);
+            }
         }
         if let Some(checks) = &mut self.checks {
             match verdict.cut {
                 true => *checks = Checks::new(self.dialect),
                 false if verdict.lost => checks.lost(said),
-                false if verdict.illegal => {}
+                false if verdict.illegal => checks.stray(said),
+                false if cut => {
+                    checks.see(said, &mut Findings::default());
+                    checks.tear();
+                }
                 false => checks.see(said, &mut found),
             }
         }
-        let frame = self.frames;
-        found
-            .into_iter()
-            .map(|(rule, expected)| Violation { rule, frame, kind, state: met, expected })
-            .collect()
+        self.report(found, kind, met)
+    }
+
+    /// A line was said that is no frame of the dialect, or one that could not be read: the flow goes on from what is
+    /// known of it, and what it held counts as missed.
+    pub fn unread(&mut self, line: Unread) -> Vec<Violation> {
+        let mut found = Findings::default();
+        found.broken(line.rule, line.expected);
+        let kind = line.kind.unwrap_or(Kind::Stray);
+        let (met, verdict, answered) = self.step(kind, line.answer.as_ref(), &mut found);
+        let moment = Moment { dialect: self.dialect, met, now: self.state(), frame: self.frames, cut: true };
+        if let Some(beside) = &mut self.beside {
+            beside.unread(kind, &moment);
+            if let (Some(answer), Some(answered)) = (&line.answer, &answered) {
+                beside.answered(answer, answered, None, &self.requests, &moment, &mut found);
+            }
+        }
+        match &mut self.checks {
+            Some(checks) if verdict.cut => *checks = Checks::new(self.dialect),
+            Some(checks) if kind.is_event() => checks.unknown(),
+            _ => {}
+        }
+        self.report(found, kind, met)
+    }
+
+    /// Moves the regions that know frames by their kind. Gives the state that it met, what the flow thought of it, and
+    /// of a response what it answers.
+    fn step(
+        &mut self,
+        kind: Kind,
+        answer: Option<&Answer>,
+        found: &mut Findings,
+    ) -> (State, Verdict, Option<Answered>) {
+        self.frames += 1;
+        let met = self.state();
+        let mut verdict = Verdict::default();
+        self.flow.handle_with_context(&kind, &mut verdict);
+        self.place(kind, met.flow, verdict.illegal, found);
+        // Where the end of the input ends runs, nothing is told of that.
+        let untold = self.closing && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
+        if verdict.cut && !untold {
+            found.broken(Rule::RunCut, "the run's closing events first");
+        }
+        let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
+        let answered = answer.map(|answer| self.requests.answer(answer, late));
+        match &answered {
+            Some(Answered::Nothing(rule, expected)) => found.broken(*rule, expected.clone()),
+            Some(Answered::Again(_)) if !late => {
+                found.broken(Rule::PromptOnce, "one answer to the prompt");
+            }
+            Some(Answered::First(request)) => {
+                let rules = [Rule::RespKnownId, Rule::RespOnce, Rule::RespCommand];
+                rules.into_iter().for_each(|rule| found.kept(rule));
+                if request.command == RpcCommandKind::Prompt {
+                    found.kept(Rule::PromptOnce);
+                }
+            }
+            Some(Answered::Line) => found.kept(Rule::MissingRefused),
+            Some(Answered::Again(_)) | None => {}
+        }
+        if self.flow() != met.flow {
+            self.requests.moved(self.flow());
+        }
+        (met, verdict, answered)
+    }
+
+    /// Frames so far, of both directions.
+    pub const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// The rules that were put to the test so far.
+    pub const fn exercised(&self) -> &RuleSet {
+        &self.exercised
+    }
+
+    /// What is wrong by the rules that the dialect has: of a frame of `kind` that met `state`. For whoever sees more
+    /// than frames: their bytes, the session's file.
+    pub fn report(&mut self, found: Findings, kind: Kind, state: State) -> Vec<Violation> {
+        self.exercised.extend(&found.exercised);
+        if found.broken.is_empty() {
+            return Vec::new();
+        }
+        let (base, frame) = (self.dialect.base(), self.frames);
+        let violation = |(rule, expected): (Rule, String)| {
+            Some(Violation { rule, tier: rule.tier(base)?, frame, kind, state, expected })
+        };
+        found.broken.into_iter().filter_map(violation).collect()
     }
 
     /// Notes an event out of place, once: those that stray behind it to the same place have the same cause.
-    fn place(&mut self, kind: Kind, at: FlowState, illegal: bool, found: &mut Vec<(Rule, String)>) {
-        let rule = rule_of(kind);
+    fn place(&mut self, kind: Kind, at: FlowState, illegal: bool, found: &mut Findings) {
+        let rule = rule_of(kind, at, self.dialect.record().ready);
+        if !illegal && kind.fires(self.dialect.base()).next().is_some() {
+            found.kept(rule);
+            also_kept(kind, at).into_iter().for_each(|rule| found.kept(rule));
+        }
         if illegal && self.strayed != Some((rule, at)) {
-            found.push((rule, self.places(kind)));
+            found.broken(rule, self.places(kind));
         }
         match illegal {
             true => self.strayed = Some((rule, at)),
@@ -169,29 +317,30 @@ impl Machine {
         }
     }
 
-    fn regions(&mut self, frame: &Outbound, found: &mut Vec<(Rule, String)>) {
+    fn regions(&mut self, frame: &Outbound, found: &mut Findings) {
         let record = self.dialect.record();
         match frame {
-            Outbound::Response(response) => {
-                let late = record.prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
-                found.extend(self.requests.answer(response, late).err());
-            }
-            Outbound::ExtensionUIRequest(request) => {
-                if !self.asked.insert(request.id().to_owned()) {
-                    found.push((Rule::UiIdUnique, "an id that was not used before".to_owned()));
-                }
-                if request.kind().wants_answer() {
-                    self.asks.insert(request.id().to_owned());
+            // A dialog that is told twice is one, and may have been answered in between.
+            Outbound::ExtensionUIRequest(request)
+                if request.kind().wants_answer()
+                    && !self.beside.as_ref().is_some_and(|it| it.has_asked(request.id())) =>
+            {
+                self.asks.insert(request.id().to_owned());
+                if self.asks.len() > ASKS {
+                    self.asks.pop_first();
                 }
             }
             Outbound::ReadyFrame(_)
-                if found.is_empty() && (record.ready == DialectReady::None || self.spoken) =>
+                if found.broken.is_empty() && (record.ready == DialectReady::None || self.spoken) =>
             {
-                found
-                    .push((Rule::Ready, "`ready` once, first, and only where the dialect has it".to_owned()));
+                found.broken(
+                    rule_of(Kind::Ready, self.flow(), record.ready),
+                    "`ready` once, first, and only where the dialect has it",
+                );
             }
             _ => {}
         }
+        self.spoken = true;
     }
 
     /// The states in which `kind` would have been legal, in words.
@@ -206,21 +355,7 @@ impl Machine {
     }
 }
 
-/// The rule that a misplaced frame breaks.
-const fn rule_of(kind: Kind) -> Rule {
-    use crate::protocol::AgentSessionEventKind as Event;
-    match kind {
-        Kind::Event(Event::AgentStart | Event::AgentEnd) => Rule::RunNesting,
-        Kind::Event(Event::TurnStart | Event::TurnEnd) => Rule::TurnNesting,
-        Kind::MessageStart(_) | Kind::MessageEnd(_) | Kind::AssistantEnd(_) => Rule::MsgNesting,
-        Kind::MessageUpdate(_) => Rule::UpdateInAssistant,
-        Kind::Event(Event::ToolExecutionStart | Event::ToolExecutionUpdate | Event::ToolExecutionEnd) => {
-            Rule::ToolWindow
-        }
-        Kind::Event(Event::AutoRetryStart) | Kind::RetryEnd(_) => Rule::RetryPairs,
-        Kind::Event(Event::AutoCompactionStart | Event::AutoCompactionEnd) => Rule::CompactionPairs,
-        Kind::HostToolCall | Kind::HostToolCancel => Rule::HostCallWindow,
-        Kind::Ready => Rule::Ready,
-        _ => Rule::FiresIn,
-    }
+/// Whether the loop itself has failed: a run may then end in a turn that has no answer.
+fn breaks_down(frame: &Outbound) -> bool {
+    matches!(frame, Outbound::AgentSessionEvent(AgentSessionEvent::AgentEnd(end)) if has_broken_down(end))
 }

@@ -1,12 +1,14 @@
 //! The requests that wait for a response, and the states that each can have met.
 
 use super::Rule;
-use crate::protocol::{FlowState, LineError, RequestId, RpcCommandKind, RpcErrorResponse, RpcResponse};
+use crate::protocol::{FlowState, LineError, RequestId, RpcCommandKind, RpcResponse};
 use std::collections::VecDeque;
 
 /// One request without its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Open {
+    /// How many requests came before it.
+    pub number: u64,
     /// As the host gave it.
     pub id: Option<RequestId>,
     /// The command.
@@ -15,13 +17,59 @@ pub struct Open {
     pub met: Vec<FlowState>,
 }
 
+/// What a response says of the request that it answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The id that it repeats.
+    pub id: Option<RequestId>,
+    /// The command that it names.
+    pub command: String,
+    /// It was done.
+    pub success: bool,
+    /// Why it was not.
+    pub error: Option<String>,
+}
+
+impl Answer {
+    /// What `response` says.
+    pub fn of(response: &RpcResponse) -> Self {
+        match response {
+            RpcResponse::Success(it) => {
+                let command = it.kind().as_str().to_owned();
+                Self { id: it.id().cloned(), command, success: true, error: None }
+            }
+            RpcResponse::ErrorResponse(it) => {
+                let (command, error) = (it.command.clone(), Some(it.error.clone()));
+                Self { id: it.id.clone(), command, success: false, error }
+            }
+        }
+    }
+}
+
+/// What a response is an answer to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// A request that waited.
+    First(Open),
+    /// A prompt that had the opposite answer already.
+    Again(Open),
+    /// A line that was no command.
+    Line,
+    /// Nothing that it may answer.
+    Nothing(Rule, String),
+}
+
 /// The open requests, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requests {
+    /// Requests so far.
+    count: u64,
     open: VecDeque<Open>,
     /// The latest that were answered. Of prompts, with what: in dialects that answer before they know, the other answer
     /// may follow, in either order.
     answered: VecDeque<(Open, Option<bool>)>,
+    /// One more than the highest number that was answered.
+    answered_to: u64,
     /// Lines that were no command; each is owed an error without a request.
     bad_lines: VecDeque<BadLine>,
 }
@@ -29,34 +77,55 @@ pub struct Requests {
 /// What the error of a line that was no command may name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct BadLine {
+    /// How many requests came before it.
+    number: u64,
     kind: Option<String>,
     id: Option<RequestId>,
+    /// It is a command that lacks what it needs.
+    lacks: bool,
 }
 
 impl BadLine {
-    fn fits(&self, error: &RpcErrorResponse) -> bool {
-        self.kind.as_ref() == Some(&error.command) && (error.id.is_none() || error.id == self.id)
+    fn fits(&self, error: &Answer) -> bool {
+        match &self.kind {
+            Some(kind) => *kind == error.command && (error.id.is_none() || error.id == self.id),
+            None => {
+                self.id.is_some() && error.id == self.id && RpcCommandKind::parse(&error.command).is_none()
+            }
+        }
     }
 }
 
 /// Answered requests that are remembered for a late error, or a second answer.
 const REMEMBERED: usize = 64;
 
+/// Requests and lines that may wait: a server that answers nothing costs no more than this.
+const WAITING: usize = 4096;
+
 impl Requests {
-    /// A command came in while the machine was in `state`.
-    pub fn open(&mut self, id: Option<RequestId>, command: RpcCommandKind, state: FlowState) {
-        self.open.push_back(Open { id, command, met: vec![state] });
+    /// A command came in while the machine was in `state`. Gives its number.
+    pub fn open(&mut self, id: Option<RequestId>, command: RpcCommandKind, state: FlowState) -> u64 {
+        let number = self.count;
+        self.count += 1;
+        self.open.push_back(Open { number, id, command, met: vec![state] });
+        if self.open.len() > WAITING {
+            self.open.pop_front();
+        }
+        number
     }
 
     /// A line came in that was no command.
     pub fn bad_line(&mut self, error: &LineError) {
         let (kind, id) = match error {
-            LineError::Parse { .. } => (None, None),
+            LineError::Parse { id, .. } => (None, id.clone()),
             LineError::Unknown { kind, id } | LineError::Field { kind, id, .. } => {
                 (Some(kind.clone()), id.clone())
             }
         };
-        self.bad_lines.push_back(BadLine { kind, id });
+        self.bad_lines.push_back(BadLine { number: self.count, kind, id, lacks: error.lacks_field() });
+        if self.bad_lines.len() > WAITING {
+            self.bad_lines.pop_front();
+        }
     }
 
     /// The flow has moved: every open request can have met the new state.
@@ -73,82 +142,98 @@ impl Requests {
         self.open.iter()
     }
 
+    /// The lines that were no command and wait for their error: the type, where a line had one, and whether a request
+    /// behind it was answered.
+    pub fn waiting_lines(&self) -> impl Iterator<Item = (Option<&str>, bool)> {
+        self.bad_lines.iter().map(|line| (line.kind.as_deref(), line.number < self.answered_to))
+    }
+
     /// Whether a request of that command waits.
     pub fn waits(&self, command: RpcCommandKind) -> bool {
         self.open.iter().any(|request| request.command == command)
     }
 
-    /// A response was said; `late` if the dialect may answer a prompt twice.
-    pub fn answer(&mut self, response: &RpcResponse, late: bool) -> Result<(), (Rule, String)> {
-        if let RpcResponse::ErrorResponse(error) = response
-            && let Some(at) = self.bad_lines.iter().position(|line| line.fits(error))
+    /// Whether a request with that id waits.
+    pub fn has(&self, id: &RequestId) -> bool {
+        self.open.iter().any(|request| request.id.as_ref() == Some(id))
+    }
+
+    /// A response was said; `late` if the dialect may acknowledge a prompt and then refuse it.
+    pub fn answer(&mut self, answer: &Answer, late: bool) -> Answered {
+        if !answer.success
+            && let Some(at) = self.bad_lines.iter().position(|line| line.fits(answer))
         {
-            self.bad_lines.remove(at);
-            return Ok(());
+            let line = self.bad_lines.remove(at);
+            // Servers that refuse a prompt, and acknowledge it all the same, do so with one that lacks its text, too.
+            if let Some(BadLine { kind, id: id @ Some(_), .. }) = line
+                && kind.as_deref() == Some(RpcCommandKind::Prompt.as_str())
+            {
+                let (number, command) = (self.count, RpcCommandKind::Prompt);
+                self.remember(&Open { number, id, command, met: Vec::new() }, false);
+            }
+            return Answered::Line;
         }
-        let (id, command, success) = match response {
-            RpcResponse::Success(it) => (it.id(), RpcCommandKind::parse(it.kind().as_str()), true),
-            RpcResponse::ErrorResponse(it) => (it.id.as_ref(), RpcCommandKind::parse(&it.command), false),
-        };
-        let Some(id) = id else { return self.answer_without_id(command, success, late) };
+        let command = RpcCommandKind::parse(&answer.command);
+        let Some(id) = &answer.id else { return self.answer_without_id(command, answer.success, late) };
         let at = self.open.iter().position(|request| request.id.as_ref() == Some(id));
-        let Some(at) = at else { return self.answer_late(Some(id), command, success, late) };
-        let request = self.open.remove(at);
-        match request {
+        match at.and_then(|at| self.open.remove(at)) {
+            None => self.answer_late(Some(id), command, answer.success),
             Some(request) if command != Some(request.command) => {
                 let expected = format!("the command `{}` of request {id}", request.command);
-                self.remember(request, false);
-                Err((Rule::RespCommand, expected))
+                self.remember(&request, false);
+                Answered::Nothing(Rule::RespCommand, expected)
             }
             Some(request) => {
-                self.remember(request, success);
-                Ok(())
+                self.remember(&request, answer.success);
+                self.first(request)
             }
-            None => Ok(()),
         }
     }
 
-    fn answer_without_id(
-        &mut self,
-        command: Option<RpcCommandKind>,
-        success: bool,
-        late: bool,
-    ) -> Result<(), (Rule, String)> {
-        let named = |request: &Open| Some(request.command) == command && request.id.is_none();
+    fn answer_without_id(&mut self, command: Option<RpcCommandKind>, success: bool, late: bool) -> Answered {
+        // An id that is `null` is as good as none.
+        let nameless = |request: &Open| matches!(request.id, None | Some(RequestId::Null));
+        let named = |request: &Open| Some(request.command) == command && nameless(request);
         // A prompt that was just acknowledged fails before the next one is answered.
         let acknowledged =
             |(request, success): &(Open, Option<bool>)| named(request) && *success == Some(true);
         if late
             && !success
-            && let Some(at) = self.answered.iter().rposition(acknowledged)
+            && let Some((request, success)) = self.answered.iter_mut().rfind(|it| acknowledged(it))
         {
-            self.answered[at].1 = None;
-            return Ok(());
+            *success = None;
+            return Answered::Again(request.clone());
         }
-        if let Some(at) = self.open.iter().position(named) {
-            if let Some(request) = self.open.remove(at) {
-                self.remember(request, success);
-            }
-            return Ok(());
+        if let Some(request) = self.take(named) {
+            self.remember(&request, success);
+            return self.first(request);
         }
         if success {
-            return Err((Rule::RespKnownId, "an open request of that command without an id".to_owned()));
+            return self.unasked(None, success, "an open request of that command without an id");
         }
         if command.is_none() && self.bad_lines.pop_front().is_some() {
-            return Ok(());
+            return Answered::Line;
         }
         // The originals drop the id of a request whose handler fails; the oldest that does not overtake is the one.
         let failed = |request: &Open| match command {
             None => !request.command.is_control(),
             command => Some(request.command) == command,
         };
-        match self.open.iter().position(failed) {
-            Some(at) => {
-                self.open.remove(at);
-                Ok(())
-            }
-            None => self.answer_late(None, command, success, late),
+        match self.take(failed) {
+            Some(request) => self.first(request),
+            None => self.answer_late(None, command, success),
         }
+    }
+
+    /// The response to a request that waited.
+    fn first(&mut self, request: Open) -> Answered {
+        self.answered_to = self.answered_to.max(request.number + 1);
+        Answered::First(request)
+    }
+
+    fn take(&mut self, which: impl Fn(&Open) -> bool) -> Option<Open> {
+        let at = self.open.iter().position(which)?;
+        self.open.remove(at)
     }
 
     fn answer_late(
@@ -156,24 +241,39 @@ impl Requests {
         id: Option<&RequestId>,
         command: Option<RpcCommandKind>,
         success: bool,
-        late: bool,
-    ) -> Result<(), (Rule, String)> {
-        let known = |(request, _): &(Open, Option<bool>)| {
+    ) -> Answered {
+        let known = |(request, _): &&mut (Open, Option<bool>)| {
             request.id.as_ref() == id && command.is_none_or(|command| command == request.command)
         };
-        match self.answered.iter().rposition(known) {
-            Some(at) if late && self.answered[at].1 == Some(!success) => {
-                self.answered[at].1 = None;
-                Ok(())
+        match self.answered.iter_mut().rfind(known) {
+            Some((request, first)) if *first == Some(!success) => {
+                *first = None;
+                Answered::Again(request.clone())
             }
-            Some(_) => Err((Rule::RespOnce, "one response per request".to_owned())),
-            None => Err((Rule::RespKnownId, "the id of an open request".to_owned())),
+            Some(_) => Answered::Nothing(Rule::RespOnce, "one response per request".to_owned()),
+            None => self.unasked(id, success, "the id of an open request"),
         }
     }
 
-    fn remember(&mut self, request: Open, success: bool) {
+    /// Nothing is known that it answers. What a line asked that could not be read is not known either: servers may be
+    /// more lenient than the protocol.
+    fn unasked(&mut self, id: Option<&RequestId>, success: bool, expected: &str) -> Answered {
+        let meant = |line: &BadLine| line.kind.is_none() || line.id.as_ref() == id;
+        match self.bad_lines.iter().position(meant) {
+            Some(at) => match self.bad_lines.remove(at) {
+                Some(BadLine { lacks: true, kind: Some(kind), .. }) if success => {
+                    let expected = format!("an error, as the `{kind}` lacks what it needs");
+                    Answered::Nothing(Rule::MissingRefused, expected)
+                }
+                _ => Answered::Line,
+            },
+            None => Answered::Nothing(Rule::RespKnownId, expected.to_owned()),
+        }
+    }
+
+    fn remember(&mut self, request: &Open, success: bool) {
         let twice = matches!(request.command, RpcCommandKind::Prompt | RpcCommandKind::AbortAndPrompt);
-        self.answered.push_back((request, twice.then_some(success)));
+        self.answered.push_back((request.clone(), twice.then_some(success)));
         if self.answered.len() > REMEMBERED {
             self.answered.pop_front();
         }

@@ -289,7 +289,8 @@ fn other<'a>(message: &'a AgentMessage, images: &Images) -> Option<Turn<'a>> {
         AgentMessage::CompactionSummary(message) => text(message.told()),
         AgentMessage::BranchSummary(message) => text(message.told()),
         AgentMessage::FileMention(message) => user(files(message, images)),
-        AgentMessage::Assistant(_) | AgentMessage::ToolResult(_) => None,
+        // What a system message says goes ahead of the conversation.
+        AgentMessage::Assistant(_) | AgentMessage::ToolResult(_) | AgentMessage::System(_) => None,
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     retry::{RetryPolicy, is_transient, retry_after},
     types::StreamEvent,
 };
+use bytes::Bytes;
 use eventsource_stream::{EventStreamError, Eventsource};
 use futures_util::{Stream, StreamExt, stream};
 use reqwest::{
@@ -14,6 +15,7 @@ use reqwest::{
 };
 use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     error::Error,
     net::IpAddr,
     pin::pin,
@@ -24,7 +26,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, oneshot},
     time::{sleep, timeout},
 };
 
@@ -70,6 +72,8 @@ const ERROR_BODY: Duration = Duration::from_secs(10);
 const ERROR_BYTES: usize = 64 * 1024;
 /// Characters that are shown of what is not JSON.
 const SHOWN: usize = 1000;
+/// Bytes of a body that is written on the spot: some 100 µs. Another thread would take it up about as late.
+const QUICK: usize = 128 * 1024;
 /// Bytes of one server-sent event. The longest real ones repeat a whole answer.
 const EVENT_BYTES: usize = 16 * 1024 * 1024;
 
@@ -91,8 +95,20 @@ impl Http {
         options: &HttpOptions,
         events: mpsc::Sender<StreamEvent>,
     ) {
+        self.ask_showing(request, reader, options, events, None).await;
+    }
+
+    /// The same; the head of an answer is shown to `heads`, and the answer is read when it was seen.
+    pub async fn ask_showing(
+        &self,
+        request: HttpRequest,
+        reader: Box<dyn Reader>,
+        options: &HttpOptions,
+        events: mpsc::Sender<StreamEvent>,
+        heads: Option<mpsc::Sender<Head>>,
+    ) {
         let answered = tokio::select! {
-            answered = self.answer(request, reader, options, &events) => answered,
+            answered = self.answer(request, reader, options, &events, heads) => answered,
             () = events.closed() => return,
         };
         if let Err(failure) = answered {
@@ -107,15 +123,27 @@ impl Http {
         mut reader: Box<dyn Reader>,
         options: &HttpOptions,
         events: &mpsc::Sender<StreamEvent>,
+        heads: Option<mpsc::Sender<Head>>,
     ) -> Result<(), Failure> {
-        // Images make a body of many megabytes: writing it would hold up everything else.
-        let request = tokio::task::spawn_blocking(move || post(request)).await;
-        let request = request
-            .map_err(|panic| Failure::new(format!("The request could not be written: {panic}")))
-            .flatten()?;
+        let request = match weight_of_json(&request.body) < QUICK {
+            true => post(request)?,
+            // Images make a body of many megabytes: writing it would hold up everything else.
+            false => {
+                let request = tokio::task::spawn_blocking(move || post(request)).await;
+                request
+                    .map_err(|panic| Failure::new(format!("The request could not be written: {panic}")))
+                    .flatten()?
+            }
+        };
         let host = host(request.url());
         let idle = options.idle;
         let response = self.begin(request, reader.as_mut(), options).await?;
+        if let Some(heads) = heads {
+            let (head, seen) = Head::of(&response);
+            // Where nobody looks, nobody is waited for.
+            let _ = heads.send(head).await;
+            let _ = seen.await;
+        }
         if let Some(kind) = other_kind(&response) {
             let start = shown(&beginning(response, idle.min(ERROR_BODY)).await);
             return Err(Failure::new(format!(
@@ -190,6 +218,34 @@ impl Http {
     }
 }
 
+/// The head of an answer.
+#[derive(Debug)]
+pub struct Head {
+    /// The status of HTTP.
+    pub status: u16,
+    /// Names in lower case; of a name that comes more than once, the values, with commas between them. What is no text is
+    /// left out.
+    pub headers: BTreeMap<String, String>,
+    /// It was seen, and the answer may be read.
+    pub seen: oneshot::Sender<()>,
+}
+
+impl Head {
+    fn of(response: &Response) -> (Self, oneshot::Receiver<()>) {
+        let mut headers: BTreeMap<String, String> = BTreeMap::new();
+        for (name, value) in response.headers() {
+            let Ok(value) = value.to_str() else { continue };
+            let all = headers.entry(name.as_str().to_owned()).or_default();
+            if !all.is_empty() {
+                all.push_str(", ");
+            }
+            all.push_str(value);
+        }
+        let (seen, waits) = oneshot::channel();
+        (Self { status: response.status().as_u16(), headers, seen }, waits)
+    }
+}
+
 /// Why there is no answer, or no more of it.
 struct Failure {
     message: String,
@@ -230,6 +286,19 @@ async fn told(made: Vec<StreamEvent>, events: &mpsc::Sender<StreamEvent>) -> boo
         }
     }
     false
+}
+
+/// About how many bytes of JSON the value takes.
+pub fn weight_of_json(value: &Value) -> usize {
+    let inner: usize = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight_of_json).sum(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| name.len() + 3 + weight_of_json(value)).sum()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
+    };
+    inner + 2
 }
 
 fn post(request: HttpRequest) -> Result<Request, Failure> {
@@ -274,36 +343,74 @@ async fn send(
 }
 
 /// The body in whole lines, each piece within `idle`; `unread` grows by their lengths, and is set back by whoever makes
-/// events. A reader of lines starts a line over with each piece: long ones in small pieces would take it forever.
+/// events. A reader of lines starts a line over with each piece, and moves what is left of a piece with each line: it is
+/// given long lines whole, and a few short ones at a time.
 fn lines(
     response: Response,
     idle: Duration,
     unread: &AtomicUsize,
-) -> impl Stream<Item = Result<Vec<u8>, Broken>> {
-    stream::unfold((Some(response), Vec::new()), move |(response, mut line)| async move {
-        let mut response = response?;
+) -> impl Stream<Item = Result<Bytes, Broken>> {
+    let body = Body { response: Some(response), line: Vec::new(), whole: Bytes::new() };
+    stream::unfold(body, move |mut body| async move { Some((body.next(idle, unread).await?, body)) })
+}
+
+/// A body that is read.
+struct Body {
+    /// `None`: it has ended.
+    response: Option<Response>,
+    /// The beginning of a line.
+    line: Vec<u8>,
+    /// Whole lines that were not given away yet.
+    whole: Bytes,
+}
+
+/// Bytes of lines that are given away at once, and the line that is begun.
+const FEW_LINES: usize = 512;
+
+impl Body {
+    async fn next(&mut self, idle: Duration, unread: &AtomicUsize) -> Option<Result<Bytes, Broken>> {
+        if self.whole.is_empty()
+            && let Err(broken) = self.read(idle, unread).await?
+        {
+            self.response = None;
+            return Some(Err(broken));
+        }
+        let after = self.whole.len().min(FEW_LINES);
+        let rest = memchr::memchr(b'\n', &self.whole[after..]);
+        Some(Ok(self.whole.split_to(rest.map_or(self.whole.len(), |at| after + at + 1))))
+    }
+
+    /// Reads until there are whole lines; `None`: nothing more comes.
+    async fn read(&mut self, idle: Duration, unread: &AtomicUsize) -> Option<Result<(), Broken>> {
+        let response = self.response.as_mut()?;
         loop {
-            let piece = match timeout(idle, response.chunk()).await {
+            let mut piece = match timeout(idle, response.chunk()).await {
                 Ok(Ok(Some(piece))) => piece,
                 Ok(Ok(None)) => {
                     // Some servers leave out the blank line after the last event. A cut event is no JSON: it fails.
-                    line.extend_from_slice(b"\n\n");
-                    return Some((Ok(line), (None, Vec::new())));
+                    self.line.extend_from_slice(b"\n\n");
+                    (self.response, self.whole) = (None, std::mem::take(&mut self.line).into());
+                    return Some(Ok(()));
                 }
-                Ok(Err(error)) => return Some((Err(Broken::Connection(error)), (None, Vec::new()))),
-                Err(_) => return Some((Err(Broken::Silent), (None, Vec::new()))),
+                Ok(Err(error)) => return Some(Err(Broken::Connection(error))),
+                Err(_) => return Some(Err(Broken::Silent)),
             };
             if unread.fetch_add(piece.len(), Ordering::Relaxed) + piece.len() > EVENT_BYTES {
-                return Some((Err(Broken::TooLong), (None, Vec::new())));
+                return Some(Err(Broken::TooLong));
             }
             let Some(end) = memchr::memrchr2(b'\n', b'\r', &piece) else {
-                line.extend_from_slice(&piece);
+                self.line.extend_from_slice(&piece);
                 continue;
             };
-            line.extend_from_slice(&piece[..=end]);
-            return Some((Ok(line), (Some(response), piece[end + 1..].to_vec())));
+            let rest = piece.split_off(end + 1);
+            self.whole = match self.line.is_empty() {
+                true => piece,
+                false => [&self.line[..], &piece].concat().into(),
+            };
+            self.line = rest.to_vec();
+            return Some(Ok(()));
         }
-    })
+    }
 }
 
 /// Why a body ends too early.

@@ -23,13 +23,15 @@ pub fn max_tokens(request: &ModelRequest<'_>) -> Option<u64> {
     Some(request.answer_tokens()).filter(|tokens| *tokens > 0)
 }
 
-/// The level to think at; `None`: the model does not think, or shall not. `xhigh` is `high` to models without it.
+/// The level to think at; `None`: the model does not think, or shall not. What is above `high` is that to models without it.
 pub fn thinking(request: &ModelRequest<'_>) -> Option<ThinkingLevel> {
     let endpoint = request.endpoint;
     match request.level {
         ThinkingLevel::Off => None,
         _ if !endpoint.model.reasoning => None,
-        ThinkingLevel::Xhigh if !endpoint.levels.contains(&ThinkingLevel::Xhigh) => Some(ThinkingLevel::High),
+        level if level > ThinkingLevel::High && !endpoint.levels.contains(&level) => {
+            Some(ThinkingLevel::High)
+        }
         level => Some(level),
     }
 }

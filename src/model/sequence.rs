@@ -64,10 +64,13 @@ impl Sequence {
         index + 1 < self.next
     }
 
-    /// The answer is complete; blocks that are still open end here.
-    pub fn finish(&mut self, finish: Finish) {
+    /// The answer is complete, for which the provider has its own `word`; blocks that are still open end here.
+    pub fn finish(&mut self, finish: Finish, word: Option<&str>) {
         while self.speaking < self.next {
             self.end(self.speaking, None);
+        }
+        if let Some(word) = word {
+            self.say(StreamEvent::Word(word.to_owned()));
         }
         self.say(StreamEvent::Finish(finish));
         self.over = true;

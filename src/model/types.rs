@@ -13,6 +13,8 @@ use std::time::Duration;
 pub enum StreamEvent {
     /// The provider's id of this answer.
     ResponseId(String),
+    /// The provider's name of the model that answers.
+    Model(String),
     /// A block opens.
     Start {
         /// The block's place in the message, from 0.
@@ -43,6 +45,8 @@ pub enum StreamEvent {
     },
     /// Tokens used so far by this answer; each event replaces the one before.
     Usage(TokenCounts),
+    /// The provider's own word for why the answer ends; [`Finish`](Self::Finish) follows.
+    Word(String),
     /// The answer is complete. Nothing follows.
     Finish(Finish),
     /// The answer failed. Nothing follows; blocks may still be open.
@@ -86,6 +90,10 @@ pub struct TokenCounts {
     pub cache_read: u64,
     /// Written to the provider's cache.
     pub cache_write: u64,
+    /// Those among `cache_write` that the cache keeps for an hour, where providers tell them apart.
+    pub cache_write_1h: Option<u64>,
+    /// Those among `output` that were thinking, where providers tell them apart.
+    pub reasoning: Option<u64>,
 }
 
 /// Why a complete answer ended; in JSON the names of pi's `stopReason`.
@@ -98,6 +106,17 @@ pub enum Finish {
     Length,
     /// The model waits for the results of its tool calls.
     ToolUse,
+}
+
+impl Finish {
+    /// As scripts write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ToolUse => "toolUse",
+        }
+    }
 }
 
 /// A tool as it is offered to a model.

@@ -1,10 +1,10 @@
 //! What a prompt can call with a leading `/`, besides the commands of extensions.
 
 use super::{Skill, Template};
-use crate::protocol::{CommandSource, SlashCommand};
+use crate::protocol::{Base, Check as _, CommandSource, SlashCommand};
 
 /// The templates and skills of a session. No two templates have the same name, and no two skills.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Commands {
     /// In the order in which they were found.
     pub templates: Vec<Template>,
@@ -28,14 +28,23 @@ impl Commands {
         Some((skill, arguments))
     }
 
-    /// What `get_commands` lists of them: the templates, then the skills, also those that the model is not told of.
-    pub fn list(&self) -> impl Iterator<Item = SlashCommand> {
-        let templates = self.templates.iter().map(|it| SlashCommand {
-            name: it.name.clone(),
-            description: Some(it.description.clone()),
-            source: CommandSource::Prompt,
-            location: Some(it.location),
-            path: Some(it.path.display().to_string()),
+    /// What `get_commands` lists of them in dialects built on `base`: the templates, then the skills, also those that the
+    /// model is not told of. Where nothing else tells it, the description of a template says where it is from.
+    pub fn list(&self, base: Base) -> impl Iterator<Item = SlashCommand> {
+        let templates = self.templates.iter().map(move |it| {
+            let mut command = SlashCommand {
+                name: it.name.clone(),
+                description: Some(it.description.clone()),
+                source: CommandSource::Prompt,
+                location: Some(it.location),
+                path: Some(it.path.display().to_string()),
+                source_info: Some(it.source.clone()),
+            };
+            command.fit(base);
+            if command.source_info.is_none() {
+                command.description = Some(it.labelled());
+            }
+            command
         });
         let skills = self.skills.iter().map(|it| SlashCommand {
             name: format!("skill:{}", it.name),
@@ -43,6 +52,7 @@ impl Commands {
             source: CommandSource::Skill,
             location: Some(it.location),
             path: Some(it.path.display().to_string()),
+            source_info: Some(it.source.clone()),
         });
         templates.chain(skills)
     }

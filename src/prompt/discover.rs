@@ -1,15 +1,18 @@
 //! Finds skills and prompt templates. Blocks on the disk.
 //!
 //! The order decides which of two of one name counts, and in which they are listed: what the settings name, then the
-//! directories where everybody looks, then the command line. Packages, which pi looks through first, are not read.
+//! directories where everybody looks, then the command line. What packages bring along is found elsewhere: it comes last of
+//! what is not of the command line, or first of all where the user goes before the project.
 //! Source: pi's `skills.md` and `prompt-templates.md`; the order as observed.
 
 use super::{
     Commands, Skill, Template,
     entries::{Entries, absolute},
-    files, walk,
+    files,
+    source::{self, source_info},
+    walk,
 };
-use crate::protocol::CommandLocation;
+use crate::protocol::{CommandLocation, SourceInfo, SourceScope};
 use std::{
     collections::HashSet,
     fs,
@@ -17,7 +20,7 @@ use std::{
 };
 
 /// Where to look. All directories are absolute.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Places {
     /// The working directory, at which the paths of the command line begin.
     pub working: PathBuf,
@@ -36,7 +39,7 @@ pub struct Places {
 }
 
 /// The skills, or the templates, that somebody names.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Named {
     /// The list of the user's settings.
     pub by_user: Vec<String>,
@@ -44,12 +47,16 @@ pub struct Named {
     pub by_project: Vec<String>,
     /// Files and directories of the command line.
     pub given: Vec<String>,
-    /// Nothing but these.
+    /// Nothing but what is given.
     pub only_given: bool,
+    /// Files of packages of the settings.
+    pub packaged: Vec<SourceInfo>,
+    /// Files of packages of the command line.
+    pub brought: Vec<SourceInfo>,
 }
 
 /// What was found.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Found {
     /// What can be called.
     pub commands: Commands,
@@ -58,6 +65,17 @@ pub struct Found {
 }
 
 impl Found {
+    /// Looks for skills and templates in these files and folders alone; relative paths begin at `working`.
+    pub fn find_in(working: &Path, skills: Vec<String>, templates: Vec<String>) -> Self {
+        let only = |given| Named { given, only_given: true, ..Named::default() };
+        Self::find(&Places {
+            working: working.to_owned(),
+            skills: only(skills),
+            templates: only(templates),
+            ..Places::default()
+        })
+    }
+
     /// Looks for skills and templates.
     pub fn find(places: &Places) -> Self {
         let mut found = Self::default();
@@ -66,21 +84,23 @@ impl Found {
             // Links may lead to one skill in several ways.
             let real = fs::canonicalize(&candidate.file).unwrap_or_else(|_| candidate.file.clone());
             if known.insert(real) {
-                found.add_skill(places, &candidate);
+                found.add_skill(places, candidate);
             }
         }
         for candidate in places.candidates(Kind::Template, &places.templates, &mut found.warnings) {
-            found.add_template(places, &candidate);
+            found.add_template(places, candidate);
         }
         found
     }
 
-    fn add_skill(&mut self, places: &Places, Candidate { file, .. }: &Candidate) {
+    fn add_skill(&mut self, places: &Places, Candidate { file, source, .. }: Candidate) {
+        let file = file.as_path();
         let Some(text) = self.text(file) else { return };
-        let (skill, warnings) = match Skill::read(file, &text, places.location(Kind::Skill, file)) {
+        let (mut skill, warnings) = match Skill::read(file, &text, places.location(Kind::Skill, file)) {
             Ok(read) => read,
             Err(error) => return self.left_out(file, &error),
         };
+        skill.source = source.unwrap_or(skill.source);
         self.warnings.extend(warnings.iter().map(|warning| format!("{}: {warning}", file.display())));
         match self.commands.skills.iter().find(|first| first.name == skill.name) {
             Some(first) => {
@@ -91,13 +111,15 @@ impl Found {
         }
     }
 
-    fn add_template(&mut self, places: &Places, Candidate { file, given }: &Candidate) {
+    fn add_template(&mut self, places: &Places, Candidate { file, given, source }: Candidate) {
+        let file = file.as_path();
         let Some(text) = self.text(file) else { return };
         let location = places.location(Kind::Template, file);
-        let template = match Template::read(file, &text, location, given) {
+        let mut template = match Template::read(file, &text, location, &given) {
             Ok(template) => template,
             Err(error) => return self.left_out(file, &error),
         };
+        template.source = source.unwrap_or(template.source);
         match self.commands.templates.iter().find(|first| first.name == template.name) {
             Some(first) => {
                 let why =
@@ -152,10 +174,13 @@ struct Candidate {
     file: PathBuf,
     /// The path of the command line by which it was found, else its own.
     given: PathBuf,
+    /// How it was found, unless by the command line.
+    source: Option<SourceInfo>,
 }
 
 /// Where the user, or the project, keeps skills or templates.
 struct Scope {
+    whose: SourceScope,
     entries: Entries,
     directories: Vec<PathBuf>,
 }
@@ -163,31 +188,57 @@ struct Scope {
 impl Places {
     /// The files, each path once.
     fn candidates(&self, kind: Kind, named: &Named, warnings: &mut Vec<String>) -> Vec<Candidate> {
-        let mut files = Vec::new();
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let found =
+            |file: PathBuf, source: SourceInfo| Candidate { given: file.clone(), file, source: Some(source) };
+        let packaged = |all: &[SourceInfo]| -> Vec<Candidate> {
+            all.iter().map(|source| found(PathBuf::from(&source.path), source.clone())).collect()
+        };
+        if self.project_first {
+            candidates.extend(packaged(&named.brought));
+        }
         if !named.only_given {
+            if !self.project_first {
+                candidates.extend(packaged(&named.packaged));
+            }
             let scopes = self.scopes(kind, named, warnings);
-            for Scope { entries, .. } in &scopes {
+            for Scope { whose, entries, .. } in &scopes {
                 let all = entries.paths.iter().flat_map(|path| match path.is_dir() {
                     true => kind.files(path, true, warnings),
                     // A settings file is for many machines; not each of them has everything.
                     false => Vec::from_iter(path.exists().then(|| path.clone())),
                 });
-                files.extend(all.filter(|file| entries.takes(file)));
+                candidates.extend(all.filter(|file| entries.takes(file)).map(|file| {
+                    let source = source_info(&file, source::NAMED, *whose, None);
+                    found(file, source)
+                }));
             }
-            for Scope { entries, directories } in &scopes {
-                let there = directories.iter().filter(|directory| directory.is_dir());
-                let all = there.flat_map(|directory| kind.files(directory, false, warnings));
-                files.extend(all.filter(|file| entries.allows(file)));
+            for Scope { whose, entries, directories } in &scopes {
+                for directory in directories.iter().filter(|directory| directory.is_dir()) {
+                    let all = kind.files(directory, false, warnings).into_iter();
+                    candidates.extend(all.filter(|file| entries.allows(file)).map(|file| {
+                        let source = source_info(&file, source::FOUND, *whose, directory.parent());
+                        found(file, source)
+                    }));
+                }
+            }
+            if self.project_first {
+                candidates.extend(packaged(&named.packaged));
             }
         }
-        let mut candidates: Vec<_> =
-            files.into_iter().map(|file| Candidate { given: file.clone(), file }).collect();
+        if !self.project_first {
+            candidates.extend(packaged(&named.brought));
+        }
         for given in named.given.iter().map(|path| absolute(&self.working, path)) {
             let files = match given.is_dir() {
                 true => kind.files(&given, false, warnings),
                 false => vec![given.clone()],
             };
-            candidates.extend(files.into_iter().map(|file| Candidate { file, given: given.clone() }));
+            candidates.extend(files.into_iter().map(|file| Candidate {
+                file,
+                given: given.clone(),
+                source: None,
+            }));
         }
         let mut seen = HashSet::new();
         candidates.retain(|candidate| seen.insert(candidate.file.clone()));
@@ -205,9 +256,10 @@ impl Places {
             project.extend(of_repository.filter(|it| Some(it) != of_home.as_ref()));
             user.extend(of_home);
         }
-        let user = Scope { entries: Entries::new(&named.by_user, &self.user, warnings), directories: user };
-        let project =
-            Scope { entries: Entries::new(&named.by_project, &self.project, warnings), directories: project };
+        let entries = Entries::new(&named.by_user, &self.user, warnings);
+        let user = Scope { whose: SourceScope::User, entries, directories: user };
+        let entries = Entries::new(&named.by_project, &self.project, warnings);
+        let project = Scope { whose: SourceScope::Project, entries, directories: project };
         if self.project_first { [project, user] } else { [user, project] }
     }
 

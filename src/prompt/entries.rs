@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// A list of one settings file, taken apart. Source: pi's `settings.md` and source.
 #[derive(Debug, Default)]
-pub(super) struct Entries {
+pub(crate) struct Entries {
     /// Files and directories, as absolute paths.
     pub paths: Vec<PathBuf>,
     /// `*.md`: where there are any, a file of `paths` has to match one.
@@ -42,6 +42,33 @@ impl Entries {
             }
         }
         read
+    }
+
+    /// The same of a list that only chooses among files that are known: what is no path in it is a pattern, too.
+    #[cfg(feature = "serve")]
+    pub fn patterns(entries: &[String], base: &Path, warnings: &mut Vec<String>) -> Self {
+        let (mut others, mut plain) = (Vec::new(), Vec::new());
+        for entry in entries {
+            if entry.starts_with(['!', '+', '-']) || entry.contains(['*', '?']) {
+                others.push(entry.clone());
+            } else {
+                // Without wildcards it is never malformed.
+                plain.extend(Pattern::new(&globset::escape(entry), base));
+            }
+        }
+        let mut read = Self::new(&others, base, warnings);
+        read.only.append(&mut plain);
+        read
+    }
+
+    /// What a list of patterns of which each counts by itself says of `file`, the last first; `None`: nothing.
+    #[cfg(feature = "serve")]
+    pub fn last_word(entries: &[String], base: &Path, file: &Path) -> Option<bool> {
+        let about = |entry: &&String| match entry.strip_prefix(['+', '-']) {
+            Some(path) => names(&absolute(base, path), file),
+            None => Pattern::new(entry.trim_start_matches('!'), base).is_ok_and(|it| it.matches(file)),
+        };
+        entries.iter().rev().find(about).map(|entry| !entry.starts_with(['-', '!']))
     }
 
     /// Whether `file`, found in one of `paths`, is taken.
@@ -100,7 +127,7 @@ fn directory_of_skill(file: &Path) -> Option<&Path> {
 }
 
 /// `path` as seen from `base`, with `.` and `..` resolved by name alone.
-pub(super) fn absolute(base: &Path, path: impl AsRef<Path>) -> PathBuf {
+pub(crate) fn absolute(base: &Path, path: impl AsRef<Path>) -> PathBuf {
     let mut whole = PathBuf::new();
     for part in base.join(path).components() {
         match part {

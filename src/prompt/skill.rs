@@ -1,7 +1,10 @@
 //! Skills: instructions for a task, which the model reads when it has such a task.
 
-use super::front_matter::{self, FrontMatter};
-use crate::protocol::CommandLocation;
+use super::{
+    front_matter::{self, FrontMatter},
+    source::{self, source_info},
+};
+use crate::protocol::{CommandLocation, SourceInfo};
 use std::{
     fmt::Write,
     path::{Path, PathBuf},
@@ -19,7 +22,7 @@ const DESCRIPTION: usize = 1024;
 /// Instructions for a task, in a file.
 ///
 /// Source: pi's `skills.md`, after the Agent Skills specification.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Skill {
     /// What it is called by, behind `/skill:`.
     pub name: String,
@@ -29,6 +32,8 @@ pub struct Skill {
     pub path: PathBuf,
     /// Where it was found.
     pub location: CommandLocation,
+    /// The same for newer hosts.
+    pub source: SourceInfo,
     /// The model is not told of it; the user calls it.
     pub hidden: bool,
 }
@@ -53,7 +58,8 @@ impl Skill {
         }
         warnings.extend(complaints(&name, &description));
         let hidden = front_matter.hidden == true;
-        Ok((Self { name, description, path: path.to_owned(), location, hidden }, warnings))
+        let source = source_info(path, source::NAMED, source::scope(location), path.parent());
+        Ok((Self { name, description, path: path.to_owned(), location, source, hidden }, warnings))
     }
 
     /// What the model is told when the user calls the skill: the instructions, as `file` has them, and `arguments`.

@@ -1,7 +1,10 @@
 //! Prompt templates: texts that a prompt stands for.
 
-use super::front_matter::{self, FrontMatter};
-use crate::protocol::CommandLocation;
+use super::{
+    front_matter::{self, FrontMatter},
+    source::{self, source_info},
+};
+use crate::protocol::{CommandLocation, SourceInfo};
 use regex_lite::{Captures, Regex};
 use std::{path::Path, path::PathBuf, sync::LazyLock};
 
@@ -9,18 +12,22 @@ use std::{path::Path, path::PathBuf, sync::LazyLock};
 const DESCRIPTION: usize = 60;
 
 /// A text that `/name` and its arguments stand for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Template {
     /// What it is called by: the name of its file without `.md`.
     pub name: String,
-    /// What it does, for people, and behind it where it is from: `(user)`, `(project)` or `(path:…)`.
+    /// What it does, for people.
     pub description: String,
+    /// Where it is from, for people: `(user)`, `(project)` or `(path:…)`.
+    pub label: String,
     /// The text, with places for arguments.
     pub body: String,
     /// Where it was found.
     pub location: CommandLocation,
     /// Its file: an absolute path.
     pub path: PathBuf,
+    /// Where it was found, for newer hosts.
+    pub source: SourceInfo,
 }
 
 impl Template {
@@ -38,8 +45,24 @@ impl Template {
             CommandLocation::Path => format!("(path:{})", name(given)),
         };
         let described = front_matter.description.filter(|it| !it.is_empty()).or_else(|| first_line(&body));
-        let description = described.map_or(label.clone(), |it| format!("{it} {label}"));
-        Ok(Self { name: name(path), description, body, location, path: path.to_owned() })
+        let source = source_info(path, source::NAMED, source::scope(location), path.parent());
+        Ok(Self {
+            name: name(path),
+            description: described.unwrap_or_default(),
+            label,
+            body,
+            location,
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    /// The description with the label behind it.
+    pub fn labelled(&self) -> String {
+        match self.description.as_str() {
+            "" => self.label.clone(),
+            description => format!("{description} {}", self.label),
+        }
     }
 
     /// The text with `arguments` in their places.

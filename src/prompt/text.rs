@@ -1,12 +1,19 @@
-//! The system prompt as one text. Its order and its headings are pi's, the sentences are ours.
+//! The system prompt, as one text or in sections. Its order and its headings are pi's, the sentences are ours.
 
-use super::{Skill, files::ContextFile, skill};
+use super::{
+    Skill,
+    files::ContextFile,
+    instructions::{Instructions, PREAMBLE, Section},
+    skill,
+};
 
 /// Everything that a system prompt is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptParts<'a> {
     /// The tools that the model is offered, in that order.
     pub tools: &'a [ToolLine<'a>],
+    /// What tools of extensions say about their use: each a line among the guidelines, once.
+    pub guidelines: &'a [&'a str],
     /// Takes the place of who the model is, its tools and its guidelines.
     pub custom: Option<&'a str>,
     /// Comes right after that.
@@ -49,13 +56,13 @@ pub fn tool_line(name: &str) -> Option<ToolLine<'static>> {
 pub fn system_prompt(parts: &PromptParts<'_>) -> String {
     let mut prompt = match parts.custom.filter(|custom| !custom.is_empty()) {
         Some(custom) => custom.to_owned(),
-        None => own_words(parts.tools),
+        None => own_words(parts),
     };
     if let Some(append) = parts.append.filter(|append| !append.is_empty()) {
         prompt += &format!("\n\n{append}");
     }
     if !parts.context_files.is_empty() {
-        prompt += "\n\n# Project Context\n\nWhat the user and the project ask of you:\n\n";
+        prompt += &format!("\n\n# Project Context\n\n{ASKED}\n\n");
         for ContextFile { path, content } in parts.context_files {
             prompt += &format!("## {}\n\n{content}\n\n", path.display());
         }
@@ -67,26 +74,72 @@ pub fn system_prompt(parts: &PromptParts<'_>) -> String {
     prompt + &format!("\nCurrent date: {}\nCurrent working directory: {cwd}", parts.date)
 }
 
-fn own_words(tools: &[ToolLine<'_>]) -> String {
-    let mut list: Vec<String> =
-        tools.iter().map(|tool| format!("- {}: {}", tool.name, tool.purpose)).collect();
-    if list.is_empty() {
-        list.push("(none)".to_owned());
+/// The same in parts, without the date: what does not change is not told again. The names and their order are pi's
+/// (source: pi 1 source, observed).
+pub fn sections(parts: &PromptParts<'_>) -> Instructions {
+    let mut sections = Vec::new();
+    match parts.custom.filter(|custom| !custom.is_empty()) {
+        Some(custom) => sections.push(Section::new(PREAMBLE, custom)),
+        None => {
+            sections.push(Section::new(PREAMBLE, WHO));
+            sections.push(tagged("tools", &format!("{}\n\n{MORE_TOOLS}", tool_list(parts.tools))));
+            sections.push(tagged("rules", &rule_list(parts)));
+            sections.push(tagged("docs", DOCS));
+        }
     }
-    let guidelines: Vec<String> = guidelines(tools).iter().map(|line| format!("- {line}")).collect();
-    format!(
-        "You are a skilled programmer who works through pi-rpc, an agent in the user's own files. You look into them, \
-         run commands, change code and write new files, as the user asks.\n\n\
-         Your tools:\n{}\n\n\
-         A project can give you more tools than these.\n\n\
-         Guidelines:\n{}",
-        list.join("\n"),
-        guidelines.join("\n")
-    )
+    if let Some(append) = parts.append.filter(|append| !append.is_empty()) {
+        sections.push(tagged("addendum", append));
+    }
+    if !parts.context_files.is_empty() {
+        let files = parts.context_files.iter();
+        let files: Vec<_> =
+            files.map(|file| format!("## {}\n\n{}", file.path.display(), file.content)).collect();
+        sections.push(tagged("project_context", &format!("{ASKED}\n\n{}", files.join("\n\n"))));
+    }
+    let skills = skill::block(parts.skills);
+    if parts.tools.iter().any(|tool| tool.name == "read") && !skills.is_empty() {
+        sections.push(tagged("skills", skills.trim_start()));
+    }
+    sections.push(tagged("cwd", &format!("Current working directory: {}", parts.cwd.replace('\\', "/"))));
+    Instructions(sections)
+}
+
+fn tagged(name: &str, text: &str) -> Section {
+    Section::new(name, format!("<{name}>\n{text}\n</{name}>"))
+}
+
+const WHO: &str = "You are a skilled programmer who works through pi-rpc, an agent in the user's own files. You look into \
+                   them, run commands, change code and write new files, as the user asks.";
+
+const MORE_TOOLS: &str = "A project can give you more tools than these.";
+
+const DOCS: &str =
+    "What pi-rpc itself can do, `pi-rpc --help` tells. Look there when you are asked about it.";
+
+const ASKED: &str = "What the user and the project ask of you:";
+
+fn own_words(parts: &PromptParts<'_>) -> String {
+    let (tools, rules) = (tool_list(parts.tools), rule_list(parts));
+    format!("{WHO}\n\nYour tools:\n{tools}\n\n{MORE_TOOLS}\n\nGuidelines:\n{rules}")
+}
+
+fn tool_list(tools: &[ToolLine<'_>]) -> String {
+    let list: Vec<String> = tools.iter().map(|tool| format!("- {}: {}", tool.name, tool.purpose)).collect();
+    if list.is_empty() { "(none)".to_owned() } else { list.join("\n") }
+}
+
+fn rule_list(parts: &PromptParts<'_>) -> String {
+    let mut rules = guidelines(parts.tools);
+    for guideline in parts.guidelines.iter().map(|it| it.trim()).filter(|it| !it.is_empty()) {
+        if !rules.contains(&guideline) {
+            rules.push(guideline);
+        }
+    }
+    rules.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// What to keep in mind, given these tools.
-fn guidelines(tools: &[ToolLine<'_>]) -> Vec<&'static str> {
+fn guidelines<'a>(tools: &[ToolLine<'_>]) -> Vec<&'a str> {
     let has = |name: &str| tools.iter().any(|tool| tool.name == name);
     let searches = has("grep") || has("find") || has("ls");
     let rules = [

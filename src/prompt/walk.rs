@@ -13,7 +13,7 @@ const MOST: usize = 10_000;
 
 /// The skills of a directory: its own `SKILL.md`; else the Markdown files that lie in it, and the `SKILL.md` of
 /// directories further down. A directory with a `SKILL.md` is one skill, whatever else is in it.
-pub(super) fn skills(directory: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+pub(crate) fn skills(directory: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     let found: Vec<PathBuf> = files(directory, None, warnings)
         .into_iter()
         .filter(|file| file.parent() == Some(directory) || file.ends_with(skill::FILE))
@@ -28,7 +28,7 @@ pub(super) fn skills(directory: &Path, warnings: &mut Vec<String>) -> Vec<PathBu
 }
 
 /// The templates of a directory: the Markdown files that lie in it, and, if asked for, those further down.
-pub(super) fn templates(directory: &Path, further: bool, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+pub(crate) fn templates(directory: &Path, further: bool, warnings: &mut Vec<String>) -> Vec<PathBuf> {
     files(directory, (!further).then_some(1), warnings)
 }
 
@@ -68,7 +68,7 @@ fn files(directory: &Path, depth: Option<usize>, warnings: &mut Vec<String>) -> 
 }
 
 /// Whether the name is one of a Markdown file.
-pub(super) fn is_markdown(path: &Path) -> bool {
+pub(crate) fn is_markdown(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "md")
 }
 

@@ -27,6 +27,11 @@ impl Fault {
         Self { path: String::new(), text: format!("`{value}` does not exist in this dialect") }
     }
 
+    /// Whether the frame as a whole is of a type that only other dialects have.
+    pub fn is_foreign_type(&self, kind: &str) -> bool {
+        *self == Self::foreign(kind)
+    }
+
     pub(super) fn not_a_string(field: &str) -> Self {
         Self { path: field.to_owned(), text: "expected a string".to_owned() }
     }

@@ -1,33 +1,66 @@
 //! What is said, to bytes. A growing message is never serialised again: its bytes are kept, the escaped delta is
 //! appended, and the snapshot that the dialect wants is spliced together.
 
-use super::{AgentMessage, AgentSessionEvent};
 use super::{
-    AssistantContent, AssistantMessage, AssistantMessageEvent, BlockKind, Cost, MessageUpdateEvent, Outbound,
-    Said, Step, StopReason, TextContent, TextDeltaUpdate, TextEndUpdate, TextStartUpdate,
-    ThinkingDeltaUpdate, ThinkingEndUpdate, ThinkingStartUpdate, ToolCall, ToolcallDeltaUpdate,
-    ToolcallEndUpdate, ToolcallStartUpdate, Update, Usage, parse_partial,
+    AgentMessage, AgentSessionEvent, AssistantContent, AssistantMessage, AssistantMessageEvent, BlockKind,
+    Cost, Dialect, DialectMessageUpdate, MessageUpdateEvent, Outbound, Said, Step, StopReason,
+    TextDeltaUpdate, TextEndUpdate, TextStartUpdate, ThinkingDeltaUpdate, ThinkingEndUpdate,
+    ThinkingStartUpdate, ToolcallDeltaUpdate, ToolcallEndUpdate, ToolcallStartUpdate, Update, Usage,
+    growing::{Growing, MARK, bytes, find, write, write_inner},
 };
-use serde::Serialize;
+use std::io::IoSlice;
 
-/// Encodes what one server says, in order. Keeps a copy of the assistant message that is growing.
+/// Encodes what one server says, in order. Where updates repeat the whole message, it keeps a copy of the one that is
+/// growing.
 #[derive(Debug)]
 pub struct Encoder {
+    /// An empty message, whose bytes mark where the snapshots go; `None`: updates carry only what was added.
+    mark: Option<Mark>,
     growing: Option<Growing>,
-    /// An empty message; its bytes mark where the snapshots go.
-    mark: AssistantMessage,
-    mark_bytes: Vec<u8>,
+    /// Tokens and cost of the message that is growing.
+    usage: Option<Usage>,
 }
 
-impl Default for Encoder {
-    fn default() -> Self {
-        let mark = empty_message();
-        let mark_bytes = bytes(&mark);
-        Self { growing: None, mark, mark_bytes }
-    }
+#[derive(Debug)]
+struct Mark {
+    message: AssistantMessage,
+    bytes: Vec<u8>,
+    /// How the last delta's frame looked: most are followed by one of the same block.
+    delta: Option<Frame>,
+}
+
+/// The frame of an update without the message that it repeats; of a delta, without what it says, too.
+#[derive(Debug)]
+struct Frame {
+    index: usize,
+    block: BlockKind,
+    /// Bytes, and what follows them.
+    parts: Vec<(Vec<u8>, Part)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    /// The text of the delta.
+    Text,
+    /// The message so far.
+    Message,
+    /// Nothing more.
+    End,
 }
 
 impl Encoder {
+    /// An encoder for a server of `dialect`.
+    pub fn new(dialect: Dialect) -> Self {
+        let mark = match dialect.record().message_update {
+            DialectMessageUpdate::Snapshot => {
+                let message = empty_message();
+                Some(Mark { bytes: bytes(&message), message, delta: None })
+            }
+            DialectMessageUpdate::Delta => None,
+        };
+        Self { mark, growing: None, usage: None }
+    }
+
     /// Appends a whole frame and its line feed to `out`. Needs no memory of what was said before.
     pub fn encode_frame(frame: &Outbound, out: &mut Vec<u8>) {
         write(frame, out);
@@ -38,17 +71,70 @@ impl Encoder {
     ///
     /// An update without an open message is left out; the machine reports it.
     pub fn encode(&mut self, said: &Said, out: &mut Vec<u8>) {
+        self.encode_below(usize::MAX, said, out, &mut Vec::new());
+    }
+
+    /// The same, but a long message that grows is not copied: `holes` are the places in `out` where it belongs, and
+    /// [`filled`](Self::filled) puts it there. Nothing more may be encoded before that is written.
+    pub fn encode_around(&mut self, said: &Said, out: &mut Vec<u8>, holes: &mut Vec<usize>) {
+        self.encode_below(COPIED, said, out, holes);
+    }
+
+    /// `bytes` with the message so far in its `holes`.
+    pub fn filled<'a>(&'a self, bytes: &'a [u8], holes: &[usize]) -> Vec<IoSlice<'a>> {
+        let mut slices = Vec::new();
+        let mut from = 0;
+        for &hole in holes {
+            slices.push(&bytes[from..hole]);
+            slices.extend(self.growing.iter().flat_map(Growing::parts));
+            from = hole;
+        }
+        slices.push(&bytes[from..]);
+        slices.into_iter().filter(|slice| !slice.is_empty()).map(IoSlice::new).collect()
+    }
+
+    fn encode_below(&mut self, copied: usize, said: &Said, out: &mut Vec<u8>, holes: &mut Vec<usize>) {
         match said {
             Said::Frame(frame) => {
                 self.follow(said);
                 return Self::encode_frame(frame, out);
             }
-            Said::Update(update) => {
-                let Some(growing) = &mut self.growing else { return };
-                let event = growing.apply(update, &self.mark);
-                let frame = MessageUpdateEvent { assistant_message_event: event, message: self.mark.clone() };
-                splice(&bytes(&frame), &self.mark_bytes, growing, out);
-            }
+            Said::Line { line, .. } => return out.extend_from_slice(line),
+            Said::Update(update) => match &mut self.mark {
+                None => {
+                    let Some(usage) = &mut self.usage else { return };
+                    if let Some(rest) = &update.rest {
+                        *usage = rest.usage.clone();
+                    }
+                    let assistant_message_event = event(update, None);
+                    let usage = Some(usage.clone());
+                    write(&MessageUpdateEvent { usage, assistant_message_event, message: None }, out);
+                }
+                Some(mark) => {
+                    let Some(growing) = &mut self.growing else { return };
+                    growing.apply(update);
+                    let copies = growing.size() < copied;
+                    let once;
+                    let (frame, text) = match &update.step {
+                        Step::Delta(text) => (mark.delta(update), text.as_str()),
+                        _ => {
+                            once = mark.frame(update);
+                            (&once, "")
+                        }
+                    };
+                    for (bytes, part) in &frame.parts {
+                        out.extend_from_slice(bytes);
+                        match part {
+                            Part::Text => write_inner(text, out),
+                            Part::Message if copies => {
+                                growing.parts().for_each(|it| out.extend_from_slice(it))
+                            }
+                            Part::Message => holes.push(out.len()),
+                            Part::End => {}
+                        }
+                    }
+                }
+            },
         }
         out.push(b'\n');
     }
@@ -58,165 +144,103 @@ impl Encoder {
         match said {
             Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
                 if let AgentMessage::Assistant(message) = &start.message {
-                    self.growing = Some(Growing::new(message));
+                    self.growing = self.mark.is_some().then(|| Growing::new(message));
+                    self.usage = Some(message.usage.clone());
                 }
             }
-            Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(_))) => self.growing = None,
+            Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(_))) => {
+                self.growing = None;
+                self.usage = None;
+            }
             _ => {}
         }
     }
 }
 
-/// The bytes of a growing message: what is before its content, its blocks, what is after.
-#[derive(Debug)]
-struct Growing {
-    before: Vec<u8>,
-    blocks: Vec<Block>,
-    after: Vec<u8>,
-}
+/// Bytes of a message that are copied rather than written from where they are: for less it does not pay.
+const COPIED: usize = 16 * 1024;
 
-#[derive(Debug)]
-struct Block {
-    before: Vec<u8>,
-    /// Escaped text.
-    live: Vec<u8>,
-    after: Vec<u8>,
-    /// The whole text or raw arguments so far, unescaped.
-    text: String,
-    /// A tool call whose arguments are still open.
-    call: Option<ToolCall>,
-}
-
-impl Growing {
-    fn new(message: &AssistantMessage) -> Self {
-        let mut growing = Self { before: Vec::new(), blocks: Vec::new(), after: Vec::new() };
-        growing.rest(message);
-        growing.blocks.extend(message.content.iter().map(Block::open));
-        growing
+impl Mark {
+    /// The frame of a delta of that block.
+    fn delta(&mut self, update: &Update) -> &Frame {
+        let known = self.delta.take().filter(|it| (it.index, it.block) == (update.index, update.block));
+        let marked = || Update { step: Step::Delta(MARK.to_owned()), rest: None, ..*update };
+        let delta = known.unwrap_or_else(|| self.frame(&marked()));
+        self.delta.insert(delta)
     }
 
-    fn rest(&mut self, message: &AssistantMessage) {
-        let block = text_block(MARK);
-        let marked = AssistantMessage { content: vec![block.clone()], ..message.clone() };
-        (self.before, self.after) = split(&bytes(&marked), &bytes(&block));
-    }
-
-    /// Applies the update; gives its event, with `mark` in the place of the snapshot.
-    fn apply(&mut self, update: &Update, mark: &AssistantMessage) -> AssistantMessageEvent {
-        if let Some(rest) = &update.rest {
-            self.rest(rest);
-        }
-        let (partial, content_index) = (mark.clone(), update.index as u64);
-        match &update.step {
-            Step::Start(block) => {
-                self.blocks.truncate(update.index);
-                self.blocks.push(Block::open(block));
-                match update.block {
-                    BlockKind::Text => TextStartUpdate { content_index, partial }.into(),
-                    BlockKind::Thinking => ThinkingStartUpdate { content_index, partial }.into(),
-                    BlockKind::Toolcall => ToolcallStartUpdate { content_index, partial }.into(),
-                }
-            }
-            Step::Delta(delta) => {
-                if let Some(block) = self.blocks.get_mut(update.index) {
-                    block.append(delta);
-                }
-                let delta = delta.clone();
-                match update.block {
-                    BlockKind::Text => TextDeltaUpdate { content_index, delta, partial }.into(),
-                    BlockKind::Thinking => ThinkingDeltaUpdate { content_index, delta, partial }.into(),
-                    BlockKind::Toolcall => ToolcallDeltaUpdate { content_index, delta, partial }.into(),
-                }
-            }
-            Step::End(whole) => {
-                if let Some(block) = self.blocks.get_mut(update.index) {
-                    *block = Block::closed(whole);
-                }
-                match whole {
-                    AssistantContent::Text(it) => {
-                        TextEndUpdate { content_index, content: it.text.clone(), partial }.into()
-                    }
-                    AssistantContent::Thinking(it) => {
-                        ThinkingEndUpdate { content_index, content: it.thinking.clone(), partial }.into()
-                    }
-                    AssistantContent::RedactedThinking(_) => {
-                        ThinkingEndUpdate { content_index, content: String::new(), partial }.into()
-                    }
-                    AssistantContent::ToolCall(call) => {
-                        ToolcallEndUpdate { content_index, tool_call: call.clone(), partial }.into()
-                    }
-                }
+    fn frame(&self, update: &Update) -> Frame {
+        let frame = bytes(&MessageUpdateEvent {
+            usage: None,
+            assistant_message_event: event(update, Some(self.message.clone())),
+            message: Some(self.message.clone()),
+        });
+        let is_delta = matches!(update.step, Step::Delta(_));
+        let mut parts = Vec::new();
+        let mut rest = &frame[..];
+        loop {
+            let message = find(rest, &self.bytes).map(|at| (at, self.bytes.len(), Part::Message));
+            let text =
+                find(rest, MARK.as_bytes()).filter(|_| is_delta).map(|at| (at, MARK.len(), Part::Text));
+            let next = [message, text].into_iter().flatten().min_by_key(|(at, ..)| *at);
+            let (at, length, part) = next.unwrap_or((rest.len(), 0, Part::End));
+            parts.push((rest[..at].to_vec(), part));
+            rest = &rest[at + length..];
+            if next.is_none() {
+                return Frame { index: update.index, block: update.block, parts };
             }
         }
     }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.before);
-        for (index, block) in self.blocks.iter().enumerate() {
-            if index > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(&block.before);
-            out.extend_from_slice(&block.live);
-            out.extend_from_slice(&block.after);
-        }
-        out.extend_from_slice(&self.after);
-    }
-
-    fn len(&self) -> usize {
-        let blocks: usize =
-            self.blocks.iter().map(|b| b.before.len() + b.live.len() + b.after.len() + 1).sum();
-        self.before.len() + blocks + self.after.len()
-    }
 }
 
-impl Block {
-    fn open(block: &AssistantContent) -> Self {
-        let (marked, text) = match block {
-            AssistantContent::Text(it) => {
-                (AssistantContent::Text(TextContent { text: MARK.to_owned(), ..it.clone() }), &it.text)
-            }
-            AssistantContent::Thinking(it) => {
-                let marked = super::ThinkingContent { thinking: MARK.to_owned(), ..it.clone() };
-                (AssistantContent::Thinking(marked), &it.thinking)
-            }
-            AssistantContent::ToolCall(call) => {
-                return Self { call: Some(call.clone()), ..Self::closed(block) };
-            }
-            AssistantContent::RedactedThinking(_) => return Self::closed(block),
-        };
-        let (before, after) = split(&bytes(&marked), MARK.as_bytes());
-        let mut open = Self { before, live: Vec::new(), after, text: String::new(), call: None };
-        open.append(text);
-        open
-    }
-
-    fn closed(block: &AssistantContent) -> Self {
-        Self { before: bytes(block), live: Vec::new(), after: Vec::new(), text: String::new(), call: None }
-    }
-
-    fn append(&mut self, delta: &str) {
-        if let Some(call) = &mut self.call {
-            self.text.push_str(delta);
-            call.arguments = parse_partial(&self.text);
-            self.before = bytes(&AssistantContent::ToolCall(call.clone()));
-            return;
+/// The update as the wire has it, with `partial` for the message so far. Without one it says what that would show.
+fn event(update: &Update, partial: Option<AssistantMessage>) -> AssistantMessageEvent {
+    let content_index = update.index as u64;
+    match (&update.step, update.block) {
+        (Step::Start(_), BlockKind::Text) => TextStartUpdate { content_index, partial }.into(),
+        (Step::Start(_), BlockKind::Thinking) => ThinkingStartUpdate { content_index, partial }.into(),
+        (Step::Start(block), BlockKind::Toolcall) => {
+            let call = match block {
+                AssistantContent::ToolCall(call) if partial.is_none() => Some(call),
+                _ => None,
+            };
+            let (id, tool_name) = (call.map(|call| call.id.clone()), call.map(|call| call.name.clone()));
+            ToolcallStartUpdate { content_index, id, tool_name, partial }.into()
         }
-        let escaped = bytes(&delta);
-        self.live.extend_from_slice(&escaped[1..escaped.len() - 1]);
+        (Step::Delta(delta), BlockKind::Text) => {
+            TextDeltaUpdate { content_index, delta: delta.clone(), partial }.into()
+        }
+        (Step::Delta(delta), BlockKind::Thinking) => {
+            ThinkingDeltaUpdate { content_index, delta: delta.clone(), partial }.into()
+        }
+        (Step::Delta(delta), BlockKind::Toolcall) => {
+            ToolcallDeltaUpdate { content_index, delta: delta.clone(), partial }.into()
+        }
+        (Step::End(AssistantContent::Text(it)), _) => {
+            TextEndUpdate { content_index, content: it.text.clone(), partial }.into()
+        }
+        (Step::End(AssistantContent::Thinking(it)), _) => {
+            ThinkingEndUpdate { content_index, content: it.thinking.clone(), partial }.into()
+        }
+        (Step::End(AssistantContent::RedactedThinking(_)), _) => {
+            ThinkingEndUpdate { content_index, content: String::new(), partial }.into()
+        }
+        (Step::End(AssistantContent::ToolCall(call)), _) => {
+            ToolcallEndUpdate { content_index, tool_call: call.clone(), partial }.into()
+        }
     }
-}
-
-/// A character that no protocol text holds at these places: marks where the live text goes.
-const MARK: &str = "\u{f8ff}";
-
-fn text_block(text: &str) -> AssistantContent {
-    AssistantContent::Text(TextContent { text: text.to_owned(), text_signature: None })
 }
 
 fn empty_message() -> AssistantMessage {
     let zero = || serde_json::Number::from(0);
-    let cost = Cost { input: zero(), output: zero(), cache_read: zero(), cache_write: zero(), total: zero() };
+    let cost = Cost {
+        input: zero(),
+        output: zero(),
+        cache_read: zero(),
+        cache_write: zero(),
+        total: zero(),
+        total_from_provider: None,
+    };
     AssistantMessage {
         content: Vec::new(),
         api: MARK.to_owned(),
@@ -230,6 +254,8 @@ fn empty_message() -> AssistantMessage {
             total_tokens: 0,
             premium_requests: None,
             cost,
+            cache_write1h: None,
+            reasoning: None,
         },
         stop_reason: StopReason::Stop,
         timestamp: 0,
@@ -238,39 +264,13 @@ fn empty_message() -> AssistantMessage {
         error_message: None,
         duration: None,
         ttft: None,
+        response_model: None,
+        raw_stop_reason: None,
+        provider_thinking_level: None,
+        diagnostics: None,
+        deferred: None,
+        end_turn: None,
+        duration_ms: None,
+        thinking_level: None,
     }
-}
-
-/// Writes `frame` with the growing message wherever it has the mark.
-fn splice(frame: &[u8], mark: &[u8], growing: &Growing, out: &mut Vec<u8>) {
-    out.reserve(frame.len() + 2 * growing.len());
-    let mut rest = frame;
-    while let Some(at) = find(rest, mark) {
-        out.extend_from_slice(&rest[..at]);
-        growing.write(out);
-        rest = &rest[at + mark.len()..];
-    }
-    out.extend_from_slice(rest);
-}
-
-fn split(bytes: &[u8], mark: &[u8]) -> (Vec<u8>, Vec<u8>) {
-    match find(bytes, mark) {
-        Some(at) => (bytes[..at].to_vec(), bytes[at + mark.len()..].to_vec()),
-        None => (bytes.to_vec(), Vec::new()),
-    }
-}
-
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    memchr::memmem::find(bytes, what)
-}
-
-fn bytes(value: &impl Serialize) -> Vec<u8> {
-    let mut out = Vec::new();
-    write(value, &mut out);
-    out
-}
-
-fn write(value: &impl Serialize, out: &mut Vec<u8>) {
-    // Writing to memory cannot fail, and every key of a frame is a string.
-    let _ = serde_json::to_writer(out, value);
 }

@@ -1,11 +1,15 @@
 //! Bytes to lines: split on LF only, of any chunking, with a limit beyond which a line is skipped, not held.
 
-/// Splits a byte stream into lines. Feed it chunks with [`push`](Self::push), take lines with [`next`](Self::next_line).
+/// Splits a byte stream into lines. Feed it chunks with [`push`](Self::push), or read into its [`space`](Self::space); take
+/// lines with [`next`](Self::next_line).
 ///
 /// U+2028 and U+2029 are ordinary characters; a CR before the LF belongs to the line and is for the reader to strip.
 #[derive(Debug)]
 pub struct LineSplitter {
+    /// What was read, and behind that space that is kept ready.
     buffer: Vec<u8>,
+    /// Bytes of `buffer` that were read.
+    filled: usize,
     /// Bytes of `buffer` that were handed out already.
     taken: usize,
     /// Bytes of `buffer` that are known to hold no LF.
@@ -24,27 +28,44 @@ pub enum SplitLine<'a> {
     TooLong(usize),
 }
 
+/// The longest line that a server reads when nothing else is said, in bytes. Source: own.
+pub const FRAME_LIMIT: usize = 64 * 1024 * 1024;
+
 /// Bytes of buffer that are kept when a long line is over.
 const KEPT: usize = 1024 * 1024;
 
 impl LineSplitter {
     /// `limit`: the longest line in bytes, LF not counted.
     pub const fn new(limit: usize) -> Self {
-        Self { buffer: Vec::new(), taken: 0, searched: 0, limit, skipping: None }
+        Self { buffer: Vec::new(), filled: 0, taken: 0, searched: 0, limit, skipping: None }
     }
 
     /// Adds what was read.
     pub fn push(&mut self, chunk: &[u8]) {
+        self.space(chunk.len())[..chunk.len()].copy_from_slice(chunk);
+        self.filled(chunk.len());
+    }
+
+    /// Where at least `length` bytes can be read to; [`filled`](Self::filled) says how many were.
+    pub fn space(&mut self, length: usize) -> &mut [u8] {
         self.drop_taken();
-        self.buffer.extend_from_slice(chunk);
+        let needed = self.filled + length;
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed, 0);
+        }
+        &mut self.buffer[self.filled..]
+    }
+
+    /// So many bytes of the [`space`](Self::space) were read.
+    pub fn filled(&mut self, count: usize) {
+        self.filled = self.buffer.len().min(self.filled + count);
     }
 
     /// The next complete line, if there is one.
     pub fn next_line(&mut self) -> Option<SplitLine<'_>> {
-        let found = memchr::memchr(b'\n', &self.buffer[self.searched..]);
+        let found = memchr::memchr(b'\n', &self.buffer[self.searched..self.filled]);
         let Some(offset) = found else {
-            self.drop_taken();
-            self.searched = self.buffer.len();
+            self.searched = self.filled;
             self.drop_overlong();
             return None;
         };
@@ -66,29 +87,37 @@ impl LineSplitter {
 
     /// What is left when the input ends: an unterminated last line.
     pub fn finish(&mut self) -> Option<SplitLine<'_>> {
-        let start = std::mem::replace(&mut self.taken, self.buffer.len());
+        let start = std::mem::replace(&mut self.taken, self.filled);
         self.searched = self.taken;
-        let length = self.skipping.take().unwrap_or(0) + (self.buffer.len() - start);
+        let length = self.skipping.take().unwrap_or(0) + (self.filled - start);
         match length {
             0 => None,
             length if length > self.limit => Some(SplitLine::TooLong(length)),
-            _ => Some(SplitLine::Line(&self.buffer[start..])),
+            _ => Some(SplitLine::Line(&self.buffer[start..self.filled])),
         }
     }
 
     fn drop_taken(&mut self) {
-        self.buffer.drain(..self.taken);
-        self.buffer.shrink_to(KEPT.max(2 * self.buffer.len()));
+        if self.taken == 0 {
+            return;
+        }
+        self.buffer.copy_within(self.taken..self.filled, 0);
+        self.filled -= self.taken;
         self.searched -= self.taken;
         self.taken = 0;
+        let kept = KEPT.max(2 * self.filled);
+        if self.buffer.len() > kept {
+            self.buffer.truncate(kept);
+            self.buffer.shrink_to_fit();
+        }
     }
 
     fn drop_overlong(&mut self) {
-        let held = self.buffer.len();
+        let held = self.filled - self.taken;
         if self.skipping.is_some() || held > self.limit {
             self.skipping = Some(self.skipping.unwrap_or(0) + held);
+            (self.filled, self.taken, self.searched) = (0, 0, 0);
             self.buffer = Vec::new();
-            self.searched = 0;
         }
     }
 }

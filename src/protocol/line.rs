@@ -2,9 +2,9 @@
 
 use super::{
     Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, JsonObject, RequestId,
-    RpcCommandKind, RpcErrorResponse, errors,
-    map::TextSeed,
-    read::{json_words, read_scalar_id},
+    RpcCommand, RpcCommandKind, RpcErrorResponse, errors,
+    map::{Early, EarlyVisitor, FromMap as _, Head, TextSeed},
+    read::{fitted, json_words, read_scalar_id},
     surrogates::mend_surrogates,
 };
 use serde::{
@@ -20,6 +20,8 @@ pub enum LineError {
     Parse {
         /// What is wrong with it.
         reason: String,
+        /// The `id` of an object that lacks nothing but a `type`.
+        id: Option<RequestId>,
     },
     /// No command of the dialect.
     Unknown {
@@ -52,31 +54,41 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
     if record.byte_order_mark == DialectByteOrderMark::Accept {
         line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     }
+    let parse = |reason: String| LineError::Parse { reason, id: None };
     if line.trim_ascii().is_empty() {
         return match record.blank_line {
             DialectBlankLine::Skip => Ok(None),
-            DialectBlankLine::Error => Err(LineError::Parse { reason: "the line is empty".to_owned() }),
+            DialectBlankLine::Error => Err(parse("the line is empty".to_owned())),
         };
     }
-    let parse = |reason: String| LineError::Parse { reason };
     if line.starts_with(BYTE_ORDER_MARK) {
         return Err(parse("the line starts with a byte order mark".to_owned()));
     }
     let text = str::from_utf8(line);
     let text = text.map_err(|e| parse(format!("invalid UTF-8 at byte {}", e.valid_up_to())))?;
     let text = mend_surrogates(text);
-    let envelope: Envelope = serde_json::from_str(&text).map_err(|e| parse(plain(&e.to_string())))?;
+    // From bytes, as whole frames are read, so that the compiler makes the readers of all commands once.
+    let envelope: Envelope =
+        serde_json::from_slice(text.as_bytes()).map_err(|e| parse(plain(&e.to_string())))?;
+    let command = envelope.command.filter(|command| command.kind().is_in(dialect.base()));
+    if let Some(command) = command.and_then(|command| fitted(command, dialect).ok()) {
+        return Ok(Some(Inbound::Command(command)));
+    }
     let Some(kind) = envelope.kind else {
-        return Err(parse("`type`: expected a string that names a command".to_owned()));
+        let reason = "`type`: expected a string that names a command".to_owned();
+        return Err(LineError::Parse { reason, id: envelope.id.and_then(id_of) });
     };
     if !is_inbound(&kind, dialect) {
-        return Err(LineError::Unknown { kind: kind.into_owned(), id: envelope.id });
+        return Err(LineError::Unknown { kind: kind.into_owned(), id: envelope.id.and_then(id_of) });
     }
     let read = read_scalar_id(text.as_bytes(), dialect);
     let read = read.or_else(|error| without_nulls(&text, dialect).ok_or(error));
-    read.map(Some).map_err(|error| match HOST_TOOL_ANSWERS.contains(&kind.as_ref()) {
-        true => LineError::Unknown { kind: kind.into_owned(), id: envelope.id },
-        false => LineError::Field { kind: kind.into_owned(), id: envelope.id, reason: error.to_string() },
+    read.map(Some).map_err(|error| {
+        let id = envelope.id.and_then(id_of);
+        match HOST_TOOL_ANSWERS.contains(&kind.as_ref()) {
+            true => LineError::Unknown { kind: kind.into_owned(), id },
+            false => LineError::Field { kind: kind.into_owned(), id, reason: error.to_string() },
+        }
     })
 }
 
@@ -92,24 +104,30 @@ impl LineError {
         !matches!(self, Self::Field { kind, .. } if kind == DIALOG_ANSWER)
     }
 
+    /// Whether the line is a command that lacks what it needs.
+    pub fn lacks_field(&self) -> bool {
+        matches!(self, Self::Field { reason, .. } if reason.contains("missing field"))
+    }
+
     /// The response that says so, in the dialect's style.
     pub fn response(self, dialect: Dialect) -> RpcErrorResponse {
         let (base, record) = (dialect.base(), dialect.record());
-        let parse = |reason: &str| RpcErrorResponse {
-            id: None,
+        let echoed = |id: Option<RequestId>| id.filter(|_| record.unknown_command_echoes_id);
+        let parse = |reason: &str, id| RpcErrorResponse {
+            id,
             command: "parse".to_owned(),
             error: errors::parse(base, reason),
         };
         match self {
-            Self::Parse { reason } => parse(&reason),
+            Self::Parse { reason, id } => parse(&reason, echoed(id)),
             Self::Unknown { kind, id } => RpcErrorResponse {
-                id: id.filter(|_| record.unknown_command_echoes_id),
+                id: echoed(id),
                 error: errors::unknown_command(base, &kind),
                 command: kind,
             },
             Self::Field { kind, id, reason } => match record.error_style {
                 DialectErrorStyle::Echo => RpcErrorResponse { id, command: kind, error: reason },
-                DialectErrorStyle::Parse => parse(&format!("{kind}: {reason}")),
+                DialectErrorStyle::Parse => parse(&format!("{kind}: {reason}"), None),
             },
         }
     }
@@ -137,11 +155,22 @@ fn plain(text: &str) -> String {
     json_words(text).replace(" at line 1 column 0", "").replace(" at line 1 column ", " at column ")
 }
 
+/// The id that `value` is; nothing but a scalar is one.
+fn id_of(value: Early) -> Option<RequestId> {
+    match value {
+        Early::Str(text) => Some(RequestId::String(text.into_owned())),
+        Early::Bool(flag) => Some(RequestId::Bool(flag)),
+        Early::Other(value) => RequestId::deserialize(value).ok(),
+    }
+}
+
 /// The members that every inbound frame has, read leniently; the whole line is scanned for duplicate keys.
 #[derive(Default)]
 struct Envelope<'de> {
-    id: Option<RequestId>,
+    id: Option<Early<'de>>,
     kind: Option<Cow<'de, str>>,
+    /// The command, if it is one and all its members are scalars: it needs no second look at the line.
+    command: Option<RpcCommand>,
 }
 
 impl<'de> Deserialize<'de> for Envelope<'de> {
@@ -162,35 +191,30 @@ impl<'de> de::Visitor<'de> for EnvelopeVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut envelope = Envelope::default();
         let mut keys = Keys::default();
+        let (mut members, mut nested) = (Head::default(), false);
         while let Some(key) = map.next_key_seed(TextSeed)? {
-            let (is_id, is_kind) = (key == "id", key == "type");
-            keys.add(key)?;
-            let value: Scanned = map.next_value()?;
-            if is_id {
-                envelope.id = value.id.or_else(|| value.text.as_deref().map(RequestId::from));
-            } else if is_kind {
-                envelope.kind = value.text;
+            keys.add(key.clone())?;
+            let Scanned(value) = map.next_value()?;
+            match (key.as_ref(), &value) {
+                ("id", value) => envelope.id.clone_from(value),
+                ("type", Some(Early::Str(kind))) => envelope.kind = Some(kind.clone()),
+                _ => {}
             }
+            match value {
+                Some(value) => members.push(key, value),
+                None => nested = true,
+            }
+        }
+        if !nested && envelope.kind.as_deref().is_some_and(|kind| RpcCommandKind::parse(kind).is_some()) {
+            // What is wrong with it, the second look tells.
+            envelope.command = RpcCommand::from_map(members, map).ok();
         }
         Ok(envelope)
     }
 }
 
-/// Any value, scanned for duplicate keys; a scalar is kept: a string as `text`, any other as `id`.
-struct Scanned<'de> {
-    id: Option<RequestId>,
-    text: Option<Cow<'de, str>>,
-}
-
-impl<'de> Scanned<'de> {
-    const NOTHING: Self = Self { id: None, text: None };
-    fn id(id: RequestId) -> Self {
-        Self { id: Some(id), text: None }
-    }
-    fn text(text: Cow<'de, str>) -> Self {
-        Self { id: None, text: Some(text) }
-    }
-}
+/// Any value, scanned for duplicate keys; a scalar is kept.
+struct Scanned<'de>(Option<Early<'de>>);
 
 impl<'de> Deserialize<'de> for Scanned<'de> {
     fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -207,29 +231,29 @@ impl<'de> de::Visitor<'de> for ScannedVisitor {
         f.write_str("a JSON value")
     }
     fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Scanned::text(Cow::Borrowed(text)))
+        EarlyVisitor.visit_borrowed_str(text).map(Scanned::scalar)
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Scanned::text(Cow::Owned(text.to_owned())))
+        EarlyVisitor.visit_str(text).map(Scanned::scalar)
     }
     fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Self::Value, E> {
-        Ok(Scanned::id(RequestId::Bool(flag)))
+        EarlyVisitor.visit_bool(flag).map(Scanned::scalar)
     }
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Scanned::id(RequestId::Number(number.into())))
+        EarlyVisitor.visit_i64(number).map(Scanned::scalar)
     }
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Scanned::id(RequestId::Number(number.into())))
+        EarlyVisitor.visit_u64(number).map(Scanned::scalar)
     }
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(Scanned::id(RequestId::Number(super::number(number))))
+        EarlyVisitor.visit_f64(number).map(Scanned::scalar)
     }
     fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(Scanned::id(RequestId::Null))
+        EarlyVisitor.visit_unit().map(Scanned::scalar)
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<Scanned>()?.is_some() {}
-        Ok(Scanned::NOTHING)
+        Ok(Scanned(None))
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut keys = Keys::default();
@@ -237,27 +261,38 @@ impl<'de> de::Visitor<'de> for ScannedVisitor {
             keys.add(key)?;
             map.next_value::<Scanned>()?;
         }
-        Ok(Scanned::NOTHING)
+        Ok(Scanned(None))
     }
 }
 
-/// The keys of one object so far: a short list is searched, a long one hashed.
-#[derive(Default)]
-struct Keys<'de> {
-    few: Vec<Cow<'de, str>>,
-    many: HashSet<String>,
+impl<'de> Scanned<'de> {
+    const fn scalar(value: Early<'de>) -> Self {
+        Self(Some(value))
+    }
 }
 
-const FEW: usize = 16;
+/// The keys of one object so far: a few that stand in the line as they are, are searched; all others are hashed.
+#[derive(Default)]
+struct Keys<'de> {
+    few: [&'de str; FEW],
+    count: usize,
+    others: Option<HashSet<String>>,
+}
+
+const FEW: usize = 8;
 
 impl<'de> Keys<'de> {
     fn add<E: de::Error>(&mut self, key: Cow<'de, str>) -> Result<(), E> {
-        if self.few.contains(&key) || self.many.contains(key.as_ref()) {
+        let is_other = || self.others.as_ref().is_some_and(|others| others.contains(key.as_ref()));
+        if self.few[..self.count].contains(&key.as_ref()) || is_other() {
             return Err(E::custom(format_args!("duplicate key `{key}`")));
         }
-        match self.few.len() < FEW {
-            true => self.few.push(key),
-            false => drop(self.many.insert(key.into_owned())),
+        match key {
+            Cow::Borrowed(key) if self.count < FEW => {
+                self.few[self.count] = key;
+                self.count += 1;
+            }
+            key => drop(self.others.get_or_insert_default().insert(key.into_owned())),
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeSeed, MapAccess, value::CowStrDeserializer},
+    de::{self, DeserializeSeed, IntoDeserializer as _, MapAccess, value::CowStrDeserializer},
 };
 use serde_json::Value;
 use std::{borrow::Cow, collections::VecDeque, fmt, marker::PhantomData};
@@ -38,13 +38,18 @@ pub struct Head<'de> {
 
 /// A member's value before its type is known.
 #[derive(Clone)]
-enum Early<'de> {
+pub(super) enum Early<'de> {
     Str(Cow<'de, str>),
     Bool(bool),
     Other(Value),
 }
 
 impl<'de> Head<'de> {
+    /// Keeps a member.
+    pub(super) fn push(&mut self, key: Cow<'de, str>, value: Early<'de>) {
+        self.members.push_back((key, value));
+    }
+
     /// The text of the member `tag`, read from `rest` as far as needed; whatever came before it is kept.
     pub fn find<A: MapAccess<'de>>(
         &mut self,
@@ -105,9 +110,8 @@ impl<'de, A: MapAccess<'de>> Fields<'de, A> {
         Self { head, rest, pending: None, consts, seen: 0 }
     }
 
-    /// Whether `key` is a constant; then its value must be the right one, and come once.
-    fn is_const(&mut self, key: &str, value: &Early<'de>) -> Result<(), A::Error> {
-        let Some(index) = self.consts.iter().position(|(name, _)| *name == key) else { return Ok(()) };
+    /// Notes the constant at `index` in the list: its value must be the right one, and come once.
+    fn see(&mut self, index: usize, value: &Early<'de>) -> Result<(), A::Error> {
         let (name, expected) = self.consts[index];
         if self.seen & (1 << index) != 0 {
             return Err(de::Error::duplicate_field(name));
@@ -120,8 +124,9 @@ impl<'de, A: MapAccess<'de>> Fields<'de, A> {
         }
     }
 
-    fn has_const(&self, key: &str) -> bool {
-        self.consts.iter().any(|(name, _)| *name == key)
+    /// Which constant `key` is, if it is one.
+    fn constant(&self, key: &str) -> Option<usize> {
+        self.consts.iter().position(|(name, _)| *name == key)
     }
 }
 
@@ -130,18 +135,20 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'de, A> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
         while let Some((key, value)) = self.head.members.pop_front() {
-            self.is_const(&key, &value)?;
-            if !self.has_const(&key) {
-                self.pending = Some(value);
-                return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
+            match self.constant(&key) {
+                Some(index) => self.see(index, &value)?,
+                None => {
+                    self.pending = Some(value);
+                    return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
+                }
             }
         }
         while let Some(key) = self.rest.next_key_seed(TextSeed)? {
-            if !self.has_const(&key) {
+            let Some(index) = self.constant(&key) else {
                 return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
-            }
+            };
             let value = self.rest.next_value()?;
-            self.is_const(&key, &value)?;
+            self.see(index, &value)?;
         }
         match self.consts.iter().enumerate().find(|(index, _)| self.seen & (1 << index) == 0) {
             Some((_, (name, _))) => Err(de::Error::missing_field(name)),
@@ -150,14 +157,49 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'de, A> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        let value = match self.pending.take() {
-            // As a value, which unlike serde's plain text and flag can be read as optional.
-            Some(Early::Str(text)) => Value::String(text.into_owned()),
-            Some(Early::Bool(flag)) => Value::Bool(flag),
-            Some(Early::Other(value)) => value,
-            None => return self.rest.next_value_seed(seed),
-        };
-        seed.deserialize(value).map_err(de::Error::custom)
+        match self.pending.take() {
+            Some(Early::Str(text)) => seed.deserialize(EarlyText(text, PhantomData)),
+            // As a value, which unlike serde's plain flag can be read as optional.
+            Some(Early::Bool(flag)) => seed.deserialize(Value::Bool(flag)).map_err(de::Error::custom),
+            Some(Early::Other(value)) => seed.deserialize(value).map_err(de::Error::custom),
+            None => self.rest.next_value_seed(seed),
+        }
+    }
+}
+
+/// Text that is copied only if it is kept, and unlike serde's plain text can be read as optional.
+struct EarlyText<'de, E>(Cow<'de, str>, PhantomData<E>);
+
+impl<'de, E: de::Error> Deserializer<'de> for EarlyText<'de, E> {
+    type Error = E;
+
+    fn deserialize_any<V: de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        match self.0 {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
+    }
+    fn deserialize_option<V: de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        visitor.visit_some(self)
+    }
+    fn deserialize_newtype_struct<V: de::Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, E> {
+        visitor.visit_newtype_struct(self)
+    }
+    fn deserialize_enum<V: de::Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, E> {
+        self.0.into_deserializer().deserialize_enum(name, variants, visitor)
+    }
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
     }
 }
 
@@ -207,7 +249,7 @@ impl<'de> Deserialize<'de> for Early<'de> {
     }
 }
 
-struct EarlyVisitor;
+pub(super) struct EarlyVisitor;
 
 impl<'de> de::Visitor<'de> for EarlyVisitor {
     type Value = Early<'de>;

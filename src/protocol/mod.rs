@@ -13,15 +13,18 @@
 //! ```
 
 mod check;
+mod command;
 mod de;
 mod encoder;
 mod framing;
+mod growing;
 mod id;
 mod legality;
 mod line;
 mod map;
 mod number;
 mod partial_json;
+mod plain;
 mod read;
 mod said;
 mod surrogates;
@@ -32,8 +35,10 @@ mod generated {
     use super::{
         RequestId,
         check::{Check, Fault, Property, Root, Shape},
+        command::Command,
         legality::{Case, Fires, fill},
         map::{Const, Fields, FromMap, Head, read_map, unknown_tag},
+        plain::{Bases, Form, Member},
     };
     include!(concat!(env!("OUT_DIR"), "/protocol.rs"));
 }
@@ -41,15 +46,22 @@ mod generated {
 /// An object whose members the protocol does not name, in the order in which they came.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 
+/// What the names of types and members begin with that a server adds to try its host.
+pub const ADDED: &str = "hazard_";
+
 pub use check::{Check, Fault};
+pub use command::Command;
 pub use encoder::Encoder;
-pub use framing::{LineSplitter, SplitLine};
+pub use framing::{FRAME_LIMIT, LineSplitter, SplitLine};
 pub use generated::*;
 pub use id::RequestId;
 pub use legality::{Case, Fires};
 pub use line::{LineError, read_line};
 pub use number::number;
 pub use partial_json::parse_partial;
+pub use plain::{Bases, Form, Member, PlainMessage};
+#[cfg(feature = "serve")]
+pub(crate) use read::read_scalar_id;
 pub use read::{ReadError, read};
 pub use said::{BlockKind, Said, Step, Update};
 pub(crate) use surrogates::mend_surrogates;

@@ -2,7 +2,7 @@
 
 use super::{
     Dialect, Fault,
-    check::{Root, prune},
+    check::{Check, Root, prune},
 };
 use serde_json::Value;
 
@@ -31,13 +31,18 @@ pub fn read<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
 }
 
 /// [`read`] that lets a request's id be any scalar, as our server does.
-pub(super) fn read_scalar_id<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
-    let mut frame = match serde_json::from_slice::<T>(bytes) {
+pub(crate) fn read_scalar_id<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
+    let frame = match serde_json::from_slice::<T>(bytes) {
         Ok(frame) if !frame.by_shape() => frame,
         // Slower, only for what is small or on the way to an error: without what the dialect does not look at, and
         // with the path.
         _ => pruned(bytes, dialect)?,
     };
+    fitted(frame, dialect)
+}
+
+/// A well-typed frame, if the dialect has it so; without what the dialect does not have.
+pub(super) fn fitted<T: Check>(mut frame: T, dialect: Dialect) -> Result<T, ReadError> {
     frame.check(dialect.base()).map_err(ReadError::Dialect)?;
     frame.fit(dialect.base());
     Ok(frame)

@@ -1,6 +1,10 @@
 //! What a server says, before it is bytes: whole frames, and a growing message by its increments.
 
-use super::{AssistantContent, AssistantMessage, AssistantMessageEventKind, Base, Check as _, Outbound};
+use super::{
+    AssistantContent, AssistantMessage, AssistantMessageEvent, AssistantMessageEventKind, Base, Check as _,
+    Encoder, GetMessagesResponse, JsonObject, MessageList, Outbound, RequestId, RpcSuccess, TextContent,
+    ThinkingContent, ToolCall,
+};
 
 /// One thing said. Snapshots of a growing message are not among them: the encoder makes those.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +14,13 @@ pub enum Said {
     Frame(Outbound),
     /// The assistant message that the last `message_start` opened has grown.
     Update(Update),
+    /// A frame whose bytes are at hand.
+    Line {
+        /// The frame, without what only the bytes tell.
+        frame: Outbound,
+        /// It as a line, line feed included.
+        line: Vec<u8>,
+    },
 }
 
 /// One step of a growing assistant message.
@@ -65,7 +76,104 @@ impl Update {
     }
 }
 
+impl AssistantMessageEvent {
+    /// The message so far; none in dialects that tell only what was added, and with `done` and `error`, which servers do
+    /// not send.
+    pub const fn partial(&self) -> Option<&AssistantMessage> {
+        match self {
+            Self::Start(it) => it.partial.as_ref(),
+            Self::TextStart(it) => it.partial.as_ref(),
+            Self::TextDelta(it) => it.partial.as_ref(),
+            Self::TextEnd(it) => it.partial.as_ref(),
+            Self::ThinkingStart(it) => it.partial.as_ref(),
+            Self::ThinkingDelta(it) => it.partial.as_ref(),
+            Self::ThinkingEnd(it) => it.partial.as_ref(),
+            Self::ToolcallStart(it) => it.partial.as_ref(),
+            Self::ToolcallDelta(it) => it.partial.as_ref(),
+            Self::ToolcallEnd(it) => it.partial.as_ref(),
+            Self::Done(_) | Self::Error(_) => None,
+        }
+    }
+
+    /// The step that it tells. A block starts empty, whatever the snapshot already shows; one that the snapshot does
+    /// not have cannot be told.
+    pub fn update(&self) -> Option<Update> {
+        use BlockKind::{Text, Thinking, Toolcall};
+        let (index, block, step) = match self {
+            Self::TextStart(it) => {
+                (it.content_index, Text, Step::Start(self.block(it.content_index, text)?.with("")))
+            }
+            Self::ThinkingStart(it) => {
+                (it.content_index, Thinking, Step::Start(self.block(it.content_index, thinking)?.with("")))
+            }
+            Self::ToolcallStart(it) => (
+                it.content_index,
+                Toolcall,
+                Step::Start(self.block(it.content_index, || {
+                    call(it.id.clone().unwrap_or_default(), it.tool_name.clone().unwrap_or_default())
+                })?),
+            ),
+            Self::TextDelta(it) => (it.content_index, Text, Step::Delta(it.delta.clone())),
+            Self::ThinkingDelta(it) => (it.content_index, Thinking, Step::Delta(it.delta.clone())),
+            Self::ToolcallDelta(it) => (it.content_index, Toolcall, Step::Delta(it.delta.clone())),
+            Self::TextEnd(it) => {
+                (it.content_index, Text, Step::End(self.block(it.content_index, text)?.with(&it.content)))
+            }
+            Self::ThinkingEnd(it) => (
+                it.content_index,
+                Thinking,
+                Step::End(self.block(it.content_index, thinking)?.with(&it.content)),
+            ),
+            Self::ToolcallEnd(it) => {
+                (it.content_index, Toolcall, Step::End(AssistantContent::ToolCall(it.tool_call.clone())))
+            }
+            Self::Start(_) | Self::Done(_) | Self::Error(_) => return None,
+        };
+        Some(Update { index: usize::try_from(index).ok()?, block, step, rest: None })
+    }
+
+    /// The block as the snapshot shows it; where there is no snapshot, a new one.
+    fn block(&self, index: u64, new: impl Fn() -> AssistantContent) -> Option<AssistantContent> {
+        match self.partial() {
+            Some(partial) => partial.content.get(usize::try_from(index).ok()?).cloned(),
+            None => Some(new()),
+        }
+    }
+}
+
+fn text() -> AssistantContent {
+    AssistantContent::Text(TextContent { text: String::new(), text_signature: None })
+}
+
+fn thinking() -> AssistantContent {
+    AssistantContent::Thinking(ThinkingContent {
+        thinking: String::new(),
+        thinking_signature: None,
+        redacted: None,
+    })
+}
+
+fn call(id: String, name: String) -> AssistantContent {
+    AssistantContent::ToolCall(ToolCall {
+        id,
+        name,
+        arguments: JsonObject::new(),
+        thought_signature: None,
+        intent: None,
+        namespace: None,
+    })
+}
+
 impl AssistantContent {
+    /// The block with another text; calls and hidden reasoning have none.
+    fn with(&self, text: &str) -> Self {
+        match self.clone() {
+            Self::Text(it) => Self::Text(TextContent { text: text.to_owned(), ..it }),
+            Self::Thinking(it) => Self::Thinking(ThinkingContent { thinking: text.to_owned(), ..it }),
+            other => other,
+        }
+    }
+
     /// How its events are named.
     pub const fn block_kind(&self) -> BlockKind {
         match self {
@@ -77,10 +185,31 @@ impl AssistantContent {
 }
 
 impl Said {
+    /// The answer to `get_messages` with these messages, each as its JSON.
+    pub fn messages<M: AsRef<[u8]>>(id: Option<RequestId>, messages: impl IntoIterator<Item = M>) -> Self {
+        let data = MessageList { messages: Vec::new() };
+        let frame = Outbound::Response(RpcSuccess::from(GetMessagesResponse { id, data }).into());
+        let mut line = Vec::new();
+        Encoder::encode_frame(&frame, &mut line);
+        // Nothing but its end follows the empty list.
+        let at = memchr::memmem::rfind(&line, b"[]").map_or(line.len(), |at| at + 1);
+        let end = line.split_off(at);
+        for (place, message) in messages.into_iter().enumerate() {
+            if place > 0 {
+                line.push(b',');
+            }
+            line.extend_from_slice(message.as_ref());
+        }
+        line.extend_from_slice(&end);
+        Self::Line { frame, line }
+    }
+
     /// Drops the fields that dialects built on `base` do not have.
     pub fn fit(&mut self, base: Base) {
         match self {
             Self::Frame(frame) => frame.fit(base),
+            // Bytes are at hand as the dialect has them.
+            Self::Line { .. } => {}
             Self::Update(update) => {
                 update.rest.as_deref_mut().into_iter().for_each(|rest| rest.fit(base));
                 if let Step::Start(block) | Step::End(block) = &mut update.step {

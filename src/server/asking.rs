@@ -1,23 +1,30 @@
 //! Asking a provider: who asks, the request, and the answer as it comes.
 
+use super::requests::Says;
 use crate::{
     config::{Keys, NoCredentials},
-    engine::{ModelCall, Purpose},
+    engine::{ModelCall, RequestHooks},
     model::{
         api::Api,
-        http::{Http, HttpOptions},
+        http::{Http, HttpOptions, weight_of_json},
         request::{Endpoint, HttpRequest, ModelRequest, RequestOptions},
         types::StreamEvent,
     },
-    protocol::ThinkingLevel,
+    protocol::{AgentMessage, AssistantContent, MessageContent, ThinkingLevel, UserContent, UserMessage},
 };
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
+/// Bytes of conversation that are converted on the spot: some 50 µs.
+const QUICK: usize = 64 * 1024;
+
+/// Bytes that a message takes beside its texts.
+const EACH: usize = 200;
+
 /// What all requests have in common.
 pub struct Vendors {
     /// The connections.
-    pub http: Http,
+    pub http: Arc<Http>,
     /// Who proves what.
     pub keys: Keys,
     /// The user's settings.
@@ -37,19 +44,41 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Asks, and sends the answer's steps to `events`; the last one ends it. Dropped, the request ends at once.
-    pub async fn run(self, events: mpsc::Sender<StreamEvent>) {
+    /// Asks, and sends the answer's steps to `events`; the last one ends it. Dropped, the request ends at once. Extensions
+    /// have a say in it as far as `hooks` tell.
+    pub async fn run(self, events: mpsc::Sender<StreamEvent>, says: Says, hooks: RequestHooks) {
         let vendors = self.vendors.clone();
-        // A key may come from a command, and a long conversation takes a while to convert.
-        let stops = StopsCommand(&vendors.keys);
-        let asked = tokio::task::spawn_blocking(move || self.request()).await;
-        drop(stops);
-        let (request, api) = match asked {
-            Ok(Ok(ready)) => ready,
-            Ok(Err(message)) => return fail(&events, message).await,
-            Err(panic) => return fail(&events, format!("The request could not be made: {panic}")).await,
+        let asked = match self.is_quick() {
+            true => self.request(),
+            // A key may come from a command, and a long conversation takes a while to convert.
+            false => {
+                let _stops = StopsCommand(&vendors.keys);
+                let asked = tokio::task::spawn_blocking(move || self.request()).await;
+                asked.unwrap_or_else(|panic| Err(format!("The request could not be made: {panic}")))
+            }
         };
-        vendors.http.ask(request, api.reader(), &vendors.http_options, events).await;
+        let (request, api) = match asked {
+            Ok(ready) => ready,
+            Err(message) => return fail(&events, message).await,
+        };
+        let request = tokio::select! {
+            request = says.before(hooks, request) => request,
+            () = events.closed() => return,
+        };
+        let (heads, shown) = mpsc::channel(1);
+        let heads = hooks.response.then_some(heads);
+        let asking = vendors.http.ask_showing(request, api.reader(), &vendors.http_options, events, heads);
+        tokio::join!(asking, says.show(shown));
+    }
+
+    /// Whether the request is made sooner than another thread would take it up.
+    fn is_quick(&self) -> bool {
+        let mut room = QUICK;
+        let has_room = |message: &Arc<AgentMessage>| {
+            room = room.saturating_sub(weight(message));
+            room > 0
+        };
+        self.call.messages.iter().all(has_room) && !self.vendors.keys.may_run_command(&self.endpoint.model)
     }
 
     fn request(&self) -> Result<(HttpRequest, Api), String> {
@@ -60,10 +89,7 @@ impl Asking {
         let request = ModelRequest {
             endpoint: &self.endpoint,
             credentials: &credentials,
-            most_tokens: match self.call.purpose {
-                Purpose::Turn => None,
-                Purpose::Summary(tokens) => Some(tokens),
-            },
+            most_tokens: self.call.purpose.max_tokens(),
             level: self.call.level.unwrap_or(ThinkingLevel::Off),
             system_prompt: &self.call.system_prompt,
             messages: &self.call.messages,
@@ -74,6 +100,30 @@ impl Asking {
         };
         Ok((api.request(&request), api))
     }
+}
+
+/// About how many bytes a message takes; those that are rare, or may be large, weigh more than any.
+fn weight(message: &AgentMessage) -> usize {
+    let block = |block: &UserContent| match block {
+        UserContent::Text(text) => text.text.len(),
+        UserContent::Image(_) => QUICK,
+    };
+    let said = |block: &AssistantContent| match block {
+        AssistantContent::Text(text) => text.text.len(),
+        AssistantContent::Thinking(thinking) => thinking.thinking.len(),
+        AssistantContent::RedactedThinking(redacted) => redacted.data.len(),
+        AssistantContent::ToolCall(call) => call.arguments.values().map(weight_of_json).sum(),
+    };
+    let content: usize = match message {
+        AgentMessage::User(UserMessage { content: MessageContent::Text(text), .. }) => text.len(),
+        AgentMessage::User(UserMessage { content: MessageContent::Blocks(blocks), .. }) => {
+            blocks.iter().map(block).sum()
+        }
+        AgentMessage::ToolResult(result) => result.content.iter().map(block).sum(),
+        AgentMessage::Assistant(answer) => answer.content.iter().map(said).sum(),
+        _ => QUICK,
+    };
+    content + EACH
 }
 
 /// Ends the command that prints a key when nobody waits for it any more.

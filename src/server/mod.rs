@@ -1,28 +1,37 @@
 //! The server: does what the engine asks, on real pipes, processes and clocks.
 //!
 //! ```text
-//! stdin ─→ reader (thread) ─→ lines ─┐
-//!                                    ├─→ loop: engine, machine ─→ outbox ─→ writer (thread) ─→ stdout
+//! stdin ─→ lines ────────────────────┐
+//!                                    ├─→ loop: engine, machine ─→ outbox ─→ pipe ─→ sink: stdout
 //! models, tools, shells ─→ inputs ───┤        │
 //! extensions ─→ what they say ───────┘        │
 //!          ↑──────────── started, told, cancelled
 //! ```
 //!
-//! One loop owns the engine and never waits for stdout. One FIFO, the outbox, carries everything that is
-//! said to one writer, so nothing overtakes. When the host reads slowly, the outbox first pauses models and tools and
+//! One loop owns the engine, reads stdin when there is something to read, and writes to stdout what there is room for, so that
+//! it waits for neither, and a lone command has its answer without a second thread. One FIFO, the outbox, carries everything
+//! that is said, so nothing overtakes. When the host reads slowly, the outbox first pauses models and tools and
 //! joins what waits; when even that is not enough, it pauses stdin. Memory stays bounded (the
-//! outbox's hard mark, two lines of the longest kind and the conversation itself), and a slow reader gets fewer,
+//! outbox's hard mark, a line of the longest kind and the conversation itself), and a slow reader gets fewer,
 //! larger frames from which it computes the same.
 //!
 //! Logs go to stderr; nothing but frames goes to stdout.
 
 mod asking;
+mod hazard;
+mod heard;
+mod knowing;
 mod models;
 mod outbox;
 mod perform;
+mod pipe;
 mod reader;
+mod requests;
+mod roster;
 mod serve;
+mod sink;
 
+pub use hazard::{Hazard, Hazards, Step};
 pub use models::{BadScript, Library, scripted_name};
 pub use perform::Workplace;
 pub use serve::{Options, seed, serve, wall_ms};

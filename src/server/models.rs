@@ -1,18 +1,20 @@
 //! The models that this server can ask, and who answers for each: a script, or a provider.
 
-use super::asking::{Asking, Vendors};
+use super::{
+    asking::{Asking, Vendors},
+    heard::Heard,
+    roster::Source,
+};
 use crate::{
     config::{Environment, Selection, Settings},
     engine::{Choice, ModelCall, Purpose},
     model::{
         http::Http,
         request::Endpoint,
-        scripted::{Ask, Input, Player, Script, ScriptError, Step, ToolText},
+        scripted::{Ask, Input, Player, Script, ScriptError, Step, What},
+        types::StreamEvent,
     },
-    protocol::{
-        AgentMessage, AssistantContent, DeveloperMessage, InputKind, MessageContent, Model, ModelPrice,
-        ModelThinking, ThinkingLevel, UserContent, UserMessage, number,
-    },
+    protocol::{InputKind, Model, ModelPrice, ModelThinking, ThinkingLevel, number},
 };
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -24,17 +26,21 @@ const DEMO: &str = "demo";
 
 /// The models to choose from, and who answers for each.
 pub struct Library {
-    choices: Vec<Choice>,
-    voices: Vec<Voice>,
-    start: usize,
-    level: Option<ThinkingLevel>,
-    scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
+    pub(super) choices: Vec<Choice>,
+    pub(super) voices: Vec<Voice>,
+    pub(super) start: usize,
+    pub(super) level: Option<ThinkingLevel>,
+    pub(super) scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
+    /// For what extensions add.
+    pub(super) source: Option<Source>,
 }
 
 /// Who answers for a model.
-enum Voice {
-    Script(Box<Player>),
+pub(super) enum Voice {
+    Script(Box<Player>, Heard),
     Provider(Arc<Endpoint>, Arc<Vendors>),
+    /// It cannot be asked, or an extension is.
+    Nobody,
 }
 
 /// An answer that is to be performed.
@@ -76,7 +82,8 @@ impl Library {
                 Some((name, Some(level))) => (name, Some(level)),
                 _ => (name, None),
             };
-        let mut library = Self { choices: Vec::new(), voices: Vec::new(), start: 0, level, scope: None };
+        let mut library =
+            Self { choices: Vec::new(), voices: Vec::new(), start: 0, level, scope: None, source: None };
         library.add_script(DEMO, Script::demo());
         if name != DEMO {
             let path = PathBuf::from(name);
@@ -89,10 +96,15 @@ impl Library {
         Ok(library)
     }
 
-    /// The models that the user has configured.
-    pub fn configured(selection: Selection, settings: &Settings, environment: &Environment) -> Self {
+    /// The models that the user has configured. `follows`: another model brings the level that the settings name.
+    pub fn configured(
+        selection: Selection,
+        settings: &Settings,
+        environment: &Environment,
+        follows: bool,
+    ) -> Self {
         let vendors = Arc::new(Vendors {
-            http: Http::default(),
+            http: Arc::new(Http::default()),
             keys: selection.keys,
             options: settings.request_options(environment),
             http_options: settings.http_options(),
@@ -104,11 +116,12 @@ impl Library {
             .map(|offer| {
                 let unusable = offer.usable.err().filter(|_| !offer.listed);
                 let Endpoint { model, levels, .. } = &offer.endpoint;
-                let choice = Choice { model: model.clone(), levels: levels.clone(), unusable };
+                let preferred = follows.then(|| settings.level_of(model)).flatten();
+                let choice = Choice { model: model.clone(), levels: levels.clone(), preferred, unusable };
                 (choice, Voice::Provider(Arc::new(offer.endpoint), vendors.clone()))
             })
             .unzip();
-        Self { choices, voices, start: selection.start, level: selection.named_level, scope }
+        Self { choices, voices, start: selection.start, level: selection.named_level, scope, source: None }
     }
 
     /// The models, in the registry's order.
@@ -134,49 +147,53 @@ impl Library {
     /// The answer to one call of the models that [`choices`](Self::choices) gives, to be performed.
     pub fn answer(&mut self, call: Box<ModelCall>) -> Answer {
         match &mut self.voices[call.place] {
-            Voice::Script(player) => Answer::Played(play(player, &call)),
+            Voice::Script(player, heard) => Answer::Played(play(player, heard, &call)),
             Voice::Provider(endpoint, vendors) => {
                 let (endpoint, vendors) = (endpoint.clone(), vendors.clone());
                 Answer::Asked(Asking { vendors, endpoint, call })
             }
+            Voice::Nobody => Answer::Played(vec![Step {
+                delay_ms: 0,
+                what: What::Event(StreamEvent::Fail {
+                    message: "Nobody answers for this model.".to_owned(),
+                    retry_after: None,
+                }),
+            }]),
         }
     }
 
     fn add_script(&mut self, id: &str, script: Script) {
         let model = card(id, &script);
-        let levels = if model.reasoning { ThinkingLevel::ALL.to_vec() } else { vec![ThinkingLevel::Off] };
-        self.choices.push(Choice { model, levels, unusable: None });
-        self.voices.push(Voice::Script(Box::new(Player::new(script))));
+        // Those that every dialect has.
+        let levels = ThinkingLevel::ALL.into_iter().filter(|level| *level < ThinkingLevel::Max);
+        let levels = if model.reasoning { levels.collect() } else { vec![ThinkingLevel::Off] };
+        self.choices.push(Choice { model, levels, preferred: None, unusable: None });
+        self.voices.push(Voice::Script(Box::new(Player::new(script)), Heard::default()));
     }
 }
 
-fn play(player: &mut Player, call: &ModelCall) -> Vec<Step> {
+fn play(player: &mut Player, heard: &mut Heard, call: &ModelCall) -> Vec<Step> {
     let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
-    let is_prompt =
-        |message: &AgentMessage| matches!(message, AgentMessage::User(_) | AgentMessage::Developer(_));
-    let newest = call.messages.iter().rposition(|message| is_prompt(message));
-    let prompt = newest.map(|at| text_of(&call.messages[at])).unwrap_or_default();
-    let since = &call.messages[newest.unwrap_or(0)..];
-    let results: Vec<ToolText> = since.iter().filter_map(|message| result_of(message)).collect();
-    let input_chars = call.messages.iter().map(|message| text_of(message).chars().count()).sum();
+    heard.hear(call);
     player.answer(&Ask {
-        prompt: &prompt,
+        prompt: &heard.prompt,
         call: call.count,
-        results: &results,
+        results: &heard.results,
         tools: &tools,
-        summary: call.purpose != Purpose::Turn,
-        input_chars,
+        summary: matches!(call.purpose, Purpose::Summary(_)),
+        input_chars: heard.chars,
     })
 }
 
 /// The model that a script pretends to be.
-fn card(id: &str, script: &Script) -> Model {
+pub(super) fn card(id: &str, script: &Script) -> Model {
     let card = &script.model;
     let thinking = card.reasoning.then(|| ModelThinking {
         mode: "effort".to_owned(),
         min_level: ThinkingLevel::Minimal,
         max_level: ThinkingLevel::Xhigh,
     });
+    let above_high = ThinkingLevel::Xhigh.as_str().to_owned();
     Model {
         id: id.to_owned(),
         name: card.name.clone().unwrap_or_else(|| id.to_owned()),
@@ -191,6 +208,7 @@ fn card(id: &str, script: &Script) -> Model {
             output: number(card.cost.output),
             cache_read: number(card.cost.cache_read),
             cache_write: number(card.cost.cache_write),
+            tiers: None,
         },
         context_window: card.context_window,
         max_tokens: card.max_tokens,
@@ -200,6 +218,14 @@ fn card(id: &str, script: &Script) -> Model {
         prefer_websockets: None,
         context_promotion_target: None,
         priority: None,
+        // Hosts take a model without a map for one that has nothing above `high`.
+        thinking_level_map: card
+            .reasoning
+            .then(|| [(above_high.clone(), Some(above_high))].into_iter().collect()),
+        input_limits: None,
+        prompt_cache: None,
+        sampling_params: None,
+        sampling_params_by_thinking_level: None,
     }
 }
 
@@ -207,46 +233,5 @@ const fn input_kind(input: &Input) -> InputKind {
     match input {
         Input::Text => InputKind::Text,
         Input::Image => InputKind::Image,
-    }
-}
-
-fn text_of(message: &AgentMessage) -> String {
-    let join = |blocks: &[UserContent]| {
-        let texts = blocks.iter().filter_map(|block| match block {
-            UserContent::Text(text) => Some(text.text.as_str()),
-            UserContent::Image(_) => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
-    };
-    match message {
-        AgentMessage::User(UserMessage { content, .. })
-        | AgentMessage::Developer(DeveloperMessage { content, .. }) => match content {
-            MessageContent::Text(text) => text.clone(),
-            MessageContent::Blocks(blocks) => join(blocks),
-        },
-        AgentMessage::ToolResult(result) => join(&result.content),
-        AgentMessage::Assistant(answer) => {
-            let texts = answer.content.iter().filter_map(|block| match block {
-                AssistantContent::Text(text) => Some(text.text.as_str()),
-                AssistantContent::Thinking(thinking) => Some(thinking.thinking.as_str()),
-                AssistantContent::RedactedThinking(_) | AssistantContent::ToolCall(_) => None,
-            });
-            texts.collect()
-        }
-        AgentMessage::BashExecution(bash) => bash.output.clone(),
-        AgentMessage::CompactionSummary(summary) => summary.told(),
-        AgentMessage::BranchSummary(summary) => summary.told(),
-        _ => String::new(),
-    }
-}
-
-fn result_of(message: &AgentMessage) -> Option<ToolText> {
-    match message {
-        AgentMessage::ToolResult(result) => Some(ToolText {
-            name: result.tool_name.clone(),
-            text: text_of(message),
-            is_error: result.is_error,
-        }),
-        _ => None,
     }
 }

@@ -1,19 +1,18 @@
-//! What is said, on its way to stdout: one queue, one writer thread.
+//! What is said, on its way to stdout: one queue, which the loop empties as far as stdout has room.
 //!
-//! A growing message waits as deltas and becomes a snapshot only when it is written. Above [`JOIN`] deltas of one block
+//! A growing message waits as deltas and becomes a snapshot, where the dialect has them, only when it is written. Above [`JOIN`] deltas of one block
 //! are joined; above [`HIGH`] models and tools are told to pause and only the newest progress of a tool call is kept;
 //! above [`HARD`] the loop stops reading commands.
 
-use crate::protocol::{AgentMessage, AgentSessionEvent, Encoder, Outbound, Said};
-use rustix::event::{PollFd, PollFlags, poll};
-use std::{
-    collections::VecDeque,
-    fs::File,
-    io::{self, Write},
-    os::fd::AsFd,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread::JoinHandle,
+use super::{
+    hazard::Hazards,
+    pipe::{Pipe, Waiting},
 };
+use crate::protocol::{
+    AgentMessage, AgentSessionEvent, AssistantContent, Dialect, DialectMessageUpdate, Encoder, Outbound,
+    Said, Step as Grown, Update,
+};
+use std::{collections::VecDeque, io};
 use tokio::sync::watch;
 
 /// Bytes that wait before models and tools pause.
@@ -25,39 +24,19 @@ const JOIN: usize = HIGH / 2;
 /// Bytes that wait before commands are no longer read.
 const HARD: usize = 16 * 1024 * 1024;
 
-/// Bytes that an update counts beside the message that it repeats twice.
-const DELTA: usize = 256;
+/// Bytes that an update counts beside what it says: of the message that it repeats twice, or of what was added.
+const DELTA: usize = 384;
 
-/// Bytes encoded before they are handed to the pipe.
-const BATCH: usize = 64 * 1024;
-
-/// How full the outbox is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    /// Models and tools may go on.
-    pub flows: bool,
-    /// Commands may be read.
-    pub reads: bool,
-    /// stdout is gone.
-    pub broken: bool,
-    /// Nobody has the other end of stdout any more, though nothing was written since.
-    pub unheard: bool,
-}
-
-/// The loop's end of the queue.
+/// The queue and what empties it.
 pub struct Outbox {
-    shared: Arc<Shared>,
-    writer: Option<JoinHandle<()>>,
-    /// Follows [`Level::flows`], for tools and models.
-    gate: watch::Receiver<bool>,
-    level: watch::Receiver<Level>,
-}
-
-struct Shared {
-    queue: Mutex<Queue>,
-    filled: Condvar,
+    queue: Queue,
+    encoder: Encoder,
+    pipe: Pipe,
+    /// For tools and models: whether they may go on.
     gate: watch::Sender<bool>,
-    level: watch::Sender<Level>,
+    /// Commands may be read.
+    reads: bool,
+    broken: bool,
 }
 
 #[derive(Default)]
@@ -65,75 +44,128 @@ struct Queue {
     items: VecDeque<Item>,
     /// Bytes that wait, as they will be written.
     weight: usize,
+    /// Each update repeats the message that grows.
+    repeats: bool,
     /// Bytes of the message that grows, by what was said of it last.
     growing: usize,
-    closed: bool,
-    broken: bool,
 }
 
-enum Item {
-    /// A frame's bytes; `Some` if it begins or ends an assistant message, which the encoder follows.
-    Frame { bytes: Vec<u8>, follow: Option<Box<Said>>, progress_of: Option<String> },
-    /// A delta.
-    Update(Box<Said>, usize),
+struct Item {
+    what: Waiting,
+    /// Bytes, as they will be written.
+    weight: usize,
+    progress_of: Option<String>,
 }
 
 impl Outbox {
-    /// Starts the writer on stdout.
-    pub fn start() -> std::io::Result<Self> {
-        // A descriptor of our own: std's stdout flushes at every line feed.
-        let stdout = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
-        let (gate, gate_view) = watch::channel(true);
-        let (level, level_view) =
-            watch::channel(Level { flows: true, reads: true, broken: false, unheard: false });
-        let shared = Arc::new(Shared { queue: Mutex::default(), filled: Condvar::new(), gate, level });
-        let (own, watching) = (shared.clone(), shared.clone());
-        let watched = stdout.try_clone()?;
-        std::thread::Builder::new().name("stdout-gone".to_owned()).spawn(move || watching.watch(&watched))?;
-        let writer =
-            std::thread::Builder::new().name("stdout".to_owned()).spawn(move || own.write(stdout))?;
-        Ok(Self { shared, writer: Some(writer), gate: gate_view, level: level_view })
+    /// The one to stdout, which says things as `dialect` does; with `hazards`, it is inconvenient.
+    pub fn to_stdout(dialect: Dialect, hazards: Option<Hazards>) -> io::Result<Self> {
+        let repeats = dialect.record().message_update == DialectMessageUpdate::Snapshot;
+        Ok(Self {
+            queue: Queue { repeats, ..Queue::default() },
+            encoder: Encoder::new(dialect),
+            pipe: Pipe::to_stdout(hazards)?,
+            gate: watch::Sender::new(true),
+            reads: true,
+            broken: false,
+        })
     }
 
-    /// Adds what is said. Never waits.
-    pub fn say(&self, said: Said) {
-        let mut queue = self.shared.lock();
-        if queue.broken {
+    /// Adds what is said; [`flush`](Self::flush) writes it.
+    pub fn say(&mut self, said: Said) {
+        if self.broken {
             return;
         }
-        queue.push(said);
-        self.shared.report(&queue);
-        drop(queue);
-        self.shared.filled.notify_one();
+        // What is bytes already is not copied to a batch, unless there is one.
+        match self.is_full() || matches!(said, Said::Line { .. }) {
+            true => self.queue.push(said),
+            false => {
+                let length = self.pipe.say(&said, &mut self.encoder);
+                self.queue.grows(&said, length);
+            }
+        }
+        self.look();
+    }
+
+    /// Writes what there is room for. Never waits.
+    pub fn flush(&mut self) {
+        while !self.broken {
+            if let Err(error) = self.pipe.write(&self.encoder) {
+                tracing::warn!("stdout: {error}");
+                (self.broken, self.queue.weight) = (true, 0);
+                self.queue.items.clear();
+            }
+            if !self.pipe.is_empty() || self.queue.items.is_empty() || !self.pipe.takes() {
+                break;
+            }
+            self.pipe.fill(&mut self.encoder, || self.queue.pop());
+        }
+        self.look();
+    }
+
+    /// Whether the host has to read before everything is written.
+    pub fn is_behind(&self) -> bool {
+        let all_written = self.pipe.is_empty() && self.queue.items.is_empty();
+        !self.broken && !all_written
+    }
+
+    /// Until more can be written.
+    pub async fn ready(&self) {
+        self.pipe.ready().await;
+    }
+
+    /// Until nobody has the other end of stdout any more, though nothing was written.
+    pub async fn unheard(&self) {
+        self.pipe.unheard().await;
     }
 
     /// For models and tools: `false` while they must pause.
     pub fn gate(&self) -> watch::Receiver<bool> {
-        self.gate.clone()
+        self.gate.subscribe()
     }
 
-    /// For the loop.
-    pub fn level(&self) -> watch::Receiver<Level> {
-        self.level.clone()
+    /// Models and tools may go on.
+    pub fn flows(&self) -> bool {
+        *self.gate.borrow()
     }
 
-    /// Nothing more will be said: writes what waits. Blocks until the host has read it or is gone; `false`: it is gone.
-    pub fn finish(mut self) -> bool {
-        self.shared.lock().closed = true;
-        self.shared.filled.notify_one();
-        if let Some(writer) = self.writer.take()
-            && writer.join().is_err()
-        {
-            tracing::error!("stdout: the writer panicked");
-            return false;
+    /// Commands may be read.
+    pub const fn reads(&self) -> bool {
+        self.reads
+    }
+
+    /// More waits than one write should have.
+    pub fn is_full(&self) -> bool {
+        !self.queue.items.is_empty() || !self.pipe.is_open()
+    }
+
+    /// stdout is gone: what is said is heard by nobody.
+    pub const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Tells who waits; half the mark must be free again before anything goes on.
+    fn look(&mut self) {
+        let below = |mark: usize, open: bool| self.queue.weight < if open { mark } else { mark / 2 };
+        self.reads = below(HARD, self.reads);
+        let flows = self.flows();
+        if below(HIGH, flows) != flows {
+            self.gate.send_replace(!flows);
         }
-        !self.shared.lock().broken
     }
 }
 
 impl Queue {
     fn push(&mut self, said: Said) {
-        let Said::Frame(frame) = said else { return self.push_update(said) };
+        let frame = match said {
+            Said::Frame(frame) => frame,
+            Said::Update(_) => return self.push_update(said),
+            Said::Line { line, .. } => {
+                self.weight += line.len();
+                let item = Item { weight: line.len(), what: Waiting::Frame(line, None), progress_of: None };
+                return self.items.push_back(item);
+            }
+        };
         let progress_of = progress(&frame).map(str::to_owned);
         if let Some(call) = &progress_of
             && self.weight > HIGH
@@ -143,166 +175,57 @@ impl Queue {
         let mut bytes = Vec::new();
         Encoder::encode_frame(&frame, &mut bytes);
         self.weight += bytes.len();
-        let follow = is_followed(&frame).then(|| Box::new(Said::Frame(frame)));
-        if follow.is_some() {
-            self.growing = bytes.len();
-        }
-        self.items.push_back(Item::Frame { bytes, follow, progress_of });
+        let said = Said::Frame(frame);
+        self.grows(&said, bytes.len());
+        let follow = is_followed(&said).then(|| Box::new(said));
+        let weight = bytes.len();
+        self.items.push_back(Item { what: Waiting::Frame(bytes, follow), weight, progress_of });
     }
 
     fn push_update(&mut self, said: Said) {
         let added = delta_len(&said);
-        self.growing += added;
+        self.grows(&said, 0);
+        let more = if self.repeats { 2 * added } else { added };
+        let whole = if self.repeats { 2 * self.growing } else { said_len(&said) };
         let mut said = Some(said);
         if self.weight > JOIN
-            && let Some(Item::Update(last, weight)) = self.items.back_mut()
+            && let Some(Item { what: Waiting::Update(last), weight, .. }) = self.items.back_mut()
         {
             said = said.and_then(|next| last.join(next));
             if said.is_none() {
-                *weight += 2 * added;
-                self.weight += 2 * added;
+                *weight += more;
+                self.weight += more;
             }
         }
         if let Some(said) = said {
-            let weight = DELTA + 2 * self.growing;
+            let weight = DELTA + whole;
             self.weight += weight;
-            self.items.push_back(Item::Update(Box::new(said), weight));
+            self.items.push_back(Item { what: Waiting::Update(Box::new(said)), weight, progress_of: None });
         }
+    }
+
+    /// Sees what was said in so many bytes.
+    fn grows(&mut self, said: &Said, bytes: usize) {
+        self.growing = if is_followed(said) { bytes } else { self.growing + delta_len(said) };
+    }
+
+    fn pop(&mut self) -> Option<Waiting> {
+        let item = self.items.pop_front()?;
+        self.weight -= item.weight;
+        Some(item.what)
     }
 
     /// Progress repeats itself: of what waits at the end of the queue only the newest of each call matters.
     fn drop_progress(&mut self, call: &str) {
-        let tail = self
-            .items
-            .iter()
-            .rev()
-            .take_while(|item| matches!(item, Item::Frame { progress_of: Some(_), .. }));
-        let found = tail
-            .enumerate()
-            .find(|(_, item)| matches!(item, Item::Frame { progress_of: Some(of), .. } if of == call));
-        let Some(from_back) = found.map(|(at, _)| at) else { return };
-        if let Some(Item::Frame { bytes, .. }) = self.items.remove(self.items.len() - 1 - from_back) {
-            self.weight -= bytes.len();
+        let tail = self.items.iter().rev().take_while(|item| item.progress_of.is_some());
+        let Some(from_back) = tail.map(|item| item.progress_of.as_deref()).position(|of| of == Some(call))
+        else {
+            return;
+        };
+        if let Some(item) = self.items.remove(self.items.len() - 1 - from_back) {
+            self.weight -= item.weight;
         }
     }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells who waits; half the mark must be free again before anything goes on.
-    fn report(&self, queue: &Queue) {
-        let below = |mark: usize, open: bool| queue.weight < if open { mark } else { mark / 2 };
-        self.gate.send_if_modified(|open| {
-            let next = below(HIGH, *open);
-            std::mem::replace(open, next) != next
-        });
-        self.level.send_if_modified(|level| {
-            let next = Level {
-                flows: below(HIGH, level.flows),
-                reads: below(HARD, level.reads),
-                broken: queue.broken,
-                ..*level
-            };
-            std::mem::replace(level, next) != next
-        });
-    }
-
-    /// Waits until nobody has the other end: a host that was killed while a silent tool runs is noticed by no write.
-    fn watch(&self, stdout: &File) {
-        let gone = PollFlags::ERR | PollFlags::HUP;
-        loop {
-            let mut polled = [PollFd::new(stdout, PollFlags::empty())];
-            match poll(&mut polled, None) {
-                Ok(_) if polled[0].revents().intersects(gone) => break,
-                Err(rustix::io::Errno::INTR) => {}
-                // What cannot be watched is noticed by the next write.
-                _ => return,
-            }
-        }
-        self.level.send_modify(|level| level.unheard = true);
-    }
-
-    fn write(&self, mut to: File) {
-        let mut encoder = Encoder::default();
-        let mut out = Vec::with_capacity(BATCH);
-        loop {
-            let items = self.take();
-            if items.is_empty() {
-                return;
-            }
-            for item in items {
-                match item {
-                    Item::Frame { bytes, follow, .. } => {
-                        follow.iter().for_each(|said| encoder.follow(said));
-                        out.extend_from_slice(&bytes);
-                    }
-                    Item::Update(said, _) => encoder.encode(&said, &mut out),
-                }
-                if out.len() >= BATCH && !self.flush(&mut to, &mut out) {
-                    return;
-                }
-            }
-            if !self.flush(&mut to, &mut out) {
-                return;
-            }
-        }
-    }
-
-    /// What waits, up to one batch; empty when nothing more will come.
-    fn take(&self) -> Vec<Item> {
-        let mut queue = self.lock();
-        while queue.items.is_empty() && !queue.closed {
-            queue = self.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-        let mut taken = Vec::new();
-        let mut size = 0;
-        while size < BATCH
-            && let Some(item) = queue.items.pop_front()
-        {
-            let weight = match &item {
-                Item::Frame { bytes, .. } => bytes.len(),
-                Item::Update(_, weight) => *weight,
-            };
-            queue.weight -= weight;
-            size += weight;
-            taken.push(item);
-        }
-        self.report(&queue);
-        taken
-    }
-
-    fn flush(&self, to: &mut File, out: &mut Vec<u8>) -> bool {
-        let written = write_all(to, out);
-        out.clear();
-        if let Err(error) = &written {
-            tracing::warn!("stdout: {error}");
-            let mut queue = self.lock();
-            queue.broken = true;
-            queue.items.clear();
-            queue.weight = 0;
-            self.report(&queue);
-        }
-        written.is_ok()
-    }
-}
-
-/// [`Write::write_all`] for a pipe that a host may have made non-blocking.
-fn write_all(to: &mut File, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match to.write(bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(count) => bytes = &bytes[count..],
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                poll(&mut [PollFd::new(to, PollFlags::OUT)], None)?;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// The call whose progress the frame tells.
@@ -316,21 +239,37 @@ fn progress(frame: &Outbound) -> Option<&str> {
 }
 
 /// Whether the encoder must see it: the edges of an assistant message.
-const fn is_followed(frame: &Outbound) -> bool {
-    match frame {
-        Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start)) => {
+const fn is_followed(said: &Said) -> bool {
+    match said {
+        Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
             matches!(start.message, AgentMessage::Assistant(_))
         }
-        Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end)) => {
+        Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) => {
             matches!(end.message, AgentMessage::Assistant(_))
         }
         _ => false,
     }
 }
 
+/// By how much a growing message grows.
 fn delta_len(said: &Said) -> usize {
     match said {
-        Said::Update(crate::protocol::Update { step: crate::protocol::Step::Delta(text), .. }) => text.len(),
+        Said::Update(Update { step: Grown::Delta(text), .. }) => text.len(),
         _ => 0,
+    }
+}
+
+/// What an update says by itself: a delta, or the whole block at its end.
+fn said_len(said: &Said) -> usize {
+    match said {
+        Said::Update(Update { step: Grown::End(block), .. }) => match block {
+            AssistantContent::Text(block) => block.text.len(),
+            AssistantContent::Thinking(block) => block.thinking.len(),
+            AssistantContent::ToolCall(call) => {
+                call.arguments.iter().map(|(_, it)| it.to_string().len()).sum()
+            }
+            AssistantContent::RedactedThinking(_) => 0,
+        },
+        said => delta_len(said),
     }
 }

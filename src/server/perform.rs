@@ -1,14 +1,17 @@
 //! Models, tools and shell commands that run beside the loop and send it their inputs.
 
-use super::{asking::Asking, models::Answer};
+use super::{asking::Asking, knowing::Looking, models::Answer, requests::Says};
 use crate::{
-    engine::{CallId, Extending, Input, ShellEnd, ShellStart, ToolStart},
-    extension::{self, Extensions, Surroundings},
+    engine::{CallId, Extending, Input, RequestHooks, ShellEnd, ShellStart, ToolStart},
+    extension::{self, Extensions, NodeHost, Surroundings},
     model::{
         scripted::{Step, What},
         types::StreamEvent,
     },
-    protocol::{AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent, TextContent, UserContent},
+    protocol::{
+        AgentSessionEventKind, AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent, TextContent,
+        UserContent,
+    },
     tools::{
         self, Block, Ending, Limits, Processes, ShellControl, ShellOptions, ShellOutcome, StopNotice,
         ToolContext, ToolOutput, run_shell,
@@ -45,10 +48,12 @@ pub struct Performers {
     inputs: mpsc::Sender<Input>,
     gate: watch::Receiver<bool>,
     dialect: Dialect,
-    workplace: Workplace,
+    pub(super) workplace: Workplace,
     processes: Processes,
     /// The extensions that run.
     pub extensions: Extensions,
+    /// What they say of requests to providers.
+    pub says: Says,
     models: HashMap<CallId, AbortHandle>,
     tokens: HashMap<CallId, CancellationToken>,
 }
@@ -62,10 +67,12 @@ impl Performers {
         dialect: Dialect,
         workplace: Workplace,
         extending: &Extending,
+        node: Option<NodeHost>,
     ) -> (Self, extension::Inputs) {
         let processes = Processes::new();
         let (extensions, said) = Extensions::new(Surroundings {
             paths: extending.extensions.clone(),
+            node: extending.hosted.as_ref().map(|hosted| hosted.place).zip(node),
             directory: workplace.directory.clone(),
             dialect,
             max_frame: extending.max_frame,
@@ -74,6 +81,7 @@ impl Performers {
             processes: processes.clone(),
         });
         let performers = Self {
+            says: Says::new(inputs.clone()),
             inputs,
             gate,
             dialect,
@@ -86,8 +94,8 @@ impl Performers {
         (performers, said)
     }
 
-    /// Has a model answer.
-    pub fn answer(&mut self, call: CallId, answer: Answer) {
+    /// Has a model answer; `hooks`: what extensions are asked about it.
+    pub fn answer(&mut self, call: CallId, answer: Answer, hooks: RequestHooks) {
         let listener = Listener { call, inputs: self.inputs.clone(), gate: self.gate.clone() };
         let failed = move |panic| {
             let message = format!("The answer could not be read: {panic}");
@@ -95,7 +103,9 @@ impl Performers {
         };
         let task = match answer {
             Answer::Played(steps) => guard(&self.inputs, listener.play(steps), failed),
-            Answer::Asked(asking) => guard(&self.inputs, listener.ask(asking), failed),
+            Answer::Asked(asking) => {
+                guard(&self.inputs, listener.ask(asking, self.says.clone(), hooks), failed)
+            }
         };
         self.models.retain(|_, task| !task.is_finished());
         self.models.insert(call, task);
@@ -118,6 +128,7 @@ impl Performers {
             progress: Some(progress),
             gate: self.gate.clone(),
             shell: self.shell_options(ShellOptions::for_tool()),
+            rules: &self.dialect.record().tools,
             scales_images: self.workplace.scales_images,
             processes: self.processes.clone(),
         };
@@ -155,10 +166,13 @@ impl Performers {
     /// Runs a shell command of the host.
     pub fn run_shell(&mut self, start: ShellStart) {
         let ShellStart { call, command, directory } = start;
+        let (sender, mut pieces) = mpsc::channel(1);
+        let tells_output = AgentSessionEventKind::BashExecutionUpdate.is_in(self.dialect.base());
         let control = ShellControl {
             cancel: self.token(call),
             gate: self.gate.clone(),
             progress: None,
+            follower: Some(sender).filter(|_| tells_output),
             processes: self.processes.clone(),
         };
         let keeps_directory = self.dialect.record().bash.keeps_directory;
@@ -168,13 +182,34 @@ impl Performers {
         let directory = kept.unwrap_or_else(|| self.workplace.directory.clone());
         let inputs = self.inputs.clone();
         let work = async move {
-            let ran = run_shell(&command, Path::new(&directory), &options, control).await;
+            let run = run_shell(&command, Path::new(&directory), &options, control);
+            // Every piece is told before the end.
+            let tell = async {
+                while let Some(delta) = pieces.recv().await {
+                    if inputs.send(Input::ShellProgress { call, delta }).await.is_err() {
+                        return;
+                    }
+                }
+            };
+            let (ran, ()) = tokio::join!(run, tell);
             let end = ran.map(|outcome| shell_end(outcome, &options)).map_err(|error| error.to_string());
             let _ = inputs.send(Input::ShellEnd { call, end }).await;
         };
         guard(&self.inputs, work, move |panic| Input::ShellEnd {
             call,
             end: Err(format!("The command failed: {panic}")),
+        });
+    }
+
+    /// Finds a key for an extension.
+    pub fn look_for_key(&self, looking: Looking) {
+        let inputs = self.inputs.clone();
+        tokio::spawn(async move {
+            // A command may have to print it.
+            if let Ok(known) = tokio::task::spawn_blocking(|| looking.find()).await {
+                // A loop that is gone needs no answer.
+                let _ = inputs.send(known).await;
+            }
         });
     }
 
@@ -264,7 +299,7 @@ impl Listener {
         }
     }
 
-    async fn ask(mut self, asking: Asking) {
+    async fn ask(mut self, asking: Asking, says: Says, hooks: RequestHooks) {
         let (sender, mut events) = mpsc::channel(UNHEARD);
         let listening = async {
             while let Some(event) = events.recv().await {
@@ -273,7 +308,7 @@ impl Listener {
                 }
             }
         };
-        tokio::join!(asking.run(sender), listening);
+        tokio::join!(asking.run(sender, says, hooks), listening);
     }
 
     /// `false` when the loop is gone.
@@ -289,7 +324,17 @@ fn tool_result(output: ToolOutput) -> (AgentToolResult, bool) {
         Block::Text(text) => UserContent::Text(TextContent { text, text_signature: None }),
         Block::Image { data, mime_type } => UserContent::Image(ImageContent { data, mime_type }),
     });
-    let result = AgentToolResult { content: content.collect(), details: output.details, is_warning: None };
+    let has_ended_badly = output.is_error && output.structured.is_some();
+    let result = AgentToolResult {
+        content: content.collect(),
+        details: output.details,
+        is_warning: None,
+        structured_content: output.structured,
+        // A tool that fails has nothing for programs; a command that has, only ended with another status than 0.
+        is_error: has_ended_badly.then_some(true),
+        usage: None,
+        terminate: None,
+    };
     (result, output.is_error)
 }
 

@@ -1,83 +1,126 @@
-//! stdin: a thread that splits it into lines and hands them to the loop.
+//! stdin, a frame at a time, without a thread: it is read when there is something to read.
 
 use crate::{
     engine::Input,
     protocol::{Dialect, LineSplitter, SplitLine, read_line},
 };
-use rustix::event::{PollFd, PollFlags, poll};
-use std::io::{ErrorKind, Read};
-use tokio::sync::mpsc;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::{
+    fs::File,
+    io::{self, ErrorKind, Read},
+    os::fd::{AsFd, OwnedFd},
+};
+use tokio::io::{Interest, unix::AsyncFd};
 
-/// Lines that wait for the loop, each of any length up to the limit; the thread waits when there are more, and so does
-/// the host.
-const AHEAD: usize = 2;
-
+/// What is read at once, in bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// Starts reading. The channel closes after [`Input::EndOfInput`].
-pub fn start(dialect: Dialect, max_frame: usize) -> std::io::Result<mpsc::Receiver<Input>> {
-    let (sender, receiver) = mpsc::channel(AHEAD);
-    let stdin = std::io::stdin();
-    std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
-        read(stdin.lock(), dialect, max_frame, |input| sender.blocking_send(input).is_ok());
-    })?;
-    Ok(receiver)
+/// The frames of stdin.
+pub struct Lines {
+    from: File,
+    /// Tells when there is something to read; `None` for a file, which is never waited for.
+    watched: Option<AsyncFd<OwnedFd>>,
+    splitter: LineSplitter,
+    dialect: Dialect,
+    max_frame: usize,
+    ended: bool,
 }
 
-/// Reads to the end; `take` says whether anybody still listens.
-fn read(mut from: impl Read, dialect: Dialect, max_frame: usize, mut take: impl FnMut(Input) -> bool) {
-    let mut splitter = LineSplitter::new(max_frame);
-    let mut chunk = vec![0; CHUNK];
-    loop {
-        let count = match from.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            // A host may have made its end, and so ours, non-blocking.
-            Err(error) if error.kind() == ErrorKind::WouldBlock => match wait() {
-                Ok(()) => continue,
-                Err(error) => return broken(&error, &mut take),
-            },
-            Err(error) => return broken(&error, &mut take),
-        };
-        splitter.push(&chunk[..count]);
-        while let Some(line) = splitter.next_line() {
-            if !offer(line, dialect, max_frame, &mut take) {
-                return;
+impl Lines {
+    /// Those of this process.
+    pub fn of_stdin(dialect: Dialect, max_frame: usize) -> io::Result<Self> {
+        let from = io::stdin().as_fd().try_clone_to_owned()?;
+        let watched = watch(&from, Interest::READABLE)?;
+        let splitter = LineSplitter::new(max_frame);
+        Ok(Self { from: File::from(from), watched, splitter, dialect, max_frame, ended: false })
+    }
+
+    /// The next frame, or [`Input::EndOfInput`]; `None` behind that. What was not taken is still there if this is not
+    /// waited for to its end.
+    pub async fn next(&mut self) -> Option<Input> {
+        loop {
+            if let Some(input) = self.waiting() {
+                return Some(input);
+            }
+            if self.ended {
+                return None;
+            }
+            self.readable().await;
+            match self.from.read(self.splitter.space(CHUNK)) {
+                Ok(0) => return Some(self.end()),
+                Ok(count) => self.splitter.filled(count),
+                // A host may have made its end, and so ours, non-blocking.
+                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+                Err(error) => {
+                    tracing::error!("stdin: {error}");
+                    self.ended = true;
+                    return Some(Input::Shutdown);
+                }
             }
         }
     }
-    if let Some(line) = splitter.finish()
-        && !offer(line, dialect, max_frame, &mut take)
-    {
-        return;
+
+    /// The next frame of what was read already.
+    pub fn waiting(&mut self) -> Option<Input> {
+        loop {
+            let line = self.splitter.next_line()?;
+            if let Some(input) = input(line, self.dialect, self.max_frame) {
+                return Some(input);
+            }
+        }
     }
-    take(Input::EndOfInput);
+
+    /// The last line, if it lacks nothing but its line feed; the end comes behind it.
+    fn end(&mut self) -> Input {
+        let last = self.splitter.finish().and_then(|line| input(line, self.dialect, self.max_frame));
+        self.ended = last.is_none();
+        last.unwrap_or(Input::EndOfInput)
+    }
+
+    /// Until a read does not wait.
+    async fn readable(&self) {
+        let Some(watched) = &self.watched else { return };
+        // Where it cannot be watched any more, a read says why.
+        while let Ok(mut guard) = watched.readable().await {
+            if is_ready(watched, PollFlags::IN) {
+                return;
+            }
+            guard.clear_ready();
+        }
+    }
 }
 
-fn wait() -> std::io::Result<()> {
-    poll(&mut [PollFd::new(&std::io::stdin(), PollFlags::IN)], None)?;
-    Ok(())
+/// Whether one of `flags` holds, or it is broken or closed, which reads and writes are to tell.
+pub fn is_ready(of: impl AsFd, flags: PollFlags) -> bool {
+    let mut polled = [PollFd::new(&of, flags)];
+    matches!(poll(&mut polled, Some(&Timespec::default())), Ok(1..))
 }
 
-fn broken(error: &std::io::Error, take: &mut impl FnMut(Input) -> bool) {
-    tracing::error!("stdin: {error}");
-    take(Input::Shutdown);
+/// Has the runtime watch it; `None`: a file, for which nobody needs to wait.
+#[allow(
+    deprecated,
+    reason = "what is recommended is unsafe, for types whose descriptor may change: an `OwnedFd`'s never does"
+)]
+pub fn watch(of: &impl AsFd, interest: Interest) -> io::Result<Option<AsyncFd<OwnedFd>>> {
+    match AsyncFd::with_interest(of.as_fd().try_clone_to_owned()?, interest) {
+        Ok(watched) => Ok(Some(watched)),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
-fn offer(line: SplitLine, dialect: Dialect, max_frame: usize, take: &mut impl FnMut(Input) -> bool) -> bool {
+fn input(line: SplitLine, dialect: Dialect, max_frame: usize) -> Option<Input> {
     let read = match line {
-        SplitLine::TooLong(length) => return take(Input::too_long(length, max_frame)),
+        SplitLine::TooLong(length) => return Some(Input::too_long(length, max_frame)),
         SplitLine::Line(line) => read_line(line, dialect),
     };
     match read {
-        Ok(None) => true,
-        Ok(Some(frame)) => take(Input::line(Ok(frame))),
+        Ok(frame) => frame.map(|frame| Input::line(Ok(frame))),
         Err(error) => {
             if !error.is_answered() {
                 tracing::warn!("ignored: {error:?}");
             }
-            take(Input::line(Err(error)))
+            Some(Input::line(Err(error)))
         }
     }
 }

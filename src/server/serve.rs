@@ -1,11 +1,18 @@
 //! The loop.
 
-use super::{Library, Workplace, outbox::Outbox, perform::Performers, reader};
+use super::{
+    Hazards, Library, Workplace,
+    knowing::{self, Found},
+    outbox::Outbox,
+    perform::Performers,
+    reader::Lines,
+};
 use crate::{
-    engine::{Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox},
+    engine::{Engine, Extending, Input, Modes, Now, Output, Place, Purpose, RequestHooks, Setup, Toolbox},
+    extension::NodeHost,
     model::types::ToolSpec,
-    prompt::files,
-    protocol::{Dialect, DialectEndOfInput, ThinkingLevel},
+    prompt::{Instructions, discover, files},
+    protocol::{Base, Dialect, DialectEndOfInput, ThinkingLevel},
     session::{Opened, Store},
 };
 use std::{
@@ -30,10 +37,14 @@ pub struct Options {
     pub modes: Modes,
     /// The tools to offer.
     pub tools: Vec<ToolSpec>,
+    /// Tools that are offered only when an extension chooses them.
+    pub spare_tools: Vec<ToolSpec>,
     /// The instructions that come first.
-    pub system_prompt: String,
+    pub system_prompt: Instructions,
     /// What the server is extended by, and what is asked of the host.
     pub extending: Extending,
+    /// What runs those of pi's own extensions that it has.
+    pub node: Option<NodeHost>,
     /// The model was asked for: a session that is taken up does not choose another.
     pub chosen: bool,
     /// The session's name.
@@ -48,10 +59,15 @@ pub struct Options {
     pub max_frame: usize,
     /// Where tools and commands run.
     pub workplace: Workplace,
+    /// What makes it inconvenient, to try a host.
+    pub hazards: Option<Hazards>,
 }
 
 /// Inputs of models and tools that wait for the loop.
 const AHEAD: usize = 256;
+
+/// Inputs that are there already and are taken one after another before anything else has its turn.
+const AT_ONCE: usize = 64;
 
 /// The exit status when stdout is gone, as the originals have it.
 const STDOUT_GONE: u8 = 1;
@@ -69,14 +85,17 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let dialect = options.dialect;
     let clock = Clock::new();
     let (sender, mut inputs) = mpsc::channel(AHEAD);
-    let outbox = Outbox::start().map_err(|error| format!("stdout: {error}"))?;
-    let mut lines = reader::start(dialect, options.max_frame).map_err(|error| format!("stdin: {error}"))?;
+    let mut outbox =
+        Outbox::to_stdout(dialect, options.hazards).map_err(|error| format!("stdout: {error}"))?;
+    let mut lines = Lines::of_stdin(dialect, options.max_frame).map_err(|error| format!("stdin: {error}"))?;
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
-    let mut level = outbox.level();
     let (mut performers, mut said) =
-        Performers::new(sender, outbox.gate(), dialect, options.workplace, &options.extending);
+        Performers::new(sender, outbox.gate(), dialect, options.workplace, &options.extending, options.node);
     let mut library = options.library;
     let mut store = options.store;
+    if let Some(source) = &mut library.source {
+        source.names_level = options.chosen || options.session.is_none();
+    }
     // A level that only the list of models names is for new sessions.
     let named = library.level().filter(|_| options.chosen || options.session.is_none());
     let setup = Setup {
@@ -89,8 +108,8 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         modes: options.modes,
         place: options.place,
         session: options.session,
-        tools: Toolbox::new(options.tools)?,
-        system_prompt: options.system_prompt.into(),
+        tools: Toolbox::new(options.tools).with_spare(options.spare_tools),
+        system_prompt: options.system_prompt,
         extending: options.extending,
         name: options.name,
         seed: seed(),
@@ -100,20 +119,42 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut status = 0;
     let mut stopping = false;
     let mut hears = true;
-    let mut leaving = perform(&mut engine, &clock, &outbox, &mut performers, &mut library, &mut store);
-    while !leaving {
-        let now = *level.borrow_and_update();
-        if now.flows != hears {
-            hears = now.flows;
+    let mut unheard = false;
+    let mut at_once = 0;
+    let mut leaving =
+        perform(&mut engine, &clock, &mut outbox, &mut performers, &mut library, &mut store, dialect);
+    while leaving.is_none() {
+        let gone = !stopping && (outbox.is_broken() || unheard && !engine.is_idle());
+        let reads = outbox.reads() && engine.is_open() && !stopping;
+        // What is there already is taken in before anything is written: its frames go in one write.
+        let more = match !gone && at_once < AT_ONCE && !outbox.is_full() {
+            true if reads => lines.waiting().or_else(|| inputs.try_recv().ok()),
+            true => inputs.try_recv().ok(),
+            false => None,
+        };
+        if more.is_none() {
+            outbox.flush();
+            if outbox.is_broken() && !gone && !stopping {
+                continue;
+            }
+            // A host that never stops writing must not keep models and tools from having their turn.
+            if at_once >= AT_ONCE {
+                tokio::task::yield_now().await;
+            }
+        }
+        at_once = if more.is_some() { at_once + 1 } else { 0 };
+        if outbox.flows() != hears {
+            hears = outbox.flows();
             engine.handle(Input::Hearing(hears), clock.now());
         }
         if engine.is_open() {
             performers.extensions.greeted();
         }
-        let gone = now.broken || now.unheard && !engine.is_idle();
-        let input = if gone && !std::mem::replace(&mut stopping, true) {
-            status = STDOUT_GONE;
+        let input = if gone {
+            (stopping, status) = (true, STDOUT_GONE);
             Input::Shutdown
+        } else if let Some(input) = more {
+            input
         } else {
             let alarm = engine.deadline().map(|due| clock.start + due);
             tokio::select! {
@@ -126,10 +167,14 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                     }
                     Input::Shutdown
                 }
-                Ok(()) = level.changed() => continue,
+                () = outbox.ready(), if outbox.is_behind() => continue,
+                () = outbox.unheard(), if !unheard => {
+                    unheard = true;
+                    continue;
+                }
                 Some(input) = inputs.recv() => input,
                 Some(input) = said.next() => input,
-                Some(input) = lines.recv(), if now.reads && engine.is_open() && !stopping => {
+                Some(input) = lines.next(), if reads => {
                     if matches!(input, Input::Shutdown) {
                         (stopping, status) = (true, STDIN_BROKEN);
                     }
@@ -143,11 +188,16 @@ pub async fn serve(options: Options) -> Result<u8, String> {
             _ => {}
         }
         engine.handle(input, clock.now());
-        leaving = perform(&mut engine, &clock, &outbox, &mut performers, &mut library, &mut store);
+        leaving =
+            perform(&mut engine, &clock, &mut outbox, &mut performers, &mut library, &mut store, dialect);
     }
+    outbox.flush();
     // Nobody hears the extensions any more: what they still say must not keep them from ending.
     drop(said);
     performers.end_all().await;
+    if let Some(Leaving::Refused(text)) = leaving {
+        return Err(text);
+    }
     let hurry = stopping || dialect.record().end_of_input == DialectEndOfInput::Exit;
     Ok(finish(outbox, &mut signals, hurry, status).await)
 }
@@ -160,22 +210,35 @@ async fn until(alarm: Option<Instant>) {
     }
 }
 
-/// Does what the engine asks, in order; `true` when it wants to leave.
+/// Why the loop ends.
+enum Leaving {
+    /// Everything is done.
+    Done,
+    /// There is nothing to serve, for this reason.
+    Refused(String),
+}
+
+/// Does what the engine asks, in order, until it wants to leave or has nothing more to ask.
 fn perform(
     engine: &mut Engine,
     clock: &Clock,
-    outbox: &Outbox,
+    outbox: &mut Outbox,
     performers: &mut Performers,
     library: &mut Library,
     store: &mut Store,
-) -> bool {
-    let mut leaving = false;
+    dialect: Dialect,
+) -> Option<Leaving> {
+    let mut leaving = None;
     while let Some(output) = engine.poll() {
         match output {
             Output::Say(said) => outbox.say(said),
             Output::CallModel(call) => {
+                let hooks = match call.purpose {
+                    Purpose::Turn => engine.request_hooks(),
+                    _ => RequestHooks::default(),
+                };
                 let id = call.call;
-                performers.answer(id, library.answer(call));
+                performers.answer(id, library.answer(call), hooks);
             }
             Output::CancelModel(call) => performers.stop_model(call),
             Output::StartTool(start) => performers.run_tool(start),
@@ -183,6 +246,7 @@ fn perform(
             Output::CancelTool(call) | Output::CancelShell(call) => performers.stop(call),
             Output::StartExtension { process, place } => performers.extensions.start(process, place),
             Output::ToExtension { to, frame } => performers.extensions.tell(to, &frame),
+            Output::Hooked { ask, event } => performers.says.said(ask, *event),
             Output::StopExtension(process) => performers.extensions.stop(process),
             Output::Violation(violation) => tracing::error!("{violation}"),
             Output::Store(write) => {
@@ -192,7 +256,7 @@ fn perform(
                 }
             }
             Output::OpenSession(path) => {
-                let opened = open_session(store, &path);
+                let opened = open_session(store, &path, dialect.base());
                 engine.handle(Input::Opened(Box::new(opened)), clock.now());
             }
             Output::CloseSession => store.release(),
@@ -200,24 +264,44 @@ fn perform(
                 let written = write_file(&path, &text, creates_folders);
                 engine.handle(Input::FileWritten(written), clock.now());
             }
+            Output::LookInto { skills, templates } => {
+                let found = discover::Found::find_in(&performers.workplace.directory, skills, templates);
+                for warning in found.warnings {
+                    tracing::warn!("{warning}");
+                }
+                engine.handle(Input::Found(Box::new(found.commands)), clock.now());
+            }
             Output::ReadFile(path) => {
                 let text = files::text(&path).map_err(|error| format!("{}: {error}", path.display()));
                 engine.handle(Input::FileRead(text), clock.now());
             }
-            Output::Exit => leaving = true,
+            Output::Query { from, query } => match knowing::find(library, from, *query) {
+                Found::Now(known) => engine.handle(known, clock.now()),
+                Found::Key(looking) => performers.look_for_key(looking),
+            },
+            Output::Provide { name, config, streams } => {
+                let provided = library.provide(&name, config, streams);
+                engine.handle(Input::Provided(provided), clock.now());
+            }
+            Output::Choose => {
+                let selected = library.choose();
+                leaving = selected.as_ref().err().cloned().map(Leaving::Refused);
+                engine.handle(Input::Chosen(selected), clock.now());
+            }
+            Output::Exit => leaving = leaving.or(Some(Leaving::Done)),
         }
     }
     leaving
 }
 
 /// Opens another session's file, and tells what was found in it.
-fn open_session(store: &mut Store, path: &Path) -> Result<Opened, String> {
+fn open_session(store: &mut Store, path: &Path, base: Base) -> Result<Opened, String> {
     if path.as_os_str().is_empty() {
         return Err("sessionPath: expected the path of a file, not nothing".to_owned());
     }
     let path = &std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut random = fastrand::Rng::with_seed(seed());
-    let opened = store.open(path, &mut random).map_err(|error| error.to_string())?;
+    let opened = store.open(path, &mut random).map_err(|error| error.told(base))?;
     for notice in &opened.notices {
         tracing::warn!("{}: {notice}", path.display());
     }
@@ -233,23 +317,22 @@ fn write_file(path: &Path, text: &str, creates_folders: bool) -> Result<(), Stri
 
 /// Writes what waits; gives the exit status. A host that does not read is waited for, unless there is a hurry: then a
 /// while, and no longer than until the next signal.
-async fn finish(outbox: Outbox, signals: &mut Signals, mut hurry: bool, mut status: u8) -> u8 {
-    let written = tokio::task::spawn_blocking(|| outbox.finish());
-    tokio::pin!(written);
+async fn finish(mut outbox: Outbox, signals: &mut Signals, hurry: bool, mut status: u8) -> u8 {
+    let mut patience = hurry.then(|| Instant::now() + LAST_WORDS);
     loop {
-        let patience = if hurry { LAST_WORDS } else { std::time::Duration::MAX };
+        outbox.flush();
+        if !outbox.is_behind() {
+            return if outbox.is_broken() && status == 0 { STDOUT_GONE } else { status };
+        }
         tokio::select! {
-            written = &mut written => {
-                let gone = !matches!(written, Ok(true));
-                return if gone && status == 0 { STDOUT_GONE } else { status };
-            }
+            () = outbox.ready() => {}
             number = signals.next() => {
                 status = signal_status(number);
-                if std::mem::replace(&mut hurry, true) {
+                if patience.replace(Instant::now() + LAST_WORDS).is_some() {
                     return status;
                 }
             }
-            () = tokio::time::sleep(patience) => {
+            () = until(patience) => {
                 tracing::warn!("stdout: nobody reads; leaving");
                 return status;
             }

@@ -2,9 +2,11 @@
 
 use super::{
     compaction::{OnPath, OnPathKind},
+    edits::Edits,
     entry::Entry,
     new_entry::DEFAULT_ROLE,
     notice::Notice,
+    told::Told,
     tree::Tree,
 };
 use crate::protocol::{
@@ -30,38 +32,65 @@ pub struct Context {
     pub notices: Vec<Notice>,
 }
 
+/// The same as a [`Context`], with messages that need not be parsed.
+#[derive(Debug)]
+pub(super) struct Outline {
+    pub told: Vec<Told>,
+    pub compacted: usize,
+    pub level: Option<ThinkingLevel>,
+    pub model: Option<(String, String)>,
+    pub notices: Vec<Notice>,
+}
+
 impl Tree {
     /// What the branch comes to. Only the messages that belong to it are parsed.
+    pub fn context(&self) -> Context {
+        let Outline { told, compacted, level, model, notices } = self.outline();
+        let messages = told.iter().filter_map(|told| told.message(self).cloned()).collect();
+        Context { messages, compacted, level, model, notices }
+    }
+
+    /// What the branch comes to. Only the messages that may not be readable are parsed.
     ///
     /// Where xcsh notes a list of the provider's own in place of what a compaction kept (source: xcsh source), the
     /// messages that were kept are told instead: they are in the file, and any provider understands them.
-    pub fn context(&self) -> Context {
-        let path = self.path();
+    pub(super) fn outline(&self) -> Outline {
+        let places = self.places_to(self.leaf_place());
+        let path: Vec<_> = places.iter().map(|&place| &self.entries()[place]).collect();
         let mut notices = Vec::new();
         let kept = Kept::of(&path);
-        let mut messages: Vec<_> = kept.summary.and_then(Entry::message).cloned().into_iter().collect();
+        let edits = Edits::of(&path);
+        let made = kept.checkpoint.iter().chain(kept.summary.and_then(Entry::message));
+        let mut told: Vec<_> = made.cloned().map(Told::Made).collect();
         let mut compacted = 0;
-        for entry in kept.entries() {
+        for (entry, &place) in kept.entries().zip(&places[kept.from..]) {
             if kept.summary.is_some_and(|last| std::ptr::eq(last, entry)) {
-                compacted = messages.len();
+                compacted = told.len();
             }
-            // Of the compactions only the last one counts.
-            if entry.kind() != Some(SessionEntryKind::Compaction) {
-                messages.extend(entry.message().cloned());
+            if !kept.replaces(entry, compacted) {
+                told.extend(match edits.are_about(entry) {
+                    true => edits.told(entry).map(Told::Made),
+                    false if entry.is_plain() || entry.message().is_some() => Some(Told::Entry(place)),
+                    false => None,
+                });
+            }
+            if entry.is_plain() {
+                continue;
             }
             let complaint = entry.complaint().map(str::to_owned);
             notices.extend(complaint.map(|why| Notice::Unread { id: entry.id().clone(), why }));
         }
         let level = path.iter().rev().find_map(|entry| level(entry, &mut notices));
         let model = path.iter().rev().find_map(|entry| model(entry));
-        Context { messages, compacted, level, model, notices }
+        Outline { told, compacted, level, model, notices }
     }
 
     /// The branch as a compaction sees it: from the first entry that the last compaction kept, or from the first of all.
     pub fn on_path(&self) -> Vec<OnPath> {
         let path = self.path();
-        let start = Kept::of(&path).from;
-        path[start..].iter().map(|entry| OnPath { id: entry.id().clone(), kind: on_path(entry) }).collect()
+        let (start, edits) = (Kept::of(&path).from, Edits::of(&path));
+        let on_path = |entry: &&Entry| OnPath { id: entry.id().clone(), kind: on_path(entry, &edits) };
+        path[start..].iter().map(on_path).collect()
     }
 
     /// What a tool returned on the branch, newest first; also what a compaction has taken out of the context. Only
@@ -90,6 +119,8 @@ struct Kept<'p, 't> {
     path: &'p [&'t Entry],
     /// The last compaction.
     summary: Option<&'t Entry>,
+    /// What the model was told of itself until then.
+    checkpoint: Option<Arc<AgentMessage>>,
     /// Place of the first entry that is kept.
     from: usize,
 }
@@ -98,13 +129,22 @@ impl<'p, 't> Kept<'p, 't> {
     fn of(path: &'p [&'t Entry]) -> Self {
         let compaction = path.iter().enumerate().rev().find_map(|(at, entry)| {
             let read = (entry.kind() == Some(SessionEntryKind::Compaction)).then(|| entry.read())?;
-            read.map(|read: CompactionEntry| (at, read.first_kept_entry_id))
+            read.map(|read: CompactionEntry| (at, read))
         });
-        let Some((at, first)) = compaction else {
-            return Self { path, summary: None, from: 0 };
+        let Some((at, CompactionEntry { first_kept_entry_id: first, system_message, .. })) = compaction
+        else {
+            return Self { path, summary: None, checkpoint: None, from: 0 };
         };
+        let checkpoint = system_message.map(|message| Arc::new(AgentMessage::System(message)));
         let from = path[..at].iter().position(|entry| entry.id().as_ref() == first).unwrap_or(at);
-        Self { path, summary: Some(path[at]), from }
+        Self { path, summary: Some(path[at]), checkpoint, from }
+    }
+
+    /// Whether what is told first stands for the entry: of the compactions only the last one counts, and what was said
+    /// of the model itself before it (`compacted` is 0 until then) is in its checkpoint.
+    fn replaces(&self, entry: &Entry, compacted: usize) -> bool {
+        let told = entry.role() == Some(AgentMessageKind::System) && compacted == 0;
+        entry.kind() == Some(SessionEntryKind::Compaction) || told && self.checkpoint.is_some()
     }
 
     /// The kept entries and those after the compaction.
@@ -163,9 +203,11 @@ struct Answer {
     model: String,
 }
 
-fn on_path(entry: &Entry) -> OnPathKind {
-    let message = || entry.message().cloned();
+fn on_path(entry: &Entry, edits: &Edits) -> OnPathKind {
+    let message = || edits.told(entry);
     let kind = match entry.kind() {
+        // What the model is told of itself is never summed up.
+        Some(SessionEntryKind::Message) if entry.role() == Some(AgentMessageKind::System) => None,
         Some(SessionEntryKind::Message) => message().map(OnPathKind::Message),
         Some(SessionEntryKind::CustomMessage) => message().map(OnPathKind::CustomMessage),
         Some(SessionEntryKind::BranchSummary) => message().map(OnPathKind::BranchSummary),

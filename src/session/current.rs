@@ -1,18 +1,28 @@
 //! The session that is open: its tree, the messages that the model is told, and what of it is on disk.
 
-use super::{Context, Entry, NewEntry, Notice, Renamed, Stamp, Tree};
+use super::{Entry, NewEntry, Notice, Renamed, Stamp, Tree, context::Outline, told::Told};
 use crate::protocol::{
-    AgentMessage, AgentMessageKind, SessionEntryKind, SessionHeader, StopReason, ThinkingLevel,
+    AgentMessage, AgentMessageKind, Base, Check as _, SessionEntryKind, SessionHeader, StopReason,
+    ThinkingLevel,
 };
 use bytes::Bytes;
-use std::{path::Path, sync::Arc};
+use std::{
+    borrow::Cow,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 /// One session, kept in memory and perhaps in a file.
 #[derive(Clone, Debug)]
 pub struct Session {
     tree: Tree,
-    messages: Vec<Arc<AgentMessage>>,
-    /// How many of them were in the context before the last compaction.
+    /// What the model is told, oldest first.
+    told: Vec<Told>,
+    /// The same, parsed: from when somebody asks for it. Shared with requests that are under way.
+    messages: OnceLock<Arc<Vec<Arc<AgentMessage>>>>,
+    /// Those among them that tell the model of itself.
+    systems: OnceLock<Vec<Arc<AgentMessage>>>,
+    /// How many messages were in the context before the last compaction.
     compacted: usize,
     /// Provider and id of the model that was asked last when the session was opened.
     model: Option<(String, String)>,
@@ -77,8 +87,22 @@ impl Session {
 
     fn with(tree: Tree, file: Option<Arc<Path>>, born: bool) -> Self {
         let written = if born { tree.entries().len() } else { 0 };
-        let Context { messages, compacted, model, level, .. } = tree.context();
-        Self { tree, messages, compacted, model, level, file, born, written, due: false, stale: false }
+        let Outline { told, compacted, model, level, .. } = tree.outline();
+        let (messages, systems) = (OnceLock::new(), OnceLock::new());
+        Self {
+            tree,
+            told,
+            messages,
+            systems,
+            compacted,
+            model,
+            level,
+            file,
+            born,
+            written,
+            due: false,
+            stale: false,
+        }
     }
 
     /// The tree of everything that was kept.
@@ -106,9 +130,40 @@ impl Session {
         self.born
     }
 
-    /// The messages that the model is told, oldest first.
-    pub fn messages(&self) -> &[Arc<AgentMessage>] {
-        &self.messages
+    /// The messages that the model is told, oldest first. Those of a file are parsed with the first call.
+    pub fn messages(&self) -> &Arc<Vec<Arc<AgentMessage>>> {
+        let parse = |told: &Told| told.message(&self.tree).cloned();
+        self.messages.get_or_init(|| Arc::new(self.told.iter().filter_map(parse).collect()))
+    }
+
+    /// Those that tell the model of itself. Found once: there are few, however long the session is.
+    pub fn system_messages(&self) -> &[Arc<AgentMessage>] {
+        let is_system = |told: &&Told| told.kind(&self.tree) == Some(AgentMessageKind::System);
+        let parse = |told: &Told| told.message(&self.tree).cloned();
+        self.systems.get_or_init(|| self.told.iter().filter(is_system).filter_map(parse).collect())
+    }
+
+    /// The roles of the messages that the model is told.
+    pub fn roles(&self) -> impl Iterator<Item = AgentMessageKind> {
+        self.told.iter().filter_map(|told| told.kind(&self.tree))
+    }
+
+    /// The messages that the model is told as JSON, as dialects built on `base` say them, those left out that they cannot
+    /// tell. What a file holds in that form is not parsed.
+    pub fn written_messages(&self, base: Base) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        let kinds =
+            self.told.iter().filter(move |told| told.kind(&self.tree).is_some_and(|it| it.is_in(base)));
+        kinds.filter_map(move |told| {
+            if let Told::Entry(place) = told
+                && let Some(bytes) =
+                    self.tree.entries().get(*place).and_then(|entry| entry.plain_message(base))
+            {
+                return Some(Cow::Borrowed(bytes));
+            }
+            let mut message = told.message(&self.tree)?.as_ref().clone();
+            message.fit(base);
+            serde_json::to_vec(&message).ok().map(Cow::Owned)
+        })
     }
 
     /// Provider and id of the model that the session was opened with, if it names one.
@@ -138,7 +193,18 @@ impl Session {
             return;
         };
         self.due |= matches!(**message, AgentMessage::User(_) | AgentMessage::Assistant(_));
-        self.messages.push(message.clone());
+        let message = message.clone();
+        self.push(Told::Entry(self.tree.entries().len() - 1), message);
+    }
+
+    fn push(&mut self, told: Told, message: Arc<AgentMessage>) {
+        self.told.push(told);
+        if let (AgentMessage::System(_), Some(systems)) = (message.as_ref(), self.systems.get_mut()) {
+            systems.push(message.clone());
+        }
+        if let Some(messages) = self.messages.get_mut() {
+            Arc::make_mut(messages).push(message);
+        }
     }
 
     /// Keeps an entry that need not be written before the next one: what a session begins or is taken up with.
@@ -156,40 +222,65 @@ impl Session {
 
     /// Takes the last change back: an entry, or the name. It must not have been written.
     pub fn undo(&mut self) {
-        let told = self.tree.entries().last().is_some_and(is_said);
         let count = self.tree.entries().len();
         self.tree.undo();
-        if told && self.tree.entries().len() < count {
-            self.messages.pop();
+        let gone = matches!(self.told.last(), Some(Told::Entry(place)) if place + 1 == count);
+        if gone && self.tree.entries().len() < count {
+            self.told.pop();
+            self.systems = OnceLock::new();
+            if let Some(messages) = self.messages.get_mut() {
+                Arc::make_mut(messages).pop();
+            }
         }
         self.stale = false;
     }
 
     /// The model is told this, though the session does not keep it.
     pub fn tell(&mut self, message: Arc<AgentMessage>) {
-        self.messages.push(message);
+        self.push(Told::Made(message.clone()), message);
     }
 
     /// The model is not told its last answer any more if that ended for `reason` and is asked for again, nor the results
-    /// of its calls; the file keeps them. Source: pi source, xcsh source.
-    pub fn forget_answer(&mut self, reason: StopReason) {
-        let last = self.messages.iter().rposition(|message| match message.as_ref() {
+    /// of its calls; the file keeps them. Gives the ids of their entries. Source: pi source, xcsh source.
+    pub fn forget_answer(&mut self, reason: StopReason) -> Vec<Arc<str>> {
+        let is_answer = |told: &Told| told.kind(&self.tree) == Some(AgentMessageKind::Assistant);
+        let last = self.told.iter().rposition(is_answer);
+        let is_it = |message: &AgentMessage| match message {
             AgentMessage::Assistant(answer) => answer.stop_reason == reason,
             _ => false,
-        });
-        let is_answer = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::Assistant(_));
-        let Some(last) = last.filter(|last| !self.messages[last + 1..].iter().any(is_answer)) else { return };
-        let rest = self.messages.split_off(last + 1);
-        self.messages.pop();
-        let is_result = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::ToolResult(_));
-        self.messages.extend(rest.into_iter().filter(|message| !is_result(message)));
+        };
+        let Some(last) = last.filter(|&last| self.told[last].message(&self.tree).is_some_and(|it| is_it(it)))
+        else {
+            return Vec::new();
+        };
+        let rest = self.told.split_off(last + 1);
+        self.told.pop();
+        let is_result = |told: &Told| told.kind(&self.tree) == Some(AgentMessageKind::ToolResult);
+        self.told.extend(rest.into_iter().filter(|told| !is_result(told)));
+        self.parse_anew();
         self.compacted = self.compacted.min(last);
+        self.tree.last_answer().into_iter().map(|entry| entry.id().clone()).collect()
     }
 
     /// The model is told what the tree says: after a compaction.
     pub fn rebuild(&mut self) {
-        let Context { messages, compacted, .. } = self.tree.context();
-        (self.messages, self.compacted) = (messages, compacted);
+        let Outline { told, compacted, .. } = self.tree.outline();
+        (self.told, self.compacted) = (told, compacted);
+        self.parse_anew();
+    }
+
+    /// What was parsed is another list now.
+    fn parse_anew(&mut self) {
+        (self.messages, self.systems) = (OnceLock::new(), OnceLock::new());
+    }
+
+    /// Goes on behind the entry `id`, or from the beginning; `false`, and nothing moved, if there is no such entry.
+    pub fn go_on_at(&mut self, id: Option<&str>) -> bool {
+        let moved = self.tree.move_to(id);
+        if moved {
+            self.rebuild();
+        }
+        moved
     }
 
     /// What is to be written next, if anything is.

@@ -1,7 +1,7 @@
 //! One line of a session file after the header.
 
 use super::message::{Parsed, parse, read};
-use crate::protocol::{AgentMessage, AgentMessageKind, SessionEntry, SessionEntryKind};
+use crate::protocol::{AgentMessage, AgentMessageKind, Base, Bases, SessionEntry, SessionEntryKind};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +15,17 @@ pub struct Entry {
     kind: Option<SessionEntryKind>,
     role: Option<AgentMessageKind>,
     at: u64,
+    plain: Option<Plain>,
     message: OnceLock<Parsed>,
+}
+
+/// A message that stands in its line as it would be said: it can be told without being parsed, and parsing it succeeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plain {
+    /// The dialects in which it is; never none.
+    pub bases: Bases,
+    /// Where it begins, in bytes from the line's beginning. It is followed by the line's last brace.
+    pub start: u32,
 }
 
 /// What a line says before its content is looked at.
@@ -31,13 +41,20 @@ pub(super) struct Head {
     pub role: Option<AgentMessageKind>,
     /// When it was written, in milliseconds since the Unix epoch; 0 when it does not say.
     pub at: u64,
+    /// Its message is plain.
+    pub plain: Option<Plain>,
 }
+
+/// The bytes of a line behind a plain message: the brace and the line feed.
+const AFTER_MESSAGE: usize = 2;
 
 impl Entry {
     /// `line` ends with its line feed.
     pub(super) fn new(head: Head, line: Bytes) -> Self {
-        let Head { id, parent, kind, role, at } = head;
-        Self { line, id, parent, kind, role, at, message: OnceLock::new() }
+        let Head { id, parent, kind, role, at, plain } = head;
+        // The role of any other kind of entry says nothing.
+        let plain = plain.filter(|_| kind == Some(SessionEntryKind::Message) && line.ends_with(b"}}\n"));
+        Self { line, id, parent, kind, role, at, plain, message: OnceLock::new() }
     }
 
     /// An entry whose message is at hand.
@@ -83,6 +100,25 @@ impl Entry {
     /// cannot be read: see [`complaint`](Self::complaint).
     pub fn message(&self) -> Option<&Arc<AgentMessage>> {
         self.parsed().message.as_ref()
+    }
+
+    /// The role of its [`message`](Self::message), which is parsed only where it has to be.
+    pub(super) fn message_kind(&self) -> Option<AgentMessageKind> {
+        match self.plain {
+            Some(_) => self.role,
+            None => self.message().map(|message| message.kind()),
+        }
+    }
+
+    /// Its message is known to be readable, as a whole.
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain.is_some()
+    }
+
+    /// The bytes of its message, where they are what dialects built on `base` would say.
+    pub(super) fn plain_message(&self, base: Base) -> Option<&[u8]> {
+        let Plain { start, .. } = self.plain.filter(|plain| plain.bases.has(base))?;
+        self.line.get(start as usize..self.line.len().checked_sub(AFTER_MESSAGE)?)
     }
 
     /// Why its message, or a part of it, could not be read.

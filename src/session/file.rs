@@ -12,6 +12,7 @@ use super::{
     Ending, Notice, Opened, Read, Tree, Unreadable, Write,
     open::{Open, begin, is_same, replace},
 };
+use crate::protocol::{Base, errors};
 use bytes::Bytes;
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -41,7 +42,7 @@ pub enum OpenError {
     #[error("Session file is in use by another process: {}", .0.display())]
     InUse(PathBuf),
     /// It holds something else.
-    #[error("Not a session file (no header in its first line): {}", .0.display())]
+    #[error("{} is no session file", .0.display())]
     NotASession(PathBuf),
     /// It is a directory, or no file at all.
     #[error("Not a session file (not a regular file): {}", .0.display())]
@@ -49,6 +50,16 @@ pub enum OpenError {
     /// The system refuses.
     #[error("Cannot open session file {}: {}", .0.display(), .1)]
     Refused(PathBuf, io::Error),
+}
+
+impl OpenError {
+    /// What hosts are told, in the words of their dialect.
+    pub fn told(&self, base: Base) -> String {
+        match self {
+            Self::NotASession(path) => errors::not_a_session(base, &path.display().to_string()),
+            _ => self.to_string(),
+        }
+    }
 }
 
 /// Why nothing was written. The file is as it was.
@@ -112,7 +123,7 @@ impl Store {
                 if migrated && open.refusal.is_none() {
                     open.refusal = replace(path, &mut open, tree.lines()).err();
                 }
-                notices.extend(tree.context().notices);
+                notices.extend(tree.outline().notices);
                 Opened { path: path.into(), tree: Some(tree), notices }
             }
             Err(Unreadable::Empty) => Opened { path: path.into(), tree: None, notices: Vec::new() },

@@ -65,6 +65,11 @@ pub fn by_id(prefix: &str, own: &Path, all: Option<&Path>) -> Result<Found, Find
     }
 }
 
+/// The session in `directory` with this very id.
+pub fn by_whole_id(id: &str, directory: &Path) -> Option<PathBuf> {
+    files(directory).into_iter().find(|path| header(path).is_some_and(|it| it.id == id))
+}
+
 /// A file that may be meant.
 struct Candidate {
     path: PathBuf,

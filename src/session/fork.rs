@@ -1,4 +1,4 @@
-//! Sessions made from others: forks at a user message, and copies of the whole.
+//! Sessions made from others: forks at a user message, and copies of a branch or of the whole.
 
 use super::{
     entry::{Entry, Head},
@@ -33,11 +33,12 @@ pub struct ForkMessage {
 impl Tree {
     /// The user's messages in the order of the file, on every branch, those without text left out (source: pi source).
     pub fn fork_messages(&self) -> Vec<ForkMessage> {
-        let messages = self.entries().iter().filter_map(|entry| {
-            let text = user_text(entry)?;
-            (!text.is_empty()).then(|| ForkMessage { id: entry.id().clone(), text })
-        });
-        messages.collect()
+        self.entries().iter().filter_map(fork_message).collect()
+    }
+
+    /// Those of them that are on the branch of the leaf.
+    pub fn fork_messages_of_branch(&self) -> Vec<ForkMessage> {
+        self.path().into_iter().filter_map(fork_message).collect()
     }
 
     /// What the user said in the entry `id`; `None`: that is no message of the user.
@@ -46,11 +47,7 @@ impl Tree {
     }
 
     /// A new session that holds the branch up to the user's message `id`, without it; `None`: that is no message of the
-    /// user.
-    ///
-    /// Entries keep their ids, parents and times. Labels are left out, and written anew after the rest where what they
-    /// mark was copied. What followed a label follows the nearest copied entry before it; the originals leave such a
-    /// parent dangling, which cuts the conversation (source: pi source, observed).
+    /// user. Entries are copied as [`copy_branch`](Self::copy_branch) does.
     pub fn fork(
         &self,
         id: &str,
@@ -61,10 +58,35 @@ impl Tree {
         let place = self.place(id)?;
         let text = user_text(&self.entries()[place])?;
         let path = self.path_to(Some(place));
-        let mut tree = Tree::new(header);
+        let before = path.split_last().map_or(&[][..], |(_, before)| before);
+        Some(Forked { tree: self.copy(before, header, stamp, random), text })
+    }
+
+    /// A new session that holds the branch up to the entry `id`, and that entry; `None`: there is no such entry.
+    pub fn fork_with(
+        &self,
+        id: &str,
+        header: SessionHeader,
+        stamp: Stamp,
+        random: &mut fastrand::Rng,
+    ) -> Option<Self> {
+        Some(self.copy(&self.path_to(Some(self.place(id)?)), header, stamp, random))
+    }
+
+    /// A new session that holds the branch of the leaf.
+    ///
+    /// Entries keep their ids, parents and times. Labels are left out, and written anew after the rest where what they
+    /// mark was copied. What followed a label follows the nearest copied entry before it; the originals leave such a
+    /// parent dangling, which cuts the conversation (source: pi source, observed).
+    pub fn copy_branch(&self, header: SessionHeader, stamp: Stamp, random: &mut fastrand::Rng) -> Self {
+        self.copy(&self.path(), header, stamp, random)
+    }
+
+    fn copy(&self, path: &[&Entry], header: SessionHeader, stamp: Stamp, random: &mut fastrand::Rng) -> Self {
+        let mut tree = Self::new(header);
         // The parent that stands in for a label.
         let mut instead: HashMap<&Arc<str>, Option<Arc<str>>> = HashMap::new();
-        for &entry in path.split_last().map_or(&[][..], |(_, before)| before) {
+        for &entry in path {
             let linked = entry.parent().and_then(|parent| instead.get(parent));
             if entry.kind() == Some(SessionEntryKind::Label) {
                 let before = linked.cloned().unwrap_or_else(|| entry.parent().cloned());
@@ -81,7 +103,7 @@ impl Tree {
                 tree.append(NewEntry::Label { target, label: Some(label) }, stamp, random);
             }
         }
-        Some(Forked { tree, text })
+        tree
     }
 
     /// Everything under another header. The leaf is the last entry.
@@ -92,6 +114,11 @@ impl Tree {
         }
         tree
     }
+}
+
+fn fork_message(entry: &Entry) -> Option<ForkMessage> {
+    let text = user_text(entry)?;
+    (!text.is_empty()).then(|| ForkMessage { id: entry.id().clone(), text })
 }
 
 fn relinked(entry: &Entry, parent: Option<Arc<str>>) -> Entry {
@@ -106,7 +133,14 @@ fn relinked(entry: &Entry, parent: Option<Arc<str>>) -> Entry {
 }
 
 fn head(entry: &Entry, parent: Option<Arc<str>>) -> Head {
-    Head { id: entry.id().clone(), parent, kind: entry.kind(), role: entry.role(), at: entry.at() }
+    Head {
+        id: entry.id().clone(),
+        parent,
+        kind: entry.kind(),
+        role: entry.role(),
+        at: entry.at(),
+        plain: None,
+    }
 }
 
 /// The text of a user's message, its blocks joined; `None`: the entry is none.

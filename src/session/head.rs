@@ -1,9 +1,10 @@
 //! The head of a line: what the tree needs of it, while the rest is passed over unparsed.
 
-use crate::protocol::AgentMessageKind;
+use super::entry::Plain;
+use crate::protocol::{AgentMessageKind, PlainMessage};
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use std::{borrow::Cow, fmt};
 
@@ -23,6 +24,83 @@ pub struct LineHead<'a> {
     pub cwd: Option<Cow<'a, str>>,
     /// `role` of `message`, if it is one that the schema knows.
     pub role: Option<AgentMessageKind>,
+    /// `message` is plain in some dialects, and the last member.
+    pub plain: Option<Plain>,
+}
+
+impl<'a> LineHead<'a> {
+    /// Reads the head of a line, and finds out whether its message is plain.
+    pub fn of(text: &'a str) -> serde_json::Result<Self> {
+        let mut line = serde_json::Deserializer::from_str(text);
+        let looked = Looking { text }.deserialize(&mut line);
+        match looked.and_then(|looked| line.end().map(|()| looked)) {
+            // Before blanks at the beginning of a line are taken off, a message is elsewhere.
+            Ok(Some(head)) if text.starts_with('{') => Ok(head),
+            // What is not plain is passed over without a look at its values: half a character is no reason to skip it.
+            _ => serde_json::from_str(text),
+        }
+    }
+}
+
+/// Reads a line of which a message is the last member and plain, or that has none; `None`: it is another one.
+struct Looking<'a> {
+    text: &'a str,
+}
+
+impl<'de> DeserializeSeed<'de> for Looking<'de> {
+    type Value = Option<LineHead<'de>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Looking<'de> {
+    type Value = Option<LineHead<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut head, mut is_odd) = (LineHead::default(), false);
+        while let Some(Text(key)) = map.next_key()? {
+            is_odd |= head.plain.is_some();
+            match key {
+                Some(Cow::Borrowed(key @ "message")) => {
+                    let (bases, role) = map.next_value_seed(PlainMessage)?;
+                    // Files of version 2 have custom messages under their old name.
+                    is_odd |=
+                        bases.is_empty() || role.is_none_or(|role| role == AgentMessageKind::HookMessage);
+                    // Both are parts of one text: behind the key there is its quote, and then a colon.
+                    let key_at = (key.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+                    let start = key_at + key.len() + 2;
+                    let is_there = self.text.as_bytes().get(start - 1) == Some(&b':');
+                    let start = u32::try_from(start).ok().filter(|_| is_there);
+                    (head.role, head.plain) = (role, start.map(|start| Plain { bases, start }));
+                    is_odd |= head.plain.is_none();
+                }
+                key => head.member(key.as_deref(), &mut map)?,
+            }
+        }
+        Ok((!is_odd).then_some(head))
+    }
+}
+
+impl<'de> LineHead<'de> {
+    fn member<A: MapAccess<'de>>(&mut self, key: Option<&str>, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            Some("type") => self.kind = map.next_value::<Text>()?.0,
+            Some("id") => self.id = map.next_value::<Text>()?.0,
+            Some("parentId") => self.parent = map.next_value::<Text>()?.0,
+            Some("timestamp") => self.timestamp = map.next_value::<Text>()?.0,
+            Some("cwd") => self.cwd = map.next_value::<Text>()?.0,
+            Some("message") => self.role = map.next_value::<Role>()?.0,
+            _ => {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<'de> Deserialize<'de> for LineHead<'de> {
@@ -42,17 +120,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut head = LineHead::default();
         while let Some(Text(key)) = map.next_key()? {
-            match key.as_deref() {
-                Some("type") => head.kind = map.next_value::<Text>()?.0,
-                Some("id") => head.id = map.next_value::<Text>()?.0,
-                Some("parentId") => head.parent = map.next_value::<Text>()?.0,
-                Some("timestamp") => head.timestamp = map.next_value::<Text>()?.0,
-                Some("cwd") => head.cwd = map.next_value::<Text>()?.0,
-                Some("message") => head.role = map.next_value::<Role>()?.0,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
+            head.member(key.as_deref(), &mut map)?;
         }
         Ok(head)
     }

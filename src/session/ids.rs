@@ -11,7 +11,7 @@ const DRAWS: usize = 100;
 pub fn entry_id(dialect: Dialect, random: &mut fastrand::Rng, taken: impl Fn(&str) -> bool) -> Arc<str> {
     let short = (0..DRAWS).map(|_| format!("{:08x}", random.u32(..))).find(|id| !taken(id));
     let long = || match dialect.record().ids.session {
-        DialectIdsSession::Uuid4 => uuid(random),
+        DialectIdsSession::Uuid4 | DialectIdsSession::Uuid7 => uuid(random),
         DialectIdsSession::Hex16 => format!("{:016x}", random.u64(..)),
     };
     short.unwrap_or_else(long).into()
@@ -21,6 +21,11 @@ pub fn entry_id(dialect: Dialect, random: &mut fastrand::Rng, taken: impl Fn(&st
 pub fn session_id(dialect: Dialect, wall_ms: u64, random: &mut fastrand::Rng) -> String {
     match dialect.record().ids.session {
         DialectIdsSession::Uuid4 => uuid(random),
+        DialectIdsSession::Uuid7 => {
+            let mut bytes = [0; 10];
+            random.fill(&mut bytes);
+            uuid::Builder::from_unix_timestamp_millis(wall_ms, &bytes).into_uuid().to_string()
+        }
         // Ordered by time: milliseconds in front, chance behind.
         DialectIdsSession::Hex16 => format!("{:016x}", (wall_ms << 20) | u64::from(random.u32(..1 << 20))),
     }

@@ -6,7 +6,9 @@
 //! - [`Tree`]: the session itself. [`Tree::read`] makes it of a file's bytes without parsing a message;
 //!   [`Tree::append`] adds an entry and gives the line that the file gets.
 //! - [`Tree::context`]: what the branch of the leaf comes to: what models are told, the model, the thinking level.
-//! - [`Tree::fork`], [`Tree::copy_all`]: new sessions out of old ones.
+//! - [`Tree::fork`], [`Tree::copy_branch`], [`Tree::copy_all`]: new sessions out of old ones.
+//! - [`Tree::chosen`], [`Tree::left_behind`], [`Branch`]: going on at another place, and what is left behind then.
+//! - [`Tree::listed`], [`Tree::nodes`]: the entries as hosts read them.
 //! - [`directory_name`], [`file_name`]: where the files lie.
 //! - [`Store`]: the file on the disk, which only one process writes to; [`newest`], [`by_id`] find an earlier one.
 //! - [`Notice`]: what was found wrong with a file, and got over.
@@ -15,9 +17,11 @@
 //! - [`totals`]: what `get_session_stats` counts.
 //! - [`compaction`]: what becomes of a conversation that grows too long.
 
+mod branch;
 pub mod compaction;
 mod context;
 mod current;
+mod edits;
 mod entry;
 mod file;
 mod find;
@@ -26,6 +30,7 @@ mod head;
 mod header;
 mod ids;
 mod lenient;
+mod listing;
 mod members;
 mod message;
 mod migrate;
@@ -37,16 +42,20 @@ mod place;
 mod read;
 mod stats;
 mod time;
+mod told;
 mod tree;
 
+pub use branch::{Branch, Chosen, LeftBehind};
+pub use compaction::SummaryRequest;
 pub use context::Context;
 pub use current::{Opened, Session, Write};
 pub use entry::Entry;
 pub use file::{OpenError, Store, WriteError};
-pub use find::{FindError, Found, by_id, newest};
+pub use find::{FindError, Found, by_id, by_whole_id, newest};
 pub use fork::{ForkMessage, Forked};
 pub use header::VERSION;
 pub use ids::session_id;
+pub use listing::DEEPEST;
 pub use new_entry::NewEntry;
 pub use notice::Notice;
 pub use place::{directory_name, file_name};

@@ -3,9 +3,9 @@
 use super::{time::iso, tree::Stamp};
 use crate::protocol::{
     AgentMessage, AgentMessageKind, BranchSummaryEntry, Check as _, CompactionEntry, CompactionResult,
-    CustomEntry, CustomMessageEntry, DialectLevelWithoutThinking, LabelEntry, MessageEntry, ModelChangeEntry,
-    SessionEntry, SessionEntryKind, SessionInfoEntry, ThinkingLevel, ThinkingLevelChangeEntry,
-    TtsrInjectionEntry,
+    ContextEditEntry, CustomEntry, CustomMessageEntry, DialectLevelWithoutThinking, LabelEntry, MessageEntry,
+    ModelChangeEntry, SessionEntry, SessionEntryKind, SessionInfoEntry, SystemMessage, ThinkingLevel,
+    ThinkingLevelChangeEntry, TtsrInjectionEntry,
 };
 use bytes::Bytes;
 use serde_json::Value;
@@ -28,9 +28,11 @@ pub enum NewEntry {
     /// A summary replaces the older part of the conversation.
     Compaction {
         /// What the compaction came to.
-        result: CompactionResult,
+        result: Box<CompactionResult>,
         /// Whether an extension made the summary.
         from_hook: bool,
+        /// What the model has been told of itself and its tools until then, in dialects that tell it by messages.
+        system_message: Option<Box<SystemMessage>>,
     },
     /// What was said on a branch that was left.
     BranchSummary {
@@ -43,6 +45,8 @@ pub enum NewEntry {
         /// Whether an extension made the summary.
         from_hook: bool,
     },
+    /// From here on models are not told the message of the entry with this id.
+    LeftOut(Arc<str>),
     /// State of an extension.
     Custom {
         /// The kind of state, named by the extension.
@@ -127,31 +131,43 @@ impl NewEntry {
                     thinking_level: level.map(|level| level.as_str().to_owned()),
                 })
             }
-            Self::Compaction { result, from_hook } => SessionEntry::Compaction(CompactionEntry {
-                id,
-                parent_id,
-                timestamp,
-                summary: result.summary,
-                short_summary: result.short_summary,
-                first_kept_entry_id: result.first_kept_entry_id,
-                tokens_before: result.tokens_before,
-                details: result.details,
-                preserve_data: result.preserve_data,
-                from_hook: Some(from_hook),
-                from_extension: Some(from_hook),
-            }),
+            Self::Compaction { result, from_hook, system_message } => {
+                SessionEntry::Compaction(CompactionEntry {
+                    id,
+                    parent_id,
+                    timestamp,
+                    summary: result.summary,
+                    short_summary: result.short_summary,
+                    first_kept_entry_id: result.first_kept_entry_id,
+                    tokens_before: result.tokens_before,
+                    details: result.details,
+                    preserve_data: result.preserve_data,
+                    from_hook: Some(from_hook),
+                    from_extension: Some(from_hook),
+                    usage: result.usage,
+                    system_message: system_message.map(|message| *message),
+                })
+            }
             Self::BranchSummary { from, summary, details, from_hook } => {
                 SessionEntry::BranchSummary(BranchSummaryEntry {
                     id,
                     parent_id,
                     timestamp,
-                    from_id: from,
+                    from_id: Some(from),
                     summary,
                     details,
                     from_hook: Some(from_hook),
                     from_extension: Some(from_hook),
+                    usage: None,
                 })
             }
+            Self::LeftOut(target) => SessionEntry::ContextEdit(ContextEditEntry {
+                id,
+                parent_id,
+                timestamp,
+                target_id: target.to_string(),
+                replacement: None,
+            }),
             Self::Custom { kind, data } => {
                 SessionEntry::Custom(CustomEntry { custom_type: kind, data, id, parent_id, timestamp })
             }

@@ -127,8 +127,9 @@ impl<'r> Reader<'r> {
         if raw.trim_ascii().is_empty() {
             return Ok(());
         }
-        let text = String::from_utf8_lossy(&raw);
-        let head: LineHead = match serde_json::from_str(&text) {
+        // The strict look is several times as fast, and nearly always enough.
+        let text = str::from_utf8(&raw).map_or_else(|_| String::from_utf8_lossy(&raw), Cow::Borrowed);
+        let head = match LineHead::of(&text) {
             Ok(head) => head,
             Err(_) if is_last && is_torn(&raw) => return self.torn(&raw, start),
             Err(_) => {
@@ -227,6 +228,7 @@ impl<'r> Reader<'r> {
             kind: head.kind.as_deref().and_then(SessionEntryKind::parse),
             role: head.role,
             at: head.timestamp.as_deref().map_or(0, millis),
+            plain: head.plain.filter(|_| self.version == VERSION),
         };
         let was_there = tree.put(Entry::new(head, line));
         if was_there && !self.has_second_header {

@@ -1,9 +1,13 @@
-//! What `get_session_stats` counts: the messages in memory, every role in the total.
+//! What `get_session_stats` counts: the messages in memory, or everything in the session; every role in the total.
 
-use crate::protocol::{AgentMessage, AssistantContent, TokenTotals};
+use super::{entry::Entry, tree::Tree};
+use crate::protocol::{
+    AgentMessage, AssistantContent, BranchSummaryEntry, CompactionEntry, SessionEntryKind, TokenTotals,
+    Usage, UsageEntry,
+};
 use std::sync::Arc;
 
-/// Counts over a list of messages.
+/// What was counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Totals {
     /// User messages.
@@ -16,7 +20,7 @@ pub struct Totals {
     pub results: u64,
     /// Messages of every role.
     pub all: u64,
-    /// Tokens that the assistant messages used.
+    /// Tokens that were used.
     pub tokens: TokenTotals,
     /// US dollars.
     pub cost: f64,
@@ -26,34 +30,85 @@ pub struct Totals {
 pub(super) const MOST_COUNTED: u64 = (1 << 53) - 1;
 
 /// Counts `messages`.
-pub fn totals(messages: &[Arc<AgentMessage>]) -> Totals {
-    let tokens = TokenTotals { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 };
-    let all = messages.len() as u64;
-    let mut totals = Totals { user: 0, assistant: 0, calls: 0, results: 0, all, tokens, cost: 0.0 };
+pub fn totals<'m>(messages: impl IntoIterator<Item = &'m Arc<AgentMessage>>) -> Totals {
+    let mut totals = Totals::nothing();
     for message in messages {
-        match message.as_ref() {
-            AgentMessage::User(_) => totals.user += 1,
-            AgentMessage::ToolResult(_) => totals.results += 1,
+        totals.count(message, false);
+    }
+    totals.summed()
+}
+
+impl Tree {
+    /// Counts everything, on every branch and before every compaction; with what summaries, tools and requests without
+    /// a message have used (source: pi 1 source).
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::nothing();
+        for entry in self.entries() {
+            match entry.kind() {
+                Some(SessionEntryKind::Message) => match entry.message() {
+                    Some(message) => totals.count(message, true),
+                    None => totals.all += 1,
+                },
+                kind => totals.spend(kind.and_then(|kind| used(kind, entry)).as_ref()),
+            }
+        }
+        totals.summed()
+    }
+}
+
+/// What an entry that is no message has used.
+fn used(kind: SessionEntryKind, entry: &Entry) -> Option<Usage> {
+    match kind {
+        SessionEntryKind::Usage => Some(entry.read::<UsageEntry>()?.usage),
+        SessionEntryKind::Compaction => entry.read::<CompactionEntry>()?.usage,
+        SessionEntryKind::BranchSummary => entry.read::<BranchSummaryEntry>()?.usage,
+        _ => None,
+    }
+}
+
+impl Totals {
+    const fn nothing() -> Self {
+        let tokens = TokenTotals { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 };
+        Self { user: 0, assistant: 0, calls: 0, results: 0, all: 0, tokens, cost: 0.0 }
+    }
+
+    /// `tools`: what tools have used counts, too.
+    fn count(&mut self, message: &AgentMessage, tools: bool) {
+        self.all += 1;
+        match message {
+            AgentMessage::User(_) => self.user += 1,
+            AgentMessage::ToolResult(message) => {
+                self.results += 1;
+                self.spend(message.usage.as_ref().filter(|_| tools));
+            }
             AgentMessage::Assistant(message) => {
-                totals.assistant += 1;
+                self.assistant += 1;
                 let calls =
                     message.content.iter().filter(|block| matches!(block, AssistantContent::ToolCall(_)));
-                totals.calls += calls.count() as u64;
-                let (usage, sum) = (&message.usage, &mut totals.tokens);
-                add(&mut sum.input, usage.input);
-                add(&mut sum.output, usage.output);
-                add(&mut sum.cache_read, usage.cache_read);
-                add(&mut sum.cache_write, usage.cache_write);
-                totals.cost += usage.cost.total.as_f64().unwrap_or(0.0);
+                self.calls += calls.count() as u64;
+                self.spend(Some(&message.usage));
             }
             _ => {}
         }
     }
-    let sum = &mut totals.tokens;
-    for part in [sum.input, sum.output, sum.cache_read, sum.cache_write] {
-        add(&mut sum.total, part);
+
+    fn spend(&mut self, usage: Option<&Usage>) {
+        let Some(usage) = usage else { return };
+        let sum = &mut self.tokens;
+        add(&mut sum.input, usage.input);
+        add(&mut sum.output, usage.output);
+        add(&mut sum.cache_read, usage.cache_read);
+        add(&mut sum.cache_write, usage.cache_write);
+        self.cost += usage.cost.total.as_f64().unwrap_or(0.0);
     }
-    totals
+
+    fn summed(mut self) -> Self {
+        let sum = &mut self.tokens;
+        for part in [sum.input, sum.output, sum.cache_read, sum.cache_write] {
+            add(&mut sum.total, part);
+        }
+        self
+    }
 }
 
 fn add(sum: &mut u64, more: u64) {

@@ -1,13 +1,13 @@
 //! A session as the tree that its file is: a header, then entries, each naming the one before it on its branch.
 
 use super::{
-    entry::{Entry, Head},
+    entry::{Entry, Head, Plain},
     ids::entry_id,
     new_entry::{NewEntry, Written},
 };
 use crate::protocol::{
-    Dialect, DialectSessionFilesName, LabelEntry, SessionEntryKind, SessionHeader, SessionInfoEntry,
-    TitleSource,
+    AgentMessageKind, Bases, Dialect, DialectSessionFilesName, LabelEntry, SessionEntryKind, SessionHeader,
+    SessionInfoEntry, TitleSource,
 };
 use bytes::Bytes;
 use std::{
@@ -31,6 +31,8 @@ pub struct Tree {
     header: SessionHeader,
     entries: Vec<Entry>,
     places: HashMap<Arc<str>, usize>,
+    /// Places of the entries that may name the session, ascending: its name is asked for often, and of long sessions.
+    infos: Vec<usize>,
     leaf: Option<usize>,
     titled: Option<Titled>,
     /// Lines that could not be read, or that a later one stands for, each with the number of entries before it: a file
@@ -63,6 +65,7 @@ impl Tree {
             header,
             entries: Vec::new(),
             places: HashMap::new(),
+            infos: Vec::new(),
             leaf: None,
             titled: None,
             strays: Vec::new(),
@@ -114,16 +117,42 @@ impl Tree {
 
     /// The [`path`](Self::path) to any entry.
     pub(super) fn path_to(&self, place: Option<usize>) -> Vec<&Entry> {
+        self.places_to(place).into_iter().map(|place| &self.entries[place]).collect()
+    }
+
+    /// The places of the entries on the [`path`](Self::path) to any of them.
+    pub(super) fn places_to(&self, place: Option<usize>) -> Vec<usize> {
         let mut passed = vec![false; self.entries.len()];
         let mut path = Vec::new();
         let mut next = place;
         while let Some(place) = next.filter(|&place| !std::mem::replace(&mut passed[place], true)) {
-            let entry = &self.entries[place];
-            path.push(entry);
-            next = entry.parent().and_then(|parent| self.places.get(parent).copied());
+            path.push(place);
+            next = self.entries[place].parent().and_then(|parent| self.place_near(parent, place));
         }
         path.reverse();
         path
+    }
+
+    /// The place of an entry that is likely to be the one before `place`, and then shares its id.
+    fn place_near(&self, id: &Arc<str>, place: usize) -> Option<usize> {
+        let before = place.checked_sub(1).filter(|&before| Arc::ptr_eq(self.entries[before].id(), id));
+        before.or_else(|| self.places.get(id).copied())
+    }
+
+    /// The place of the [`leaf`](Self::leaf).
+    pub(super) fn leaf_place(&self) -> Option<usize> {
+        self.leaf
+    }
+
+    /// The newest answer on the branch, and the results of its calls.
+    pub(super) fn last_answer(&self) -> Vec<&Entry> {
+        let path = self.path();
+        let is = |entry: &&Entry, role| entry.role() == Some(role);
+        let Some(at) = path.iter().rposition(|entry| is(entry, AgentMessageKind::Assistant)) else {
+            return Vec::new();
+        };
+        let after = path[at + 1..].iter().filter(|entry| is(entry, AgentMessageKind::ToolResult));
+        [path[at]].into_iter().chain(after.copied()).collect()
     }
 
     /// The place of an entry in [`entries`](Self::entries).
@@ -143,7 +172,8 @@ impl Tree {
         let id = entry_id(stamp.dialect, random, |id| self.places.contains_key(id));
         let parent = self.leaf_id().cloned();
         let Written { line, kind, role, message } = new.write(&id, parent.as_deref(), stamp);
-        let head = Head { id, parent, kind: Some(kind), role, at: stamp.wall_ms };
+        let plain = message.is_some().then(|| plain(&line, stamp.dialect)).flatten();
+        let head = Head { id, parent, kind: Some(kind), role, at: stamp.wall_ms, plain };
         self.put(match message {
             Some(message) => Entry::with_message(head, line.clone(), message),
             None => Entry::new(head, line.clone()),
@@ -161,6 +191,7 @@ impl Tree {
         });
         if let Some(gone) = entry.then(|| self.entries.pop()).flatten() {
             self.places.remove(gone.id());
+            self.infos.pop_if(|place| *place == self.entries.len());
             self.leaf = gone.parent().and_then(|parent| self.place(parent));
         }
     }
@@ -168,7 +199,14 @@ impl Tree {
     /// Puts an entry at the end, or in the place of the one with the same id; it becomes the leaf. `true`: there was one.
     pub(super) fn put(&mut self, entry: Entry) -> bool {
         let place = self.places.get(entry.id()).copied();
-        self.leaf = Some(place.unwrap_or(self.entries.len()));
+        let at = place.unwrap_or(self.entries.len());
+        self.leaf = Some(at);
+        let before = self.infos.partition_point(|place| *place < at);
+        match (self.infos.get(before) == Some(&at), entry.kind() == Some(SessionEntryKind::SessionInfo)) {
+            (false, true) => self.infos.insert(before, at),
+            (true, false) => drop(self.infos.remove(before)),
+            _ => {}
+        }
         match place {
             Some(place) => {
                 let earlier = std::mem::replace(&mut self.entries[place], entry);
@@ -211,7 +249,7 @@ impl Tree {
     }
 
     fn name_in_entry(&self) -> Option<String> {
-        let names = self.of_kind(SessionEntryKind::SessionInfo).rev();
+        let names = self.infos.iter().rev().map(|place| &self.entries[*place]);
         names.filter_map(|entry| entry.read::<SessionInfoEntry>()?.name).find_map(|name| {
             let name = name.trim();
             (!name.is_empty()).then(|| name.to_owned())
@@ -220,17 +258,23 @@ impl Tree {
 
     /// The label of each entry that has one.
     pub fn labels(&self) -> BTreeMap<String, String> {
-        let mut labels = BTreeMap::new();
-        for label in self.of_kind(SessionEntryKind::Label).filter_map(Entry::read::<LabelEntry>) {
-            match label.label.filter(|text| !text.is_empty()) {
-                Some(text) => labels.insert(label.target_id, text),
-                None => labels.remove(&label.target_id),
-            };
-        }
-        labels
+        let marks = self.marks().into_iter();
+        marks.filter_map(|(target, mark)| Some((target, mark.label?))).collect()
     }
 
-    fn of_kind(&self, kind: SessionEntryKind) -> impl DoubleEndedIterator<Item = &Entry> {
+    /// The entry that labels each entry that has a label.
+    pub(super) fn marks(&self) -> BTreeMap<String, LabelEntry> {
+        let mut marks = BTreeMap::new();
+        for mark in self.of_kind(SessionEntryKind::Label).filter_map(Entry::read::<LabelEntry>) {
+            match mark.label.as_ref().is_some_and(|text| !text.is_empty()) {
+                true => marks.insert(mark.target_id.clone(), mark),
+                false => marks.remove(&mark.target_id),
+            };
+        }
+        marks
+    }
+
+    fn of_kind(&self, kind: SessionEntryKind) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| entry.kind() == Some(kind))
     }
 
@@ -256,4 +300,11 @@ impl Tree {
     pub(super) fn keep(&mut self, line: Bytes) {
         self.strays.push((self.entries.len(), line));
     }
+}
+
+/// Where the message stands in a line that was written for a dialect just now: as that says it.
+fn plain(line: &[u8], dialect: Dialect) -> Option<Plain> {
+    const KEY: &[u8] = br#","message":"#;
+    let start = u32::try_from(memchr::memmem::find(line, KEY)? + KEY.len()).ok()?;
+    Some(Plain { bases: Bases::of(&[dialect.base()]), start })
 }

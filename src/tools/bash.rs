@@ -1,9 +1,11 @@
 //! The `bash` tool: a command, and its result in words.
 
+use std::borrow::Cow;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Number, Value, json};
 
 use super::run::{ToolContext, ToolOutput};
 use super::shell::{
@@ -11,19 +13,25 @@ use super::shell::{
 };
 use super::spec::BashArguments;
 use super::truncate::size_text;
-use crate::protocol::{BashToolDetails, TruncationResult, TruncationUnit};
+use crate::protocol::{BashToolDetails, DialectTools, TruncationResult, TruncationUnit, number};
 
 /// Runs a command. A time limit in the arguments goes before the one of the options; one of 0 or less is none.
 pub(super) async fn bash(arguments: BashArguments, context: ToolContext) -> Result<ToolOutput, String> {
-    let ToolContext { cwd, cancel, progress, gate, shell: mut options, processes, .. } = context;
+    let ToolContext { cwd, cancel, progress, gate, shell: mut options, processes, rules, .. } = context;
     if let Some(seconds) = arguments.timeout.filter(|seconds| *seconds > 0.0) {
         options.timeout = Duration::try_from_secs_f64(seconds).ok();
     }
+    if let Some(progress) = progress.as_ref().filter(|_| rules.empty_first_update) {
+        // Nobody has taken up the room yet.
+        let _ = progress.try_send(ToolOutput { content: Vec::new(), ..ToolOutput::text("") });
+    }
     let progress = progress.map(|sender| Progress { sender, render });
-    let control = ShellControl { cancel, gate, progress, processes };
+    let control = ShellControl { cancel, gate, progress, follower: None, processes };
+    let began = Instant::now();
     let outcome =
         run_shell(&arguments.command, &cwd, &options, control).await.map_err(|error| error.to_string())?;
-    Ok(in_words(outcome, &options))
+    let structured = rules.structured_content.then(|| structured(&outcome, began.elapsed())).flatten();
+    Ok(ToolOutput { structured, ..in_words(outcome, &options, rules) })
 }
 
 /// Progress: the tail so far. The details are always an object, with what there is to tell.
@@ -32,20 +40,57 @@ fn render(snapshot: ShellSnapshot) -> ToolOutput {
     ToolOutput { details: Some(json!(details)), ..ToolOutput::text(snapshot.truncation.content) }
 }
 
-fn in_words(outcome: ShellOutcome, options: &ShellOptions) -> ToolOutput {
+fn in_words(outcome: ShellOutcome, options: &ShellOptions, rules: &DialectTools) -> ToolOutput {
     let output = format!("{}{}", outcome.truncation.content, cut_notice(&outcome));
     let shown = if output.is_empty() { "(no output)" } else { &output };
     match outcome.ending {
+        Ending::Signalled(_) if rules.failed_exit_is_result => {
+            ToolOutput::error(format!("{shown}\n\nCommand terminated without an exit code"))
+        }
         Ending::Exited(0) | Ending::Signalled(_) => {
             ToolOutput { details: final_details(&outcome, options), ..ToolOutput::text(shown) }
         }
-        Ending::Exited(code) => ToolOutput::error(format!("{shown}\n\nCommand exited with code {code}")),
+        Ending::Exited(code) => {
+            let text = format!("{shown}\n\nCommand exited with code {code}");
+            match rules.failed_exit_is_result {
+                true => ToolOutput {
+                    details: final_details(&outcome, options),
+                    is_error: true,
+                    ..ToolOutput::text(text)
+                },
+                false => ToolOutput::error(text),
+            }
+        }
         Ending::Cancelled => ToolOutput::error(stopped(&output, "Command aborted", outcome.ending, options)),
         Ending::TimedOut(limit) => {
             let words = format!("Command timed out after {} seconds", limit.as_secs_f64());
             ToolOutput::error(stopped(&output, &words, outcome.ending, options))
         }
     }
+}
+
+/// What came of a command that ended by itself, for programs. Of long output it is the end, as for the model.
+fn structured(outcome: &ShellOutcome, took: Duration) -> Option<Value> {
+    let cut = &outcome.truncation;
+    let full_output_path = outcome.full_output_path.as_deref().filter(|_| cut.truncated);
+    Some(json!(Structured {
+        output: &cut.content,
+        truncated: cut.truncated,
+        full_output_path: full_output_path.map(Path::to_string_lossy),
+        exit_code: outcome.ending.exit_code()?,
+        wall_time_seconds: number((took.as_secs_f64() * 10.0).round() / 10.0),
+    }))
+}
+
+/// Source: observed.
+#[derive(Serialize)]
+struct Structured<'a> {
+    output: &'a str,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_output_path: Option<Cow<'a, str>>,
+    exit_code: i32,
+    wall_time_seconds: Number,
 }
 
 /// The output of a command that was stopped, and the words for that, where the dialect wants them.

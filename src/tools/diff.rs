@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use similar::{Algorithm, DiffTag, capture_diff_slices_deadline};
+use similar::{Algorithm, DiffTag, TextDiff, capture_diff_slices_deadline};
 
 use crate::protocol::EditToolDetails;
 
@@ -44,7 +44,14 @@ pub(super) fn numbered_diff(old: &str, new: &str) -> EditToolDetails {
         shown.left_out(end < kept.end);
         (at_old, at_new) = (kept.end, added.end + kept.len());
     }
-    EditToolDetails { diff: shown.lines.join("\n"), first_changed_line }
+    EditToolDetails { diff: shown.lines.join("\n"), first_changed_line, patch: None }
+}
+
+/// The difference as a unified patch of the file `name`.
+pub(super) fn patch(name: &str, old: &str, new: &str) -> String {
+    let mut config = TextDiff::configure();
+    config.timeout(PATIENCE);
+    config.diff_lines(old, new).unified_diff().context_radius(AROUND).header(name, name).to_string()
 }
 
 /// Which lines of the old text are gone, and which of the new one have come.

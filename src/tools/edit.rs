@@ -1,4 +1,5 @@
-//! The `edit` tool: one stretch of text in a file gives way to another.
+//! The `edit` tool: stretches of text in a file give way to others; how many in one call, the dialect says. More than
+//! one are [`edits`](super::edits)' affair.
 //!
 //! As pi does, matching works on text with line feeds only and without a byte-order mark; both are put back. A text that
 //! is not there as it is, is looked for once more with typographic differences set aside ([`plain`]); then the whole file
@@ -7,6 +8,7 @@
 
 use std::borrow::Cow;
 use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::Path;
 
 use serde_json::json;
@@ -14,47 +16,84 @@ use tokio_util::sync::CancellationToken;
 use unicode_normalization::UnicodeNormalization;
 
 use super::changing::{in_turn, replace};
-use super::diff::numbered_diff;
-use super::path::resolve;
+use super::diff::{numbered_diff, patch};
+use super::edits::replaced_all;
+use super::path::{resolve, system_error};
 use super::read::contents;
 use super::run::{ToolContext, ToolOutput, aborted};
-use super::spec::EditArguments;
+use super::spec::{EditArguments, EditsArguments};
+use crate::protocol::EditToolDetails;
 
 const BYTE_ORDER_MARK: &str = "\u{FEFF}";
 
-/// Edits a file.
-pub(super) async fn edit(arguments: EditArguments, context: ToolContext) -> Result<ToolOutput, String> {
+/// Replaces one text in a file.
+pub(super) async fn edit_one(arguments: EditArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let path = resolve(&arguments.path, &context.cwd);
-    in_turn(path, context.cancel, move |path, cancel| change(&arguments, path, cancel)).await
+    let change = move |path: &Path, cancel: &CancellationToken| {
+        let name = &arguments.path;
+        let text = text_of(path, |_| format!("File not found: {name}"), name)?;
+        let (before, after) = change(path, &text, |body| replaced(body, &arguments), cancel)?;
+        let details = Some(json!(numbered_diff(&before, &after)));
+        Ok(ToolOutput { details, ..ToolOutput::text(format!("Successfully replaced text in {name}.")) })
+    };
+    in_turn(path, context.cancel, change).await
 }
 
-fn change(arguments: &EditArguments, path: &Path, cancel: &CancellationToken) -> Result<ToolOutput, String> {
-    let name = &arguments.path;
-    let not_found = |_| format!("File not found: {name}");
-    if fs::metadata(path).map_err(not_found)?.is_file() {
-        OpenOptions::new().read(true).write(true).open(path).map_err(not_found)?;
+/// Replaces texts in a file, all at once.
+pub(super) async fn edit_all(arguments: EditsArguments, context: ToolContext) -> Result<ToolOutput, String> {
+    let path = resolve(&arguments.path, &context.cwd);
+    let change = move |path: &Path, cancel: &CancellationToken| {
+        let EditsArguments { path: name, edits } = &arguments;
+        let missing = |error: &io::Error| {
+            let error = system_error(error, "access", None);
+            let code = error.split_once(':').map_or(error.as_str(), |(code, _)| code);
+            format!("Could not edit file: {name}. Error code: {code}.")
+        };
+        let text = text_of(path, missing, name)?;
+        let replaced = |body: &str| Ok((body.to_owned(), replaced_all(body, edits, name)?));
+        let (before, after) = change(path, &text, replaced, cancel)?;
+        let details =
+            EditToolDetails { patch: Some(patch(name, &before, &after)), ..numbered_diff(&before, &after) };
+        let text = format!("Successfully replaced {} block(s) in {name}.", edits.len());
+        Ok(ToolOutput { details: Some(json!(details)), ..ToolOutput::text(text) })
+    };
+    in_turn(path, context.cancel, change).await
+}
+
+/// The file, if it is text that may be written.
+fn text_of(path: &Path, missing: impl Fn(&io::Error) -> String, name: &str) -> Result<String, String> {
+    if fs::metadata(path).map_err(|error| missing(&error))?.is_file() {
+        OpenOptions::new().read(true).write(true).open(path).map_err(|error| missing(&error))?;
     }
-    let text = String::from_utf8(contents(path)?).map_err(|_| {
+    String::from_utf8(contents(path)?).map_err(|_| {
         format!("{name} is not UTF-8 text; editing it as text would damage it. Use bash to change it.")
-    })?;
+    })
+}
+
+/// Writes what `replaced` makes of the text; gives the texts before and after, with line feeds only.
+fn change(
+    path: &Path,
+    text: &str,
+    replaced: impl Fn(&str) -> Result<(String, String), String>,
+    cancel: &CancellationToken,
+) -> Result<(String, String), String> {
     let (mark, body) = match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(body) => (BYTE_ORDER_MARK, body),
-        None => ("", text.as_str()),
+        None => ("", text),
     };
     let fed = line_fed(body);
-    let (before, after) = replaced(&fed, arguments)?;
+    let (before, after) = replaced(&fed)?;
     let has_crlf = body.find('\n').is_some_and(|feed| body[..feed].ends_with('\r'));
     let ended = if has_crlf { Cow::Owned(after.replace('\n', "\r\n")) } else { Cow::Borrowed(&*after) };
     if cancel.is_cancelled() {
         return Err(aborted());
     }
     replace(path, format!("{mark}{ended}").as_bytes())?;
-    let details = Some(json!(numbered_diff(&before, &after)));
-    Ok(ToolOutput { details, ..ToolOutput::text(format!("Successfully replaced text in {name}.")) })
+    Ok((before, after))
 }
 
 /// The text before and after: as it is in the file, or plain if only that has the text to replace.
-fn replaced<'a>(body: &'a str, arguments: &EditArguments) -> Result<(Cow<'a, str>, String), String> {
+fn replaced(body: &str, arguments: &EditArguments) -> Result<(String, String), String> {
     let name = &arguments.path;
     let (old, new) = (line_fed(&arguments.old_text), line_fed(&arguments.new_text));
     let (plain_body, plain_old) = (plain(body), plain(&old));
@@ -82,11 +121,11 @@ fn replaced<'a>(body: &'a str, arguments: &EditArguments) -> Result<(Cow<'a, str
              special characters or the text not existing as expected."
         ));
     }
-    Ok((before, after))
+    Ok((before.into_owned(), after))
 }
 
 /// How often `wanted` occurs, without overlaps; nothing occurs between any two UTF-16 code units, as in pi.
-fn occurrences(text: &str, wanted: &str) -> usize {
+pub(super) fn occurrences(text: &str, wanted: &str) -> usize {
     if wanted.is_empty() {
         return text.encode_utf16().count().saturating_sub(1);
     }
@@ -94,7 +133,7 @@ fn occurrences(text: &str, wanted: &str) -> usize {
 }
 
 /// The text with line feeds only.
-fn line_fed(text: &str) -> Cow<'_, str> {
+pub(super) fn line_fed(text: &str) -> Cow<'_, str> {
     if !text.contains('\r') {
         return Cow::Borrowed(text);
     }
@@ -102,7 +141,7 @@ fn line_fed(text: &str) -> Cow<'_, str> {
 }
 
 /// The text without typographic differences: NFKC, no blanks at the ends of lines, ASCII quotes, dashes and blanks.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let composed: String = text.nfkc().collect();
     let lines: Vec<&str> = composed.split('\n').map(|line| line.trim_end_matches(is_blank)).collect();
     lines.join("\n").chars().map(ascii_of).collect()

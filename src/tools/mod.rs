@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Everything here does as pi does, text for text, because hosts and models have learnt those texts. What another
-//! dialect does differently is data in [`ShellOptions`], never a second code path.
+//! dialect does differently is data in [`ShellOptions`] and in the dialect's record, never a second code path; only
+//! the two forms of `edit` have little in common.
 //!
 //! Four promises hold for every tool:
 //!
@@ -27,6 +28,7 @@ mod changing;
 mod diff;
 mod directory;
 mod edit;
+mod edits;
 mod find;
 mod grep;
 mod image;

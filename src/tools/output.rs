@@ -22,10 +22,13 @@ pub(super) struct Output {
     line_before: u64,
     spool: Spool,
     spools_cut_lines: bool,
+    /// What was absorbed since somebody took it, if anybody does.
+    fresh: Option<String>,
 }
 
 impl Output {
-    pub(super) fn new(options: &ShellOptions) -> Self {
+    /// `is_followed`: somebody takes every piece of it.
+    pub(super) fn new(options: &ShellOptions, is_followed: bool) -> Self {
         Self {
             limits: options.limits,
             decoder: Decoder::default(),
@@ -37,7 +40,18 @@ impl Output {
             line_before: 0,
             spool: Spool::Waiting(Vec::new()),
             spools_cut_lines: options.spools_cut_lines,
+            fresh: is_followed.then(String::new),
         }
+    }
+
+    /// Whether there is something to be taken.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.fresh.as_ref().is_some_and(|fresh| !fresh.is_empty())
+    }
+
+    /// What was absorbed since the last time, if anything was.
+    pub(super) fn take_fresh(&mut self) -> Option<String> {
+        self.fresh.as_mut().map(std::mem::take).filter(|fresh| !fresh.is_empty())
     }
 
     /// Takes the next bytes. Disk trouble does not stop the command: the file is given up.
@@ -77,6 +91,9 @@ impl Output {
         }
         self.count(&text);
         self.tail.push_str(&text);
+        if let Some(fresh) = &mut self.fresh {
+            fresh.push_str(&text);
+        }
         let room = usize::try_from(self.limits.bytes).unwrap_or(usize::MAX);
         if self.tail.len() > room.saturating_mul(2) {
             let start = self.tail.floor_char_boundary(self.tail.len().saturating_sub(room.saturating_add(1)));
@@ -250,7 +267,7 @@ mod tests {
             bytes in 4_u64..60,
         ) {
             let limits = Limits { lines, bytes };
-            let mut output = Output::new(&ShellOptions { limits, clean: false, ..ShellOptions::for_command() });
+            let mut output = Output::new(&ShellOptions { limits, clean: false, ..ShellOptions::for_command() }, false);
             for piece in &pieces {
                 output.append(piece.clone());
             }

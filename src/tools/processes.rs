@@ -60,18 +60,18 @@ impl Processes {
             gone_by(group, deadline).await;
             kill(group).await;
         }
-        self.forget_dead();
+        self.forget(|group| !lives(group));
     }
 
     /// The ids of the groups that are alive now, running commands included.
     pub fn living(&self) -> Vec<u32> {
-        self.forget_dead();
+        self.forget(|group| !lives(group));
         self.lock().groups.iter().map(|group| group.as_raw_nonzero().get().unsigned_abs()).collect()
     }
 
     /// Starts `command` in a group of its own.
     pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<(Child, Group)> {
-        self.forget_dead();
+        self.forget(is_gone);
         // The lock is held while spawning, so that `end_all` misses nothing.
         let mut registry = self.lock();
         if registry.closed {
@@ -85,8 +85,8 @@ impl Processes {
         Ok((child, Group { id, processes: self.clone(), released: false }))
     }
 
-    fn forget_dead(&self) {
-        self.lock().groups.retain(|group| lives(*group));
+    fn forget(&self, is_over: impl Fn(Pid) -> bool) {
+        self.lock().groups.retain(|group| !is_over(*group));
     }
 
     fn lock(&self) -> MutexGuard<'_, Registry> {
@@ -114,7 +114,7 @@ impl Group {
     /// Lets go of a group whose command has ended. What it left running goes on, and stays registered.
     pub(crate) fn release(mut self) {
         self.released = true;
-        self.processes.forget_dead();
+        self.processes.forget(is_gone);
     }
 }
 
@@ -146,11 +146,13 @@ fn signal(group: Pid, signal: Signal) {
     let _ = kill_process_group(group, signal);
 }
 
+/// Whether there is no process in the group, not even a zombie. Costs little: nothing of `/proc` is read.
+fn is_gone(group: Pid) -> bool {
+    matches!(test_kill_process_group(group), Err(Errno::SRCH))
+}
+
 fn lives(group: Pid) -> bool {
-    match test_kill_process_group(group) {
-        Err(Errno::SRCH) => false,
-        _ => has_more_than_zombies(group),
-    }
+    !is_gone(group) && has_more_than_zombies(group)
 }
 
 /// A zombie takes signals though it is dead. Where nobody reaps orphans (a container without an init), it stays, so

@@ -5,11 +5,11 @@ use std::io::Read;
 use std::path::Path;
 
 use imagesize::ImageType;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::image::image;
 use super::path::{resolve_existing, system_error};
-use super::run::{ToolContext, ToolOutput};
+use super::run::{Block, ToolContext, ToolOutput};
 use super::spec::ReadArguments;
 use super::truncate::{Limits, MAX_BYTES, line_feeds, size_text, truncate_head};
 use crate::protocol::{ReadToolDetails, TruncationUnit};
@@ -20,10 +20,28 @@ const LARGEST_FILE: u64 = 512 * 1024 * 1024;
 /// Reads a file. Blocks on the disk.
 pub(super) fn read(arguments: &ReadArguments, context: &ToolContext) -> Result<ToolOutput, String> {
     let bytes = contents(&resolve_existing(&arguments.path, &context.cwd))?;
-    match image_kind(&bytes) {
-        Some(mime_type) => Ok(image(&bytes, mime_type, context.scales_images)),
-        None => stretch(&String::from_utf8_lossy(&bytes), arguments),
-    }
+    let output = match image_kind(&bytes) {
+        Some(mime_type) => image(&bytes, mime_type, context.scales_images),
+        None => stretch(&String::from_utf8_lossy(&bytes), arguments)?,
+    };
+    let structured = context.rules.structured_content.then(|| structured(&output.content));
+    Ok(ToolOutput { structured, ..output })
+}
+
+/// What was read, for programs: the text, or the image with the text as a note.
+fn structured(content: &[Block]) -> Value {
+    let text = content.iter().find_map(|block| match block {
+        Block::Text(text) => Some(text.as_str()),
+        Block::Image { .. } => None,
+    });
+    let text = text.unwrap_or_default();
+    let image = content.iter().find_map(|block| match block {
+        Block::Image { data, mime_type } => {
+            Some(json!({ "type": "image", "data": data, "mimeType": mime_type, "note": text }))
+        }
+        Block::Text(_) => None,
+    });
+    image.unwrap_or_else(|| json!(text))
 }
 
 /// Everything in the file. Only regular files: a pipe or a device might never end.

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::processes::Processes;
 use super::shell::ShellOptions;
 use super::{bash, edit, find, grep, ls, read, write};
+use crate::protocol::{DialectTools, DialectToolsEdits};
 use serde::de::DeserializeOwned;
 
 /// What a tool gives back, at its end or as progress.
@@ -18,6 +19,8 @@ pub struct ToolOutput {
     pub content: Vec<Block>,
     /// What only hosts see; `None`: the key is absent on the wire.
     pub details: Option<Value>,
+    /// The same for programs, in dialects that tell them.
+    pub structured: Option<Value>,
     /// Whether the call failed.
     pub is_error: bool,
 }
@@ -48,6 +51,8 @@ pub struct ToolContext {
     pub gate: watch::Receiver<bool>,
     /// How commands are run.
     pub shell: ShellOptions,
+    /// How the dialect's tools differ from others.
+    pub rules: &'static DialectTools,
     /// Whether images that are too large for providers are scaled down (the setting `images.autoResize`).
     pub scales_images: bool,
     /// Remembers what commands leave running.
@@ -57,7 +62,7 @@ pub struct ToolContext {
 impl ToolOutput {
     /// Success with a text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Block::Text(text.into())], details: None, is_error: false }
+        Self { content: vec![Block::Text(text.into())], details: None, structured: None, is_error: false }
     }
 
     /// Failure: the text says why, the details are an empty object, as pi has it for every failure.
@@ -78,7 +83,10 @@ async fn call(name: &str, arguments: &Value, context: ToolContext) -> Result<Too
             aside(context.cancel.clone(), move || read::read(&arguments, &context)).await
         }
         "bash" => bash::bash(read_arguments(name, arguments)?, context).await,
-        "edit" => edit::edit(read_arguments(name, arguments)?, context).await,
+        "edit" => match context.rules.edits {
+            DialectToolsEdits::One => edit::edit_one(read_arguments(name, arguments)?, context).await,
+            DialectToolsEdits::List => edit::edit_all(read_arguments(name, arguments)?, context).await,
+        },
         "write" => write::write(read_arguments(name, arguments)?, context).await,
         "grep" => {
             let arguments = read_arguments(name, arguments)?;

@@ -22,8 +22,7 @@ use tokio::time::{Instant, sleep_until};
 use super::directory::DirectoryReport;
 use super::output::Output;
 use super::processes::{Group, Processes};
-use super::run::ToolOutput;
-use super::shell::{Ending, Progress, ShellControl, ShellError, ShellOptions};
+use super::shell::{Ending, ShellControl, ShellError, ShellOptions};
 
 /// How long to wait, after the shell has exited, for what still writes to its output (`tee`, `>(…)`).
 const LATE_OUTPUT: Duration = Duration::from_millis(100);
@@ -82,7 +81,7 @@ impl Running {
         timeout: Option<Duration>,
         control: ShellControl,
     ) -> io::Result<Ending> {
-        let ShellControl { cancel, mut gate, progress, .. } = control;
+        let ShellControl { cancel, mut gate, progress, follower, .. } = control;
         let deadline = timeout.and_then(|timeout| Some((Instant::now().checked_add(timeout)?, timeout)));
         let mut gate_lives = true;
         let mut news = false;
@@ -99,11 +98,16 @@ impl Running {
                 biased;
                 () = cancel.cancelled() => return Ok(Ending::Cancelled),
                 Some(limit) = passed(deadline) => return Ok(Ending::TimedOut(limit)),
-                permit = room(progress.as_ref()), if news => {
+                permit = room(progress.as_ref().map(|progress| &progress.sender)), if news => {
                     if let (Some(permit), Some(progress)) = (permit, &progress) {
                         permit.send((progress.render)(output.snapshot()));
                     }
                     news = false;
+                }
+                permit = room(follower.as_ref()), if output.is_fresh() => {
+                    if let (Some(permit), Some(fresh)) = (permit, output.take_fresh()) {
+                        permit.send(fresh);
+                    }
                 }
                 changed = gate.changed(), if gate_lives => gate_lives = changed.is_ok(),
                 status = self.child.wait(), if !exited => {
@@ -112,7 +116,7 @@ impl Running {
                     unread = available(&self.pipe);
                 }
                 Some(()) = passed(patience.map(|until| (until, ()))), if open => break,
-                read = self.pipe.read(&mut self.buffer), if open && !self.at_end => {
+                read = self.pipe.read(&mut self.buffer), if open && !self.at_end && !output.is_fresh() => {
                     let count = read?;
                     self.at_end = count == 0;
                     news |= count > 0;
@@ -209,7 +213,7 @@ async fn passed<T>(moment: Option<(Instant, T)>) -> Option<T> {
     }
 }
 
-/// Room for one more progress; `None`, at once, if nobody listens.
-async fn room(progress: Option<&Progress>) -> Option<mpsc::Permit<'_, ToolOutput>> {
-    progress?.sender.reserve().await.ok()
+/// Room for one more piece of news; `None`, at once, if nobody listens.
+async fn room<T>(listener: Option<&mpsc::Sender<T>>) -> Option<mpsc::Permit<'_, T>> {
+    listener?.reserve().await.ok()
 }

@@ -81,6 +81,8 @@ pub struct ShellControl {
     pub gate: watch::Receiver<bool>,
     /// Who wants to see the output grow.
     pub progress: Option<Progress>,
+    /// Who wants all of the output, piece by piece; while there is no room, nothing is read.
+    pub follower: Option<mpsc::Sender<String>>,
     /// Remembers what may still be alive.
     pub processes: Processes,
 }
@@ -174,7 +176,8 @@ pub async fn run_shell(
     options: &ShellOptions,
     control: ShellControl,
 ) -> Result<ShellOutcome, ShellError> {
-    let mut output = Output::new(options);
+    let follower = control.follower.clone();
+    let mut output = Output::new(options, follower.is_some());
     if control.cancel.is_cancelled() {
         return Ok(outcome(Ending::Cancelled, &output, None));
     }
@@ -189,6 +192,10 @@ pub async fn run_shell(
     }
     running.let_go();
     output.finish();
+    if let (Some(follower), Some(rest)) = (follower, output.take_fresh()) {
+        // Whoever is gone needs nothing.
+        let _ = follower.send(rest).await;
+    }
     Ok(outcome(ending, &output, report.and_then(|report| report.read())))
 }
 

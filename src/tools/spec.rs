@@ -6,13 +6,29 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::model::types::ToolSpec;
+use crate::protocol::{DialectTools, DialectToolsEdits};
 
 /// The tools that are offered unless somebody chooses others, as in pi.
 pub const DEFAULT: [&str; 4] = ["read", "bash", "edit", "write"];
 
-/// All tools of this module, in pi's order; [`DEFAULT`] names the usual ones. What changes things runs alone in dialects
+/// All tools of this module as a dialect has them, in pi's order; [`DEFAULT`] names the usual ones. What changes things runs alone in dialects
 /// that run tools side by side.
-pub fn specs() -> Vec<ToolSpec> {
+pub fn specs(rules: &DialectTools) -> Vec<ToolSpec> {
+    let edit = match rules.edits {
+        DialectToolsEdits::One => ToolSpec::of::<EditArguments>(
+            "edit",
+            "Change one place in a text file: `oldText`, which must be there exactly once, becomes `newText`. Copy \
+             `oldText` from the file as it is, blanks and line ends included, with enough around it to be unique.",
+            true,
+        ),
+        DialectToolsEdits::List => ToolSpec::of::<EditsArguments>(
+            "edit",
+            "Change one or more places in a text file, all in one call: each `oldText` in `edits`, which must be there \
+             exactly once, becomes its `newText`. Copy `oldText` from the file as it is, blanks and line ends \
+             included, with enough around it to be unique. The places must not overlap.",
+            true,
+        ),
+    };
     vec![
         ToolSpec::of::<ReadArguments>(
             "read",
@@ -28,12 +44,7 @@ pub fn specs() -> Vec<ToolSpec> {
              time limit can be set.",
             true,
         ),
-        ToolSpec::of::<EditArguments>(
-            "edit",
-            "Change one place in a text file: `oldText`, which must be there exactly once, becomes `newText`. Copy \
-             `oldText` from the file as it is, blanks and line ends included, with enough around it to be unique.",
-            true,
-        ),
+        edit,
         ToolSpec::of::<WriteArguments>(
             "write",
             "Make a file with this content. A file that is already there is replaced as a whole; directories that are \
@@ -92,6 +103,24 @@ pub(super) struct BashArguments {
 pub(super) struct EditArguments {
     /// The file, absolute or relative to the working directory
     pub(super) path: String,
+    /// The text to replace, as it stands in the file
+    pub(super) old_text: String,
+    /// The text to put there
+    pub(super) new_text: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct EditsArguments {
+    /// The file, absolute or relative to the working directory
+    pub(super) path: String,
+    /// The replacements; each is looked for in the file as it was before the call
+    pub(super) edits: Vec<Replacement>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Replacement {
     /// The text to replace, as it stands in the file
     pub(super) old_text: String,
     /// The text to put there

@@ -13,10 +13,16 @@ use super::spec::WriteArguments;
 /// Writes a file, and makes the directories that are missing.
 pub(super) async fn write(arguments: WriteArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let path = resolve(&arguments.path, &context.cwd);
-    in_turn(path, context.cancel, move |path, cancel| put(&arguments, path, cancel)).await
+    let counts = context.rules.counts_written;
+    in_turn(path, context.cancel, move |path, cancel| put(&arguments, path, counts, cancel)).await
 }
 
-fn put(arguments: &WriteArguments, path: &Path, cancel: &CancellationToken) -> Result<ToolOutput, String> {
+fn put(
+    arguments: &WriteArguments,
+    path: &Path,
+    counts: bool,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, String> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(|error| system_error(&error, "mkdir", Some(directory)))?;
     }
@@ -24,6 +30,9 @@ fn put(arguments: &WriteArguments, path: &Path, cancel: &CancellationToken) -> R
         return Err(aborted());
     }
     replace(path, arguments.content.as_bytes())?;
+    if !counts {
+        return Ok(ToolOutput::text(format!("Successfully wrote to {}", arguments.path)));
+    }
     // pi says bytes and counts UTF-16 code units.
     let size = arguments.content.encode_utf16().count();
     Ok(ToolOutput::text(format!("Successfully wrote {size} bytes to {}", arguments.path)))

@@ -1,7 +1,10 @@
 //! Skills and prompt templates on a disk, for tests.
 #![allow(dead_code)] // each test binary uses its part
 
-use pi_rpc::prompt::discover::{Found, Places};
+use pi_rpc::{
+    prompt::discover::{Found, Places},
+    protocol::Base,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -56,7 +59,7 @@ impl Home {
     /// Names, descriptions and paths of what `get_commands` lists, and the warnings; paths begin at the home.
     pub fn found(&self, places: &Places) -> (Vec<String>, Vec<String>) {
         let Found { commands, warnings } = Found::find(places);
-        let commands = commands.list().map(|it| {
+        let commands = commands.list(Base::Pi).map(|it| {
             let (description, path) = (it.description.unwrap(), it.path.unwrap());
             format!("{} | {description} | {:?} | {}", it.name, it.location.unwrap(), self.short(&path))
         });

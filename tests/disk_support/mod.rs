@@ -115,8 +115,10 @@ impl Disk {
         let lines = self.lines();
         if lines.is_empty() {
             // A file begins with the first message of the user; what is put in front of that waits for it.
-            let is_complete = frame["type"] == "message_end" && frame["message"]["role"] != "custom";
-            return !is_complete && frame["type"] != "auto_compaction_end";
+            let waits = ["custom", "system"].map(Some).contains(&frame["message"]["role"].as_str());
+            let is_complete = frame["type"] == "message_end" && !waits;
+            let is_summary = frame["type"] == "compaction_end" && frame["result"].is_object();
+            return !is_complete && !is_summary && frame["type"] != "auto_compaction_end";
         }
         let of = |kind: &'static str| lines.iter().rev().filter(move |line| line["type"] == kind);
         let said = |message: &Value| {
@@ -132,7 +134,7 @@ impl Disk {
                 of("custom_message").any(|line| keys.iter().all(|key| line[key] == frame["message"][key]))
             }
             ("message_end", _) => said(&frame["message"]),
-            ("auto_compaction_end", _) if frame["result"].is_object() => {
+            ("auto_compaction_end" | "compaction_end", _) if frame["result"].is_object() => {
                 of("compaction").next().is_some_and(|line| line["summary"] == frame["result"]["summary"])
             }
             ("response", _) if !succeeded => true,

@@ -44,7 +44,7 @@ impl Frames {
     }
 
     /// Whether `value`, which some branch fits, fits this one: by the types and constants of what it must have.
-    fn may_be(&self, schema: &Value, value: &Value) -> bool {
+    pub(super) fn may_be(&self, schema: &Value, value: &Value) -> bool {
         if let Some(name) = ref_name(schema) {
             return self.may_be(&self.defs[name], value);
         }

@@ -4,10 +4,12 @@
 mod choices;
 mod expected;
 mod generate;
+mod places;
 mod spoil;
 
 pub use choices::{Choices, choices};
 pub use expected::same;
+pub use places::Place;
 
 use pi_rpc::{
     export::json_schema,
@@ -60,6 +62,11 @@ impl Frames {
             Some(branches) => branches.iter().filter_map(ref_name).flat_map(|b| self.leaves(b)).collect(),
             None => vec![root.to_owned()],
         }
+    }
+
+    /// A def as the dialect has it.
+    pub fn def(&self, name: &str) -> &Value {
+        &self.defs[name]
     }
 
     /// Every def that `root` leads to, itself not counted.

@@ -1,5 +1,6 @@
 //! A real pi or our server, as a host sees them.
 
+use super::install::Words;
 use crate::serve_support::{Server, binary, command, write_agent_file};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
@@ -15,8 +16,8 @@ use tempfile::TempDir;
 pub enum Kind {
     /// The binary that is tested.
     Ours,
-    /// A published pi, by its program.
-    Pi(&'static Path),
+    /// A published pi, by its command.
+    Pi(Words),
 }
 
 /// One that runs, with a home of its own.
@@ -36,12 +37,14 @@ impl Agent {
     pub fn start_in(dir: TempDir, kind: Kind, vendor: SocketAddr, options: &[&str]) -> Self {
         write_agent_file(dir.path(), Dialect::Pi, "models.json", &models(vendor));
         write_agent_file(dir.path(), Dialect::Pi, "settings.json", &settings());
-        let program = match kind {
-            Kind::Ours => binary(),
-            Kind::Pi(program) => program,
+        let (program, words) = match kind {
+            Kind::Ours => (binary(), [].as_slice()),
+            Kind::Pi(words) => {
+                words.split_first().map(|(program, words)| (program.as_path(), words)).unwrap()
+            }
         };
         let mut command = command(program, dir.path());
-        command.env("PI_OFFLINE", "1").args(["--mode", "rpc"]).args(options);
+        command.env("PI_OFFLINE", "1").args(words).args(["--mode", "rpc"]).args(options);
         Self { server: Server::start(Dialect::Pi, dir, command), kind, asked: 0 }
     }
 

@@ -32,14 +32,14 @@ pub fn eventually(what: &str, is_so: impl Fn() -> bool) {
 }
 
 impl Server {
-    /// The most memory that the server has had so far, in MiB.
+    /// The most memory that the server has had so far, in MiB, without the pages of the program itself.
     pub fn peak_mib(&self) -> u64 {
-        self.memory("VmHWM:")
+        self.memory("VmHWM:") - self.memory("RssFile:")
     }
 
-    /// The memory that the server has now, in MiB.
+    /// The memory that the server has now, in MiB, without the pages of the program itself.
     pub fn resident_mib(&self) -> u64 {
-        self.memory("VmRSS:")
+        self.memory("RssAnon:")
     }
 
     fn memory(&self, name: &str) -> u64 {

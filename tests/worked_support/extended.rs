@@ -7,10 +7,25 @@ use super::{
 };
 use pi_rpc::{
     engine::{CallId, Input},
-    protocol::{FromExtension, ToExtension, read},
+    prompt::{Commands, Skill, Template},
+    protocol::{CommandLocation, FromExtension, ToExtension, read},
 };
+use std::path::Path;
 
 impl World {
+    /// What there is of the files that an extension names.
+    pub(super) fn found(&self, skills: Vec<String>, templates: Vec<String>) -> Commands {
+        let text = |path: &str| self.disk.read(Path::new(path)).expect("a file");
+        let skill = |path: &String| Skill::read(Path::new(path), &text(path), CommandLocation::Path);
+        let template = |path: &String| {
+            Template::read(Path::new(path), &text(path), CommandLocation::Path, Path::new(path))
+        };
+        Commands {
+            skills: skills.iter().map(|path| skill(path).expect("a skill").0).collect(),
+            templates: templates.iter().map(|path| template(path).expect("a template")).collect(),
+        }
+    }
+
     pub(super) fn start_extension(&mut self, process: CallId, place: usize) {
         self.processes.insert(process, place);
         let does = self.extensions[place].starts();

@@ -95,9 +95,13 @@ impl Extension {
     }
 }
 
-/// What a frame to or from an extension is, in a word or two: `command name`, `hook input`, `ui_answer own-id`.
+/// What a frame to or from an extension is, in a word or two: `command name`, `hook input`, `awaited agent_end`,
+/// `ui_answer own-id`.
 pub fn heard(frame: &Value) -> String {
     let kind = text(&frame["type"]);
+    if frame["hook"]["type"] == "event" {
+        return format!("awaited {}", text(&frame["hook"]["event"]["type"]));
+    }
     let what = match kind {
         "command" => &frame["name"],
         "tool_call" => &frame["toolName"],

@@ -2,8 +2,6 @@
 //! the log of all that was written and said, one frame a line.
 #![allow(dead_code)] // Each test file uses its part.
 
-#[path = "../disk_support/mod.rs"]
-mod disk;
 mod extended;
 mod extension;
 mod plan;

@@ -1,6 +1,7 @@
 //! What came of a conversation.
 
-use super::{disk::Disk, extension::heard, shape, talk};
+use super::{extension::heard, shape, talk};
+use crate::disk_support::Disk;
 use serde_json::Value;
 
 /// What came of a conversation.
@@ -39,6 +40,8 @@ pub struct Called {
     pub instructions: String,
     /// The tools that it may call.
     pub tools: Vec<String>,
+    /// The conversation.
+    pub messages: Vec<Value>,
 }
 
 impl Played {

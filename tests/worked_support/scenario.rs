@@ -27,6 +27,8 @@ pub struct Scenario {
     pub(super) extending: Extending,
     /// The model has `todo_write`.
     pub(super) todos: bool,
+    /// The machine sees enough to judge what is said: not where extensions go from session to session.
+    pub(super) judged: bool,
     /// The shape begins with the answer to this request.
     from: Option<&'static str>,
 }
@@ -57,6 +59,7 @@ pub fn scenario(turns: Value) -> Scenario {
         extensions: Vec::new(),
         extending: Extending::default(),
         todos: false,
+        judged: true,
         from: None,
     }
 }
@@ -131,6 +134,12 @@ impl Scenario {
     /// The model has `todo_write`.
     pub fn todos(mut self) -> Self {
         self.todos = true;
+        self
+    }
+
+    /// The machine does not see enough to judge what is said: extensions go from session to session.
+    pub fn unjudged(mut self) -> Self {
+        self.judged = false;
         self
     }
 

@@ -50,6 +50,7 @@ pub(super) fn step(frame: &Value) -> String {
             format!("custom {}", text(&message["customType"]))
         }
         "message_start" | "message_end" if message["role"] == "developer" => "developer".to_owned(),
+        "message_start" | "message_end" if message["role"] == "system" => "system".to_owned(),
         "extension_ui_request" => format!("ui {}", text(&frame["method"])),
         "extension_error" => format!("error {}: {}", text(&frame["event"]), text(&frame["error"])),
         "host_tool_call" => format!("host_tool_call {}", text(&frame["toolCallId"])),
@@ -74,13 +75,22 @@ pub(super) fn step(frame: &Value) -> String {
         "auto_retry_end" => {
             format!("retry_end{} {}", if frame["success"] == true { "" } else { "!" }, frame["attempt"])
         }
-        "auto_compaction_start" => format!("compact {}", text(&frame["reason"])),
-        "auto_compaction_end" => format!("compact_end {}", outcome(frame)),
+        "queue_update" => {
+            let waiting = |queue: &Value| {
+                let texts = queue.as_array().into_iter().flatten();
+                texts.map(text).collect::<Vec<_>>().join(" ")
+            };
+            format!("queue [{}|{}]", waiting(&frame["steering"]), waiting(&frame["followUp"]))
+        }
+        "thinking_level_changed" => format!("level {}", text(&frame["level"])),
+        "session_info_changed" => format!("named {}", text(&frame["name"])),
+        "auto_compaction_start" | "compaction_start" => format!("compact {}", text(&frame["reason"])),
+        "auto_compaction_end" | "compaction_end" => format!("compact_end {}", outcome(frame)),
         other => other.to_owned(),
     }
 }
 
-/// What an automatic compaction came to.
+/// What a compaction came to.
 fn outcome(frame: &Value) -> &'static str {
     if frame["errorMessage"].is_string() {
         "failed"

@@ -1,14 +1,14 @@
 //! Lets a scenario happen in virtual time.
 
 use super::{
-    disk::{Disk, kept},
     extension::{Does, Extension},
     plan::{self, Ending, Plan},
     played::{Called, Played, Step},
     scenario::{Given, Scenario},
-    setup::{choice, tools},
+    setup::{Models, tools},
     watch::Watch,
 };
+use crate::disk_support::{Disk, kept};
 use pi_rpc::{
     engine::{
         CallId, Engine, Extending, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup, ShellEnd,
@@ -16,7 +16,8 @@ use pi_rpc::{
     },
     model::scripted::{Ask, Player, Script, ToolText, What},
     protocol::{
-        AgentMessage, AgentToolResult, Dialect, Encoder, MessageContent, UserContent, read, read_line,
+        AgentMessage, AgentToolResult, Dialect, Encoder, ExtensionAnswer, MessageContent, UserContent, read,
+        read_line,
     },
     session::Write,
 };
@@ -54,6 +55,8 @@ pub(super) struct World {
     /// When the engine wants to be woken.
     alarm: Option<u64>,
     plans: BTreeMap<CallId, Plan>,
+    models: Models,
+    judged: bool,
     pub(super) extensions: Vec<Extension>,
     /// The processes that run, with the places of their extensions.
     pub(super) processes: BTreeMap<CallId, usize>,
@@ -64,7 +67,7 @@ pub(super) struct World {
     asked: Vec<String>,
     called: Vec<Called>,
     kept: bool,
-    disk: Disk,
+    pub(super) disk: Disk,
     /// A write has failed in the open run, which is why it will end.
     failed: bool,
     run_open: bool,
@@ -84,12 +87,12 @@ impl World {
         let mut tools = tools();
         tools.extend(scenario.todos.then(todos::spec));
         let place = match scenario.kept {
-            true => Place { directory: "/work".to_owned(), folder: Some(FOLDER.into()) },
+            true => Place { directory: "/work".to_owned(), folder: Some(FOLDER.into()), id: None },
             false => Place::in_memory("/work"),
         };
         let setup = Setup {
             dialect,
-            models: ["play", "work", "plain"].map(|id| choice(dialect, id, scenario.window)).to_vec(),
+            models: Models::new(dialect, scenario.window).all,
             start: 0,
             chosen: false,
             scope: None,
@@ -97,7 +100,7 @@ impl World {
             modes,
             place,
             session,
-            tools: Toolbox::new(tools).expect("schemas"),
+            tools: Toolbox::new(tools),
             system_prompt: "Be brief.".into(),
             extending: Extending {
                 extensions: scenario.extensions.iter().map(Extension::path).collect(),
@@ -112,7 +115,7 @@ impl World {
         Self {
             dialect,
             engine: Engine::new(setup, at(0)),
-            encoder: Encoder::default(),
+            encoder: Encoder::new(dialect),
             player: Player::new(script),
             watch: Watch::default(),
             now: 0,
@@ -120,6 +123,8 @@ impl World {
             planned: 0,
             alarm: None,
             plans: BTreeMap::new(),
+            models: Models::new(dialect, scenario.window),
+            judged: scenario.judged,
             extensions: scenario.extensions.clone(),
             processes: BTreeMap::new(),
             log: String::new(),
@@ -219,10 +224,29 @@ impl World {
                 Output::StartExtension { process, place } => self.start_extension(process, place),
                 Output::ToExtension { to, frame } => self.tell_extension(to, &frame),
                 Output::StopExtension(process) => self.stop_extension(process),
+                Output::Query { from, query } => {
+                    let data = Some(json!({ "about": query.about.as_str() }));
+                    let answer = Box::new(ExtensionAnswer { id: query.id, data, error: None });
+                    self.engine.handle(Input::Known { to: from, answer }, at(self.now));
+                }
+                Output::Provide { name, config, .. } => {
+                    let provided = self.models.provide(&name, config.as_ref());
+                    self.engine.handle(Input::Provided(provided), at(self.now));
+                }
+                Output::Choose => {
+                    let selected = self.models.choose();
+                    self.engine.handle(Input::Chosen(selected), at(self.now));
+                }
+                Output::Hooked { .. } => unreachable!("nothing happens beside the engine"),
+                Output::LookInto { skills, templates } => {
+                    let found = self.found(skills, templates);
+                    self.engine.handle(Input::Found(Box::new(found)), at(self.now));
+                }
                 Output::ReadFile(path) => {
                     let read = self.disk.read(&path);
                     self.engine.handle(Input::FileRead(read), at(self.now));
                 }
+                Output::Violation(_) if !self.judged => {}
                 Output::Violation(violation) => panic!("{}: {violation}\n{}", self.dialect, self.log),
                 Output::CallModel(call) => self.call_model(&call),
                 Output::CancelModel(call) => {
@@ -331,7 +355,11 @@ impl World {
 
     fn call_model(&mut self, call: &ModelCall) {
         let roles: String = call.messages.iter().map(|message| letter(message)).collect();
-        let what = if call.purpose == Purpose::Turn { "turn" } else { "summary" };
+        let what = match call.purpose {
+            Purpose::Turn => "turn",
+            Purpose::Summary(_) => "summary",
+            Purpose::Outside(_) => "outside",
+        };
         let newest = call.messages.iter().rposition(|message| matches!(**message, AgentMessage::User(_)));
         let prompt = newest.map(|at| user_text(&call.messages[at])).unwrap_or_default();
         let results: Vec<ToolText> = call.messages[newest.unwrap_or(0)..]
@@ -348,13 +376,18 @@ impl World {
         let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
         let forced = call.forced_tool.as_ref().map(|tool| format!(" must {tool}")).unwrap_or_default();
         self.asked.push(format!("{what} {} [{roles}]{forced}", call.model.id));
-        self.called.push(Called { instructions: call.system_prompt.to_string(), tools: tools.clone() });
+        let messages = call.messages.iter().map(|it| serde_json::to_value(it.as_ref()).expect("JSON"));
+        self.called.push(Called {
+            instructions: call.system_prompt.to_string(),
+            tools: tools.clone(),
+            messages: messages.collect(),
+        });
         let ask = Ask {
             prompt: &prompt,
             call: call.count,
             results: &results,
             tools: &tools,
-            summary: call.purpose != Purpose::Turn,
+            summary: matches!(call.purpose, Purpose::Summary(_)),
             input_chars: 400,
         };
         let mut due = self.now;
@@ -452,6 +485,7 @@ fn letter(message: &AgentMessage) -> char {
         AgentMessage::BashExecution(_) => 'b',
         AgentMessage::Developer(_) => 'd',
         AgentMessage::Custom(_) => 'c',
+        AgentMessage::System(_) => 's',
         AgentMessage::CompactionSummary(_) => 'S',
         _ => '?',
     }

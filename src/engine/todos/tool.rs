@@ -138,6 +138,10 @@ impl Todos {
             content: vec![UserContent::Text(TextContent { text, text_signature: None })],
             details: Some(json!({ "phases": self.phases, "storage": storage })),
             is_warning: None,
+            structured_content: None,
+            is_error: None,
+            usage: None,
+            terminate: None,
         })
     }
 

@@ -96,7 +96,7 @@ impl Messages {
 
     fn usage(&mut self, usage: TokenCounts) -> String {
         self.usage = usage;
-        let TokenCounts { input, output, cache_read, cache_write } = usage;
+        let TokenCounts { input, output, cache_read, cache_write, .. } = usage;
         self.message["usage"] = json!({
             "input_tokens": input,
             "cache_creation_input_tokens": cache_write,
@@ -118,7 +118,7 @@ impl Messages {
             Finish::ToolUse => "tool_use",
         };
         self.message["stop_reason"] = reason.into();
-        let TokenCounts { input, output, cache_read, cache_write } = self.usage;
+        let TokenCounts { input, output, cache_read, cache_write, .. } = self.usage;
         let end = json!({
             "type": "message_delta",
             "delta": { "stop_reason": reason, "stop_sequence": null },
@@ -152,7 +152,10 @@ impl Writer for Messages {
             StreamEvent::End { index, signature } => self.end(*index, signature.as_deref()),
             StreamEvent::Finish(finish) => self.finish(*finish),
             // Scripts tell signatures at a block's end, and failures do not come here.
-            StreamEvent::Signature { .. } | StreamEvent::Fail { .. } => String::new(),
+            StreamEvent::Model(_)
+            | StreamEvent::Word(_)
+            | StreamEvent::Signature { .. }
+            | StreamEvent::Fail { .. } => String::new(),
         }
     }
 

@@ -145,7 +145,7 @@ impl Chunks {
 
     /// What is read from the cache counts as read by the model here; what is written to it is not told.
     fn tokens(&self) -> Value {
-        let TokenCounts { input, output, cache_read, cache_write } = self.usage;
+        let TokenCounts { input, output, cache_read, cache_write, .. } = self.usage;
         let prompt = input + cache_read + cache_write;
         json!({
             "prompt_tokens": prompt,
@@ -192,9 +192,11 @@ impl Writer for Chunks {
             StreamEvent::Delta { index, delta } => self.grow(*index, delta),
             StreamEvent::Finish(finish) => self.finish(*finish),
             // The end of a block is not told in this form, and failures do not come here.
-            StreamEvent::End { .. } | StreamEvent::Signature { .. } | StreamEvent::Fail { .. } => {
-                String::new()
-            }
+            StreamEvent::Model(_)
+            | StreamEvent::Word(_)
+            | StreamEvent::End { .. }
+            | StreamEvent::Signature { .. }
+            | StreamEvent::Fail { .. } => String::new(),
         }
     }
 

@@ -112,7 +112,7 @@ impl Items {
                 text += &self.event(kind, response);
             }
         }
-        let TokenCounts { input, output, cache_read, cache_write } = usage;
+        let TokenCounts { input, output, cache_read, cache_write, .. } = usage;
         let input = input + cache_read + cache_write;
         let usage = json!({
             "input_tokens": input,
@@ -250,7 +250,10 @@ impl Writer for Items {
             StreamEvent::End { index, signature } => self.end(*index, signature.as_deref()),
             StreamEvent::Finish(finish) => self.finish(*finish),
             // Scripts tell signatures at a block's end, and failures do not come here.
-            StreamEvent::Signature { .. } | StreamEvent::Fail { .. } => String::new(),
+            StreamEvent::Model(_)
+            | StreamEvent::Word(_)
+            | StreamEvent::Signature { .. }
+            | StreamEvent::Fail { .. } => String::new(),
         }
     }
 

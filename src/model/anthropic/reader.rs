@@ -22,7 +22,7 @@ struct Answer {
     open: Vec<Open>,
     calls: bool,
     usage: TokenCounts,
-    finish: Option<Finish>,
+    finish: Option<(Finish, String)>,
 }
 
 struct Open {
@@ -86,6 +86,9 @@ impl Answer {
                 if let Some(id) = event["message"]["id"].as_str() {
                     self.out.say(StreamEvent::ResponseId(id.to_owned()));
                 }
+                if let Some(model) = event["message"]["model"].as_str() {
+                    self.out.say(StreamEvent::Model(model.to_owned()));
+                }
                 self.count(&event["message"]["usage"]);
             }
             "content_block_start" => self.start(number, &event["content_block"]),
@@ -98,16 +101,19 @@ impl Answer {
             }
             "message_delta" => {
                 self.count(&event["usage"]);
-                match event["delta"]["stop_reason"].as_str().map(finish) {
-                    Some(Ok(finish)) => self.finish = Some(finish),
-                    Some(Err(message)) => self.out.fail(message),
-                    None => {}
+                let Some(word) = event["delta"]["stop_reason"].as_str() else { return };
+                match finish(word) {
+                    Ok(finish) => self.finish = Some((finish, word.to_owned())),
+                    Err(message) => self.out.fail(message),
                 }
             }
             "message_stop" => {
                 mem::take(&mut self.open).into_iter().for_each(|block| self.stop(block));
                 let unsaid = if self.calls { Finish::ToolUse } else { Finish::Stop };
-                self.out.finish(self.finish.unwrap_or(unsaid));
+                match self.finish.take() {
+                    Some((finish, word)) => self.out.finish(finish, Some(&word)),
+                    None => self.out.finish(unsaid, None),
+                }
             }
             "error" => self.out.fail(data.to_owned()),
             _ => {}
@@ -126,6 +132,8 @@ impl Answer {
             *count = usage[key].as_u64().unwrap_or(*count);
         }
         if usage.is_object() {
+            let hour = usage["cache_creation"]["ephemeral_1h_input_tokens"].as_u64();
+            known.cache_write_1h = hour.or(known.cache_write_1h).or(Some(0));
             self.out.say(StreamEvent::Usage(self.usage));
         }
     }

@@ -139,18 +139,18 @@ fn effort<'a>(level: ThinkingLevel, model: &str, efforts: &'a BTreeMap<ThinkingL
         (Some(word), _) => word,
         (None, ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low) => "low",
         (None, ThinkingLevel::Medium) => "medium",
-        (None, ThinkingLevel::Xhigh) if model.contains("opus") => "max",
-        (None, ThinkingLevel::High | ThinkingLevel::Xhigh) => "high",
+        (None, ThinkingLevel::Xhigh | ThinkingLevel::Max) if model.contains("opus") => "max",
+        (None, ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max) => "high",
     }
 }
 
-/// Tokens to think with; `xhigh` has those of `high`.
+/// Tokens to think with; `xhigh` and `max` have those of `high`.
 fn budget(level: ThinkingLevel, budgets: &BTreeMap<ThinkingLevel, u64>) -> u64 {
     let (level, usual) = match level {
         ThinkingLevel::Off | ThinkingLevel::Minimal => (ThinkingLevel::Minimal, 1024),
         ThinkingLevel::Low => (ThinkingLevel::Low, 2048),
         ThinkingLevel::Medium => (ThinkingLevel::Medium, 8192),
-        ThinkingLevel::High | ThinkingLevel::Xhigh => (ThinkingLevel::High, 16384),
+        ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => (ThinkingLevel::High, 16384),
     };
     budgets.get(&level).copied().unwrap_or(usual)
 }

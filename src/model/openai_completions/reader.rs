@@ -76,6 +76,9 @@ impl Answer {
         if let (Some(id), false) = (text(chunk, "id"), self.has_id) {
             self.has_id = true;
             self.out.say(StreamEvent::ResponseId(id.to_owned()));
+            if let Some(model) = text(chunk, "model") {
+                self.out.say(StreamEvent::Model(model.to_owned()));
+            }
         }
         let choice = &chunk["choices"][0];
         if let Some(counts) = usage(&chunk["usage"]).or_else(|| usage(&choice["usage"])) {
@@ -136,10 +139,11 @@ impl Answer {
     fn finish(&mut self) {
         self.end_prose();
         self.calls.end(&self.heard, &mut self.out);
-        match self.finish_reason.as_deref() {
-            None | Some("stop" | "end") => self.out.finish(Finish::Stop),
-            Some("length") => self.out.finish(Finish::Length),
-            Some("tool_calls" | "function_call") => self.out.finish(Finish::ToolUse),
+        let word = self.finish_reason.as_deref();
+        match word {
+            None | Some("stop" | "end") => self.out.finish(Finish::Stop, word),
+            Some("length") => self.out.finish(Finish::Length, word),
+            Some("tool_calls" | "function_call") => self.out.finish(Finish::ToolUse, word),
             Some("content_filter") => self.out.fail(UNKNOWN.to_owned()),
             Some(reason) => self.out.fail(format!("Unhandled stop reason: {reason}")),
         }
@@ -166,6 +170,7 @@ fn usage(usage: &Value) -> Option<TokenCounts> {
         input: prompt.saturating_sub(cached),
         output: if among { completion } else { completion.saturating_add(reasoning) },
         cache_read: cached,
-        cache_write: 0,
+        reasoning: Some(reasoning),
+        ..TokenCounts::default()
     })
 }

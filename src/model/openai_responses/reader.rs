@@ -121,6 +121,9 @@ impl Answer {
         if let (Some(id), true) = (&id, id != self.response_id) {
             self.out.say(StreamEvent::ResponseId(id.clone()));
             self.response_id = Some(id.clone());
+            if let Some(model) = text(response, "model") {
+                self.out.say(StreamEvent::Model(model.to_owned()));
+            }
         }
     }
 
@@ -225,10 +228,13 @@ impl Answer {
             self.out.say(StreamEvent::Usage(counts));
         }
         let called = self.items.iter().any(|item| item.kind == Kind::Call);
-        match text(response, "status").unwrap_or(status) {
-            "completed" | "in_progress" | "queued" if called => self.out.finish(Finish::ToolUse),
-            "completed" | "in_progress" | "queued" => self.out.finish(Finish::Stop),
-            "incomplete" => self.out.finish(Finish::Length),
+        let status = text(response, "status").unwrap_or(status);
+        match status {
+            "completed" | "in_progress" | "queued" => {
+                let finish = if called { Finish::ToolUse } else { Finish::Stop };
+                self.out.finish(finish, Some(status));
+            }
+            "incomplete" => self.out.finish(Finish::Length, Some(status)),
             "failed" | "cancelled" => self.out.fail(UNKNOWN.to_owned()),
             status => self.out.fail(format!("Unhandled stop reason: {status}")),
         }
@@ -279,7 +285,8 @@ fn usage(usage: &Value) -> Option<TokenCounts> {
         input: usage["input_tokens"].as_u64().unwrap_or(0).saturating_sub(cached),
         output: usage["output_tokens"].as_u64().unwrap_or(0),
         cache_read: cached,
-        cache_write: 0,
+        reasoning: Some(usage["output_tokens_details"]["reasoning_tokens"].as_u64().unwrap_or(0)),
+        ..TokenCounts::default()
     })
 }
 

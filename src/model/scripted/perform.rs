@@ -92,7 +92,9 @@ impl Performance<'_> {
         } else {
             let usage = self.turn.tokens(self.ask, self.output_chars.max(1));
             self.event(StreamEvent::Usage(usage));
-            self.event(StreamEvent::Finish(self.turn.finish()));
+            let finish = self.turn.finish();
+            self.event(StreamEvent::Word(finish.name().to_owned()));
+            self.event(StreamEvent::Finish(finish));
         }
     }
 

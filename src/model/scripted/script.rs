@@ -9,7 +9,9 @@ use super::demo;
 use super::turn::Turn;
 
 /// A script, ready to be played.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(try_from = "ScriptFile")]
+#[schemars(with = "ScriptFile")]
 pub struct Script {
     /// The model that the script pretends to be.
     pub model: ModelCard,
@@ -27,8 +29,7 @@ impl Script {
         let mut json = serde_json::Deserializer::from_str(text);
         let file: ScriptFile = serde_path_to_error::deserialize(&mut json).map_err(ScriptError::from)?;
         json.end().map_err(ScriptError::NotJson)?;
-        check(&file.turns)?;
-        Ok(Self { model: file.model, source: Source::Turns(file.turns) })
+        Self::try_from(file)
     }
 
     /// The built-in demo: it answers any prompt, looks into the working directory with a read-only
@@ -43,6 +44,15 @@ impl Script {
             Source::Turns(turns) => turns,
             Source::Demo => &[],
         }
+    }
+}
+
+impl TryFrom<ScriptFile> for Script {
+    type Error = ScriptError;
+
+    fn try_from(file: ScriptFile) -> Result<Self, ScriptError> {
+        check(&file.turns)?;
+        Ok(Self { model: file.model, source: Source::Turns(file.turns) })
     }
 }
 

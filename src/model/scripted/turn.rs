@@ -97,6 +97,7 @@ impl Turn {
             output: scripted.output.unwrap_or(output_chars.div_ceil(CHARS_PER_TOKEN)),
             cache_read: scripted.cache_read,
             cache_write: scripted.cache_write,
+            ..TokenCounts::default()
         }
     }
 }

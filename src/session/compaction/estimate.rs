@@ -3,7 +3,8 @@
 //! Source: pi source, xcsh source.
 
 use crate::protocol::{
-    AgentMessage, AssistantContent, AssistantMessage, MessageContent, StopReason, UserContent,
+    AgentMessage, AssistantContent, AssistantMessage, MessageContent, StopReason, SystemContent,
+    SystemMessage, UserContent,
 };
 use crate::session::stats::MOST_COUNTED;
 use std::sync::Arc;
@@ -22,6 +23,12 @@ pub fn context_tokens(messages: &[Arc<AgentMessage>], compacted: usize) -> u64 {
     let (rest, used) = counted.unwrap_or((0, 0));
     let rest: u64 = messages[rest..].iter().map(|message| estimate(message)).sum();
     used.saturating_add(rest).min(MOST_COUNTED)
+}
+
+/// Whether the provider has counted an answer since the last compaction, before which there were the first `compacted`
+/// messages.
+pub fn is_counted(messages: &[Arc<AgentMessage>], compacted: usize) -> bool {
+    messages.iter().skip(compacted).any(|message| used(message).is_some())
 }
 
 /// What the provider counted, of an answer that is good for it.
@@ -44,6 +51,7 @@ pub fn estimate(message: &AgentMessage) -> u64 {
         AgentMessage::HookMessage(message) => content(&message.content, IMAGE),
         AgentMessage::ToolResult(message) => blocks(&message.content, IMAGE),
         AgentMessage::Assistant(message) => message.content.iter().map(said).sum(),
+        AgentMessage::System(message) => system(message),
         AgentMessage::BashExecution(message) => units(&message.command) + units(&message.output),
         AgentMessage::PythonExecution(message) => units(&message.code) + units(&message.output),
         AgentMessage::BranchSummary(message) => units(&message.summary),
@@ -54,6 +62,20 @@ pub fn estimate(message: &AgentMessage) -> u64 {
         }
     };
     characters.div_ceil(4)
+}
+
+/// What the model is told of itself and of its tools, the schemas of their arguments included.
+fn system(message: &SystemMessage) -> u64 {
+    let content = match &message.content {
+        SystemContent::Text(text) => units(text),
+        SystemContent::Blocks(blocks) => blocks.iter().map(|block| units(&block.text)).sum(),
+    };
+    let sections = message.sections.iter().flatten().filter_map(|(_, text)| text.as_deref()).map(units);
+    let tools = message.tools_added.iter().flatten().map(|tool| {
+        let parameters = serde_json::to_string(&tool.parameters).unwrap_or_default();
+        units(&tool.name) + units(&tool.description) + units(&parameters)
+    });
+    content + sections.sum::<u64>() + tools.sum::<u64>()
 }
 
 /// The length of `text` in UTF-16 units.

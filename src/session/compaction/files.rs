@@ -27,6 +27,12 @@ impl Files {
         Self { read: read_files.into_iter().collect(), modified: modified_files.into_iter().collect() }
     }
 
+    /// Adds what was noted elsewhere.
+    pub fn extend(&mut self, other: Self) {
+        self.read.extend(other.read);
+        self.modified.extend(other.modified);
+    }
+
     /// Adds the files that the calls in `messages` name. Answers that failed or were aborted called nothing.
     pub fn note(&mut self, messages: &[Arc<AgentMessage>]) {
         for message in messages {
@@ -55,7 +61,7 @@ impl Files {
     }
 
     /// What is added to the summary: the lists that are not empty, each of at most `lines` lines.
-    pub(super) fn lists(&self, lines: Option<u64>) -> String {
+    pub(in crate::session) fn lists(&self, lines: Option<u64>) -> String {
         let CompactionDetails { read_files, modified_files } = self.details();
         let lists = TAGS.into_iter().zip([read_files, modified_files]);
         lists.map(|(tag, paths)| list(tag, &paths, lines)).collect()

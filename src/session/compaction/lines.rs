@@ -24,6 +24,8 @@ fn paragraphs(message: &AgentMessage) -> Vec<String> {
             let text = blocks(&message.content);
             return labelled("Tool result", &shortened(&text)).into_iter().collect();
         }
+        // What the model is told of itself is no part of what was said.
+        AgentMessage::System(_) => String::new(),
         AgentMessage::User(message) => content(&message.content),
         AgentMessage::Developer(message) => content(&message.content),
         AgentMessage::Custom(message) => content(&message.content),

@@ -6,8 +6,9 @@
 //!    and what is summed up: a [`Preparation`], or [`NothingToDo`].
 //! 3. [`Preparation::history_request`], [`Preparation::prefix_request`] and [`short_request`] are what a model is asked.
 //! 4. [`Preparation::summary`] puts the answers together, with the lists of [`Files`]; [`Preparation::result`] is what
-//!    hosts are told and the session keeps.
+//!    hosts are told and the session keeps. A [`checkpoint`] of the system messages goes with it.
 
+mod checkpoint;
 mod cut;
 mod estimate;
 mod files;
@@ -19,9 +20,12 @@ mod requests;
 mod result;
 mod threshold;
 
-pub use estimate::{context_tokens, estimate};
+pub use checkpoint::checkpoint;
+pub use estimate::{context_tokens, estimate, is_counted};
 pub use files::Files;
 pub use path::{OnPath, OnPathKind};
 pub use prepare::{NothingToDo, Preparation, prepare};
+pub(super) use requests::branch_request;
 pub use requests::{SummaryRequest, short_request};
+pub use result::sum_usage;
 pub use threshold::is_full;

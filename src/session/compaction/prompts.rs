@@ -17,6 +17,11 @@ go on with the work and knows of it only what you write. Take over from the prev
 holds, also where the conversation does not speak of it. Add what is new, move what is finished by now to Done, and \
 renew the next steps. ";
 
+/// After a branch of the conversation that is left; [`SECTIONS`] follow.
+pub const BRANCH: &str = "\
+The conversation above is a branch that the user has left: the conversation goes on at an earlier point of it. Sum the \
+branch up for the model that goes on there and knows of it only what you write. ";
+
 /// The form of a summary.
 pub const SECTIONS: &str = "\
 Write Markdown with exactly these headings, in this order; where there is nothing to say, write \"none\":

@@ -7,6 +7,9 @@ use std::sync::Arc;
 /// The most tokens of a short summary.
 const SHORT: u64 = 512;
 
+/// The most tokens of the summary of a branch.
+const BRANCH: u64 = 2048;
+
 /// A request for a summary: instructions and one user message, without tools. A model that thinks is to think hard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SummaryRequest {
@@ -49,6 +52,24 @@ impl Preparation {
 pub fn short_request(summary: &str) -> SummaryRequest {
     let text = format!("<summary>\n{summary}\n</summary>\n\n{}", prompts::SHORT);
     SummaryRequest { system_prompt: prompts::SYSTEM, text, max_tokens: SHORT }
+}
+
+/// Asks for the summary of a branch that is left; `None`: nothing was said on it. `instructions` are what it is to dwell on,
+/// or all that is asked if they `replace` the usual ones.
+///
+/// Source: pi source.
+pub(in crate::session) fn branch_request(
+    messages: &[Arc<AgentMessage>],
+    instructions: Option<&str>,
+    replace: bool,
+) -> Option<SummaryRequest> {
+    match instructions.filter(|_| replace) {
+        Some(task) => request(messages, None, task, None, BRANCH),
+        None => {
+            let task = format!("{}{}", prompts::BRANCH, prompts::SECTIONS);
+            request(messages, None, &task, instructions, BRANCH)
+        }
+    }
 }
 
 fn request(

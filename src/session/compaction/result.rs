@@ -1,7 +1,11 @@
 //! What a compaction has made of the conversation.
 
 use super::{Preparation, files::without_lists};
-use crate::protocol::{CompactionResult, DialectCompaction, JsonObject, texts};
+use crate::{
+    protocol::{CompactionResult, Cost, DialectCompaction, JsonObject, Usage, number, texts},
+    session::stats::MOST_COUNTED,
+};
+use serde_json::Number;
 
 impl Preparation {
     /// Puts the summary together from what the models said: of the history, and of the beginning of the split turn.
@@ -36,6 +40,45 @@ impl Preparation {
             tokens_before: self.tokens_before,
             details: serde_json::to_value(self.files.details()).ok(),
             preserve_data: rules.preserves_data.then(JsonObject::new),
+            estimated_tokens_after: None,
+            usage: None,
         }
+    }
+}
+
+/// What two requests have used together.
+///
+/// Source: pi source, observed.
+pub fn sum_usage(one: Usage, other: Usage) -> Usage {
+    let tokens = |one: u64, other: u64| one.saturating_add(other).min(MOST_COUNTED);
+    let told = |one: Option<u64>, other: Option<u64>| {
+        one.or(other).map(|_| tokens(one.unwrap_or_default(), other.unwrap_or_default()))
+    };
+    let dollars = |one: &Number, other: &Number| {
+        number(one.as_f64().unwrap_or_default() + other.as_f64().unwrap_or_default())
+    };
+    let (here, there) = (&one.cost, &other.cost);
+    let cost = Cost {
+        input: dollars(&here.input, &there.input),
+        output: dollars(&here.output, &there.output),
+        cache_read: dollars(&here.cache_read, &there.cache_read),
+        cache_write: dollars(&here.cache_write, &there.cache_write),
+        total: dollars(&here.total, &there.total),
+        // A sum is the provider's only if every part of it is.
+        total_from_provider: match (here.total_from_provider, there.total_from_provider) {
+            (Some(one), Some(other)) => Some(one && other),
+            (one, other) => one.or(other),
+        },
+    };
+    Usage {
+        input: tokens(one.input, other.input),
+        output: tokens(one.output, other.output),
+        cache_read: tokens(one.cache_read, other.cache_read),
+        cache_write: tokens(one.cache_write, other.cache_write),
+        cache_write1h: told(one.cache_write1h, other.cache_write1h),
+        reasoning: told(one.reasoning, other.reasoning),
+        total_tokens: tokens(one.total_tokens, other.total_tokens),
+        premium_requests: None,
+        cost,
     }
 }

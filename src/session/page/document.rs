@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::LazyLock;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
-use sha2::{Digest, Sha256};
 
+use crate::html::head;
 use crate::protocol::AgentMessage;
 use crate::session::totals;
 
@@ -23,24 +20,13 @@ use super::text::{Shown, plain};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// Nothing is loaded, nothing is sent, and nothing runs but the style and the script above, told by their hashes.
-static POLICY: LazyLock<String> = LazyLock::new(|| {
-    let hash = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text));
-    format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; \
-         form-action 'none'",
-        hash(STYLE),
-        hash(SCRIPT)
-    )
-});
-
 /// The whole page. It grows at one end, entry by entry.
 pub(super) fn document(page: &Page) -> String {
     let sheet = Sheet::of(page);
     let mut text = String::new();
     DOCTYPE.render_to(&mut text);
     text.push_str("<html lang=\"en\">");
-    head(&sheet.title()).render_to(&mut text);
+    head(&plain(&sheet.title()), STYLE, Some(SCRIPT)).render_to(&mut text);
     text.push_str("<body>");
     top(&sheet).render_to(&mut text);
     navigation(&sheet).render_to(&mut text);
@@ -57,24 +43,6 @@ pub(super) fn document(page: &Page) -> String {
     .render_to(&mut text);
     text.push_str("</body></html>\n");
     text
-}
-
-fn head(title: &str) -> Markup {
-    html! {
-        head {
-            meta charset="utf-8";
-            // Before anything that it is to hold for.
-            meta http-equiv="Content-Security-Policy" content=(*POLICY);
-            meta name="viewport" content="width=device-width, initial-scale=1";
-            meta name="color-scheme" content="light dark";
-            meta name="referrer" content="no-referrer";
-            meta http-equiv="x-dns-prefetch-control" content="off";
-            title { (plain(title)) }
-            // Else browsers ask the server that the page is on for a picture.
-            link rel="icon" href="data:,";
-            style { (PreEscaped(STYLE)) }
-        }
-    }
 }
 
 fn top(sheet: &Sheet<'_>) -> Markup {

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::protocol::{AgentMessage, AssistantMessage};
+use crate::protocol::{AgentMessage, AssistantMessage, SystemContent, SystemMessage};
 
 use super::figures::{count, time};
 use super::input::Body;
@@ -70,6 +70,7 @@ fn message(sheet: &Sheet<'_>, number: usize, message: &AgentMessage, results: &R
     let block = |class, who: &str, body: Markup| article(sheet, number, class, &html! { (who) }, &body);
     match message {
         AgentMessage::User(message) => block("user", "User", said(&message.content)),
+        AgentMessage::System(message) => block("summary", "Instructions", system(message)),
         AgentMessage::Developer(message) => block("user", "Instruction", said(&message.content)),
         AgentMessage::Assistant(message) => assistant(sheet, number, message, results),
         AgentMessage::ToolResult(message) => block("", "Tool", tool::lone_result(message)),
@@ -104,6 +105,24 @@ fn assistant(sheet: &Sheet<'_>, number: usize, message: &AssistantMessage, resul
         tool::call(call, message)
     });
     article(sheet, number, "assistant", &who, &body)
+}
+
+/// What the model is told of itself, section by section, and which tools came and went.
+fn system(message: &SystemMessage) -> Markup {
+    let sections = || message.sections.iter().flatten();
+    let added = || message.tools_added.iter().flatten().map(|tool| &tool.name);
+    let removed = || message.tools_removed.iter().flatten().map(|tool| &tool.name);
+    html! {
+        @match &message.content {
+            SystemContent::Text(text) => @if !text.is_empty() { pre { (Shown(text)) } },
+            SystemContent::Blocks(blocks) => @for block in blocks { pre { (Shown(&block.text)) } },
+        }
+        @for (name, text) in sections() {
+            details { summary { bdi { (Shown(name)) } } pre { @if let Some(text) = text { (Shown(text)) } } }
+        }
+        @if added().next().is_some() { p.note { "Tools: " @for name in added() { code { (Shown(name)) } " " } } }
+        @if removed().next().is_some() { p.note { "No longer: " @for name in removed() { code { (Shown(name)) } " " } } }
+    }
 }
 
 fn extension(sheet: &Sheet<'_>, number: usize, kind: &str, body: &Markup) -> Markup {

@@ -104,6 +104,8 @@ fn redacted() -> Markup {
 fn ending(message: &AssistantMessage) -> Option<Markup> {
     let said = match message.stop_reason {
         StopReason::Stop | StopReason::ToolUse => return None,
+        StopReason::Pending => "Not complete.",
+        StopReason::Deferred => "To be answered later.",
         StopReason::Length => "Cut at the output limit.",
         StopReason::Aborted => "Aborted.",
         StopReason::Error => "Failed.",

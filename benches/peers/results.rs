@@ -1,0 +1,62 @@
+//! What was measured.
+
+use crate::{Outcome, Samples};
+use std::collections::BTreeMap;
+
+/// Figures by measurement, server and name, one a run.
+#[derive(Default)]
+pub struct Results {
+    figures: BTreeMap<(String, &'static str, &'static str), Vec<f64>>,
+    failures: BTreeMap<(String, &'static str), String>,
+}
+
+impl Results {
+    /// Adds what a run has brought, and prints it.
+    pub fn add(&mut self, measurement: &str, run: usize, server: &'static str, outcome: Outcome<Samples>) {
+        match outcome {
+            Ok(samples) => {
+                let text: Vec<_> = samples.iter().map(|(name, value)| format!("{name} {value:.6}")).collect();
+                println!("{measurement} #{run} {server}: {}", text.join(", "));
+                for (name, value) in samples {
+                    self.figures.entry((measurement.to_owned(), server, name)).or_default().push(value);
+                }
+            }
+            Err(reason) => {
+                println!("{measurement} #{run} {server}: {reason} (not tried again)");
+                self.failures.insert((measurement.to_owned(), server), reason);
+            }
+        }
+    }
+
+    /// Why a server has no figures.
+    pub fn failed(&self, measurement: &str, server: &'static str) -> Option<&str> {
+        self.failures.get(&(measurement.to_owned(), server)).map(String::as_str)
+    }
+
+    /// The figures of all runs; none where a run has failed.
+    pub fn of(&self, measurement: &str, server: &'static str, name: &'static str) -> &[f64] {
+        match self.failed(measurement, server) {
+            Some(_) => &[],
+            None => self.figures.get(&(measurement.to_owned(), server, name)).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+/// The middle of some figures, and the least and the greatest of them.
+#[derive(Clone, Copy)]
+pub struct Spread {
+    pub median: f64,
+    pub least: f64,
+    pub greatest: f64,
+}
+
+impl Spread {
+    /// Of these, if there are any.
+    pub fn of(figures: &[f64]) -> Option<Self> {
+        let mut sorted = figures.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (least, greatest) = (*sorted.first()?, *sorted.last()?);
+        let median = f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+        Some(Self { median, least, greatest })
+    }
+}

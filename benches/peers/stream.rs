@@ -1,0 +1,110 @@
+//! Long answers, said in many deltas.
+
+use crate::{
+    Outcome, Samples, World,
+    install::{OURS, Server},
+    model,
+    process::Process,
+    start::PAUSE,
+};
+use serde_json::{Value, json};
+use std::{
+    fs::File,
+    io::{BufWriter, Write as _},
+    path::Path,
+    process::Command,
+    thread,
+    time::Instant,
+};
+
+/// The model says everything at once.
+pub fn burst(server: &Server, world: &World<'_>, deltas: u32) -> Outcome<Samples> {
+    beside_cat(server, world, deltas, &model::burst(deltas))
+}
+
+/// The model takes a millisecond for each delta, which is time enough to say each one by itself.
+pub fn paced(server: &Server, world: &World<'_>, deltas: u32) -> Outcome<Samples> {
+    beside_cat(server, world, deltas, &model::paced(deltas))
+}
+
+/// Of ours, `cat` does the same with the lines that came.
+fn beside_cat(server: &Server, world: &World<'_>, deltas: u32, text: &str) -> Outcome<Samples> {
+    let mut process = ready(server)?;
+    process.reader.lengths = Some(Vec::new());
+    let mut samples = answer(&mut process, deltas, text)?;
+    let lengths = process.reader.lengths.take().unwrap_or_default();
+    drop(process);
+    if server.name == OURS {
+        samples.push(("cat", cat(world.place, &lengths)?));
+    }
+    Ok(samples)
+}
+
+/// The host reads a megabyte a second.
+pub fn slow(server: &Server, deltas: u32) -> Outcome<Samples> {
+    let mut process = ready(server)?;
+    process.reader.slowly = Some(1_000_000);
+    answer(&mut process, deltas, &model::burst(deltas))
+}
+
+/// A server that has answered once.
+fn ready(server: &Server) -> Outcome<Process> {
+    let mut process = Process::start(server, &[])?;
+    process.ask(json!({ "type": "get_state" }))?;
+    process.send(&prompt("Hello."))?;
+    process.until(END)?;
+    process.ask(json!({ "type": "get_state" }))?;
+    thread::sleep(PAUSE);
+    Ok(process)
+}
+
+/// The last line of an answer.
+pub const END: &str = r#""type":"agent_end""#;
+
+/// A prompt as a command.
+pub fn prompt(text: &str) -> Value {
+    json!({ "type": "prompt", "message": text })
+}
+
+fn answer(process: &mut Process, deltas: u32, text: &str) -> Outcome<Samples> {
+    process.reset_peak()?;
+    let (bytes, updates, cpu) = (process.reader.bytes, process.reader.updates, process.cpu());
+    let since = Instant::now();
+    process.send(&prompt(text))?;
+    process.until(END)?;
+    let wall = since.elapsed().as_secs_f64();
+    let cpu = process.cpu().since(&cpu);
+    if process.reader.last < (deltas * model::CHARACTERS) as usize {
+        return Err(format!("an answer of {} bytes", process.reader.last));
+    }
+    Ok(vec![
+        ("wall", wall),
+        ("cpu", cpu),
+        ("peak", process.memory("VmHWM")?),
+        ("bytes", (process.reader.bytes - bytes) as f64),
+        ("updates", (process.reader.updates - updates) as f64),
+    ])
+}
+
+/// The processor time that `cat` needs for lines of these lengths, through the same pipe to the same reader.
+fn cat(place: &Path, lengths: &[u32]) -> Outcome<f64> {
+    let path = place.join("lines");
+    write_lines(&path, lengths).map_err(|error| error.to_string())?;
+    let mut process = Process::spawn(Command::new("cat").arg(&path))?;
+    process.reader.drain(crate::process::LIMIT).map_err(|stop| stop.to_string())?;
+    while !process.is_over() {
+        thread::yield_now();
+    }
+    Ok(process.cpu().since(&Default::default()))
+}
+
+fn write_lines(path: &Path, lengths: &[u32]) -> std::io::Result<()> {
+    let longest = lengths.iter().max().copied().unwrap_or_default();
+    let text = vec![b'x'; longest as usize];
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    for length in lengths {
+        file.write_all(&text[..*length as usize - 1])?;
+        file.write_all(b"\n")?;
+    }
+    file.flush()
+}

@@ -1,0 +1,110 @@
+//! What a server costs that was just started, from its start to its first response: `cargo bench --bench starting`. Before the
+//! times, the memory that it holds then and waits with.
+//!
+//! With one of pi's own extensions it should take as long as Node itself, and at most 20 ms more; Node is that of
+//! `PI_RPC_NODE`, else of `PATH`.
+
+use divan::Bencher;
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+fn main() {
+    let dir = tempfile::tempdir().unwrap();
+    configure(dir.path());
+    for (name, options) in [("demo", DEMO), ("configured", CONFIGURED)] {
+        let (mut child, answer) = started(dir.path(), options);
+        assert!(answer.contains("success"), "{answer}");
+        println!("{name}: {}", memory(&child));
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    divan::main();
+}
+
+/// The scripted model.
+const DEMO: &[&str] = &["--model", "scripted/demo"];
+
+/// A model of [`MODELS`].
+const CONFIGURED: &[&str] = &["--provider", "fake", "--model", "fake-1"];
+
+const MODELS: &str = r#"{"providers": {"fake": {
+  "baseUrl": "http://127.0.0.1:9", "apiKey": "key", "api": "anthropic-messages", "models": [{"id": "fake-1"}, {"id": "fake-2"}]
+}}}"#;
+
+const EXTENSION: &str = "export default (pi: any) => {
+  pi.registerCommand('hi', { handler: async (_: string, ctx: any) => ctx.ui.notify('hi') });
+};
+";
+
+#[divan::bench(sample_count = 40, sample_size = 1)]
+fn node_alone() {
+    let node = env::var_os("PI_RPC_NODE").unwrap_or("node".into());
+    let status = Command::new(node).args(["-e", "0"]).status();
+    assert!(status.is_ok_and(|status| status.success()), "there is no Node");
+}
+
+#[divan::bench(sample_count = 40, sample_size = 1)]
+fn server_without_extensions(bencher: Bencher<'_, '_>) {
+    let dir = tempfile::tempdir().unwrap();
+    bencher.bench_local(|| first_response(dir.path(), DEMO));
+}
+
+#[divan::bench(sample_count = 40, sample_size = 1)]
+fn server_with_a_configured_provider(bencher: Bencher<'_, '_>) {
+    let dir = tempfile::tempdir().unwrap();
+    configure(dir.path());
+    bencher.bench_local(|| first_response(dir.path(), CONFIGURED));
+}
+
+#[divan::bench(sample_count = 40, sample_size = 1)]
+fn server_with_an_extension(bencher: Bencher<'_, '_>) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("hi.ts"), EXTENSION).unwrap();
+    // The program is unpacked once, and not at each start.
+    let answer = first_response(dir.path(), &[DEMO, &["-e", "hi.ts"]].concat());
+    assert!(answer.contains("\"hi\""), "{answer}");
+    bencher.bench_local(|| first_response(dir.path(), &[DEMO, &["-e", "hi.ts"]].concat()));
+}
+
+/// A provider of the user's.
+fn configure(home: &Path) {
+    fs::create_dir_all(home.join(".pi/agent")).unwrap();
+    fs::write(home.join(".pi/agent/models.json"), MODELS).unwrap();
+}
+
+/// From starting the binary to its first response, which comes when every extension is there.
+fn first_response(directory: &Path, options: &[&str]) -> String {
+    let (mut child, answer) = started(directory, options);
+    // How long it takes to end is another matter.
+    let _ = child.kill();
+    let _ = child.wait();
+    answer
+}
+
+fn started(directory: &Path, options: &[&str]) -> (Child, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
+        .args(["serve", "--no-session"])
+        .args(options)
+        .current_dir(directory)
+        .env("HOME", directory)
+        .env("XDG_CACHE_HOME", directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.as_mut().unwrap().write_all(b"{\"type\":\"get_commands\"}\n").unwrap();
+    let mut answer = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut answer).unwrap();
+    (child, answer)
+}
+
+/// What is resident, and what of it is this process's alone: the rest is the binary, which all of them share.
+fn memory(child: &Child) -> String {
+    let told = fs::read_to_string(format!("/proc/{}/smaps_rollup", child.id())).unwrap_or_default();
+    let lines = told.lines().filter(|line| line.starts_with("Rss:") || line.starts_with("Private_Dirty:"));
+    lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join(", ")
+}

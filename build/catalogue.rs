@@ -1,0 +1,72 @@
+//! The models and providers that are known without any file, as a table: nothing of it is read before it is asked for.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_json::{Map, Value};
+use std::{fs, path::Path};
+
+/// Where the data are.
+pub const FOLDER: &str = "data";
+
+/// Emits the expression of the one `Catalogue`: of models each provider's list as JSON, of providers everything.
+pub fn emit(root: &Path) -> Result<TokenStream, String> {
+    let models = object(&root.join(FOLDER).join("models.json"))?;
+    let providers = object(&root.join(FOLDER).join("providers.json"))?;
+    let (date, source) = (text(&models, "date")?, text(&models, "source")?);
+    let lists = members(&models)?.iter().map(|(name, list)| {
+        let list = list.to_string();
+        quote!((#name, #list))
+    });
+    let providers: Vec<TokenStream> =
+        members(&providers)?.iter().map(|(id, keys)| provider(id, keys)).collect::<Result<_, _>>()?;
+    Ok(quote!(Catalogue {
+        date: #date,
+        source: #source,
+        lists: &[#(#lists),*],
+        providers: &[#(#providers),*],
+    }))
+}
+
+fn provider(id: &str, keys: &Value) -> Result<TokenStream, String> {
+    let keys = keys.as_object().ok_or_else(|| format!("providers.json: {id} is no object"))?;
+    let known = ["env", "defaults", "api", "baseUrl", "bearer"];
+    if let Some(key) = keys.keys().find(|key| !known.contains(&key.as_str())) {
+        return Err(format!("providers.json: {id} has a {key}, which nobody reads"));
+    }
+    let (env, defaults, api) = (texts(keys, "env")?, texts(keys, "defaults")?, text(keys, "api")?);
+    let base_url = match keys.contains_key("baseUrl") {
+        true => {
+            let base_url = text(keys, "baseUrl")?;
+            quote!(Some(#base_url))
+        }
+        false => quote!(None),
+    };
+    let bearer = keys.get("bearer").is_some_and(|bearer| *bearer == Value::Bool(true));
+    Ok(quote!(Provider {
+        id: #id,
+        env: &[#(#env),*],
+        defaults: &[#(#defaults),*],
+        api: #api,
+        base_url: #base_url,
+        bearer: #bearer,
+    }))
+}
+
+fn object(path: &Path) -> Result<Map<String, Value>, String> {
+    let wrong = |error: String| format!("{}: {error}", path.display());
+    let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))
+}
+
+fn members(file: &Map<String, Value>) -> Result<&Map<String, Value>, String> {
+    file.get("providers").and_then(Value::as_object).ok_or_else(|| "data/: no providers".to_owned())
+}
+
+fn text<'a>(of: &'a Map<String, Value>, key: &str) -> Result<&'a str, String> {
+    of.get(key).and_then(Value::as_str).ok_or_else(|| format!("data/: {key} is no text"))
+}
+
+fn texts<'a>(of: &'a Map<String, Value>, key: &str) -> Result<Vec<&'a str>, String> {
+    let list = of.get(key).and_then(Value::as_array).ok_or_else(|| format!("data/: {key} is no list"))?;
+    list.iter().map(|it| it.as_str().ok_or_else(|| format!("data/: {key} has more than texts"))).collect()
+}

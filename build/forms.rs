@@ -1,0 +1,134 @@
+//! How messages are written: of each def that a message is made of, its members, and which dialects have them.
+
+use crate::{
+    bundle::{Bundle, Shape, ref_name},
+    checks::bases,
+    names::shout,
+    structs::Field,
+};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// What every form is reached from.
+const ROOT: &str = "AgentMessage";
+
+/// The most members that a def may have: a reader notes in a word which it has seen.
+const MOST_MEMBERS: usize = 64;
+
+/// Emits a `Form` for every def that a message is made of, and the names of the roles.
+pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
+    let (mut found, mut next) = (BTreeSet::from([ROOT]), vec![ROOT]);
+    while let Some(name) = next.pop() {
+        refs(&bundle.defs[name], &mut |name| {
+            if found.insert(name) {
+                next.push(name);
+            }
+        });
+    }
+    let mut out = TokenStream::new();
+    for name in found {
+        let form = match bundle.shape(name) {
+            Shape::Struct(properties) => {
+                object(&bundle.defs[name], properties).map_err(|text| format!("{name}: {text}"))?
+            }
+            Shape::Tagged { tag, branches } => {
+                let rows = branches.iter().map(|(value, branch)| {
+                    let form = constant(branch);
+                    quote!((#value, &#form))
+                });
+                quote!(Form::Tagged(#tag, &[#(#rows),*]))
+            }
+            Shape::Either(branches) => either(&branches),
+            Shape::Enum(values) => quote!(Form::Word(&[#(#values),*])),
+            Shape::Plain(def) => form(def),
+        };
+        let constant = constant(name);
+        out.extend(quote! { static #constant: Form = #form; });
+    }
+    let root = constant(ROOT);
+    out.extend(quote! {
+        /// How messages are written.
+        pub static MESSAGE_FORM: &Form = &#root;
+    });
+    Ok(out)
+}
+
+fn constant(name: &str) -> Ident {
+    format_ident!("{}_FORM", shout(name))
+}
+
+fn refs<'b>(schema: &'b Value, found: &mut impl FnMut(&'b str)) {
+    if let Some(name) = ref_name(schema) {
+        found(name);
+    }
+    match schema {
+        Value::Object(map) => map.values().for_each(|value| refs(value, found)),
+        Value::Array(list) => list.iter().for_each(|value| refs(value, found)),
+        _ => {}
+    }
+}
+
+fn object(def: &Value, properties: &Map<String, Value>) -> Result<TokenStream, String> {
+    if properties.len() > MOST_MEMBERS {
+        return Err("too many members".to_owned());
+    }
+    let fields = Field::all(def, properties);
+    // Absent and null are written in one way in the end.
+    if fields.iter().any(|field| field.nullable) {
+        return Ok(quote!(Form::Odd));
+    }
+    let members = fields.iter().map(|Field { name, schema, required, .. }| {
+        let bases = bases(schema, "x-dialects").map_or(quote!(&Base::ALL), |list| list);
+        let form = form(schema);
+        quote!(Member { name: #name, bases: Bases::of(#bases), required: #required, form: &#form })
+    });
+    Ok(quote!(Form::Object(&[#(#members),*])))
+}
+
+/// Text, or a list, is known; nothing else is.
+fn either(branches: &[&Value]) -> TokenStream {
+    match branches {
+        [text, list] if text["type"] == "string" && list["type"] == "array" => {
+            let form = form(&list["items"]);
+            quote!(Form::TextOrList(&#form))
+        }
+        _ => quote!(Form::Odd),
+    }
+}
+
+fn form(schema: &Value) -> TokenStream {
+    if let Some(name) = ref_name(schema) {
+        let constant = constant(name);
+        return quote!(#constant);
+    }
+    let has = |key: &str| schema.get(key).is_some();
+    match schema["type"].as_str() {
+        Some("string") if !has("enum") => quote!(Form::Text),
+        Some("boolean") => quote!(Form::Flag),
+        Some("number") => quote!(Form::Number),
+        Some("integer") => match (schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
+            (Some(least), Some(most)) => quote!(Form::Whole(#least, #most)),
+            _ => quote!(Form::Odd),
+        },
+        Some("array") => {
+            let form = form(&schema["items"]);
+            quote!(Form::List(&#form))
+        }
+        Some("object") if !has("properties") && is_anything(&schema["additionalProperties"]) => {
+            quote!(Form::FreeObject)
+        }
+        None if ["type", "oneOf", "anyOf", "enum", "const"].iter().all(|key| !has(key)) => quote!(Form::Free),
+        _ => quote!(Form::Odd),
+    }
+}
+
+/// Whether members that no def names may be what they like.
+fn is_anything(additional: &Value) -> bool {
+    match additional {
+        Value::Object(schema) => schema.is_empty(),
+        Value::Bool(any) => *any,
+        _ => additional.is_null(),
+    }
+}

@@ -1,0 +1,177 @@
+//! The rules that frames are judged by: their list, and what is said of each.
+
+use crate::{
+    bundle::{Bundle, description},
+    names::{camel, docs},
+};
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Emits `Tier`, `Side`, `Area`, `Need`, `RuleId` and `RuleAbout`.
+pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
+    let rules = &bundle.rules;
+    let names: Vec<&str> = rules.keys().map(String::as_str).collect();
+    let variants: Vec<_> = names.iter().map(|name| camel(name)).collect();
+    let variant_docs = rules.values().map(|rule| docs(description(rule)));
+    let count = names.len();
+    let about = rules.values().map(about);
+    let own = bundle.dialects.iter().filter(|dialect| dialect["frames"] == dialect["id"]);
+    let bases: Vec<&str> = own.filter_map(|dialect| dialect["id"].as_str()).collect();
+    let tiers = rules
+        .iter()
+        .map(|(name, rule)| tiers(rule, &bases).map_err(|error| format!("rules.json: {name}: {error}")))
+        .collect::<Result<Vec<_>, _>>()?;
+    let tier = enumeration("Tier", "How much a rule asks.", &TIERS);
+    let side = enumeration("Side", "Whose frames a rule judges.", &SIDES);
+    let need = enumeration("Need", "What a rule has to see besides the frames of the server.", &NEEDS);
+    let listed: BTreeSet<&str> = rules.values().filter_map(|rule| rule["area"].as_str()).collect();
+    let areas: Vec<(&str, &str)> = listed.into_iter().map(|area| (area, "")).collect();
+    let area = enumeration("Area", "What a rule is about; reports group by it.", &areas);
+    Ok(quote! {
+        #tier
+        #side
+        #need
+        #area
+        /// The rules that frames are judged by. The name is stable: reports and expectation files use it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum RuleId { #(#variant_docs #variants),* }
+
+        /// What is said of a rule.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct RuleAbout {
+            /// The rule in one sentence.
+            pub sentence: &'static str,
+            /// Whose frames it judges.
+            pub side: Side,
+            /// What it is about.
+            pub area: Area,
+            /// What it has to see besides the frames of the server.
+            pub needs: &'static [Need],
+            /// Where it is written; `schema/README.md` names the sources.
+            pub sources: &'static [&'static str],
+        }
+
+        impl RuleId {
+            /// Every rule.
+            pub const ALL: [Self; #count] = [#(Self::#variants),*];
+            /// The stable name.
+            pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #names),* } }
+            /// The rule called `name`.
+            pub fn parse(name: &str) -> Option<Self> {
+                match name { #(#names => Some(Self::#variants),)* _ => None }
+            }
+            /// What is said of it.
+            pub const fn about(self) -> &'static RuleAbout {
+                match self { #(Self::#variants => &#about),* }
+            }
+            /// How much it asks in dialects built on `base`; `None`: it does not hold there.
+            pub const fn tier(self, base: Base) -> Option<Tier> {
+                match self { #(Self::#variants => #tiers),* }
+            }
+        }
+        impl ::std::fmt::Display for RuleId {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.write_str(self.as_str()) }
+        }
+    })
+}
+
+const TIERS: [(&str, &str); 3] = [
+    ("MUST", "A document demands it, or the protocol does not work without it: breaking it fails."),
+    ("SHOULD", "The originals keep it, but for known exceptions: breaking it fails unless only MUST counts."),
+    ("OBSERVED", "What the originals do and nobody demands: what differs is told and never fails."),
+];
+const SIDES: [(&str, &str); 2] =
+    [("server", "What the server writes, and how it ends."), ("host", "What the host writes.")];
+const NEEDS: [(&str, &str); 4] = [
+    ("host", "What the host wrote."),
+    ("end", "How the process ended, or what it left."),
+    ("clock", "When each frame came."),
+    ("hazard", "A server that is inconvenient on purpose."),
+];
+
+fn enumeration(name: &str, doc: &str, values: &[(&str, &str)]) -> TokenStream {
+    let (ident, doc, count) = (camel(name), docs(doc), values.len());
+    let texts: Vec<&str> = values.iter().map(|(value, _)| *value).collect();
+    let variants: Vec<_> = texts.iter().map(|value| camel(&value.to_lowercase())).collect();
+    let variant_docs = values.iter().map(|(value, text)| match text.is_empty() {
+        true => docs(&format!("`{value}`")),
+        false => docs(text),
+    });
+    let abouts: Vec<&str> = values.iter().map(|(_, text)| *text).filter(|text| !text.is_empty()).collect();
+    let about = (abouts.len() == count).then(|| {
+        quote! {
+            /// What it means, in a sentence.
+            pub const fn about(self) -> &'static str { match self { #(Self::#variants => #abouts),* } }
+        }
+    });
+    quote! {
+        #doc
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum #ident { #(#variant_docs #variants),* }
+        impl #ident {
+            #about
+            /// Every one, in order.
+            pub const ALL: [Self; #count] = [#(Self::#variants),*];
+            /// As the schema spells it.
+            pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #texts),* } }
+        }
+        impl ::std::fmt::Display for #ident {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.write_str(self.as_str()) }
+        }
+    }
+}
+
+fn about(rule: &Value) -> TokenStream {
+    let sentence = description(rule);
+    let side = camel(rule["side"].as_str().unwrap_or_default());
+    let area = camel(rule["area"].as_str().unwrap_or_default());
+    let texts = |key: &str| -> Vec<&str> {
+        rule.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    };
+    let needs = texts("needs").into_iter().map(camel);
+    let sources = texts("x-doc");
+    quote! {
+        RuleAbout {
+            sentence: #sentence,
+            side: Side::#side,
+            area: Area::#area,
+            needs: &[#(Need::#needs),*],
+            sources: &[#(#sources),*],
+        }
+    }
+}
+
+/// A tier for all dialects, or one for each base that has the rule.
+fn tiers(rule: &Value, bases: &[&str]) -> Result<TokenStream, String> {
+    match &rule["tier"] {
+        Value::Object(by) => by_base(by, bases),
+        all => tier(all),
+    }
+}
+
+/// A base that is not named does not have the rule.
+fn by_base(by: &Map<String, Value>, bases: &[&str]) -> Result<TokenStream, String> {
+    if let Some(strange) = by.keys().find(|base| !bases.contains(&base.as_str())) {
+        return Err(format!("{strange} is no base dialect"));
+    }
+    let arms = bases
+        .iter()
+        .map(|base| {
+            let variant = camel(base);
+            let tier = tier(by.get(*base).unwrap_or(&Value::Null))?;
+            Ok(quote!(Base::#variant => #tier))
+        })
+        .collect::<Result<Vec<_>, String>>()?;
+    Ok(quote!(match base { #(#arms),* }))
+}
+
+fn tier(value: &Value) -> Result<TokenStream, String> {
+    if value.is_null() {
+        return Ok(quote!(None));
+    }
+    let value = value.as_str().filter(|value| TIERS.iter().any(|(tier, _)| tier == value));
+    let value = value.map(|value| camel(&value.to_lowercase())).ok_or("no such tier")?;
+    Ok(quote!(Some(Tier::#value)))
+}

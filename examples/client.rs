@@ -1,0 +1,65 @@
+//! A first program: asks an agent something, shows the answer as it grows, and lets no tool run unasked.
+//!
+//! ```text
+//! cargo build && cargo run --quiet --example client -- target/debug/pi-rpc "What is in this folder?"
+//! ```
+
+use pi_rpc::{
+    client::{Answer, Client, Error, Events, Options},
+    protocol::{
+        AgentSessionEvent, AssistantMessageEvent, Dialect, GetSessionStatsCommand, Outbound,
+        RpcExtensionUIRequest,
+    },
+};
+use std::io::Write as _;
+use tokio::process::Command;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let mut arguments = std::env::args().skip(1);
+    let program = arguments.next().unwrap_or_else(|| "pi-rpc".to_owned());
+    let question = arguments.next().unwrap_or_else(|| "What is in this folder?".to_owned());
+
+    let mut server = Command::new(program);
+    server.args(["serve", "--no-session", "--model", "scripted/demo", "--confirm-tools", "bash"]);
+    let (client, events) = Client::spawn(Options::new(server, Dialect::Pi)).await?;
+    client.on_dialog(|request| async move { decide(&request) });
+    let showing = tokio::spawn(show(events));
+
+    let said = client.prompt(question).await?;
+    let stats = client.call(GetSessionStatsCommand::default()).await?;
+    client.close().await;
+    // It ends with the server.
+    let _ = showing.await;
+    println!(
+        "\n{} characters in the last message, {} tool calls",
+        said.text().chars().count(),
+        stats.tool_calls
+    );
+    Ok(())
+}
+
+/// Shows the texts of the answer as they grow.
+async fn show(mut events: Events) {
+    while let Some(event) = events.next().await {
+        if let Some(Outbound::AgentSessionEvent(AgentSessionEvent::MessageUpdate(update))) = event.frame
+            && let AssistantMessageEvent::TextDelta(delta) = update.assistant_message_event
+        {
+            print!("{}", delta.delta);
+            // A text that cannot be shown is none that anybody reads.
+            let _ = std::io::stdout().flush();
+        }
+    }
+}
+
+/// What a careful user would answer: tools that only look may run.
+fn decide(request: &RpcExtensionUIRequest) -> Answer {
+    match request {
+        RpcExtensionUIRequest::Select(it) if it.title.contains("ls -a") => match it.options.first() {
+            Some(once) => Answer::Value(once.clone()),
+            None => Answer::Cancelled,
+        },
+        RpcExtensionUIRequest::Confirm(_) => Answer::Confirmed(false),
+        _ => Answer::Cancelled,
+    }
+}

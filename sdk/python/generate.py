@@ -1,0 +1,381 @@
+"""Makes the clients of all dialects from what `pi-rpc schema` prints: models, typed commands, tables.
+
+    python generate.py [PATH OF pi-rpc] [--check]
+
+With --check nothing is written; what differs is told, and the status is 1. Needs requirements.txt.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import black
+
+PACKAGE = Path(__file__).parent / "pi_rpc_client"
+NOTE = "Made by generate.py from `pi-rpc schema --dialect {dialect}`; not to be changed by hand."
+WIDTH = 120
+
+# Models with snake_case members, enumerations as literals, unions as aliases; what is not known of a frame is kept.
+MODELS = """
+--preset standard-py310-20261027 --input-file-type jsonschema --skip-root-model --use-type-alias
+--no-collapse-root-models --enum-field-as-literal all --alias-generator to_camel --pin-aliases-with-alias-generator
+--use-generic-base-class --extra-fields allow --use-attribute-docstrings --use-field-description
+--use-schema-description --keep-model-order --use-double-quotes --target-pydantic-version 2.11 --formatters builtin
+--disable-timestamp
+""".split()
+
+Json = dict[str, Any]
+
+
+def main(arguments: list[str]) -> int:
+    check = "--check" in arguments
+    program = next((it for it in arguments if it != "--check"), "pi-rpc")
+
+    def schema(*options: str) -> str:
+        return subprocess.run([program, "schema", *options], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    stale = []
+    for name, about in json.loads(schema("--format", "dialects")).items():
+        if about["base"] != name:
+            continue
+        exported = schema("--dialect", name)
+        source = Source(name, json.loads(exported), json.loads(schema("--dialect", name, "--format", "meta")))
+        folder = PACKAGE / module(name)
+        files = {
+            "__init__.py": formatted(source.package()),
+            "client.py": formatted(source.client()),
+            "models.py": models(name, exported),
+            "tables.py": formatted(source.tables()),
+        }
+        for file, text in files.items():
+            path = folder / file
+            if path.exists() and path.read_text() == text:
+                continue
+            stale.append(path)
+            if not check:
+                folder.mkdir(exist_ok=True)
+                path.write_text(text)
+    for path in stale:
+        print(f"{path} {'is not what generate.py makes' if check else 'written'}")
+    return 1 if check and stale else 0
+
+
+def models(dialect: str, exported: str) -> str:
+    """The pydantic models of everything in a dialect's schema."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder, "schema.json"), Path(folder, "models.py")
+        source.write_text(exported)
+        header = f'"""{NOTE.format(dialect=dialect)}"""'
+        command = [sys.executable, "-m", "datamodel_code_generator", *MODELS, "--custom-file-header", header]
+        subprocess.run([*command, "--input", str(source), "--output", str(made)], check=True)
+        return made.read_text()
+
+
+class Source:
+    """A dialect: its JSON Schema, and what that cannot say."""
+
+    def __init__(self, dialect: str, schema: Json, meta: Json) -> None:
+        self.dialect, self.meta = dialect, meta
+        self.defs: Json = schema["$defs"]
+        self.commands: list[Json] = meta["commands"]
+        self.used: set[str] = set()
+        """The models that types have named so far."""
+
+    def package(self) -> str:
+        """`__init__.py`: the clients, and the models that frames are made of."""
+        names = sorted(self.reachable("Inbound") | self.reachable("Outbound"))
+        own = ["AsyncClient", "Client", "Dialog", "Event"]
+        lines = [
+            *('"""' + "\n".join(wrapped(self.meta["description"], 0))).split("\n"),
+            "",
+            f'{self.note()}"""',
+            "",
+            f"from .client import {', '.join(own)}",
+            "from .models import (",
+            *(f"    {name}," for name in names),
+            ")",
+            "",
+            "__all__ = [",
+            *(f'    "{name}",' for name in [*own, *names]),
+            "]",
+            "",
+        ]
+        return "\n".join(lines)
+
+    def client(self) -> str:
+        """`client.py`: a method for each command, with and without asyncio."""
+        error = self.commands[0]["error"]
+        event = [*self.families(), error, "UnknownEvent"]
+        dialog = [it["def"] for it in self.meta["dialogs"] if "answer" in it]
+        message = self.message()
+        self.used = {*event, *dialog, message} - {"UnknownEvent"}
+        asynchronous = [line for command in self.commands for line in self.method(command, True)]
+        synchronous = [line for command in self.commands for line in self.method(command, False)]
+        lends = any(command["type"] == "set_host_tools" for command in self.commands)
+        if lends:
+            asynchronous.extend(LEND_ASYNC)
+            synchronous.extend(LEND)
+        of = f"[Event, {message}]"
+        lines = [
+            f'"""{self.note()}"""',
+            "",
+            "from __future__ import annotations",
+            "",
+            "from collections.abc import Sequence",
+            "from typing import Union",
+            "",
+            "from typing_extensions import TypeAlias",
+            "",
+            "from ..aio import Answer, AsyncClientBase",
+            "from ..connection import UnknownEvent",
+            *(["from ..host import HostTool"] if lends else []),
+            "from ..sync import ClientBase",
+            "from .models import (",
+            *(f"    {name}," for name in sorted(self.used)),
+            ")",
+            "from .tables import DIALECT",
+            "",
+            *union(
+                "Event", event, "What `events` gives: everything that the server says by itself, told apart by `type`."
+            ),
+            "",
+            *union("Dialog", dialog, "What `on_dialog` is asked, told apart by `method`."),
+            "",
+            "",
+            f"class AsyncClient(AsyncClientBase{of}):",
+            f'    """A server that speaks {self.dialect}, for asyncio."""',
+            "",
+            "    dialect = DIALECT",
+            *asynchronous,
+            "",
+            "",
+            f"class Client(ClientBase{of}):",
+            f'    """A server that speaks {self.dialect}."""',
+            "",
+            "    _of = AsyncClient",
+            *synchronous,
+            "",
+        ]
+        return "\n".join(lines)
+
+    def method(self, command: Json, waits: bool) -> list[str]:
+        """The method of a command; of one that opens a run, another that waits for its end."""
+        returns = "None" if "data" not in command else self.type(command["data"])
+        name = identifier(command["type"])
+        described = command["description"]
+        if not any(it["disposition"] == "run" for it in command["states"]["idle"]):
+            return self.one(name, "_call", returns, described, command, waits)
+        answer = f"Answer[{self.message()}]"
+        run = (
+            f"{described}\n\nWaits until the run has ended, and what follows it by itself, such as queued messages: a prompt "
+            "that is queued, and the one whose run takes it up, both give the text of the last answer."
+        )
+        ack = f"{described}\n\nWaits until it is accepted only."
+        return [
+            *self.one(name, "_run", answer, run, command, waits),
+            *self.one(f"start_{name}", "_call", returns, ack, command, waits),
+        ]
+
+    def one(self, name: str, by: str, returns: str, described: str, command: Json, waits: bool) -> list[str]:
+        """One method, which calls `by` of the runtime."""
+        request = self.defs[command["request"]]
+        required: list[str] = []
+        optional: list[str] = []
+        given: list[str] = []
+        told: list[str] = []
+        for field, schema in request["properties"].items():
+            if field in ("id", "type"):
+                continue
+            argument = identifier(snake(field))
+            assert argument not in ("timeout", "anyway"), f"{command['type']} has a member of that name"
+            kind = self.type(schema, argument=True)
+            (required if field in request["required"] else optional).append(
+                f"{argument}: {kind}" + ("" if field in request["required"] else " | None = None")
+            )
+            given.append(f'"{field}": {argument}')
+            meant = schema.get("description") or self.defs[schema["$ref"].split("/")[-1]]["description"]
+            told.extend(wrapped(f":param {argument}: {meant}", 8, "    "))
+        anyway = self.refused(command)
+        if anyway:
+            told.append(
+                "        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`."
+            )
+        about = [line for part in described.split("\n\n") for line in ["", *wrapped(part, 8)]][1:]
+        about[0] = f'        """{about[0].strip()}'
+        call = f'{"await " if waits else ""}self.{by}("{command["type"]}", {{{", ".join(given)}}}, timeout'
+        call += ", anyway)" if anyway else ")"
+        body = [call] if returns == "None" else [f"result: {returns} = {call}", "return result"]
+        arguments = ["self", *required, "*", *optional, *(["anyway: bool = False"] if anyway else [])]
+        head = f"def {name}({', '.join([*arguments, 'timeout: float | None = None'])}) -> {returns}:"
+        return [
+            "",
+            f"    {'async ' if waits else ''}{head}",
+            *about,
+            *(["", *told] if told else []),
+            '        """',
+            *(f"        {line}" for line in body),
+        ]
+
+    def tables(self) -> str:
+        """`tables.py`: what the runtime has to know of the dialect."""
+        events = self.event_types()
+        results = {it["type"]: self.type(it["data"]) for it in self.commands if "data" in it}
+        message = self.message()
+        named = " | ".join([*events.values(), *results.values(), message]).split(" | ")
+        flow = next(region for region in self.meta["chart"]["regions"] if region["name"] == "flow")
+        ready = next((it["type"] for it in self.meta["events"] if it["family"] == "ReadyFrame"), None)
+        lines = [
+            f'"""{self.note()}"""',
+            "",
+            "from ..dialect import Arrow, Dialect, Outcome",
+            "from .models import (",
+            *(f"    {name}," for name in sorted({*named} - {"None"})),
+            ")",
+            "",
+            "DIALECT = Dialect(",
+            f"    name={self.dialect!r},",
+            f"    opens_with={ready!r},",
+            "    events={",
+            *(f"        {name!r}: {kind}," for name, kind in events.items()),
+            "    },",
+            "    results={",
+            *(f"        {name!r}: {kind}," for name, kind in results.items()),
+            "    },",
+            "    outcomes={",
+            *(line for command in self.commands if self.refused(command) for line in self.outcomes(command)),
+            "    },",
+            f"    serial={self.meta['record']['dispatch'] != 'concurrent'!r},",
+            f"    overtaking={[it['type'] for it in self.commands if it['control']]!r},",
+            "    answers={",
+            *(f"        {it['method']!r}: {it['answer']!r}," for it in self.meta["dialogs"] if "answer" in it),
+            "    },",
+            f"    zero_timeout_expires={self.meta['record']['dialogs']['zeroTimeoutExpires']!r},",
+            f"    settles={self.meta['record']['streamingFlag'] == 'settled'!r},",
+            f"    message={message},",
+            f"    initial={flow['initial']!r},",
+            "    arrows=[",
+            *(
+                f"        Arrow({on['type']!r}, {on.get('where', {})!r}, {step['from']!r}, {step['to']!r}),"
+                for step in flow["transitions"]
+                for on in step["on"]
+            ),
+            "    ],",
+            ")",
+            "",
+        ]
+        return "\n".join(lines)
+
+    def refused(self, command: Json) -> bool:
+        """Whether there is a state in which it may be refused."""
+        return any(it["disposition"] == "reject" for outcomes in command["states"].values() for it in outcomes)
+
+    def outcomes(self, command: Json) -> list[str]:
+        lines = [f"        {command['type']!r}: {{"]
+        for state, outcomes in command["states"].items():
+            made = []
+            for it in outcomes:
+                arguments = [repr(it["disposition"])]
+                if "when" in it:
+                    arguments.append(f"when=({it['when']['field']!r}, {it['when']['is']!r})")
+                if "error" in it:
+                    arguments.append(f"error={self.meta['errors'][it['error']]['text']!r}")
+                made.append(f"Outcome({', '.join(arguments)})")
+            lines.append(f"            {state!r}: [{', '.join(made)}],")
+        return [*lines, "        },"]
+
+    def families(self) -> list[str]:
+        """What a server says by itself: the branches of `Outbound` but the responses."""
+        branches = [it["$ref"].split("/")[-1] for it in self.defs["Outbound"]["oneOf"]]
+        error = {"$ref": f"#/$defs/{self.commands[0]['error']}"}
+        return [it for it in branches if error not in self.defs[it].get("oneOf", [])]
+
+    def event_types(self) -> dict[str, str]:
+        """What frames are decoded to, by `type`."""
+        types = {"response": self.commands[0]["error"]}
+        for family in self.families():
+            tagged = self.defs[family].get("discriminator")
+            if tagged is None:
+                types[self.defs[family]["properties"]["type"]["const"]] = family
+            elif tagged["propertyName"] == "type":
+                types.update({tag: target.split("/")[-1] for tag, target in tagged["mapping"].items()})
+            else:
+                first = next(iter(tagged["mapping"].values())).split("/")[-1]
+                types[self.defs[first]["properties"]["type"]["const"]] = family
+        return types
+
+    def message(self) -> str:
+        """The model of a message of the assistant."""
+        mapping: dict[str, str] = self.defs["AgentMessage"]["discriminator"]["mapping"]
+        return mapping["assistant"].split("/")[-1]
+
+    def type(self, schema: Json, argument: bool = False) -> str:
+        """The Python type of a member."""
+        if "$ref" in schema:
+            name: str = schema["$ref"].split("/")[-1]
+            self.used.add(name)
+            return name
+        if "oneOf" in schema:
+            return " | ".join(self.type(branch) for branch in schema["oneOf"])
+        if schema["type"] == "array":
+            return f"{'Sequence' if argument else 'list'}[{self.type(schema['items'])}]"
+        return {"string": "str", "boolean": "bool", "integer": "int", "number": "float", "null": "None"}[schema["type"]]
+
+    def reachable(self, name: str) -> set[str]:
+        """The defs that a def is made of, and itself."""
+        found, left = set(), [name]
+        while left:
+            name = left.pop()
+            if name not in found:
+                found.add(name)
+                left.extend(re.findall(r'"#/\$defs/(\w+)"', json.dumps(self.defs[name])))
+        return found
+
+    def note(self) -> str:
+        return NOTE.format(dialect=self.dialect)
+
+
+LEND_ASYNC = [
+    "",
+    "    async def lend_tools(self, tools: Sequence[HostTool], *, timeout: float | None = None) -> None:",
+    '        """Lends tools to the model, in place of those that were lent: it calls them, and they are carried out here."""',
+    "        await self._lend(tools, timeout)",
+]
+LEND = [line.replace("async def", "def").replace("await ", "") for line in LEND_ASYNC]
+
+
+def formatted(source: str) -> str:
+    return black.format_str(source, mode=black.Mode(line_length=WIDTH))
+
+
+def union(name: str, members: list[str], about: str) -> list[str]:
+    members = sorted(set(members), key=members.index)
+    return [f"{name}: TypeAlias = Union[", *(f"    {member}," for member in members), "]", f'"""{about}"""']
+
+
+def module(dialect: str) -> str:
+    return re.sub(r"\W", "_", dialect)
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda found: "_" + found[0].lower(), name)
+
+
+def identifier(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def wrapped(paragraph: str, indent: int, further: str = "") -> list[str]:
+    spaces = " " * indent
+    return textwrap.wrap(paragraph, WIDTH - 5, initial_indent=spaces, subsequent_indent=spaces + further)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,290 @@
+"""The asyncio client, without the commands: these are generated for each dialect."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, ClassVar, Generic, TypedDict, TypeVar
+
+from typing_extensions import Self, Unpack
+
+from .calls import Calls
+from .connection import Connection, Received, encode
+from .dialect import Dialect, Frame, disposition
+from .errors import CallTimeoutError, ClosedError, RpcError
+from .feed import POLL, Event, Events, Feed
+from .host import Asked, DialogHandler, HostTool, definitions
+from .process import Process
+
+Message = TypeVar("Message")
+T = TypeVar("T")
+
+LEAVING = 1.0
+"""Seconds that a server has to end by itself that has closed its input or output without being asked to."""
+
+
+class Options(TypedDict, total=False):
+    """How a server is started and spoken to."""
+
+    cwd: str | os.PathLike[str]
+    """Its working directory; else that of this process."""
+    env: Mapping[str, str]
+    """Its environment; else that of this process."""
+    on_dialog: DialogHandler
+    """Asks the user. Without it dialogs are closed at once, and the agent goes on with its default."""
+    timeout: float
+    """Seconds within which a command must be answered, where the call says nothing else; else any time."""
+    start_timeout: float
+    """Seconds until the server must have said that it is ready, in dialects where it does: 60."""
+    grace: float
+    """Seconds that the server has to end by itself when its input has ended: 10."""
+    buffer: int
+    """Bytes of unread events beyond which nothing more is read, unless an answer is waited for: 16 MiB."""
+
+
+@dataclass(frozen=True)
+class Answer(Generic[Message]):
+    """What came of a prompt."""
+
+    text: str
+    """The text of the last message of the assistant; empty if it said nothing."""
+    message: Message | None
+    """That message; its `stop_reason` tells whether it is complete. None if there was none."""
+
+
+class AsyncClientBase(Generic[Event, Message]):
+    """A server and the conversation with it.
+
+    Every command takes a `timeout`: the seconds until it must be answered; of one that opens a run, until that must have
+    ended."""
+
+    dialect: ClassVar[Dialect]
+
+    def __init__(self, command: Sequence[str], **options: Unpack[Options]) -> None:
+        """`command` starts the server: the program and its arguments."""
+        self._command, self._options = command, options
+        self._connection = Connection(self.dialect)
+        self._calls = Calls(self.dialect)
+        self._feed: Feed[Event] = Feed(self._connection.event, options.get("buffer", 16 * 1024 * 1024))
+        self._asked = Asked(self.dialect, self._send, options.get("on_dialog"))
+        self._process: Process | None = None
+        self._closed: ClosedError | None = None
+
+    # The life of the server.
+
+    async def start(self) -> None:
+        """Starts the server, once, and waits until it is ready; `async with` does so by itself."""
+        if self._process is not None:
+            raise RpcError("the server was started before")
+        self._process = await Process.start(self._command, self._options.get("cwd"), self._options.get("env"))
+        self._ready = self.dialect.opens_with is None
+        self._reading = asyncio.create_task(self._read(self._process))
+        self._watching = asyncio.create_task(self._watch(self._process))
+        try:
+            await _within(self._options.get("start_timeout", 60), "the server was not ready", self._opened())
+        except BaseException:
+            await self._process.end(0)
+            await asyncio.shield(self._watching)
+            raise
+
+    async def close(self) -> int:
+        """Ends the server and everything that it has started, and gives its exit status: its input ends, and it may
+        finish what it does; after `grace` seconds it is sent SIGTERM, then SIGKILL. May be called again."""
+        if self._process is None:
+            raise ClosedError("the server was not started")
+        if self._closed is not None and self._closed.status is not None:
+            return self._closed.status
+        with self._feed.heard():
+            status = await self._process.end(self._options.get("grace", 10))
+            await asyncio.shield(self._watching)
+        return status
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def pid(self) -> int:
+        """The id of the server's process, and of its group."""
+        if self._process is None:
+            raise ClosedError("the server was not started")
+        return self._process.pid
+
+    @property
+    def state(self) -> str:
+        """Where the conversation stands, by the chart: `idle`, `streaming.tools`, …"""
+        return self._connection.flow.state
+
+    # The conversation.
+
+    def events(self) -> Events[Event]:
+        """Subscribes to the events from now on. Reading stops when a subscription is `buffer` bytes behind; while a call, a
+        prompt or the end is waited for, everything is read; a subscription that is then more than 8 times as far behind
+        ends with a `LaggingError`."""
+        return self._feed.subscribe()
+
+    async def wait_idle(self, *, timeout: float | None = None) -> None:
+        """Waits until nothing is under way, and the server says so, too: no run, no retry, no compaction. What is about
+        to follow is waited for: the run of an accepted prompt for 10 seconds, since extensions may keep the prompt; a run
+        after a compaction for a quarter of a second, or 2 seconds if it was announced."""
+        await _within(timeout, "the server was not idle", self._settled())
+
+    async def call(self, command: str, fields: Mapping[str, Any] | None = None, *, timeout: float | None = None) -> Any:
+        """Sends any command, whatever the state, and gives the data of its response as it is on the wire. For what the
+        typed methods do not know."""
+        id, line = self._connection.request(command, fields or {}, True)
+        return self._connection.success(command, await self._response(command, id, line, timeout))
+
+    async def _call(self, command: str, fields: Mapping[str, Any], timeout: float | None, anyway: bool = False) -> Any:
+        id, line = self._connection.request(command, fields, anyway)
+        return self._connection.result(command, await self._response(command, id, line, timeout))
+
+    async def _run(
+        self, command: str, fields: Mapping[str, Any], timeout: float | None, anyway: bool = False
+    ) -> Answer[Any]:
+        """A command that opens a run, and all that follows."""
+        id, line = self._connection.request(command, fields, anyway)
+        before = self._connection.answers
+        await _within(timeout, f"the run of {command} has not ended", self._finished(command, id, line))
+        message = self._connection.answer if self._connection.answers > before else None
+        return Answer(_text(message), None if message is None else self._connection.message(message))
+
+    async def _finished(self, command: str, id: str, line: bytes) -> None:
+        with self._calls.accepted(id) as refusal:
+            response = await self._response(command, id, line, None)
+            self._connection.success(command, response)
+            if disposition(response) == "handled":
+                return
+            settled = asyncio.create_task(self._settled())
+            try:
+                ends: set[asyncio.Future[Any]] = {settled, refusal}
+                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                if refusal.done():
+                    self._connection.success(command, refusal.result())
+                await settled
+            finally:
+                settled.cancel()
+
+    async def _lend(self, tools: Sequence[HostTool], timeout: float | None) -> None:
+        """Replaces the tools that the model can call."""
+        before, self._asked.tools = self._asked.tools, {tool.name: tool for tool in tools}
+        try:
+            await self._call("set_host_tools", {"tools": definitions(tools)}, timeout)
+        except BaseException:
+            self._asked.tools = before
+            raise
+
+    async def _settled(self) -> None:
+        """A run that has ended may be tried again, and a prompt may open none: once no frame says that anything is under
+        way, or is about to be, the server is asked, and believed if nothing changes meanwhile."""
+        connection, flow = self._connection, self._connection.flow
+        with self._feed.heard():
+            while True:
+                self._running()
+                if not (flow.rests or flow.promises):
+                    await self._feed.changed()
+                    continue
+                if (left := connection.expects_until - time.monotonic()) > 0:
+                    await self._feed.changed(left)
+                    continue
+                moves = connection.moves
+                state = await self.call("get_state", timeout=float("inf"))
+                if moves != connection.moves:
+                    continue
+                if isinstance(state, dict) and not (state.get("isStreaming") or state.get("isCompacting")):
+                    flow.rest()
+                    return
+                await asyncio.sleep(POLL)
+
+    async def _response(self, command: str, id: str, line: bytes, timeout: float | None) -> Frame:
+        process = self._running()
+
+        async def exchange() -> Frame:
+            process.write(line)
+            await process.written()
+            return await response
+
+        limit = self._options.get("timeout") if timeout is None else timeout
+        with self._feed.heard(), self._calls.open(id, command) as response:
+            return await _within(limit, f"{command} was not answered", exchange())
+
+    def _send(self, frame: Frame) -> None:
+        if self._process is not None:
+            self._process.write(encode(frame))
+
+    # What the server says.
+
+    async def _read(self, process: Process) -> None:
+        while True:
+            await self._feed.room()
+            data = await process.read()
+            if not data:
+                return
+            for received in self._connection.receive(data):
+                self._see(received)
+            self._feed.change()
+
+    def _see(self, received: Received) -> None:
+        frame = received.frame
+        if isinstance(frame, dict):
+            if frame.get("type") == "response" and self._calls.take(frame):
+                return
+            self._ready |= frame.get("type") == self.dialect.opens_with
+            self._asked.see(frame, lambda: self._connection.event(frame))
+        self._feed.put(received)
+
+    async def _opened(self) -> None:
+        with self._feed.heard():
+            while not self._ready:
+                self._running()
+                await self._feed.changed()
+
+    async def _watch(self, process: Process) -> None:
+        """Ends everything with the server."""
+        deaf = asyncio.create_task(process.deaf())
+        ends: set[asyncio.Future[Any]] = {self._reading, deaf, process.exited}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        deaf.cancel()
+        with self._feed.heard():
+            failure = self._reading.exception() if self._reading.done() else None
+            # One that has closed its input or output, or says what cannot be read, is of no use any more.
+            status = await process.end(self._options.get("grace", 10) if process.ending else LEAVING)
+            # Someone beyond the group may hold stdout open.
+            await asyncio.wait({self._reading}, timeout=1)
+            self._reading.cancel()
+        why = f"{failure or 'the server has ended'}; status {status}"
+        self._closed = ClosedError(why, status, await process.release())
+        self._asked.end()
+        self._calls.end(self._closed)
+        self._feed.end()
+
+    def _running(self) -> Process:
+        if self._closed is not None or self._process is None:
+            raise self._closed or ClosedError("the server was not started")
+        return self._process
+
+
+async def _within(limit: float | None, what: str, awaitable: Awaitable[T]) -> T:
+    try:
+        return await asyncio.wait_for(awaitable, None if limit == float("inf") else limit)
+    except CallTimeoutError:
+        raise
+    except asyncio.TimeoutError:
+        raise CallTimeoutError(f"{what} within {limit} s") from None
+
+
+def _text(message: Frame | None) -> str:
+    """The text blocks of a message, joined."""
+    content = (message or {}).get("content")
+    blocks = content if isinstance(content, list) else []
+    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,748 @@
+"""Made by generate.py from `pi-rpc schema --dialect xcsh`; not to be changed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Union
+
+from typing_extensions import TypeAlias
+
+from ..aio import Answer, AsyncClientBase
+from ..connection import UnknownEvent
+from ..host import HostTool
+from ..sync import ClientBase
+from .models import (
+    AgentSessionEvent,
+    AssistantMessage,
+    BashResult,
+    CompactionResult,
+    ConfirmRequest,
+    EditorRequest,
+    ExportedFile,
+    ExtensionError,
+    ForkMessages,
+    ForkResult,
+    HostToolCall,
+    HostToolCancel,
+    HostToolDefinition,
+    HostToolNames,
+    ImageContent,
+    InputRequest,
+    Integrations,
+    InterruptMode,
+    LastAssistantText,
+    MessageList,
+    Model,
+    ModelCycle,
+    ModelList,
+    QueueMode,
+    ReadyFrame,
+    RpcErrorResponse,
+    RpcExtensionUIRequest,
+    SelectRequest,
+    SessionChange,
+    SessionState,
+    SessionStats,
+    StreamingBehavior,
+    ThinkingLevel,
+    ThinkingLevelChange,
+    TodoList,
+    TodoPhaseInput,
+)
+from .tables import DIALECT
+
+Event: TypeAlias = Union[
+    AgentSessionEvent,
+    RpcExtensionUIRequest,
+    ExtensionError,
+    ReadyFrame,
+    HostToolCall,
+    HostToolCancel,
+    RpcErrorResponse,
+    UnknownEvent,
+]
+"""What `events` gives: everything that the server says by itself, told apart by `type`."""
+
+Dialog: TypeAlias = Union[
+    SelectRequest,
+    ConfirmRequest,
+    InputRequest,
+    EditorRequest,
+]
+"""What `on_dialog` is asked, told apart by `method`."""
+
+
+class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
+    """A server that speaks xcsh, for asyncio."""
+
+    dialect = DIALECT
+
+    async def prompt(
+        self,
+        message: str,
+        *,
+        images: Sequence[ImageContent] | None = None,
+        streaming_behavior: StreamingBehavior | None = None,
+        locale: str | None = None,
+        anyway: bool = False,
+        timeout: float | None = None,
+    ) -> Answer[AssistantMessage]:
+        """Gives the agent a user message and starts a run. While a run is open it needs `streamingBehavior`, and the
+        message is queued instead. A message that begins with `/` may name a command of an extension, a prompt
+        template or a skill.
+
+        Waits until the run has ended, and what follows it by itself, such as queued messages: a prompt that is
+        queued, and the one whose run takes it up, both give the text of the last answer.
+
+        :param message: The text for the agent, or a slash command with its arguments.
+        :param images: Images that go with the text, in order.
+        :param streaming_behavior: How a prompt is queued while a run is open: `steer` redirects the run as soon as
+            possible, `followUp` waits until it would stop.
+        :param locale: Language that the agent should answer in, as a language tag.
+        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
+        """
+        result: Answer[AssistantMessage] = await self._run(
+            "prompt",
+            {"message": message, "images": images, "streamingBehavior": streaming_behavior, "locale": locale},
+            timeout,
+            anyway,
+        )
+        return result
+
+    async def start_prompt(
+        self,
+        message: str,
+        *,
+        images: Sequence[ImageContent] | None = None,
+        streaming_behavior: StreamingBehavior | None = None,
+        locale: str | None = None,
+        anyway: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Gives the agent a user message and starts a run. While a run is open it needs `streamingBehavior`, and the
+        message is queued instead. A message that begins with `/` may name a command of an extension, a prompt
+        template or a skill.
+
+        Waits until it is accepted only.
+
+        :param message: The text for the agent, or a slash command with its arguments.
+        :param images: Images that go with the text, in order.
+        :param streaming_behavior: How a prompt is queued while a run is open: `steer` redirects the run as soon as
+            possible, `followUp` waits until it would stop.
+        :param locale: Language that the agent should answer in, as a language tag.
+        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
+        """
+        await self._call(
+            "prompt",
+            {"message": message, "images": images, "streamingBehavior": streaming_behavior, "locale": locale},
+            timeout,
+            anyway,
+        )
+
+    async def steer(
+        self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
+    ) -> None:
+        """Queues a message that redirects the agent as soon as possible. Allowed in every state; while no run is open
+        it waits for the next one.
+
+        :param message: The text for the agent. It may name a prompt template, but no command of an extension.
+        :param images: Images that go with the text, in order.
+        """
+        await self._call("steer", {"message": message, "images": images}, timeout)
+
+    async def follow_up(
+        self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
+    ) -> None:
+        """Queues a message for the moment when the agent would stop. Allowed in every state; while no run is open it
+        waits for the end of the next one.
+
+        :param message: The text for the agent. It may name a prompt template, but no command of an extension.
+        :param images: Images that go with the text, in order.
+        """
+        await self._call("follow_up", {"message": message, "images": images}, timeout)
+
+    async def abort(self, *, timeout: float | None = None) -> None:
+        """Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too.
+        Queued messages and bash commands stay untouched, and in the other dialects compactions.
+        """
+        await self._call("abort", {}, timeout)
+
+    async def abort_and_prompt(
+        self,
+        message: str,
+        *,
+        images: Sequence[ImageContent] | None = None,
+        anyway: bool = False,
+        timeout: float | None = None,
+    ) -> Answer[AssistantMessage]:
+        """Ends the open run as `abort` does, then starts a new one as `prompt` does.
+
+        Waits until the run has ended, and what follows it by itself, such as queued messages: a prompt that is
+        queued, and the one whose run takes it up, both give the text of the last answer.
+
+        :param message: The text for the agent.
+        :param images: Images that go with the text, in order.
+        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
+        """
+        result: Answer[AssistantMessage] = await self._run(
+            "abort_and_prompt", {"message": message, "images": images}, timeout, anyway
+        )
+        return result
+
+    async def start_abort_and_prompt(
+        self,
+        message: str,
+        *,
+        images: Sequence[ImageContent] | None = None,
+        anyway: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Ends the open run as `abort` does, then starts a new one as `prompt` does.
+
+        Waits until it is accepted only.
+
+        :param message: The text for the agent.
+        :param images: Images that go with the text, in order.
+        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
+        """
+        await self._call("abort_and_prompt", {"message": message, "images": images}, timeout, anyway)
+
+    async def new_session(self, *, parent_session: str | None = None, timeout: float | None = None) -> SessionChange:
+        """Leaves the current session and begins an empty one. An extension may veto it.
+
+        :param parent_session: Path of the session file to note as the parent of the new session. It is not opened;
+            an empty string counts as not given.
+        """
+        result: SessionChange = await self._call("new_session", {"parentSession": parent_session}, timeout)
+        return result
+
+    async def get_state(self, *, timeout: float | None = None) -> SessionState:
+        """Reads the state of the session: model, modes, queue length, what goes on."""
+        result: SessionState = await self._call("get_state", {}, timeout)
+        return result
+
+    async def set_todos(self, phases: Sequence[TodoPhaseInput], *, timeout: float | None = None) -> TodoList:
+        """Replaces the list of todos. It is kept in memory only.
+
+        :param phases: The whole new list, in order. Empty: no todos.
+        """
+        result: TodoList = await self._call("set_todos", {"phases": phases}, timeout)
+        return result
+
+    async def set_host_tools(
+        self, tools: Sequence[HostToolDefinition], *, timeout: float | None = None
+    ) -> HostToolNames:
+        """Replaces the set of tools that the host carries out. The model can use them from its next request on.
+
+        :param tools: The whole new set. Names are unique and differ from those of the other tools. Empty: no host
+            tools.
+        """
+        result: HostToolNames = await self._call("set_host_tools", {"tools": tools}, timeout)
+        return result
+
+    async def set_locale(self, locale: str, *, timeout: float | None = None) -> None:
+        """Sets the language that the agent should answer in.
+
+        :param locale: The language, as a language tag.
+        """
+        await self._call("set_locale", {"locale": locale}, timeout)
+
+    async def get_integrations(self, *, timeout: float | None = None) -> Integrations:
+        """Reads whether the model provider and other services that the agent uses can be reached."""
+        result: Integrations = await self._call("get_integrations", {}, timeout)
+        return result
+
+    async def set_model(self, provider: str, model_id: str, *, timeout: float | None = None) -> Model:
+        """Switches to a model that has credentials. An open run keeps the model that it began with.
+
+        :param provider: Id of the provider.
+        :param model_id: Id of the model within the provider.
+        """
+        result: Model = await self._call("set_model", {"provider": provider, "modelId": model_id}, timeout)
+        return result
+
+    async def cycle_model(self, *, timeout: float | None = None) -> ModelCycle | None:
+        """Switches to the next available model, as `set_model` does."""
+        result: ModelCycle | None = await self._call("cycle_model", {}, timeout)
+        return result
+
+    async def get_available_models(self, *, timeout: float | None = None) -> ModelList:
+        """Lists the models that have credentials."""
+        result: ModelList = await self._call("get_available_models", {}, timeout)
+        return result
+
+    async def set_thinking_level(self, level: ThinkingLevel, *, timeout: float | None = None) -> None:
+        """Sets how much the model thinks. A level that the model does not know is replaced by the nearest one that it
+        does.
+
+        :param level: How hard the model should think before it answers.
+        """
+        await self._call("set_thinking_level", {"level": level}, timeout)
+
+    async def cycle_thinking_level(self, *, timeout: float | None = None) -> ThinkingLevelChange | None:
+        """Switches to the next thinking level of the model; after the last comes the first."""
+        result: ThinkingLevelChange | None = await self._call("cycle_thinking_level", {}, timeout)
+        return result
+
+    async def set_steering_mode(self, mode: QueueMode, *, timeout: float | None = None) -> None:
+        """Sets how many steering messages are delivered at a time.
+
+        :param mode: How many waiting messages are delivered at a time: `all` delivers the whole queue, `one-at-a-
+            time` its first message.
+        """
+        await self._call("set_steering_mode", {"mode": mode}, timeout)
+
+    async def set_follow_up_mode(self, mode: QueueMode, *, timeout: float | None = None) -> None:
+        """Sets how many follow-up messages are delivered at a time.
+
+        :param mode: How many waiting messages are delivered at a time: `all` delivers the whole queue, `one-at-a-
+            time` its first message.
+        """
+        await self._call("set_follow_up_mode", {"mode": mode}, timeout)
+
+    async def set_interrupt_mode(self, mode: InterruptMode, *, timeout: float | None = None) -> None:
+        """Sets whether steering cuts the tool calls of a turn short. A change counts from the next run on.
+
+        :param mode: What steering does to the tool calls of the turn: `immediate` aborts those that run and skips
+            the rest, `wait` lets them all finish.
+        """
+        await self._call("set_interrupt_mode", {"mode": mode}, timeout)
+
+    async def compact(
+        self, *, custom_instructions: str | None = None, anyway: bool = False, timeout: float | None = None
+    ) -> CompactionResult:
+        """Replaces the older part of the conversation by a summary. An open run is ended first. In pi and xcsh no
+        event tells of it, only the response.
+
+        :param custom_instructions: What the summary should pay attention to.
+        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
+        """
+        result: CompactionResult = await self._call(
+            "compact", {"customInstructions": custom_instructions}, timeout, anyway
+        )
+        return result
+
+    async def set_auto_compaction(self, enabled: bool, *, timeout: float | None = None) -> None:
+        """Turns the automatic compaction of a nearly full context on or off.
+
+        :param enabled: True: compact automatically.
+        """
+        await self._call("set_auto_compaction", {"enabled": enabled}, timeout)
+
+    async def set_auto_retry(self, enabled: bool, *, timeout: float | None = None) -> None:
+        """Turns the automatic retry after a passing fault of the provider on or off. A retry that is under way goes
+        on.
+
+        :param enabled: True: retry automatically.
+        """
+        await self._call("set_auto_retry", {"enabled": enabled}, timeout)
+
+    async def abort_retry(self, *, timeout: float | None = None) -> None:
+        """Gives up the retry that is being waited for. Without one it does nothing."""
+        await self._call("abort_retry", {}, timeout)
+
+    async def bash(self, command: str, *, timeout: float | None = None) -> BashResult:
+        """Runs a shell command in the working directory, beside whatever goes on, and adds its output to the
+        conversation. Answers when the command has ended; only pi 1 tells of its output before.
+
+        :param command: The command line, handed to the shell as it is.
+        """
+        result: BashResult = await self._call("bash", {"command": command}, timeout)
+        return result
+
+    async def abort_bash(self, *, timeout: float | None = None) -> None:
+        """Ends the bash commands that the host has started. Without one it does nothing."""
+        await self._call("abort_bash", {}, timeout)
+
+    async def get_session_stats(self, *, timeout: float | None = None) -> SessionStats:
+        """Reads counts, tokens and cost of the messages in the conversation."""
+        result: SessionStats = await self._call("get_session_stats", {}, timeout)
+        return result
+
+    async def export_html(self, *, output_path: str | None = None, timeout: float | None = None) -> ExportedFile:
+        """Writes the session as one HTML file.
+
+        :param output_path: Path of the file to write, absolute or relative to the working directory. Absent: a
+            file named after the session in the working directory.
+        """
+        result: ExportedFile = await self._call("export_html", {"outputPath": output_path}, timeout)
+        return result
+
+    async def switch_session(self, session_path: str, *, timeout: float | None = None) -> SessionChange:
+        """Leaves the current session and opens the one in a file. An extension may veto it.
+
+        :param session_path: Path of the session file, absolute or relative to the working directory.
+        """
+        result: SessionChange = await self._call("switch_session", {"sessionPath": session_path}, timeout)
+        return result
+
+    async def branch(self, entry_id: str, *, timeout: float | None = None) -> ForkResult:
+        """Begins a new session that holds the conversation up to, but without, an earlier user message. An extension
+        may veto it.
+
+        :param entry_id: Id of the session entry of a user message, as `get_branch_messages` lists it.
+        """
+        result: ForkResult = await self._call("branch", {"entryId": entry_id}, timeout)
+        return result
+
+    async def get_branch_messages(self, *, timeout: float | None = None) -> ForkMessages:
+        """Lists the user messages that `branch` can go back to."""
+        result: ForkMessages = await self._call("get_branch_messages", {}, timeout)
+        return result
+
+    async def get_last_assistant_text(self, *, timeout: float | None = None) -> LastAssistantText:
+        """Reads the text of the newest assistant message."""
+        result: LastAssistantText = await self._call("get_last_assistant_text", {}, timeout)
+        return result
+
+    async def set_session_name(self, name: str, *, timeout: float | None = None) -> None:
+        """Gives the session a name to show. Blanks around it are cut off; an empty name is refused.
+
+        :param name: The name, one line of text.
+        """
+        await self._call("set_session_name", {"name": name}, timeout)
+
+    async def get_messages(self, *, timeout: float | None = None) -> MessageList:
+        """Reads all messages of the conversation. A message that is still being received is not among them."""
+        result: MessageList = await self._call("get_messages", {}, timeout)
+        return result
+
+    async def lend_tools(self, tools: Sequence[HostTool], *, timeout: float | None = None) -> None:
+        """Lends tools to the model, in place of those that were lent: it calls them, and they are carried out here."""
+        await self._lend(tools, timeout)
+
+
+class Client(ClientBase[Event, AssistantMessage]):
+    """A server that speaks xcsh."""
+
+    _of = AsyncClient
+
+    def prompt(
+        self,
+        message: str,
+        *,
+        images: Sequence[ImageContent] | None = None,
+        streaming_behavior: StreamingBehavior | None = None,
+        locale: str | None = None,
+        anyway: bool = False,
+        timeout: float | None = None,
+    ) -> Answer[AssistantMessage]:
+        """Gives the agent a user message and starts a run. While a run is open it needs `streamingBehavior`, and the
+        message is queued instead. A message that begins with `/` may name a command of an extension, a prompt
+        template or a skill.
+
+        Waits until the run has ended, and what follows it by itself, such as queued messages: a prompt that is
+        queued, and the one whose run takes it up, both give the text of the last answer.
+
+        :param message: The text for the agent, or a slash command with its arguments.
+        :param images: Images that go with the text, in order.
+        :param streaming_behavior: How a prompt is queued while a run is open: `steer` redirects the run as soon as
+            possible, `followUp` waits until it would stop.
+        :param locale: Language that the agent should answer in, as a language tag.
+        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
+        """
+        result: Answer[AssistantMessage] = self._run(
+            "prompt",
+            {"message": message, "images": images, "streamingBehavior": streaming_behavior, "locale": locale},
+            timeout,
+            anyway,
+        )
+        return result
+
+    def start_prompt(
+        self,
+        message: str,
+        *,
+        images: Sequence[ImageContent] | None = None,
+        streaming_behavior: StreamingBehavior | None = None,
+        locale: str | None = None,
+        anyway: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Gives the agent a user message and starts a run. While a run is open it needs `streamingBehavior`, and the
+        message is queued instead. A message that begins with `/` may name a command of an extension, a prompt
+        template or a skill.
+
+        Waits until it is accepted only.
+
+        :param message: The text for the agent, or a slash command with its arguments.
+        :param images: Images that go with the text, in order.
+        :param streaming_behavior: How a prompt is queued while a run is open: `steer` redirects the run as soon as
+            possible, `followUp` waits until it would stop.
+        :param locale: Language that the agent should answer in, as a language tag.
+        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
+        """
+        self._call(
+            "prompt",
+            {"message": message, "images": images, "streamingBehavior": streaming_behavior, "locale": locale},
+            timeout,
+            anyway,
+        )
+
+    def steer(
+        self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
+    ) -> None:
+        """Queues a message that redirects the agent as soon as possible. Allowed in every state; while no run is open
+        it waits for the next one.
+
+        :param message: The text for the agent. It may name a prompt template, but no command of an extension.
+        :param images: Images that go with the text, in order.
+        """
+        self._call("steer", {"message": message, "images": images}, timeout)
+
+    def follow_up(
+        self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
+    ) -> None:
+        """Queues a message for the moment when the agent would stop. Allowed in every state; while no run is open it
+        waits for the end of the next one.
+
+        :param message: The text for the agent. It may name a prompt template, but no command of an extension.
+        :param images: Images that go with the text, in order.
+        """
+        self._call("follow_up", {"message": message, "images": images}, timeout)
+
+    def abort(self, *, timeout: float | None = None) -> None:
+        """Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too.
+        Queued messages and bash commands stay untouched, and in the other dialects compactions.
+        """
+        self._call("abort", {}, timeout)
+
+    def abort_and_prompt(
+        self,
+        message: str,
+        *,
+        images: Sequence[ImageContent] | None = None,
+        anyway: bool = False,
+        timeout: float | None = None,
+    ) -> Answer[AssistantMessage]:
+        """Ends the open run as `abort` does, then starts a new one as `prompt` does.
+
+        Waits until the run has ended, and what follows it by itself, such as queued messages: a prompt that is
+        queued, and the one whose run takes it up, both give the text of the last answer.
+
+        :param message: The text for the agent.
+        :param images: Images that go with the text, in order.
+        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
+        """
+        result: Answer[AssistantMessage] = self._run(
+            "abort_and_prompt", {"message": message, "images": images}, timeout, anyway
+        )
+        return result
+
+    def start_abort_and_prompt(
+        self,
+        message: str,
+        *,
+        images: Sequence[ImageContent] | None = None,
+        anyway: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Ends the open run as `abort` does, then starts a new one as `prompt` does.
+
+        Waits until it is accepted only.
+
+        :param message: The text for the agent.
+        :param images: Images that go with the text, in order.
+        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
+        """
+        self._call("abort_and_prompt", {"message": message, "images": images}, timeout, anyway)
+
+    def new_session(self, *, parent_session: str | None = None, timeout: float | None = None) -> SessionChange:
+        """Leaves the current session and begins an empty one. An extension may veto it.
+
+        :param parent_session: Path of the session file to note as the parent of the new session. It is not opened;
+            an empty string counts as not given.
+        """
+        result: SessionChange = self._call("new_session", {"parentSession": parent_session}, timeout)
+        return result
+
+    def get_state(self, *, timeout: float | None = None) -> SessionState:
+        """Reads the state of the session: model, modes, queue length, what goes on."""
+        result: SessionState = self._call("get_state", {}, timeout)
+        return result
+
+    def set_todos(self, phases: Sequence[TodoPhaseInput], *, timeout: float | None = None) -> TodoList:
+        """Replaces the list of todos. It is kept in memory only.
+
+        :param phases: The whole new list, in order. Empty: no todos.
+        """
+        result: TodoList = self._call("set_todos", {"phases": phases}, timeout)
+        return result
+
+    def set_host_tools(self, tools: Sequence[HostToolDefinition], *, timeout: float | None = None) -> HostToolNames:
+        """Replaces the set of tools that the host carries out. The model can use them from its next request on.
+
+        :param tools: The whole new set. Names are unique and differ from those of the other tools. Empty: no host
+            tools.
+        """
+        result: HostToolNames = self._call("set_host_tools", {"tools": tools}, timeout)
+        return result
+
+    def set_locale(self, locale: str, *, timeout: float | None = None) -> None:
+        """Sets the language that the agent should answer in.
+
+        :param locale: The language, as a language tag.
+        """
+        self._call("set_locale", {"locale": locale}, timeout)
+
+    def get_integrations(self, *, timeout: float | None = None) -> Integrations:
+        """Reads whether the model provider and other services that the agent uses can be reached."""
+        result: Integrations = self._call("get_integrations", {}, timeout)
+        return result
+
+    def set_model(self, provider: str, model_id: str, *, timeout: float | None = None) -> Model:
+        """Switches to a model that has credentials. An open run keeps the model that it began with.
+
+        :param provider: Id of the provider.
+        :param model_id: Id of the model within the provider.
+        """
+        result: Model = self._call("set_model", {"provider": provider, "modelId": model_id}, timeout)
+        return result
+
+    def cycle_model(self, *, timeout: float | None = None) -> ModelCycle | None:
+        """Switches to the next available model, as `set_model` does."""
+        result: ModelCycle | None = self._call("cycle_model", {}, timeout)
+        return result
+
+    def get_available_models(self, *, timeout: float | None = None) -> ModelList:
+        """Lists the models that have credentials."""
+        result: ModelList = self._call("get_available_models", {}, timeout)
+        return result
+
+    def set_thinking_level(self, level: ThinkingLevel, *, timeout: float | None = None) -> None:
+        """Sets how much the model thinks. A level that the model does not know is replaced by the nearest one that it
+        does.
+
+        :param level: How hard the model should think before it answers.
+        """
+        self._call("set_thinking_level", {"level": level}, timeout)
+
+    def cycle_thinking_level(self, *, timeout: float | None = None) -> ThinkingLevelChange | None:
+        """Switches to the next thinking level of the model; after the last comes the first."""
+        result: ThinkingLevelChange | None = self._call("cycle_thinking_level", {}, timeout)
+        return result
+
+    def set_steering_mode(self, mode: QueueMode, *, timeout: float | None = None) -> None:
+        """Sets how many steering messages are delivered at a time.
+
+        :param mode: How many waiting messages are delivered at a time: `all` delivers the whole queue, `one-at-a-
+            time` its first message.
+        """
+        self._call("set_steering_mode", {"mode": mode}, timeout)
+
+    def set_follow_up_mode(self, mode: QueueMode, *, timeout: float | None = None) -> None:
+        """Sets how many follow-up messages are delivered at a time.
+
+        :param mode: How many waiting messages are delivered at a time: `all` delivers the whole queue, `one-at-a-
+            time` its first message.
+        """
+        self._call("set_follow_up_mode", {"mode": mode}, timeout)
+
+    def set_interrupt_mode(self, mode: InterruptMode, *, timeout: float | None = None) -> None:
+        """Sets whether steering cuts the tool calls of a turn short. A change counts from the next run on.
+
+        :param mode: What steering does to the tool calls of the turn: `immediate` aborts those that run and skips
+            the rest, `wait` lets them all finish.
+        """
+        self._call("set_interrupt_mode", {"mode": mode}, timeout)
+
+    def compact(
+        self, *, custom_instructions: str | None = None, anyway: bool = False, timeout: float | None = None
+    ) -> CompactionResult:
+        """Replaces the older part of the conversation by a summary. An open run is ended first. In pi and xcsh no
+        event tells of it, only the response.
+
+        :param custom_instructions: What the summary should pay attention to.
+        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
+        """
+        result: CompactionResult = self._call("compact", {"customInstructions": custom_instructions}, timeout, anyway)
+        return result
+
+    def set_auto_compaction(self, enabled: bool, *, timeout: float | None = None) -> None:
+        """Turns the automatic compaction of a nearly full context on or off.
+
+        :param enabled: True: compact automatically.
+        """
+        self._call("set_auto_compaction", {"enabled": enabled}, timeout)
+
+    def set_auto_retry(self, enabled: bool, *, timeout: float | None = None) -> None:
+        """Turns the automatic retry after a passing fault of the provider on or off. A retry that is under way goes
+        on.
+
+        :param enabled: True: retry automatically.
+        """
+        self._call("set_auto_retry", {"enabled": enabled}, timeout)
+
+    def abort_retry(self, *, timeout: float | None = None) -> None:
+        """Gives up the retry that is being waited for. Without one it does nothing."""
+        self._call("abort_retry", {}, timeout)
+
+    def bash(self, command: str, *, timeout: float | None = None) -> BashResult:
+        """Runs a shell command in the working directory, beside whatever goes on, and adds its output to the
+        conversation. Answers when the command has ended; only pi 1 tells of its output before.
+
+        :param command: The command line, handed to the shell as it is.
+        """
+        result: BashResult = self._call("bash", {"command": command}, timeout)
+        return result
+
+    def abort_bash(self, *, timeout: float | None = None) -> None:
+        """Ends the bash commands that the host has started. Without one it does nothing."""
+        self._call("abort_bash", {}, timeout)
+
+    def get_session_stats(self, *, timeout: float | None = None) -> SessionStats:
+        """Reads counts, tokens and cost of the messages in the conversation."""
+        result: SessionStats = self._call("get_session_stats", {}, timeout)
+        return result
+
+    def export_html(self, *, output_path: str | None = None, timeout: float | None = None) -> ExportedFile:
+        """Writes the session as one HTML file.
+
+        :param output_path: Path of the file to write, absolute or relative to the working directory. Absent: a
+            file named after the session in the working directory.
+        """
+        result: ExportedFile = self._call("export_html", {"outputPath": output_path}, timeout)
+        return result
+
+    def switch_session(self, session_path: str, *, timeout: float | None = None) -> SessionChange:
+        """Leaves the current session and opens the one in a file. An extension may veto it.
+
+        :param session_path: Path of the session file, absolute or relative to the working directory.
+        """
+        result: SessionChange = self._call("switch_session", {"sessionPath": session_path}, timeout)
+        return result
+
+    def branch(self, entry_id: str, *, timeout: float | None = None) -> ForkResult:
+        """Begins a new session that holds the conversation up to, but without, an earlier user message. An extension
+        may veto it.
+
+        :param entry_id: Id of the session entry of a user message, as `get_branch_messages` lists it.
+        """
+        result: ForkResult = self._call("branch", {"entryId": entry_id}, timeout)
+        return result
+
+    def get_branch_messages(self, *, timeout: float | None = None) -> ForkMessages:
+        """Lists the user messages that `branch` can go back to."""
+        result: ForkMessages = self._call("get_branch_messages", {}, timeout)
+        return result
+
+    def get_last_assistant_text(self, *, timeout: float | None = None) -> LastAssistantText:
+        """Reads the text of the newest assistant message."""
+        result: LastAssistantText = self._call("get_last_assistant_text", {}, timeout)
+        return result
+
+    def set_session_name(self, name: str, *, timeout: float | None = None) -> None:
+        """Gives the session a name to show. Blanks around it are cut off; an empty name is refused.
+
+        :param name: The name, one line of text.
+        """
+        self._call("set_session_name", {"name": name}, timeout)
+
+    def get_messages(self, *, timeout: float | None = None) -> MessageList:
+        """Reads all messages of the conversation. A message that is still being received is not among them."""
+        result: MessageList = self._call("get_messages", {}, timeout)
+        return result
+
+    def lend_tools(self, tools: Sequence[HostTool], *, timeout: float | None = None) -> None:
+        """Lends tools to the model, in place of those that were lent: it calls them, and they are carried out here."""
+        self._lend(tools, timeout)

@@ -1,0 +1,149 @@
+"""Bytes, frames and states, without any server."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from typing import Any
+from unittest.mock import patch
+
+from pi_rpc_client import CallError, ProtocolError, RefusedError, UnknownEvent
+from pi_rpc_client.connection import Connection
+from pi_rpc_client.pi import AgentStartEvent, Model, TextContent
+from pi_rpc_client.pi.tables import DIALECT
+
+AWKWARD = "line\u2028line\u2029line\u0085line\x0b\x0c\x1c and \U0001f600"
+
+
+def frames(connection: Connection, data: bytes) -> list[Any]:
+    return [received.frame for received in connection.receive(data)]
+
+
+def line(frame: Any) -> bytes:
+    return json.dumps(frame, ensure_ascii=False).encode() + b"\n"
+
+
+class Framing(unittest.TestCase):
+    def test_a_line_ends_with_a_line_feed_and_nothing_else(self) -> None:
+        said = [{"type": "note", "text": AWKWARD}, {"type": "note", "text": ""}]
+        self.assertEqual(frames(Connection(DIALECT), b"".join(map(line, said))), said)
+
+    def test_a_line_may_come_a_byte_at_a_time(self) -> None:
+        connection, said = Connection(DIALECT), {"type": "note", "text": AWKWARD}
+        found = [frame for byte in line(said) for frame in frames(connection, bytes([byte]))]
+        self.assertEqual(found, [said])
+
+    def test_a_carriage_return_before_the_line_feed_and_blank_lines_are_nothing(self) -> None:
+        self.assertEqual(frames(Connection(DIALECT), b'\n{"type":"a"}\r\n  \n\r\n'), [{"type": "a"}])
+
+    def test_what_is_no_json_is_handed_over_as_text(self) -> None:
+        connection = Connection(DIALECT)
+        found = frames(connection, b'Warning: \xff\n{"a":1\n' + b"[" * 100_000 + b"\n7\n")
+        self.assertEqual([found[0], found[1], found[3]], ["Warning: \ufffd", '{"a":1', 7])
+        self.assertEqual(connection.event(found[0]), UnknownEvent("Warning: \ufffd", "the line is no frame"))
+
+    def test_half_a_character_does_not_hide_the_rest_of_a_frame(self) -> None:
+        self.assertEqual(
+            frames(Connection(DIALECT), b'{"a":"\\ud83d!","b":"\\ud83d\\ude00"}\n'),
+            [{"a": "\ufffd!", "b": "\U0001f600"}],
+        )
+
+    def test_a_command_is_one_line_whatever_its_text(self) -> None:
+        id, sent = Connection(DIALECT).request("prompt", {"message": AWKWARD + "\n\ud83d", "images": None}, False)
+        self.assertEqual((sent.count(b"\n"), sent[-1:]), (1, b"\n"))
+        self.assertEqual(json.loads(sent), {"id": id, "type": "prompt", "message": AWKWARD + "\n\ud83d"})
+
+    def test_models_go_by_their_names_on_the_wire(self) -> None:
+        _, sent = Connection(DIALECT).request("x", {"content": [TextContent(type="text", text="a")]}, False)
+        self.assertEqual(json.loads(sent)["content"], [{"type": "text", "text": "a"}])
+
+
+class States(unittest.TestCase):
+    def follow(self, connection: Connection, *said: Any) -> str:
+        connection.receive(b"".join(map(line, said)))
+        return connection.flow.state
+
+    def test_the_chart_is_followed(self) -> None:
+        connection, assistant = Connection(DIALECT), {"role": "assistant", "stopReason": "stop"}
+        self.assertEqual(
+            self.follow(connection, {"type": "response", "command": "prompt", "success": True}), "starting"
+        )
+        self.assertEqual(self.follow(connection, {"type": "agent_start"}, {"type": "turn_start"}), "streaming.turn")
+        self.assertEqual(self.follow(connection, {"type": "message_start", "message": assistant}), "streaming.message")
+        self.assertEqual(self.follow(connection, {"type": "message_end", "message": assistant}), "streaming.tools")
+        self.assertEqual(self.follow(connection, {"type": "turn_end"}, {"type": "agent_end"}), "idle")
+        self.assertEqual(self.follow(connection, {"type": "auto_retry_start"}), "retrying")
+        self.assertEqual(self.follow(connection, {"type": "auto_retry_end", "success": False}), "idle")
+
+    def test_an_event_out_of_place_is_believed(self) -> None:
+        connection = Connection(DIALECT)
+        self.assertEqual(self.follow(connection, {"type": "agent_start"}), "streaming.between")
+        self.assertEqual(
+            self.follow(connection, {"type": "message_start", "message": {"role": "assistant"}}), "streaming.message"
+        )
+        self.assertEqual(self.follow(connection, {"type": "agent_end"}), "idle")
+
+    def test_a_prompt_that_would_be_refused_is_not_made(self) -> None:
+        connection = Connection(DIALECT)
+        self.follow(connection, {"type": "agent_start"}, {"type": "turn_start"})
+        with self.assertRaises(RefusedError) as refused:
+            connection.request("prompt", {"message": "a"}, False)
+        self.assertEqual((refused.exception.command, refused.exception.state), ("prompt", "streaming.turn"))
+        self.assertIn("streamingBehavior", refused.exception.error)
+        connection.request("prompt", {"message": "a"}, True)
+        connection.request("prompt", {"message": "a", "streamingBehavior": "steer"}, False)
+        connection.request("steer", {"message": "a"}, False)
+
+    def test_a_run_is_expected_after_what_announces_it(self) -> None:
+        connection = Connection(DIALECT)
+
+        def expected(*said: Any) -> float:
+            with patch("time.monotonic", return_value=100.0):
+                self.follow(connection, *said)
+            return max(0, connection.expects_until - 100)
+
+        ends = {"type": "auto_compaction_end"}
+        self.assertEqual(expected({"type": "response", "command": "prompt", "success": True}), 10)
+        self.assertEqual(expected({"type": "agent_start"}, {"type": "agent_end"}), 0)
+        self.assertEqual(expected({"type": "auto_compaction_start"}, {**ends, "willRetry": True}), 2)
+        self.assertEqual(expected({"type": "auto_compaction_start"}, {**ends, "willRetry": False}), 0.25)
+        self.assertEqual(expected({"type": "auto_compaction_start"}, ends), 0)
+
+
+class Decoding(unittest.TestCase):
+    MODEL = {
+        "id": "m", "name": "M", "api": "a", "provider": "p", "baseUrl": "b", "reasoning": False, "input": ["text"],
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}, "contextWindow": 1, "maxTokens": 1,
+    }  # fmt: skip
+
+    def response(self, **members: Any) -> Any:
+        return {"type": "response", "command": "set_model", "success": True, **members}
+
+    def test_a_response_becomes_what_the_schema_says(self) -> None:
+        model = Connection(DIALECT).result("set_model", self.response(data=self.MODEL))
+        self.assertEqual(model, Model.model_validate(self.MODEL))
+        self.assertEqual(model.model_dump(mode="json", by_alias=True, exclude_unset=True), self.MODEL)
+
+    def test_an_error_response_is_an_exception_with_its_words(self) -> None:
+        with self.assertRaises(CallError) as failed:
+            Connection(DIALECT).result("set_model", self.response(success=False, error="Model not found: a/b"))
+        self.assertEqual((failed.exception.command, failed.exception.error), ("set_model", "Model not found: a/b"))
+
+    def test_a_response_that_says_nothing_known_is_an_exception(self) -> None:
+        with self.assertRaisesRegex(ProtocolError, "set_model"):
+            Connection(DIALECT).result("set_model", self.response(data={"id": 7}))
+
+    def test_events_are_typed_and_what_is_not_known_is_handed_over(self) -> None:
+        connection = Connection(DIALECT)
+        self.assertEqual(connection.event({"type": "agent_start"}), AgentStartEvent(type="agent_start"))
+        further = connection.event({"type": "agent_start", "newMember": 1})
+        self.assertEqual(further.model_extra, {"newMember": 1})
+        new = {"type": "agent_rested", "minutes": 5}
+        self.assertEqual(connection.event(new), UnknownEvent(new, "there is no event of that type"))
+        spoiled = connection.event({"type": "agent_end", "messages": 7})
+        self.assertEqual(spoiled.type, "unknown")
+        self.assertIn("messages", spoiled.reason)
+
+
+if __name__ == "__main__":
+    unittest.main()

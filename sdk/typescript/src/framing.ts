@@ -1,0 +1,55 @@
+import { ProtocolError } from "./errors.js";
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/**
+ * Lines out of bytes, as the protocol frames them: a line ends at LF and nowhere else (not at U+2028, as readers of text
+ * have it), a CR before it does not count, and a character may come in two pieces.
+ */
+export class Lines {
+  readonly #longest: number;
+  #pieces: Buffer[] = [];
+  #length = 0;
+
+  /** `longest`: bytes that a line may have. */
+  constructor(longest: number) {
+    this.#longest = longest;
+  }
+
+  /** The lines that `chunk` completes, without their ends. */
+  push(chunk: Buffer): string[] {
+    const lines: string[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
+      this.#keep(chunk.subarray(start, end));
+      lines.push(this.#take());
+      start = end + 1;
+    }
+    this.#keep(chunk.subarray(start));
+    return lines;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#length += piece.length;
+    if (this.#length > this.#longest) {
+      throw new ProtocolError(`the server wrote a line of more than ${this.#longest} bytes`);
+    }
+    this.#pieces.push(piece);
+  }
+
+  #take(): string {
+    const [first, ...rest] = this.#pieces;
+    const line = first !== undefined && rest.length === 0 ? first : Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#length = 0;
+    return line.toString("utf8", 0, line.at(-1) === CR ? line.length - 1 : line.length);
+  }
+}
+
+/**
+ * A frame as a line. U+2028 and U+2029 are escaped, which JSON allows: old servers end a line there.
+ */
+export function line(frame: object): string {
+  return `${JSON.stringify(frame).replace(/[\u2028\u2029]/g, (it) => (it === "\u2028" ? "\\u2028" : "\\u2029"))}\n`;
+}

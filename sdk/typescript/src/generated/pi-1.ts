@@ -1,0 +1,288 @@
+// Made by generate.mjs. Do not edit.
+
+import { Client, type CallOptions, type Options } from "../client.js";
+import type { Fields, MemberOf } from "../dialect.js";
+import type { Tables } from "../tables.js";
+import type * as T from "./pi-1.types.js";
+
+export type * from "./pi-1.types.js";
+
+/** The types of the dialect pi-1: pi 1.x. */
+export type Pi1 = {
+  commands: {
+    prompt: { fields: Fields<T.PromptCommand>; result: T.PromptOutcome };
+    steer: { fields: Fields<T.SteerCommand>; result: T.QueueOutcome };
+    follow_up: { fields: Fields<T.FollowUpCommand>; result: T.QueueOutcome };
+    abort: { fields: Fields<T.AbortCommand>; result: void };
+    clear_queue: { fields: Fields<T.ClearQueueCommand>; result: T.ClearedQueue };
+    new_session: { fields: Fields<T.NewSessionCommand>; result: T.SessionChange };
+    get_state: { fields: Fields<T.GetStateCommand>; result: T.SessionState };
+    set_model: { fields: Fields<T.SetModelCommand>; result: T.Model };
+    cycle_model: { fields: Fields<T.CycleModelCommand>; result: T.ModelCycle | null };
+    get_available_models: { fields: Fields<T.GetAvailableModelsCommand>; result: T.ModelList };
+    set_thinking_level: { fields: Fields<T.SetThinkingLevelCommand>; result: void };
+    cycle_thinking_level: { fields: Fields<T.CycleThinkingLevelCommand>; result: T.ThinkingLevelChange | null };
+    get_available_thinking_levels: { fields: Fields<T.GetAvailableThinkingLevelsCommand>; result: T.ThinkingLevelList };
+    set_steering_mode: { fields: Fields<T.SetSteeringModeCommand>; result: void };
+    set_follow_up_mode: { fields: Fields<T.SetFollowUpModeCommand>; result: void };
+    compact: { fields: Fields<T.CompactCommand>; result: T.CompactionResult };
+    set_auto_compaction: { fields: Fields<T.SetAutoCompactionCommand>; result: void };
+    set_auto_retry: { fields: Fields<T.SetAutoRetryCommand>; result: void };
+    abort_retry: { fields: Fields<T.AbortRetryCommand>; result: void };
+    bash: { fields: Fields<T.BashCommand>; result: T.BashResult };
+    abort_bash: { fields: Fields<T.AbortBashCommand>; result: void };
+    get_session_stats: { fields: Fields<T.GetSessionStatsCommand>; result: T.SessionStats };
+    export_html: { fields: Fields<T.ExportHtmlCommand>; result: T.ExportedFile };
+    switch_session: { fields: Fields<T.SwitchSessionCommand>; result: T.SessionChange };
+    fork: { fields: Fields<T.ForkCommand>; result: T.ForkResult };
+    clone: { fields: Fields<T.CloneCommand>; result: T.SessionChange };
+    get_fork_messages: { fields: Fields<T.GetForkMessagesCommand>; result: T.ForkMessages };
+    get_entries: { fields: Fields<T.GetEntriesCommand>; result: T.EntryList };
+    get_tree: { fields: Fields<T.GetTreeCommand>; result: T.EntryTree };
+    get_last_assistant_text: { fields: Fields<T.GetLastAssistantTextCommand>; result: T.LastAssistantText };
+    set_session_name: { fields: Fields<T.SetSessionNameCommand>; result: void };
+    get_messages: { fields: Fields<T.GetMessagesCommand>; result: T.MessageList };
+    get_commands: { fields: Fields<T.GetCommandsCommand>; result: T.CommandList };
+  };
+  event: Exclude<T.Outbound, T.RpcResponse>;
+  message: T.AgentMessage;
+  dialogs: {
+    select: { request: T.SelectRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
+    confirm: { request: T.ConfirmRequest; answer: MemberOf<T.UIConfirmedResponse | T.UICancelledResponse, "confirmed"> };
+    input: { request: T.InputRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
+    editor: { request: T.EditorRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
+  };
+};
+
+/** A server that speaks pi-1. The dialect of pi as its release 1.5 documents and speaks it. */
+export class Pi1Client extends Client<Pi1> {
+  /** Starts a server, and waits until it takes commands. */
+  static async spawn(options: Options<Pi1> = {}): Promise<Pi1Client> {
+    return new Pi1Client(TABLES, options).ready();
+  }
+
+  /** Gives the agent a user message and starts a run. While a run is open it needs `streamingBehavior`, and the message is queued instead. A message that begins with `/` may name a command of an extension, a prompt template or a skill. */
+  sendPrompt(fields: Fields<T.PromptCommand>, options?: CallOptions): Promise<T.PromptOutcome> {
+    return this.call("prompt", fields, options);
+  }
+
+  /** Queues a message that redirects the agent as soon as possible. Allowed in every state; while no run is open it waits for the next one. */
+  steer(fields: Fields<T.SteerCommand>, options?: CallOptions): Promise<T.QueueOutcome> {
+    return this.call("steer", fields, options);
+  }
+
+  /** Queues a message for the moment when the agent would stop. Allowed in every state; while no run is open it waits for the end of the next one. */
+  followUp(fields: Fields<T.FollowUpCommand>, options?: CallOptions): Promise<T.QueueOutcome> {
+    return this.call("follow_up", fields, options);
+  }
+
+  /** Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too. Queued messages and bash commands stay untouched, and in the other dialects compactions. */
+  abort(options?: CallOptions): Promise<void> {
+    return this.call("abort", {}, options);
+  }
+
+  /** Takes back all messages that wait in the queues. */
+  clearQueue(options?: CallOptions): Promise<T.ClearedQueue> {
+    return this.call("clear_queue", {}, options);
+  }
+
+  /** Leaves the current session and begins an empty one. An extension may veto it. */
+  newSession(fields: Fields<T.NewSessionCommand> = {}, options?: CallOptions): Promise<T.SessionChange> {
+    return this.call("new_session", fields, options);
+  }
+
+  /** Reads the state of the session: model, modes, queue length, what goes on. */
+  getState(options?: CallOptions): Promise<T.SessionState> {
+    return this.call("get_state", {}, options);
+  }
+
+  /** Switches to a model that has credentials. An open run keeps the model that it began with. */
+  setModel(fields: Fields<T.SetModelCommand>, options?: CallOptions): Promise<T.Model> {
+    return this.call("set_model", fields, options);
+  }
+
+  /** Switches to the next available model, as `set_model` does. */
+  cycleModel(options?: CallOptions): Promise<T.ModelCycle | null> {
+    return this.call("cycle_model", {}, options);
+  }
+
+  /** Lists the models that have credentials. */
+  getAvailableModels(options?: CallOptions): Promise<T.ModelList> {
+    return this.call("get_available_models", {}, options);
+  }
+
+  /** Sets how much the model thinks. A level that the model does not know is replaced by the nearest one that it does. */
+  setThinkingLevel(fields: Fields<T.SetThinkingLevelCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_thinking_level", fields, options);
+  }
+
+  /** Switches to the next thinking level of the model; after the last comes the first. */
+  cycleThinkingLevel(options?: CallOptions): Promise<T.ThinkingLevelChange | null> {
+    return this.call("cycle_thinking_level", {}, options);
+  }
+
+  /** Lists the thinking levels that the model knows. */
+  getAvailableThinkingLevels(options?: CallOptions): Promise<T.ThinkingLevelList> {
+    return this.call("get_available_thinking_levels", {}, options);
+  }
+
+  /** Sets how many steering messages are delivered at a time. */
+  setSteeringMode(fields: Fields<T.SetSteeringModeCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_steering_mode", fields, options);
+  }
+
+  /** Sets how many follow-up messages are delivered at a time. */
+  setFollowUpMode(fields: Fields<T.SetFollowUpModeCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_follow_up_mode", fields, options);
+  }
+
+  /** Replaces the older part of the conversation by a summary. An open run is ended first. In pi and xcsh no event tells of it, only the response. */
+  compact(fields: Fields<T.CompactCommand> = {}, options?: CallOptions): Promise<T.CompactionResult> {
+    return this.call("compact", fields, options);
+  }
+
+  /** Turns the automatic compaction of a nearly full context on or off. */
+  setAutoCompaction(fields: Fields<T.SetAutoCompactionCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_auto_compaction", fields, options);
+  }
+
+  /** Turns the automatic retry after a passing fault of the provider on or off. A retry that is under way goes on. */
+  setAutoRetry(fields: Fields<T.SetAutoRetryCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_auto_retry", fields, options);
+  }
+
+  /** Gives up the retry that is being waited for. Without one it does nothing. */
+  abortRetry(options?: CallOptions): Promise<void> {
+    return this.call("abort_retry", {}, options);
+  }
+
+  /** Runs a shell command in the working directory, beside whatever goes on, and adds its output to the conversation. Answers when the command has ended; only pi 1 tells of its output before. */
+  bash(fields: Fields<T.BashCommand>, options?: CallOptions): Promise<T.BashResult> {
+    return this.call("bash", fields, options);
+  }
+
+  /** Ends the bash commands that the host has started. Without one it does nothing. */
+  abortBash(options?: CallOptions): Promise<void> {
+    return this.call("abort_bash", {}, options);
+  }
+
+  /** Reads counts, tokens and cost of the messages in the conversation. */
+  getSessionStats(options?: CallOptions): Promise<T.SessionStats> {
+    return this.call("get_session_stats", {}, options);
+  }
+
+  /** Writes the session as one HTML file. */
+  exportHtml(fields: Fields<T.ExportHtmlCommand> = {}, options?: CallOptions): Promise<T.ExportedFile> {
+    return this.call("export_html", fields, options);
+  }
+
+  /** Leaves the current session and opens the one in a file. An extension may veto it. */
+  switchSession(fields: Fields<T.SwitchSessionCommand>, options?: CallOptions): Promise<T.SessionChange> {
+    return this.call("switch_session", fields, options);
+  }
+
+  /** Begins a new session that holds the conversation up to, but without, an earlier user message. An extension may veto it. */
+  fork(fields: Fields<T.ForkCommand>, options?: CallOptions): Promise<T.ForkResult> {
+    return this.call("fork", fields, options);
+  }
+
+  /** Begins a new session that holds a copy of the active branch. An extension may veto it. */
+  clone(options?: CallOptions): Promise<T.SessionChange> {
+    return this.call("clone", {}, options);
+  }
+
+  /** Lists the user messages that `fork` can go back to. */
+  getForkMessages(options?: CallOptions): Promise<T.ForkMessages> {
+    return this.call("get_fork_messages", {}, options);
+  }
+
+  /** Reads the entries of the session, of all branches, in the order in which they were written; the header is not among them. */
+  getEntries(fields: Fields<T.GetEntriesCommand> = {}, options?: CallOptions): Promise<T.EntryList> {
+    return this.call("get_entries", fields, options);
+  }
+
+  /** Reads the entries of the session as a tree. */
+  getTree(options?: CallOptions): Promise<T.EntryTree> {
+    return this.call("get_tree", {}, options);
+  }
+
+  /** Reads the text of the newest assistant message. */
+  getLastAssistantText(options?: CallOptions): Promise<T.LastAssistantText> {
+    return this.call("get_last_assistant_text", {}, options);
+  }
+
+  /** Gives the session a name to show. Blanks around it are cut off; an empty name is refused. */
+  setSessionName(fields: Fields<T.SetSessionNameCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_session_name", fields, options);
+  }
+
+  /** Reads all messages of the conversation. A message that is still being received is not among them. */
+  getMessages(options?: CallOptions): Promise<T.MessageList> {
+    return this.call("get_messages", {}, options);
+  }
+
+  /** Lists what a prompt can call with a leading `/`: commands of extensions, prompt templates and skills. */
+  getCommands(options?: CallOptions): Promise<T.CommandList> {
+    return this.call("get_commands", {}, options);
+  }
+}
+
+const TABLES: Tables = {
+  dialect: "pi-1",
+  saysReady: false,
+  serial: false,
+  control: ["abort","abort_retry","abort_bash"],
+  idle: "idle",
+  events: ["agent_start","agent_end","agent_settled","turn_start","turn_end","message_start","message_update","message_end","tool_execution_start","tool_execution_update","tool_execution_end","queue_update","compaction_start","compaction_end","auto_retry_start","auto_retry_end","summarization_retry_scheduled","summarization_retry_attempt_start","summarization_retry_finished","bash_execution_update","entry_appended","session_info_changed","thinking_level_changed","extension_error"],
+  dialogs: {"select":"value","confirm":"confirmed","input":"value","editor":"value","notify":null,"setStatus":null,"setWidget":null,"setTitle":null,"set_editor_text":null},
+  zeroTimeoutExpires: false,
+  settles: true,
+  refused: {
+    prompt: {
+      "starting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
+      "streaming.turn": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
+      "streaming.message": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
+      "streaming.tools": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
+      "streaming.between": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
+      "streaming.compacting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
+      "settling": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
+      "retrying": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
+      "compacting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
+      "compacting_manual": [{"refusal":"Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."}],
+    },
+    compact: {
+      "compacting": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
+      "compacting_manual": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
+    },
+  },
+  steps: [
+    {"from":"idle","to":"starting","on":[{"type":"response","where":{"command":"prompt","success":true,"disposition":"started"}}]},
+    {"from":"idle","to":"streaming.between","on":[{"type":"agent_start"}]},
+    {"from":"idle","to":"compacting_manual","on":[{"type":"compaction_start","where":{"reason":"manual"}}]},
+    {"from":"idle","to":"compacting","on":[{"type":"compaction_start","where":{"reason":"threshold"}},{"type":"compaction_start","where":{"reason":"overflow"}}]},
+    {"from":"starting","to":"idle","on":[{"type":"response","where":{"command":"prompt","success":false}}]},
+    {"from":"starting","to":"streaming.between","on":[{"type":"agent_start"}]},
+    {"from":"starting","to":"compacting_manual","on":[{"type":"compaction_start","where":{"reason":"manual"}}]},
+    {"from":"starting","to":"compacting","on":[{"type":"compaction_start","where":{"reason":"threshold"}},{"type":"compaction_start","where":{"reason":"overflow"}}]},
+    {"from":"streaming.turn","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}},{"type":"response","where":{"command":"clone","success":true}}]},
+    {"from":"streaming.turn","to":"streaming.message","on":[{"type":"message_start","where":{"role":"assistant"}}]},
+    {"from":"streaming.message","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}},{"type":"response","where":{"command":"clone","success":true}}]},
+    {"from":"streaming.message","to":"streaming.tools","on":[{"type":"message_end","where":{"role":"assistant","stopReason":"stop"}},{"type":"message_end","where":{"role":"assistant","stopReason":"length"}},{"type":"message_end","where":{"role":"assistant","stopReason":"toolUse"}},{"type":"message_end","where":{"role":"assistant","stopReason":"error"}},{"type":"message_end","where":{"role":"assistant","stopReason":"aborted"}},{"type":"message_end","where":{"role":"assistant","stopReason":"pending"}},{"type":"message_end","where":{"role":"assistant","stopReason":"deferred"}}]},
+    {"from":"streaming.tools","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}},{"type":"response","where":{"command":"clone","success":true}}]},
+    {"from":"streaming.tools","to":"streaming.between","on":[{"type":"turn_end"}]},
+    {"from":"streaming.between","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}},{"type":"response","where":{"command":"clone","success":true}}]},
+    {"from":"streaming.between","to":"settling","on":[{"type":"agent_end"}]},
+    {"from":"streaming.between","to":"streaming.turn","on":[{"type":"turn_start"}]},
+    {"from":"streaming.between","to":"streaming.compacting","on":[{"type":"compaction_start","where":{"reason":"threshold"}},{"type":"compaction_start","where":{"reason":"overflow"}}]},
+    {"from":"streaming.compacting","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}},{"type":"response","where":{"command":"clone","success":true}}]},
+    {"from":"streaming.compacting","to":"streaming.between","on":[{"type":"compaction_end","where":{"reason":"threshold"}},{"type":"compaction_end","where":{"reason":"overflow"}}]},
+    {"from":"settling","to":"streaming.between","on":[{"type":"agent_start"}]},
+    {"from":"settling","to":"idle","on":[{"type":"agent_settled"}]},
+    {"from":"settling","to":"retrying","on":[{"type":"auto_retry_start"}]},
+    {"from":"settling","to":"compacting","on":[{"type":"compaction_start","where":{"reason":"threshold"}},{"type":"compaction_start","where":{"reason":"overflow"}}]},
+    {"from":"retrying","to":"streaming.between","on":[{"type":"agent_start"}]},
+    {"from":"retrying","to":"settling","on":[{"type":"auto_retry_end","where":{"success":false}}]},
+    {"from":"compacting","to":"settling","on":[{"type":"compaction_end","where":{"reason":"threshold"}},{"type":"compaction_end","where":{"reason":"overflow"}}]},
+    {"from":"compacting_manual","to":"idle","on":[{"type":"compaction_end","where":{"reason":"manual"}}]},
+  ],
+};

@@ -1,0 +1,283 @@
+// Made by generate.mjs. Do not edit.
+
+import { Client, type CallOptions, type Options } from "../client.js";
+import type { Fields, HostTool, MemberOf } from "../dialect.js";
+import type { Tables } from "../tables.js";
+import type * as T from "./xcsh.types.js";
+
+export type * from "./xcsh.types.js";
+
+/** The types of the dialect xcsh: xcsh. */
+export type Xcsh = {
+  commands: {
+    prompt: { fields: Fields<T.PromptCommand>; result: void };
+    steer: { fields: Fields<T.SteerCommand>; result: void };
+    follow_up: { fields: Fields<T.FollowUpCommand>; result: void };
+    abort: { fields: Fields<T.AbortCommand>; result: void };
+    abort_and_prompt: { fields: Fields<T.AbortAndPromptCommand>; result: void };
+    new_session: { fields: Fields<T.NewSessionCommand>; result: T.SessionChange };
+    get_state: { fields: Fields<T.GetStateCommand>; result: T.SessionState };
+    set_todos: { fields: Fields<T.SetTodosCommand>; result: T.TodoList };
+    set_host_tools: { fields: Fields<T.SetHostToolsCommand>; result: T.HostToolNames };
+    set_locale: { fields: Fields<T.SetLocaleCommand>; result: void };
+    get_integrations: { fields: Fields<T.GetIntegrationsCommand>; result: T.Integrations };
+    set_model: { fields: Fields<T.SetModelCommand>; result: T.Model };
+    cycle_model: { fields: Fields<T.CycleModelCommand>; result: T.ModelCycle | null };
+    get_available_models: { fields: Fields<T.GetAvailableModelsCommand>; result: T.ModelList };
+    set_thinking_level: { fields: Fields<T.SetThinkingLevelCommand>; result: void };
+    cycle_thinking_level: { fields: Fields<T.CycleThinkingLevelCommand>; result: T.ThinkingLevelChange | null };
+    set_steering_mode: { fields: Fields<T.SetSteeringModeCommand>; result: void };
+    set_follow_up_mode: { fields: Fields<T.SetFollowUpModeCommand>; result: void };
+    set_interrupt_mode: { fields: Fields<T.SetInterruptModeCommand>; result: void };
+    compact: { fields: Fields<T.CompactCommand>; result: T.CompactionResult };
+    set_auto_compaction: { fields: Fields<T.SetAutoCompactionCommand>; result: void };
+    set_auto_retry: { fields: Fields<T.SetAutoRetryCommand>; result: void };
+    abort_retry: { fields: Fields<T.AbortRetryCommand>; result: void };
+    bash: { fields: Fields<T.BashCommand>; result: T.BashResult };
+    abort_bash: { fields: Fields<T.AbortBashCommand>; result: void };
+    get_session_stats: { fields: Fields<T.GetSessionStatsCommand>; result: T.SessionStats };
+    export_html: { fields: Fields<T.ExportHtmlCommand>; result: T.ExportedFile };
+    switch_session: { fields: Fields<T.SwitchSessionCommand>; result: T.SessionChange };
+    branch: { fields: Fields<T.BranchCommand>; result: T.ForkResult };
+    get_branch_messages: { fields: Fields<T.GetBranchMessagesCommand>; result: T.ForkMessages };
+    get_last_assistant_text: { fields: Fields<T.GetLastAssistantTextCommand>; result: T.LastAssistantText };
+    set_session_name: { fields: Fields<T.SetSessionNameCommand>; result: void };
+    get_messages: { fields: Fields<T.GetMessagesCommand>; result: T.MessageList };
+  };
+  event: Exclude<T.Outbound, T.RpcResponse>;
+  message: T.AgentMessage;
+  dialogs: {
+    select: { request: T.SelectRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
+    confirm: { request: T.ConfirmRequest; answer: MemberOf<T.UIConfirmedResponse | T.UICancelledResponse, "confirmed"> };
+    input: { request: T.InputRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
+    editor: { request: T.EditorRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
+  };
+};
+
+/** A server that speaks xcsh. The dialect of xcsh as its published RPC reference describes it, with what both of its clients require. */
+export class XcshClient extends Client<Xcsh> {
+  /** Starts a server, and waits until it takes commands. */
+  static async spawn(options: Options<Xcsh> = {}): Promise<XcshClient> {
+    return new XcshClient(TABLES, options).ready();
+  }
+
+  /** Gives the agent a user message and starts a run. While a run is open it needs `streamingBehavior`, and the message is queued instead. A message that begins with `/` may name a command of an extension, a prompt template or a skill. */
+  sendPrompt(fields: Fields<T.PromptCommand>, options?: CallOptions): Promise<void> {
+    return this.call("prompt", fields, options);
+  }
+
+  /** Queues a message that redirects the agent as soon as possible. Allowed in every state; while no run is open it waits for the next one. */
+  steer(fields: Fields<T.SteerCommand>, options?: CallOptions): Promise<void> {
+    return this.call("steer", fields, options);
+  }
+
+  /** Queues a message for the moment when the agent would stop. Allowed in every state; while no run is open it waits for the end of the next one. */
+  followUp(fields: Fields<T.FollowUpCommand>, options?: CallOptions): Promise<void> {
+    return this.call("follow_up", fields, options);
+  }
+
+  /** Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too. Queued messages and bash commands stay untouched, and in the other dialects compactions. */
+  abort(options?: CallOptions): Promise<void> {
+    return this.call("abort", {}, options);
+  }
+
+  /** Ends the open run as `abort` does, then starts a new one as `prompt` does. */
+  abortAndPrompt(fields: Fields<T.AbortAndPromptCommand>, options?: CallOptions): Promise<void> {
+    return this.call("abort_and_prompt", fields, options);
+  }
+
+  /** Leaves the current session and begins an empty one. An extension may veto it. */
+  newSession(fields: Fields<T.NewSessionCommand> = {}, options?: CallOptions): Promise<T.SessionChange> {
+    return this.call("new_session", fields, options);
+  }
+
+  /** Reads the state of the session: model, modes, queue length, what goes on. */
+  getState(options?: CallOptions): Promise<T.SessionState> {
+    return this.call("get_state", {}, options);
+  }
+
+  /** Replaces the list of todos. It is kept in memory only. */
+  setTodos(fields: Fields<T.SetTodosCommand>, options?: CallOptions): Promise<T.TodoList> {
+    return this.call("set_todos", fields, options);
+  }
+
+  /** Replaces the set of tools that the host carries out. The model can use them from its next request on. */
+  setHostTools(fields: Fields<T.SetHostToolsCommand>, options?: CallOptions): Promise<T.HostToolNames> {
+    return this.call("set_host_tools", fields, options);
+  }
+
+  /** Sets the language that the agent should answer in. */
+  setLocale(fields: Fields<T.SetLocaleCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_locale", fields, options);
+  }
+
+  /** Reads whether the model provider and other services that the agent uses can be reached. */
+  getIntegrations(options?: CallOptions): Promise<T.Integrations> {
+    return this.call("get_integrations", {}, options);
+  }
+
+  /** Switches to a model that has credentials. An open run keeps the model that it began with. */
+  setModel(fields: Fields<T.SetModelCommand>, options?: CallOptions): Promise<T.Model> {
+    return this.call("set_model", fields, options);
+  }
+
+  /** Switches to the next available model, as `set_model` does. */
+  cycleModel(options?: CallOptions): Promise<T.ModelCycle | null> {
+    return this.call("cycle_model", {}, options);
+  }
+
+  /** Lists the models that have credentials. */
+  getAvailableModels(options?: CallOptions): Promise<T.ModelList> {
+    return this.call("get_available_models", {}, options);
+  }
+
+  /** Sets how much the model thinks. A level that the model does not know is replaced by the nearest one that it does. */
+  setThinkingLevel(fields: Fields<T.SetThinkingLevelCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_thinking_level", fields, options);
+  }
+
+  /** Switches to the next thinking level of the model; after the last comes the first. */
+  cycleThinkingLevel(options?: CallOptions): Promise<T.ThinkingLevelChange | null> {
+    return this.call("cycle_thinking_level", {}, options);
+  }
+
+  /** Sets how many steering messages are delivered at a time. */
+  setSteeringMode(fields: Fields<T.SetSteeringModeCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_steering_mode", fields, options);
+  }
+
+  /** Sets how many follow-up messages are delivered at a time. */
+  setFollowUpMode(fields: Fields<T.SetFollowUpModeCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_follow_up_mode", fields, options);
+  }
+
+  /** Sets whether steering cuts the tool calls of a turn short. A change counts from the next run on. */
+  setInterruptMode(fields: Fields<T.SetInterruptModeCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_interrupt_mode", fields, options);
+  }
+
+  /** Replaces the older part of the conversation by a summary. An open run is ended first. In pi and xcsh no event tells of it, only the response. */
+  compact(fields: Fields<T.CompactCommand> = {}, options?: CallOptions): Promise<T.CompactionResult> {
+    return this.call("compact", fields, options);
+  }
+
+  /** Turns the automatic compaction of a nearly full context on or off. */
+  setAutoCompaction(fields: Fields<T.SetAutoCompactionCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_auto_compaction", fields, options);
+  }
+
+  /** Turns the automatic retry after a passing fault of the provider on or off. A retry that is under way goes on. */
+  setAutoRetry(fields: Fields<T.SetAutoRetryCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_auto_retry", fields, options);
+  }
+
+  /** Gives up the retry that is being waited for. Without one it does nothing. */
+  abortRetry(options?: CallOptions): Promise<void> {
+    return this.call("abort_retry", {}, options);
+  }
+
+  /** Runs a shell command in the working directory, beside whatever goes on, and adds its output to the conversation. Answers when the command has ended; only pi 1 tells of its output before. */
+  bash(fields: Fields<T.BashCommand>, options?: CallOptions): Promise<T.BashResult> {
+    return this.call("bash", fields, options);
+  }
+
+  /** Ends the bash commands that the host has started. Without one it does nothing. */
+  abortBash(options?: CallOptions): Promise<void> {
+    return this.call("abort_bash", {}, options);
+  }
+
+  /** Reads counts, tokens and cost of the messages in the conversation. */
+  getSessionStats(options?: CallOptions): Promise<T.SessionStats> {
+    return this.call("get_session_stats", {}, options);
+  }
+
+  /** Writes the session as one HTML file. */
+  exportHtml(fields: Fields<T.ExportHtmlCommand> = {}, options?: CallOptions): Promise<T.ExportedFile> {
+    return this.call("export_html", fields, options);
+  }
+
+  /** Leaves the current session and opens the one in a file. An extension may veto it. */
+  switchSession(fields: Fields<T.SwitchSessionCommand>, options?: CallOptions): Promise<T.SessionChange> {
+    return this.call("switch_session", fields, options);
+  }
+
+  /** Begins a new session that holds the conversation up to, but without, an earlier user message. An extension may veto it. */
+  branch(fields: Fields<T.BranchCommand>, options?: CallOptions): Promise<T.ForkResult> {
+    return this.call("branch", fields, options);
+  }
+
+  /** Lists the user messages that `branch` can go back to. */
+  getBranchMessages(options?: CallOptions): Promise<T.ForkMessages> {
+    return this.call("get_branch_messages", {}, options);
+  }
+
+  /** Reads the text of the newest assistant message. */
+  getLastAssistantText(options?: CallOptions): Promise<T.LastAssistantText> {
+    return this.call("get_last_assistant_text", {}, options);
+  }
+
+  /** Gives the session a name to show. Blanks around it are cut off; an empty name is refused. */
+  setSessionName(fields: Fields<T.SetSessionNameCommand>, options?: CallOptions): Promise<void> {
+    return this.call("set_session_name", fields, options);
+  }
+
+  /** Reads all messages of the conversation. A message that is still being received is not among them. */
+  getMessages(options?: CallOptions): Promise<T.MessageList> {
+    return this.call("get_messages", {}, options);
+  }
+
+  /** Lends tools to the model, in place of those before: it calls them, this side carries them out. */
+  async lendTools(tools: HostTool<T.SetHostToolsCommand["tools"][number]>[], options?: CallOptions): Promise<void> {
+    await this.lend(tools, (tools) => this.setHostTools({ tools }, options));
+  }
+}
+
+const TABLES: Tables = {
+  dialect: "xcsh",
+  saysReady: true,
+  serial: true,
+  control: ["abort","abort_retry","abort_bash"],
+  idle: "idle",
+  events: ["agent_start","agent_end","turn_start","turn_end","message_start","message_update","message_end","tool_execution_start","tool_execution_update","tool_execution_end","auto_compaction_start","auto_compaction_end","auto_retry_start","auto_retry_end","retry_fallback_applied","retry_fallback_succeeded","ttsr_triggered","todo_reminder","todo_auto_clear","extension_error","ready","host_tool_call","host_tool_cancel"],
+  dialogs: {"select":"value","confirm":"confirmed","input":"value","editor":"value","cancel":null,"notify":null,"setStatus":null,"setWidget":null,"setTitle":null,"set_editor_text":null},
+  zeroTimeoutExpires: true,
+  settles: false,
+  refused: {
+    prompt: {
+      "starting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
+      "streaming.turn": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
+      "streaming.message": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
+      "streaming.tools": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
+      "streaming.between": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
+      "retrying": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
+      "compacting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
+    },
+    abort_and_prompt: {
+      "compacting": [{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
+    },
+    compact: {
+      "compacting": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
+    },
+  },
+  steps: [
+    {"from":"idle","to":"starting","on":[{"type":"response","where":{"command":"prompt","success":true}},{"type":"response","where":{"command":"abort_and_prompt","success":true}}]},
+    {"from":"idle","to":"streaming.between","on":[{"type":"agent_start"}]},
+    {"from":"idle","to":"compacting","on":[{"type":"auto_compaction_start"}]},
+    {"from":"idle","to":"retrying","on":[{"type":"auto_retry_start"}]},
+    {"from":"starting","to":"idle","on":[{"type":"response","where":{"command":"prompt","success":false}},{"type":"response","where":{"command":"abort_and_prompt","success":false}}]},
+    {"from":"starting","to":"streaming.between","on":[{"type":"agent_start"}]},
+    {"from":"starting","to":"compacting","on":[{"type":"auto_compaction_start"}]},
+    {"from":"streaming.turn","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"branch","success":true}}]},
+    {"from":"streaming.turn","to":"streaming.message","on":[{"type":"message_start","where":{"role":"assistant"}}]},
+    {"from":"streaming.message","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"branch","success":true}}]},
+    {"from":"streaming.message","to":"streaming.tools","on":[{"type":"message_end","where":{"role":"assistant","stopReason":"stop"}},{"type":"message_end","where":{"role":"assistant","stopReason":"length"}},{"type":"message_end","where":{"role":"assistant","stopReason":"toolUse"}},{"type":"message_end","where":{"role":"assistant","stopReason":"error"}},{"type":"message_end","where":{"role":"assistant","stopReason":"aborted"}}]},
+    {"from":"streaming.tools","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"branch","success":true}}]},
+    {"from":"streaming.tools","to":"streaming.between","on":[{"type":"turn_end"}]},
+    {"from":"streaming.between","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"branch","success":true}}]},
+    {"from":"streaming.between","to":"idle","on":[{"type":"agent_end"}]},
+    {"from":"streaming.between","to":"streaming.turn","on":[{"type":"turn_start"}]},
+    {"from":"retrying","to":"streaming.between","on":[{"type":"agent_start"}]},
+    {"from":"retrying","to":"idle","on":[{"type":"auto_retry_end","where":{"success":false}}]},
+    {"from":"compacting","to":"idle","on":[{"type":"auto_compaction_end"}]},
+  ],
+};

@@ -1,0 +1,108 @@
+//! `pi-rpc check`.
+
+use super::{
+    print, refuse,
+    reporting::{Format, Reporting},
+};
+use crate::{
+    oracle::{
+        Reading,
+        report::{Report, Subject},
+        rules,
+    },
+    protocol::Dialect,
+};
+use clap::Args;
+use std::{
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// What to judge, and how to report it.
+#[derive(Args)]
+pub struct Options {
+    /// The dialect; by default the one that a recording names, else pi
+    #[arg(long)]
+    dialect: Option<String>,
+    #[command(flatten)]
+    reporting: Reporting,
+    /// Print every rule instead: for people, or as JSON
+    #[arg(long, conflicts_with = "traces")]
+    list: bool,
+    /// Recordings: traces, or plain logs of a server's stdout; directories of *.jsonl; - is stdin
+    #[arg(value_name = "TRACE", required_unless_present = "list")]
+    traces: Vec<PathBuf>,
+}
+
+/// A trace is read in pieces of this size.
+const BUFFER: usize = 256 * 1024;
+
+/// Judges.
+pub fn run(options: &Options) -> ExitCode {
+    let dialect = match options.dialect.as_deref().map(|name| Dialect::parse(name).ok_or(name)) {
+        Some(Err(name)) => return refuse(&super::unknown_dialect(name), super::USAGE),
+        named => named.and_then(Result::ok),
+    };
+    if options.list {
+        return match options.reporting.format() {
+            Format::Json => print(&format!("{:#}", rules::json())),
+            _ => print(rules::table().trim_end()),
+        };
+    }
+    let expectations = match options.reporting.expectations() {
+        Ok(expectations) => expectations,
+        Err(status) => return status,
+    };
+    let traces = match files(&options.traces) {
+        Ok(traces) => traces,
+        Err(text) => return refuse(&text, super::USAGE),
+    };
+    let reading = Reading { dialect, timeline: options.reporting.format() == Format::Html };
+    let mut subjects = Vec::with_capacity(traces.len());
+    for trace in &traces {
+        match judge(trace, reading) {
+            Ok(subject) => subjects.push(subject),
+            Err(error) => return refuse(&format!("{}: {error}", trace.display()), super::USAGE),
+        }
+    }
+    options.reporting.deliver(&Report::new(subjects, expectations, options.reporting.least()))
+}
+
+fn judge(trace: &Path, reading: Reading) -> io::Result<Subject> {
+    let name = trace.to_string_lossy();
+    match is_stdin(trace) {
+        true => Ok(reading.judge("stdin", BufReader::with_capacity(BUFFER, io::stdin().lock()))),
+        false => Ok(reading.judge(&name, BufReader::with_capacity(BUFFER, File::open(trace)?))),
+    }
+}
+
+/// The recordings that were named: of a directory, those in it, by name.
+fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    for named in named {
+        if is_stdin(named) || !named.is_dir() {
+            files.push(named.clone());
+            continue;
+        }
+        let mut within = within(named).map_err(|error| format!("{}: {error}", named.display()))?;
+        if within.is_empty() {
+            return Err(format!("{}: expected recordings (*.jsonl) in it", named.display()));
+        }
+        within.sort();
+        files.append(&mut within);
+    }
+    Ok(files)
+}
+
+fn within(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let paths = fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path()));
+    let is_recording = |path: &PathBuf| path.extension() == Some(OsStr::new("jsonl"));
+    paths.filter(|path| path.as_ref().map_or(true, is_recording)).collect()
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}

@@ -1,0 +1,197 @@
+//! `pi-rpc conform`.
+
+mod seeds;
+
+use super::{
+    print, refuse,
+    reporting::{Format, Reporting},
+};
+use crate::{
+    oracle::{
+        live::{Adapter, Playing, Server, play_all},
+        report::Report,
+        scenario::Scenario,
+    },
+    protocol::Dialect,
+};
+use clap::Args;
+use globset::Glob;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::{
+    ffi::{OsStr, OsString},
+    fs, io,
+    num::NonZeroUsize,
+    path::{Path, PathBuf, absolute},
+    process::ExitCode,
+};
+
+/// What to play with whom, and how to report it.
+#[derive(Args)]
+pub struct Options {
+    /// The dialect; by default that of the adapter
+    #[arg(long, env = "PI_RPC_DIALECT")]
+    dialect: Option<String>,
+    /// The scenarios to play, by name (* and ? allowed) or as a file (*.json); by default all that are for the dialect.
+    /// May be repeated
+    #[arg(long = "scenario", value_name = "GLOB|FILE")]
+    scenarios: Vec<String>,
+    /// How the server is told where its model is: a name, or a file; by default that of the program, else pi
+    #[arg(long, value_name = "NAME|FILE")]
+    adapter: Option<String>,
+    #[command(flatten)]
+    reporting: Reporting,
+    /// Keep each conversation in this directory, as a recording that `check` and `replay` read
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// How many scenarios are played at a time
+    #[arg(long, value_name = "N", default_value = "1")]
+    jobs: NonZeroUsize,
+    /// Play conversations that seeds from N on make, instead of scenarios; one that fails is shortened and printed to
+    /// stderr as a scenario
+    #[arg(long, value_name = "N", conflicts_with = "scenarios")]
+    seed: Option<u64>,
+    /// How many seeds
+    #[arg(long, value_name = "K", default_value = "1", requires = "seed")]
+    count: u64,
+    /// List the scenarios instead
+    #[arg(long)]
+    list: bool,
+    /// The server: the program and its own arguments; the adapter adds the mode, the model and more
+    #[arg(last = true, value_name = "SERVER", required_unless_present = "list")]
+    server: Vec<OsString>,
+}
+
+/// Exit status when we were told to stop.
+const INTERRUPTED: u8 = 130;
+
+/// Exit status when it is not the server's fault.
+const HARNESS: u8 = 3;
+
+/// Plays.
+pub fn run(options: &Options) -> ExitCode {
+    let chosen = options.server().and_then(|server| Ok((options.chosen(server.dialect)?, server)));
+    let (scenarios, server) = match chosen {
+        Ok(chosen) => chosen,
+        Err(text) => return refuse(&text, super::USAGE),
+    };
+    if options.list {
+        return print(table(&scenarios).trim_end());
+    }
+    let mut expectations = match options.reporting.expectations() {
+        Ok(expectations) => expectations,
+        Err(status) => return status,
+    };
+    let names: Vec<&str> = scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
+    expectations.about(&names);
+    if let Some(Err(error)) = options.keep.as_deref().map(fs::create_dir_all) {
+        return refuse(&format!("--keep: {error}"), super::USAGE);
+    }
+    let progress = progress(scenarios.len());
+    let playing = Playing {
+        jobs: options.jobs,
+        keep: options.keep.as_deref(),
+        timeline: options.reporting.format() == Format::Html,
+    };
+    let played = play_all(&server, &scenarios, playing, |subject| {
+        progress.set_message(subject.name.clone());
+        progress.inc(1);
+    });
+    progress.finish_and_clear();
+    match played {
+        Ok(subjects) => {
+            let report = Report::new(subjects, expectations, options.reporting.least());
+            if options.seed.is_some() {
+                seeds::shorten(&report, &server, options.keep.as_deref());
+            }
+            options.reporting.deliver(&report)
+        }
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => ExitCode::from(INTERRUPTED),
+        Err(error) => refuse(&error.to_string(), HARNESS),
+    }
+}
+
+impl Options {
+    /// The server, and how it is started.
+    fn server(&self) -> Result<Server, String> {
+        let asked = self.dialect.as_deref();
+        let asked =
+            asked.map(|name| Dialect::parse(name).ok_or_else(|| super::unknown_dialect(name))).transpose()?;
+        let program = self.server.first().map_or("", |program| name(program));
+        let own = Adapter::names().into_iter().find(|name| *name == program);
+        let of_dialect = asked.and_then(|dialect| {
+            Adapter::names()
+                .into_iter()
+                .find(|name| Dialect::parse(name).is_some_and(|own| own.base() == dialect.base()))
+        });
+        let adapter = self.adapter.as_deref().or(own).or(of_dialect).unwrap_or("pi");
+        let adapter = Adapter::find(adapter).map_err(|error| error.to_string())?;
+        let mut words = self.server.iter().map(|word| from_here(word));
+        let program = words.next().unwrap_or_default().into();
+        Ok(Server { program, args: words.collect(), dialect: asked.unwrap_or(adapter.dialect), adapter })
+    }
+
+    /// The scenarios that were asked for.
+    fn chosen(&self, dialect: Dialect) -> Result<Vec<Scenario>, String> {
+        if let Some(seed) = self.seed {
+            return seeds::scenarios(seed, self.count, dialect);
+        }
+        let mut all = Scenario::carried().map_err(|error| error.to_string())?;
+        all.retain(|scenario| scenario.is_for(dialect));
+        if self.scenarios.is_empty() {
+            return Ok(all);
+        }
+        let mut wanted = vec![false; all.len()];
+        let mut files = Vec::new();
+        for asked in &self.scenarios {
+            if asked.ends_with(".json") {
+                files.push(read(Path::new(asked))?);
+                continue;
+            }
+            let glob = Glob::new(asked).map_err(|error| format!("--scenario: {error}"))?.compile_matcher();
+            let mut fits = false;
+            for (scenario, wanted) in
+                all.iter().zip(&mut wanted).filter(|(scenario, _)| glob.is_match(&scenario.name))
+            {
+                debug_assert!(scenario.is_for(dialect));
+                (*wanted, fits) = (true, true);
+            }
+            if !fits {
+                return Err(format!("--scenario {asked}: no scenario of {dialect} is called so; see --list"));
+            }
+        }
+        let named = all.into_iter().zip(wanted).filter_map(|(scenario, wanted)| wanted.then_some(scenario));
+        Ok(named.chain(files).collect())
+    }
+}
+
+fn read(path: &Path) -> Result<Scenario, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Scenario::from_json(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The name of a program.
+fn name(program: &OsStr) -> &str {
+    Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or_default()
+}
+
+/// A word of the command; servers start in another directory, so a path that leads to something is made absolute.
+fn from_here(word: &OsStr) -> OsString {
+    let path = Path::new(word);
+    let leads = path.components().count() > 1 && path.is_relative() && path.exists();
+    match absolute(path) {
+        Ok(whole) if leads => whole.into(),
+        _ => word.to_owned(),
+    }
+}
+
+fn table(scenarios: &[Scenario]) -> String {
+    let width = scenarios.iter().map(|scenario| scenario.name.len()).max().unwrap_or_default();
+    scenarios.iter().map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.title)).collect()
+}
+
+/// A bar on stderr, if that is a terminal.
+fn progress(length: usize) -> ProgressBar {
+    let bar = ProgressBar::new(u64::try_from(length).unwrap_or(u64::MAX));
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

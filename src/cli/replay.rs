@@ -1,0 +1,146 @@
+//! `pi-rpc replay`.
+
+use super::{HARNESS, refuse};
+use crate::{
+    oracle::replay::{Heard, Part, Play, Replay},
+    protocol::{Dialect, LineSplitter, SplitLine},
+};
+use clap::Args;
+use std::{
+    fs,
+    io::{self, ErrorKind, Read as _, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    thread,
+    time::Duration,
+};
+
+/// What to play, and how.
+#[derive(Args)]
+pub struct Options {
+    /// The recording
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    /// The dialect of the errors for what the recording does not have; without it, that which the recording names
+    #[arg(long, value_name = "D", env = "PI_RPC_DIALECT", value_parser = super::named_dialect)]
+    dialect: Option<Dialect>,
+    /// Which process of the recording to play
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    process: usize,
+    /// 1: as fast as it was recorded, 2: twice as fast, 0: at once
+    #[arg(long, value_name = "F", default_value_t = 0.0, value_parser = speed)]
+    speed: f64,
+    /// Fail if the host sends what the recording does not have, or leaves out what it has
+    #[arg(long)]
+    strict: bool,
+}
+
+/// What `--help` adds.
+pub const HELP: &str = "\
+A line of the host is looked up by its shape: all its members but id and timestamp. The next one of the recording \
+comes first, else a later one of the same shape. What the server had said is said once everything that had come in \
+before it has come in again, in responses with the ids of now. What the recording does not have is answered with an \
+error and listed on stderr. The status is that of the recorded server; 1 if --strict finds something.";
+
+/// Lines that wait to be played to.
+const AHEAD: usize = 16;
+
+/// The longest line that is read, in bytes.
+const LONGEST: usize = 256 * 1024 * 1024;
+
+/// Plays until the recording, or the host, ends.
+pub fn run(options: &Options) -> ExitCode {
+    let path = options.trace.display();
+    let part = fs::read_to_string(&options.trace)
+        .map_err(|error| error.to_string())
+        .and_then(|text| Part::read(&text, options.process).map_err(|error| error.to_string()));
+    let part = match part {
+        Ok(part) => part,
+        Err(text) => return refuse(&format!("{path}: {text}"), HARNESS),
+    };
+    if part.cut {
+        tell(&format!("{path}: strings were shortened when this was recorded; they are played as they are"));
+    }
+    let dialect = options.dialect.or(part.dialect).unwrap_or(Dialect::Pi);
+    let mut replay = Replay::new(part, dialect);
+    let (sender, heard) = sync_channel(AHEAD);
+    thread::spawn(move || listen(&sender));
+    let status = play(&mut replay, &heard, options.speed);
+    let remarks = replay.remarks();
+    remarks.iter().for_each(|remark| tell(remark));
+    match status {
+        _ if options.strict && !remarks.is_empty() => ExitCode::FAILURE,
+        Ok(status) => ExitCode::from(status),
+        // A host that has gone has heard enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => refuse(&format!("stdout: {error}"), HARNESS),
+    }
+}
+
+/// Plays; gives the status to end with.
+fn play(replay: &mut Replay, heard: &Receiver<Vec<u8>>, speed: f64) -> io::Result<u8> {
+    let mut stdout = io::stdout().lock();
+    loop {
+        match replay.advance() {
+            Play::Say { line, after } => {
+                if speed > 0.0 && after > 0.0 {
+                    stdout.flush()?;
+                    thread::sleep(Duration::try_from_secs_f64(after / speed / 1000.0).unwrap_or_default());
+                }
+                stdout.write_all(&line)?;
+            }
+            // Nobody may read it.
+            Play::Tell(text) => drop(io::stderr().write_all(&text)),
+            Play::Listen => {
+                stdout.flush()?;
+                let answer = match heard.recv() {
+                    Ok(line) => replay.hear(&Heard::Line(&line)),
+                    Err(_) => replay.hear(&Heard::End),
+                };
+                answer.map_or(Ok(()), |line| stdout.write_all(&line))?;
+            }
+            Play::Exit(status) => {
+                stdout.flush()?;
+                return Ok(status);
+            }
+        }
+    }
+}
+
+/// Reads stdin line by line; the channel closes at its end.
+fn listen(to: &SyncSender<Vec<u8>>) {
+    let mut splitter = LineSplitter::new(LONGEST);
+    let mut chunk = vec![0; 64 * 1024];
+    let mut stdin = io::stdin().lock();
+    let send = |line: SplitLine<'_>| match line {
+        SplitLine::Line(line) => to.send(line.to_vec()).is_ok(),
+        SplitLine::TooLong(length) => {
+            tell(&format!("a line of {length} bytes is passed over"));
+            true
+        }
+    };
+    loop {
+        match stdin.read(&mut chunk) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => break,
+            Ok(count) => splitter.push(chunk.get(..count).unwrap_or_default()),
+        }
+        while let Some(line) = splitter.next_line() {
+            if !send(line) {
+                return;
+            }
+        }
+    }
+    splitter.finish().map(send);
+}
+
+fn tell(text: &str) {
+    // Nobody may read it.
+    let _ = writeln!(io::stderr(), "replay: {text}");
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse().ok().filter(|speed: &f64| speed.is_finite() && *speed >= 0.0);
+    speed.ok_or_else(|| "expected a number, 0 or above".to_owned())
+}

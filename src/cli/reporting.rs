@@ -1,0 +1,118 @@
+//! How a report reaches whoever asked for it.
+
+use super::refuse;
+use crate::{
+    machine::Tier,
+    oracle::{Expectations, report::Report},
+};
+use anstream::{AutoStream, adapter::strip_str};
+use clap::{Args, ValueEnum};
+use std::{
+    fs,
+    io::{self, ErrorKind, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+/// What is reported, and how.
+#[derive(Args)]
+pub struct Reporting {
+    /// The format of the report
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
+    /// Write the report to FILE; stdout then has the one for people
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Leave out rules that ask less than this; MUST and SHOULD fail, OBSERVED never does
+    #[arg(long, value_enum, default_value_t = Least::Observed)]
+    tier: Least,
+    /// Failures that are known, each with a reason (see `pi-rpc schema --format expect`); one that does not occur fails
+    #[arg(long, value_name = "FILE")]
+    expect: Option<PathBuf>,
+}
+
+/// The formats of a report.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Human,
+    /// As JSON (see `pi-rpc schema --format report`)
+    Json,
+    /// As JUnit XML
+    Junit,
+    /// As one HTML page with the conversations
+    Html,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Least {
+    Must,
+    Should,
+    Observed,
+}
+
+/// Exit status when the harness itself fails.
+const HARNESS: u8 = 3;
+
+impl Reporting {
+    /// The format that was asked for.
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The least tier that counts.
+    pub const fn least(&self) -> Tier {
+        match self.tier {
+            Least::Must => Tier::Must,
+            Least::Should => Tier::Should,
+            Least::Observed => Tier::Observed,
+        }
+    }
+
+    /// The failures that are known; without a file, none.
+    pub fn expectations(&self) -> Result<Expectations, ExitCode> {
+        let Some(file) = &self.expect else {
+            return Ok(Expectations::default());
+        };
+        let refused = |text: String| refuse(&format!("{}: {text}", file.display()), super::USAGE);
+        let text = fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
+        Expectations::from_json(&text).map_err(|error| refused(error.to_string()))
+    }
+
+    /// Writes the report where it was asked for, and gives its exit status.
+    pub fn deliver(&self, report: &Report) -> ExitCode {
+        let written = match &self.report {
+            None => text(report, self.format).and_then(|text| show(&text)),
+            Some(file) => {
+                let named =
+                    |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
+                let text = text(report, self.format).map(|text| strip_str(&text).to_string());
+                text.and_then(|text| fs::write(file, text).map_err(named))
+                    .and_then(|()| show(&report.to_human()))
+            }
+        };
+        match written {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                refuse(&format!("the report cannot be written: {error}"), HARNESS)
+            }
+            _ => ExitCode::from(report.status()),
+        }
+    }
+}
+
+/// The report in a format, with a line feed at its end.
+fn text(report: &Report, format: Format) -> io::Result<String> {
+    match format {
+        Format::Human => Ok(report.to_human()),
+        Format::Json => Ok(format!("{}\n", serde_json::to_string_pretty(report)?)),
+        Format::Html => Ok(report.to_page()),
+        Format::Junit => report.to_junit().map_err(io::Error::other),
+    }
+}
+
+/// Prints to stdout, in colours only where they belong.
+fn show(text: &str) -> io::Result<()> {
+    let mut stdout = AutoStream::auto(io::stdout().lock());
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}

@@ -1,0 +1,85 @@
+//! `pi-rpc tap`.
+
+use super::{HARNESS, log::Log, refuse};
+use crate::{
+    machine::Tier,
+    oracle::tap::{Command, Ended, Sheet, Witness, tap},
+    protocol::Dialect,
+};
+use clap::Args;
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// What to start, and what to keep of it.
+#[derive(Args)]
+pub struct Options {
+    /// The dialect that both sides are judged by
+    #[arg(long, value_name = "D", default_value = "pi", env = "PI_RPC_DIALECT", value_parser = super::named_dialect)]
+    dialect: Dialect,
+    /// Record the conversation in this file, for `check` and `replay`
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Tell violations in this file instead of on stderr
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Tell violations of this tier and of stricter ones: must, should, observed
+    #[arg(long, value_name = "TIER", default_value = "should", value_parser = super::named_tier)]
+    tier: Tier,
+    /// The server and its arguments
+    #[arg(last = true, required = true, value_name = "SERVER CMD")]
+    command: Vec<OsString>,
+}
+
+/// What `--help` adds.
+pub const HELP: &str = "\
+Exits with the status of the server: 128 and the number of the signal, if one has ended it. TERM, INT and HUP are \
+passed on. Whatever is found changes neither the bytes nor the status; what is wrong with the tap itself exits with 3.
+
+A host tapped:    pi-rpc tap --record talk.jsonl -- pi --mode rpc
+A client's tests: pi-rpc tap --report client.txt -- pi-rpc serve --hazard all --seed 7 --model scripted/demo";
+
+/// Passes on what host and server say, until the server ends; gives its status.
+pub fn run(options: Options) -> ExitCode {
+    match pass(options) {
+        Ok(Ended { status, is_told }) => {
+            if !is_told {
+                // Nobody may read it.
+                let _ = writeln!(
+                    Log,
+                    "tap: the recording and the report end early: there was no time for all of it"
+                );
+            }
+            ExitCode::from(status)
+        }
+        Err(text) => refuse(&text, HARNESS),
+    }
+}
+
+fn pass(options: Options) -> Result<Ended, String> {
+    let Options { dialect, record, report, tier, command } = options;
+    let argv = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let trace = record.as_deref().map(create).transpose()?;
+    let report: Box<dyn Write + Send> = match report.as_deref() {
+        Some(path) => Box::new(create(path)?),
+        None => Box::new(io::stderr()),
+    };
+    let mut words = command.into_iter();
+    let program = words.next().unwrap_or_default();
+    let shown = program.to_string_lossy().into_owned();
+    let failed = |error: io::Error| format!("cannot start {shown}: {error}");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let witness = Witness::start(Sheet { dialect, argv, trace, report, tier }).map_err(failed)?;
+    let ended = runtime.block_on(tap(&Command { program, arguments: words.collect() }, witness));
+    // The thread that waits for the host may never end.
+    runtime.shutdown_background();
+    ended.map_err(failed)
+}
+
+fn create(path: &Path) -> Result<File, String> {
+    File::create(path).map_err(|error| format!("{}: {error}", path.display()))
+}

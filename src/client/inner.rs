@@ -1,0 +1,245 @@
+//! What stands behind the hub's lock: frames of both sides are taken in one after another.
+
+use super::{
+    Ended, Error, OnDialog,
+    callbacks::{Callbacks, Task},
+    events::Untaken,
+    expected::Expected,
+    hub::End,
+};
+use crate::{
+    machine::{Envelope, Machine, State},
+    protocol::{
+        AgentMessage, AgentSessionEvent, AssistantMessage, Dialect, DialectDispatch, Disposition, FlowState,
+        Inbound, Outbound, ReadError, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcResponse,
+        RpcSuccess, Said,
+    },
+};
+use std::{collections::HashMap, time::Duration};
+use tokio::sync::{mpsc, oneshot};
+
+/// What answers a call.
+pub(super) type Outcome = Result<RpcSuccess, Error>;
+
+/// See the module.
+pub(super) struct Inner {
+    /// Lines to be written; `None` once the server is to be ended.
+    pub input: Option<mpsc::Sender<Vec<u8>>>,
+    pub untaken: Untaken,
+    pub callbacks: Callbacks,
+    /// Those who wait for something other than an answer.
+    pub waiting: usize,
+    /// How many assistant messages have ended, and the last of them.
+    pub said: (u64, Option<AssistantMessage>),
+    pub end: Option<End>,
+    pub expected: Expected,
+    dialect: Dialect,
+    machine: Machine,
+    calls: HashMap<String, Call>,
+    /// Calls that may still be refused, though they were acknowledged.
+    late: HashMap<String, oneshot::Sender<RpcErrorResponse>>,
+}
+
+/// A command that waits for its answer.
+struct Call {
+    /// How many were sent before it.
+    number: u64,
+    kind: RpcCommandKind,
+    /// How often the flow had moved when it was sent, if it is a prompt that begins a run for certain.
+    promises: Option<u64>,
+    answer: oneshot::Sender<Outcome>,
+}
+
+/// What [`Options`](super::Options) say of what is kept and expected.
+pub(super) struct Limits {
+    pub unread: usize,
+    pub begin_within: Duration,
+    pub on_dialog: OnDialog,
+}
+
+/// Where a call's answer comes, and the error that may follow an acknowledgement.
+pub(super) type Receivers = (oneshot::Receiver<Outcome>, oneshot::Receiver<RpcErrorResponse>);
+
+impl Inner {
+    pub fn new(dialect: Dialect, input: mpsc::Sender<Vec<u8>>, limits: Limits) -> Self {
+        let mut callbacks = Callbacks::default();
+        callbacks.decide_by(limits.on_dialog);
+        Self {
+            input: Some(input),
+            untaken: Untaken::new(limits.unread),
+            callbacks,
+            waiting: 0,
+            said: (0, None),
+            end: None,
+            expected: Expected::new(limits.begin_within),
+            dialect,
+            machine: Machine::new(dialect, false),
+            calls: HashMap::new(),
+            late: HashMap::new(),
+        }
+    }
+
+    pub fn state(&self) -> State {
+        self.machine.state()
+    }
+
+    /// A frame is about to be written.
+    pub fn tells(&mut self, frame: &Inbound) {
+        self.machine.inbound(frame);
+    }
+
+    /// Notes who waits for the answer to the call `id`.
+    pub fn wait_for(&mut self, number: u64, id: &str, command: &RpcCommand) -> Receivers {
+        let (answer, late) = (oneshot::channel(), oneshot::channel());
+        let begins = matches!(command, RpcCommand::Prompt(prompt) if !prompt.message.starts_with('/'));
+        let promises = begins.then(|| self.expected.moves());
+        let call = Call { number, kind: command.kind(), promises, answer: answer.0 };
+        self.calls.insert(id.to_owned(), call);
+        self.late.insert(id.to_owned(), late.0);
+        (answer.1, late.1)
+    }
+
+    /// Nobody waits for it any more.
+    pub fn forget(&mut self, id: &str) {
+        self.calls.remove(id);
+        self.late.remove(id);
+    }
+
+    /// No answer will come.
+    pub fn gone(&mut self, ended: &Ended) {
+        self.input = None;
+        self.late.clear();
+        for (_, call) in self.calls.drain() {
+            // Whoever does not wait any more need not know.
+            let _ = call.answer.send(Err(Error::Gone(ended.clone())));
+        }
+        self.untaken.wake();
+    }
+
+    /// Whether somebody waits for what is behind the events.
+    pub fn is_hurried(&self) -> bool {
+        !self.calls.is_empty() || self.waiting > 0 || self.end.is_some()
+    }
+
+    /// Refuses what the dialect does not have, and what is refused for certain in the state that frames have told of.
+    pub fn allows(&self, command: &RpcCommand) -> Result<(), Error> {
+        let (kind, state, dialect) = (command.kind(), self.machine.state(), self.dialect);
+        if !kind.is_in(dialect.base()) {
+            return Err(Error::Foreign { command: kind, dialect: dialect.as_str() });
+        }
+        let case = self.machine.disposition(command);
+        let case = case.filter(|case| case.disposition == Disposition::Reject);
+        match case.filter(|_| state.flow != FlowState::Starting) {
+            // Whether a prompt that was acknowledged begins a run is not known: the server decides.
+            None => Ok(()),
+            Some(case) => {
+                let reason = case.error.map_or("", |error| error.template(dialect.base())).to_owned();
+                Err(Error::Refused { command: kind, state, reason })
+            }
+        }
+    }
+
+    /// The server has said a frame. Gives what a callback is to do about it.
+    pub fn see(&mut self, mut frame: Outbound, line: Vec<u8>) -> Option<Task> {
+        if let Outbound::Response(RpcResponse::ErrorResponse(error)) = &mut frame
+            && matches!(error.id, None | Some(RequestId::Null))
+        {
+            error.id = self.meant(error).map(|id| RequestId::from(id.as_str()));
+        }
+        let (before, moves) = (self.state().flow, self.expected.moves());
+        let said = Said::Frame(frame);
+        self.machine.outbound(&said);
+        let Said::Frame(mut frame) = said else { return None };
+        let flow = self.state().flow;
+        self.expected.seen(&frame, before, flow);
+        if let Outbound::Response(response) = frame {
+            let id = id_of(&response);
+            let promises = id.as_ref().and_then(|id| self.calls.get(id)?.promises);
+            // The run of a prompt that is acknowledged late may be over.
+            let promises = promises.is_some_and(|sent| before != FlowState::Idle || sent == moves);
+            if promises && flow == FlowState::Starting {
+                self.expected.promised();
+            }
+            frame = match id {
+                Some(id) => self.answer(&id, response)?.into(),
+                None => response.into(),
+            };
+        }
+        if let Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end)) = &frame
+            && let AgentMessage::Assistant(message) = &end.message
+        {
+            self.said = (self.said.0 + 1, Some(message.clone()));
+        }
+        let task = self.callbacks.task(&frame);
+        self.untaken.push(Some(frame), line);
+        task
+    }
+
+    /// The call that an error without an id is taken to answer (see [`Client::call`](super::Client::call)). Where
+    /// commands overtake each other it is the newest that is not known to take long or not to fail so, else the newest;
+    /// where they do not it is the oldest (pi and xcsh source).
+    fn meant(&self, error: &RpcErrorResponse) -> Option<String> {
+        let named = RpcCommandKind::parse(&error.command);
+        let open = self.calls.iter().filter(|(_, call)| named.is_none_or(|kind| kind == call.kind));
+        let meant = match self.dialect.record().dispatch {
+            DialectDispatch::Concurrent => open.max_by_key(|(_, call)| {
+                let unlikely = [RpcCommandKind::Bash, RpcCommandKind::Prompt, RpcCommandKind::GetState];
+                (!unlikely.contains(&call.kind), call.number)
+            }),
+            DialectDispatch::SerialWithControlLane => {
+                open.min_by_key(|(_, call)| (call.kind.is_control(), call.number))
+            }
+        };
+        meant.map(|(id, _)| id.clone())
+    }
+
+    /// Gives the answer to whoever waits for it, or back if nobody does.
+    fn answer(&mut self, id: &str, response: RpcResponse) -> Option<RpcResponse> {
+        let Some(call) = self.calls.remove(id) else { return self.answer_late(id, response) };
+        let outcome = match response {
+            RpcResponse::Success(success) => Ok(success),
+            RpcResponse::ErrorResponse(error) => Err(Error::Failed(error)),
+        };
+        match call.answer.send(outcome).err()? {
+            Ok(success) => Some(RpcResponse::Success(success)),
+            Err(Error::Failed(error)) => Some(RpcResponse::ErrorResponse(error)),
+            Err(_) => None,
+        }
+    }
+
+    fn answer_late(&mut self, id: &str, response: RpcResponse) -> Option<RpcResponse> {
+        match (response, self.late.remove(id)) {
+            (RpcResponse::ErrorResponse(error), Some(late)) => {
+                late.send(error).err().map(RpcResponse::ErrorResponse)
+            }
+            (response, _) => Some(response),
+        }
+    }
+
+    /// A line that is no frame of the dialect: an event all the same, unless it is the answer to a call. The flow goes on
+    /// from what is known of it.
+    pub fn unread(&mut self, line: Vec<u8>, error: &ReadError) {
+        let text = str::from_utf8(&line).unwrap_or_default();
+        let before = self.state().flow;
+        let call = Envelope::read(text).ok().and_then(|(envelope, kind)| {
+            self.machine.unread(envelope.unread(&kind, error));
+            self.calls.remove(&envelope.answers(&kind)?.to_string())
+        });
+        match call {
+            Some(Call { kind: command, answer, .. }) => {
+                // Nobody may be there any more.
+                let _ = answer.send(Err(Error::Unread { command, reason: error.to_string() }));
+            }
+            None => self.untaken.push(None, line),
+        }
+        self.expected.moved(before, self.state().flow);
+    }
+}
+
+fn id_of(response: &RpcResponse) -> Option<String> {
+    let id = match response {
+        RpcResponse::Success(success) => success.id(),
+        RpcResponse::ErrorResponse(error) => error.id.as_ref(),
+    };
+    id.map(ToString::to_string)
+}

@@ -1,0 +1,54 @@
+//! A server as its host sees it.
+//!
+//! [`Client`] is for users: it starts a server, calls its commands with typed answers, and tells by its
+//! [`Events`] what the server does. [`Process`] is what lies below, for whoever wants bytes and lines only: a process,
+//! lines to it, lines from it.
+//!
+//! ```no_run
+//! use pi_rpc::{client::{Client, Options}, protocol::{Dialect, GetStateCommand}};
+//! use tokio::process::Command;
+//!
+//! # async fn talk() -> Result<(), pi_rpc::client::Error> {
+//! let mut server = Command::new("pi-rpc");
+//! server.args(["serve", "--no-session", "--model", "scripted/demo"]);
+//! let (client, mut events) = Client::spawn(Options::new(server, Dialect::Pi)).await?;
+//! tokio::spawn(async move {
+//!     while let Some(event) = events.next().await {
+//!         println!("{}", event.text());
+//!     }
+//! });
+//! println!("{}", client.prompt("What is in this folder?").await?.text());
+//! println!("{} messages", client.call(GetStateCommand::default()).await?.message_count);
+//! client.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Between the two stands the hub, which the client, its callbacks and the reader share: the state machine of the
+//! crate, run over every frame of both sides, the calls that wait, and the events that nobody has taken yet.
+//!
+//! ```text
+//! call, prompt, answers ─→ hub ─→ writer ─→ stdin
+//! calls, events, callbacks ←─ hub ←─ reader ←─ stdout
+//! ```
+
+mod callbacks;
+mod ending;
+mod error;
+mod events;
+mod expected;
+mod hub;
+mod inner;
+mod options;
+mod process;
+mod reader;
+mod source;
+mod talk;
+
+pub use callbacks::{Answer, HostCall, HostTool, OnDialog};
+pub use ending::Ended;
+pub use error::Error;
+pub use events::{Event, Events};
+pub use options::Options;
+pub use process::{Heard, Process, Signal, What, status_of};
+pub use talk::{Client, Reply};

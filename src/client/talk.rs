@@ -1,0 +1,316 @@
+//! The client as its user has it.
+
+use super::{
+    Answer, Ended, Error, Events, HostTool, OnDialog, Options, Process,
+    callbacks::by_name,
+    hub::{End, Hub, Standing},
+    inner::Limits,
+    reader,
+};
+use crate::{
+    machine::State,
+    protocol::{
+        AbortCommand, AssistantContent, AssistantMessage, Command, DialectReady, FlowState, FollowUpCommand,
+        GetStateCommand, PromptCommand, PromptDisposition, QueueOutcome, RpcCommand, RpcCommandKind,
+        RpcExtensionUIRequest, SetHostToolsCommand, SteerCommand,
+    },
+};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::mpsc,
+    task::AbortHandle,
+    time::{sleep, timeout, timeout_at},
+};
+
+/// Lines that wait to be written before whoever has the next one waits.
+const TO_WRITE: usize = 16;
+
+/// How often a server is asked whether it is busy, where frames do not tell.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A server that runs. Copies speak to the same one; with the last of them the server's process group is killed.
+#[derive(Clone)]
+pub struct Client {
+    hub: Arc<Hub>,
+    life: Arc<Life>,
+    within: Option<Duration>,
+    anyway: bool,
+}
+
+/// What a prompt came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The last message of the assistant; `None` if there was none, as with a command of an extension.
+    pub message: Option<AssistantMessage>,
+}
+
+impl Reply {
+    /// The texts of the message, one after another.
+    pub fn text(&self) -> String {
+        let blocks = self.message.iter().flat_map(|message| &message.content);
+        let texts = blocks.filter_map(|block| match block {
+            AssistantContent::Text(block) => Some(block.text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+}
+
+/// Lives as long as somebody can speak to the server.
+struct Life {
+    hub: Arc<Hub>,
+    reader: AbortHandle,
+    process: u32,
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        // The process goes with its reader, and its group with it.
+        self.reader.abort();
+        if self.hub.standing.borrow().ended.is_none() {
+            self.hub.ended(Ended::default());
+        }
+    }
+}
+
+impl Client {
+    /// Starts a server, and waits until it is ready, in dialects that say so. Needs a tokio runtime with IO and time.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started, ends, or is not ready in time.
+    pub async fn spawn(options: Options) -> Result<(Self, Events), Error> {
+        let process = Process::spawn_reading(options.command, options.longest_line);
+        let mut process = process.map_err(|error| Error::Start(Arc::new(error)))?;
+        let id = process.id();
+        let (sender, lines) = mpsc::channel(TO_WRITE);
+        let Options { unread, begin_within, on_dialog, .. } = options;
+        let hub = Arc::new(Hub::new(options.dialect, sender, Limits { unread, begin_within, on_dialog }));
+        if let Some(input) = process.take_input() {
+            tokio::spawn(reader::write(input, lines, Arc::clone(&hub)));
+        }
+        let reader = tokio::spawn(reader::read(process, Arc::clone(&hub), options.end_within)).abort_handle();
+        let life = Arc::new(Life { hub: Arc::clone(&hub), reader, process: id });
+        let events = Events::new(Arc::clone(&hub));
+        let client = Self { hub, life, within: None, anyway: false };
+        if options.dialect.record().ready != DialectReady::None {
+            let ready = client.until(|standing| standing.spoken);
+            let ready = timeout(options.start_within, ready).await;
+            ready.map_err(|_| Error::NotReady(options.start_within))??;
+        }
+        Ok((client, events))
+    }
+
+    /// The same server, whose answers are waited for only so long. Without it they are waited for as long as it runs.
+    pub fn within(&self, time: Duration) -> Self {
+        Self { within: Some(time), ..self.clone() }
+    }
+
+    /// The same server, which is sent commands also where the client knows that they are refused.
+    pub fn anyway(&self) -> Self {
+        Self { anyway: true, ..self.clone() }
+    }
+
+    /// Calls a command, whose `id` is the client's to choose. Dropped while it waits, the answer becomes an event.
+    ///
+    /// Servers leave out the id of a command whose handler fails (pi and xcsh source). Where commands overtake each other,
+    /// such an error is taken to answer the newest open call that is not `bash`, `prompt` or `get_state`, or else the newest
+    /// one; where they do not, the oldest. An error that names a command answers only calls of that command.
+    ///
+    /// # Errors
+    ///
+    /// When the command is illegal here, the server refuses it, or no answer comes.
+    pub async fn call<C: Command>(&self, command: C) -> Result<C::Success, Error> {
+        let command: RpcCommand = command.into();
+        let kind = command.kind();
+        let calling = async {
+            let response = self.hub.ask(command, self.anyway).await?.answer().await?;
+            let to = response.kind();
+            C::success(response)
+                .ok_or_else(|| Error::Unread { command: kind, reason: format!("it is one to `{to}`") })
+        };
+        self.in_time(kind, calling).await
+    }
+
+    /// Prompts, and waits until the run is over, and everything that follows by itself: retries, compactions, messages
+    /// that wait. Gives what the assistant said last: two prompts, the second of which waits for the run of the first, both
+    /// give the last message of the whole. Where the server says that an extension took the prompt, no run is waited for.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call), also when the server refuses the prompt after it has acknowledged it. A run that fails is
+    /// none: its message says so.
+    pub async fn prompt(&self, message: impl Into<String>) -> Result<Reply, Error> {
+        let message = message.into();
+        self.prompt_with(PromptCommand {
+            id: None,
+            message,
+            images: None,
+            streaming_behavior: None,
+            locale: None,
+        })
+        .await
+    }
+
+    /// [`prompt`](Self::prompt) with images, or with a way to wait for an open run.
+    ///
+    /// # Errors
+    ///
+    /// As [`prompt`](Self::prompt).
+    pub async fn prompt_with(&self, prompt: PromptCommand) -> Result<Reply, Error> {
+        let before = self.hub.said();
+        let command = RpcCommand::from(prompt);
+        let kind = command.kind();
+        let asking = async {
+            let mut asked = self.hub.ask(command, self.anyway).await?;
+            let response = asked.answer().await?;
+            Ok((asked, PromptCommand::success(response).flatten()))
+        };
+        let (mut asked, outcome) = self.in_time(kind, asking).await?;
+        if outcome.is_some_and(|outcome| outcome.disposition == PromptDisposition::Handled) {
+            return Ok(Reply { message: self.hub.last(before) });
+        }
+        tokio::select! {
+            biased;
+            error = asked.late_error() => return Err(Error::Failed(error)),
+            idle = self.wait_idle() => idle?,
+        }
+        Ok(Reply { message: self.hub.last(before) })
+    }
+
+    /// Redirects the run as soon as possible. Gives what became of the message, in dialects that say so: it waits, or an
+    /// extension took it.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn steer(&self, message: impl Into<String>) -> Result<Option<QueueOutcome>, Error> {
+        self.call(SteerCommand { id: None, message: message.into(), images: None }).await
+    }
+
+    /// Says something when the run would end. Gives what became of it as [`steer`](Self::steer) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn follow_up(&self, message: impl Into<String>) -> Result<Option<QueueOutcome>, Error> {
+        self.call(FollowUpCommand { id: None, message: message.into(), images: None }).await
+    }
+
+    /// Ends the run.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call).
+    pub async fn abort(&self) -> Result<(), Error> {
+        self.call(AbortCommand::default()).await
+    }
+
+    /// Waits until no run is open, no retry waited for and no compaction under way, and none of them is about to begin.
+    ///
+    /// What frames tell is not enough: a retry or a compaction may follow. So the server is asked. The run of a prompt that
+    /// was acknowledged is waited for (see [`Options::begin_within`]), and what a compaction has made room for; a text that
+    /// begins with `/` may be a command of an extension, so there the server is only asked a second time.
+    ///
+    /// # Errors
+    ///
+    /// When the server ends, or does not tell its state.
+    pub async fn wait_idle(&self) -> Result<(), Error> {
+        let _waits = self.hub.waits();
+        let mut quiet = 0;
+        loop {
+            self.until(|standing| matches!(standing.flow, FlowState::Idle | FlowState::Starting)).await?;
+            if let Some((flow, due)) = self.hub.due() {
+                if let Ok(moved) = timeout_at(due, self.until(|standing| standing.flow != flow)).await {
+                    moved?;
+                }
+                quiet = 0;
+                continue;
+            }
+            let state = self.call(GetStateCommand::default()).await?;
+            quiet = if state.is_streaming || state.is_compacting { 0 } else { quiet + 1 };
+            let flow = self.hub.standing.borrow().flow;
+            match flow {
+                _ if self.hub.due().is_some() => {}
+                FlowState::Idle if quiet >= 1 => return Ok(()),
+                FlowState::Starting if quiet >= 2 => return Ok(()),
+                _ if quiet == 0 => sleep(LOOK).await,
+                _ => {}
+            }
+        }
+    }
+
+    /// Has dialogs answered by `decide`, in place of what answered them before. Without one they are cancelled. It runs
+    /// beside everything else, and is dropped when the server calls the dialog off.
+    pub fn on_dialog<F, A>(&self, decide: F)
+    where
+        F: Fn(RpcExtensionUIRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = Answer> + Send + 'static,
+    {
+        self.hub.with_callbacks(|callbacks| callbacks.decide_by(OnDialog::new(decide)));
+    }
+
+    /// Lends tools to the agent, in place of those before; gives the names of those that it has now.
+    ///
+    /// # Errors
+    ///
+    /// As [`call`](Self::call); then the tools stay as they were.
+    pub async fn lend(&self, tools: Vec<HostTool>) -> Result<Vec<String>, Error> {
+        // They may be called as soon as the server has them.
+        let before = self.hub.with_callbacks(|callbacks| callbacks.lend(by_name(&tools)));
+        let tools = tools.into_iter().map(|tool| tool.definition).collect();
+        let lent = self.call(SetHostToolsCommand { id: None, tools }).await;
+        if lent.is_err() {
+            self.hub.with_callbacks(|callbacks| callbacks.lend(before));
+        }
+        lent.map(|lent| lent.tool_names)
+    }
+
+    /// The id of the server's process, and of its group.
+    pub fn id(&self) -> u32 {
+        self.life.process
+    }
+
+    /// Where the conversation stands, as far as frames tell.
+    pub fn state(&self) -> State {
+        self.hub.state()
+    }
+
+    /// Ends the server's input and waits until it has ended; one that does not in time is sent TERM, and KILL. What still
+    /// waits for an answer then fails.
+    pub async fn close(&self) -> Ended {
+        self.end(End::Gently).await
+    }
+
+    /// Kills the server and everything in its process group.
+    pub async fn kill(&self) -> Ended {
+        self.end(End::Killed).await
+    }
+
+    async fn end(&self, end: End) -> Ended {
+        self.hub.end(end);
+        let mut standing = self.hub.standing.subscribe();
+        let ended = standing.wait_for(|standing| standing.ended.is_some()).await;
+        ended.map_or_else(|_| None, |standing| standing.ended.clone()).unwrap_or_default()
+    }
+
+    /// Waits until the conversation stands so.
+    async fn until(&self, so: impl Fn(&Standing) -> bool) -> Result<(), Error> {
+        let _waits = self.hub.waits();
+        let mut standing = self.hub.standing.subscribe();
+        let reached = standing.wait_for(|standing| standing.ended.is_some() || so(standing)).await;
+        match reached.is_ok_and(|standing| standing.ended.is_none()) {
+            true => Ok(()),
+            false => Err(self.hub.gone()),
+        }
+    }
+
+    async fn in_time<T>(
+        &self,
+        command: RpcCommandKind,
+        calling: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let Some(within) = self.within else { return calling.await };
+        timeout(within, calling).await.unwrap_or(Err(Error::TimedOut { command, within }))
+    }
+}

@@ -1,0 +1,77 @@
+//! Providers that extensions register while the server runs.
+//!
+//! They are laid over what the files say, in the order in which they came. Source: pi source.
+
+use super::{Config, models_file::ProviderKeys};
+use crate::protocol::JsonObject;
+use serde_json::Value;
+
+/// What extensions have registered, by name.
+pub type Added = Vec<(String, AddedProvider)>;
+
+/// A provider of an extension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AddedProvider {
+    /// As `models.json` would have it.
+    pub keys: ProviderKeys,
+    /// The extension answers for its models.
+    pub streams: bool,
+    /// As it was registered; a later registration is laid over it.
+    config: JsonObject,
+}
+
+impl AddedProvider {
+    /// What was registered for the provider `name`, over what was registered for it `before`.
+    ///
+    /// # Errors
+    ///
+    /// What is missing or has the wrong shape.
+    pub fn new(name: &str, config: JsonObject, streams: bool, before: Option<&Self>) -> Result<Self, String> {
+        let mut whole = before.map(|before| before.config.clone()).unwrap_or_default();
+        whole.extend(config.into_iter().filter(|(_, value)| !value.is_null()));
+        let keys: ProviderKeys = serde_json::from_value(Value::Object(whole.clone()))
+            .map_err(|error| format!("Provider {name}: {error}"))?;
+        let streams = streams || before.is_some_and(|before| before.streams);
+        check(name, &keys, streams, whole.contains_key("oauth"))?;
+        Ok(Self { keys, streams, config: whole })
+    }
+}
+
+/// What a registration must say.
+fn check(name: &str, keys: &ProviderKeys, streams: bool, logs_in: bool) -> Result<(), String> {
+    if streams && keys.api.is_none() {
+        return Err(format!("Provider {name}: \"api\" is required when registering streamSimple."));
+    }
+    if keys.models.is_empty() {
+        return Ok(());
+    }
+    if keys.base_url.is_none() {
+        return Err(format!("Provider {name}: \"baseUrl\" is required when defining models."));
+    }
+    if keys.api_key.is_none() && !logs_in {
+        return Err(format!("Provider {name}: \"apiKey\" or \"oauth\" is required when defining models."));
+    }
+    match keys.models.iter().find(|model| model.api.is_none() && keys.api.is_none()) {
+        Some(model) => Err(format!("Provider {name}, model {}: no \"api\" specified.", model.id)),
+        None => Ok(()),
+    }
+}
+
+impl Config {
+    /// The same without any model but those that extensions register.
+    #[must_use]
+    pub fn without_models(self) -> Self {
+        Self { only_added: true, ..self }
+    }
+
+    /// The same with what extensions have registered.
+    #[must_use]
+    pub fn with_added(&self, added: &Added) -> Self {
+        let mut config = self.clone();
+        config.added = added.iter().map(|(name, provider)| (name.clone(), provider.keys.clone())).collect();
+        for (name, provider) in added {
+            config.keys.add(name, &provider.keys, provider.streams);
+        }
+        config
+    }
+}

@@ -1,0 +1,81 @@
+//! From the first process that starts to the first line of the host that is served.
+//!
+//! ```text
+//! every extension has registered, or cannot any more ─→ the host is greeted ─→ session_start hook
+//!                        lines are served ←─ skills, templates ←─ resources_discover hook ←┘
+//! ```
+//!
+//! What comes before its time is held; answers to dialogs are taken in as soon as the host is greeted.
+
+use super::{Engine, Input, hooks::Then};
+use crate::protocol::{FromExtension, Inbound, Outbound, SessionStartHook, SessionStartReason};
+
+impl Engine {
+    /// Greets the host, as soon as every extension has registered or cannot any more; `false` if that was done.
+    pub(super) fn advance_greeting(&mut self) -> bool {
+        // Told to stop before that: nothing is said at all.
+        if self.extensions.greeted || self.stopping || self.extensions.are_starting() {
+            return false;
+        }
+        if self.choose_again() {
+            return true;
+        }
+        self.extensions.greeted = true;
+        self.greet();
+        for error in std::mem::take(&mut self.extensions.early) {
+            self.say(Outbound::ExtensionError(error));
+        }
+        let event = SessionStartHook { reason: SessionStartReason::Startup, previous_session_file: None };
+        self.hook(event.into(), Then::Discover);
+        true
+    }
+
+    /// From now on lines of the host are served.
+    pub(super) const fn serve_host(&mut self) {
+        self.extensions.served = true;
+    }
+
+    /// Whether anything may be said to the host, and its lines are read.
+    pub const fn is_open(&self) -> bool {
+        self.extensions.greeted
+    }
+
+    /// Whether it leads to something that is said, and the host has not been greeted; or it is a line of the host, and
+    /// none is served yet.
+    pub(super) fn waits_for_greeting(&self, input: &Input) -> bool {
+        let line = match input {
+            Input::Frame(frame) => !matches!(**frame, Inbound::ExtensionUIResponse(_)),
+            Input::BadLine(error) => error.is_answered(),
+            Input::EndOfInput => true,
+            _ => false,
+        };
+        (line && !self.extensions.is_served())
+            || !self.is_open()
+                && match input {
+                    // What is answered at once, and what the session begins with.
+                    Input::Extension { frame, .. }
+                        if matches!(
+                            **frame,
+                            FromExtension::Query(_)
+                                | FromExtension::RegisterProvider(_)
+                                | FromExtension::UnregisterProvider(_)
+                        ) =>
+                    {
+                        false
+                    }
+                    Input::Frame(_) | Input::BadLine(_) | Input::EndOfInput => true,
+                    Input::Extension { from, .. }
+                    | Input::ExtensionStrayed { from, .. }
+                    | Input::ExtensionEnded { from, .. } => self.extensions.is_running(*from),
+                    _ => false,
+                }
+    }
+
+    /// Takes in the next thing that came before its time; `false` if there is none whose time has come.
+    pub(super) fn advance_held(&mut self) -> bool {
+        let next = self.held.iter().position(|input| !self.waits_for_greeting(input));
+        let Some(input) = next.and_then(|at| self.held.remove(at)) else { return false };
+        self.take_in(input);
+        true
+    }
+}

@@ -1,0 +1,173 @@
+//! What the model is told of itself, as messages of the conversation: the sections of its instructions, and its tools.
+//!
+//! Dialects with system messages open the first run of a session with one that says everything. Later ones say what has
+//! changed since. What the providers are sent is not made of them. Source: pi 1 source, its message reference, observed.
+
+use super::{Engine, arguments::Owner, run::Run};
+use crate::{
+    model::types::ToolSpec,
+    prompt::{Section, ToolLine, tool_line},
+    protocol::{AgentMessage, JsonObject, SystemContent, SystemMessage, SystemTool, ToolName},
+    session::compaction::checkpoint,
+};
+use indexmap::IndexMap;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What the model knows of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    sections: Vec<Section>,
+    tools: Vec<SystemTool>,
+}
+
+impl Engine {
+    /// What has changed since the model was told last; `None`: nothing, or the dialect has no such messages.
+    pub(super) fn system_news(&self) -> Option<SystemMessage> {
+        if !self.dialect.record().system_message_opens_run {
+            return None;
+        }
+        let tools = self.tools.specs().iter().map(declared).collect();
+        let now = Known { sections: self.sections.clone(), tools };
+        Known::replay(self.session.system_messages()).news(&now, self.now.wall)
+    }
+}
+
+impl Engine {
+    /// The tools have changed: so have the instructions, from the next request on, unless an extension has given the open run
+    /// others.
+    pub(super) fn renew_instructions(&mut self) {
+        let Some(source) = &self.prompt_source else { return };
+        let lines: Vec<ToolLine<'_>> =
+            self.tools.specs().iter().filter_map(|spec| self.tool_line(spec)).collect();
+        let guidelines: Vec<&str> =
+            self.tools.specs().iter().flat_map(|spec| self.guidelines(spec)).collect();
+        let instructions = source.instructions(&lines, &guidelines, &self.commands.skills);
+        let before = std::mem::replace(&mut self.system_prompt, instructions.text().into());
+        self.sections = instructions.0;
+        if let Some(run) = &mut self.run {
+            run.instruct(&before, &self.system_prompt);
+        }
+    }
+
+    /// The instructions of the open run, or of the next one.
+    pub(super) fn instructions_now(&self) -> &Arc<str> {
+        self.run.as_ref().map_or(&self.system_prompt, Run::instructions)
+    }
+
+    /// What an extension says about the use of its tool.
+    fn guidelines<'a>(&'a self, spec: &ToolSpec) -> impl Iterator<Item = &'a str> {
+        let tool = match self.tools.owner(&spec.name) {
+            Some(Owner::Extension(place)) => self.extensions.tool(place, &spec.name),
+            _ => None,
+        };
+        tool.and_then(|tool| tool.prompt_guidelines.as_ref()).into_iter().flatten().map(String::as_str)
+    }
+
+    /// A tool in one line; of an extension only if it has one.
+    fn tool_line<'a>(&'a self, spec: &'a ToolSpec) -> Option<ToolLine<'a>> {
+        match self.tools.owner(&spec.name)? {
+            Owner::Extension(place) => {
+                let purpose = self.extensions.tool(place, &spec.name)?.prompt_snippet.as_deref()?;
+                Some(ToolLine { name: &spec.name, purpose })
+            }
+            Owner::Server | Owner::Host => tool_line(&spec.name),
+        }
+    }
+}
+
+impl Known {
+    /// What the system messages among these come to.
+    pub fn replay(messages: &[Arc<AgentMessage>]) -> Self {
+        let Some(told) = checkpoint(messages, 0) else { return Self::default() };
+        let sections = told.sections.iter().flatten();
+        let sections = sections.filter_map(|(name, text)| Some(Section::new(name, text.as_ref()?)));
+        Self { sections: sections.collect(), tools: told.tools_added.unwrap_or_default() }
+    }
+
+    /// The message that makes `now` of it. A tool that is declared in another way is taken away and added again.
+    pub fn news(&self, now: &Self, timestamp: u64) -> Option<SystemMessage> {
+        let changed = now.sections.iter().filter(|section| !self.sections.contains(section));
+        let gone =
+            self.sections.iter().filter(|section| now.sections.iter().all(|it| it.name != section.name));
+        let sections = changed
+            .map(|section| (section.name.clone(), Some(section.text.clone())))
+            .chain(gone.map(|section| (section.name.clone(), None)));
+        let sections = Some(sections.collect()).filter(|it: &IndexMap<_, _>| !it.is_empty());
+        let added: Vec<_> = now.tools.iter().filter(|tool| !self.tools.contains(tool)).cloned().collect();
+        let removed = self.tools.iter().filter(|tool| !now.tools.contains(tool));
+        let removed: Vec<_> = removed.map(|tool| ToolName { name: tool.name.clone() }).collect();
+        let is_news = sections.is_some() || !added.is_empty() || !removed.is_empty();
+        is_news.then(|| SystemMessage {
+            content: SystemContent::Text(String::new()),
+            sections,
+            timestamp,
+            tools_added: Some(added).filter(|tools| !tools.is_empty()),
+            tools_removed: Some(removed).filter(|tools| !tools.is_empty()),
+        })
+    }
+}
+
+fn declared(tool: &ToolSpec) -> SystemTool {
+    let parameters = match &tool.parameters {
+        Value::Object(schema) => schema.clone(),
+        _ => JsonObject::new(),
+    };
+    SystemTool {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        parameters,
+        constrained_sampling: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn known(sections: &[(&str, &str)], tools: &[(&str, &str)]) -> Known {
+        let tool = |(name, description): &(&str, &str)| SystemTool {
+            name: (*name).to_owned(),
+            description: (*description).to_owned(),
+            parameters: JsonObject::new(),
+            constrained_sampling: None,
+        };
+        Known {
+            sections: sections.iter().map(|(name, text)| Section::new(*name, *text)).collect(),
+            tools: tools.iter().map(tool).collect(),
+        }
+    }
+
+    #[test]
+    fn only_what_has_changed_is_told_and_makes_what_is_known_of_what_was() {
+        let before =
+            known(&[("preamble", "I"), ("skills", "sew"), ("cwd", "/a")], &[("read", "r"), ("ls", "l")]);
+        let now =
+            known(&[("preamble", "I"), ("rules", "do"), ("cwd", "/b")], &[("read", "R"), ("bash", "b")]);
+        let news = before.news(&now, 7).unwrap();
+        let tool = |name: &str, description: &str| json!({"name": name, "description": description, "parameters": {}});
+        let expected = json!({
+            "role": "system", "content": "",
+            "sections": {"rules": "do", "cwd": "/b", "skills": null},
+            "timestamp": 7,
+            "toolsAdded": [tool("read", "R"), tool("bash", "b")],
+            "toolsRemoved": [{"name": "read"}, {"name": "ls"}],
+        });
+        assert_eq!(serde_json::to_string(&news).unwrap(), expected.to_string());
+        let told = |message: &SystemMessage| Arc::new(AgentMessage::System(message.clone()));
+        let first = Known::default().news(&before, 1).unwrap();
+        let mut heard = Known::replay(&[told(&first), told(&news)]);
+        assert_eq!(heard.news(&now, 8), None);
+        heard.sections.sort_by(|one, other| one.name.cmp(&other.name));
+        assert_eq!(heard.sections.len(), 3);
+    }
+
+    #[test]
+    fn tools_alone_change_without_sections() {
+        let (before, now) = (known(&[("cwd", "/a")], &[]), known(&[("cwd", "/a")], &[("ls", "l")]));
+        let news = before.news(&now, 7).unwrap();
+        assert_eq!((news.sections, news.tools_removed), (None, None));
+        assert_eq!(news.tools_added.unwrap().len(), 1);
+    }
+}

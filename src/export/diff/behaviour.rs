@@ -1,0 +1,211 @@
+//! Two meta files: what becomes of commands, when events fire, texts, and what makes the dialects differ.
+
+use super::Difference;
+use serde_json::Value;
+
+/// What is compared of the commands, events and dialogs, and what each is called by.
+const LISTS: [(&str, &str, &[&str]); 3] = [
+    (
+        "commands",
+        "type",
+        &["request", "response", "error", "data", "states", "leadsTo", "failsTo", "control", "causes"],
+    ),
+    ("events", "type", &["def", "family", "cases"]),
+    ("dialogs", "method", &["def", "answer", "answers"]),
+];
+
+/// What of a record names the dialect.
+const TOLD: [&str; 7] = ["id", "title", "description", "extends", "frames", "startedAs", "version"];
+
+/// What differs, by path.
+pub fn differences(a: &Value, b: &Value) -> Vec<Difference> {
+    let mut found = Found(Vec::new());
+    for (list, key, parts) in LISTS {
+        let find = |file: &Value, name: &Value| items(&file[list]).find(|it| it[key] == *name).cloned();
+        for old in items(&a[list]) {
+            let at = format!("{list} {}", old[key].as_str().unwrap_or_default());
+            match find(b, &old[key]) {
+                Some(new) => parts.iter().for_each(|part| {
+                    found.compare(&format!("{at}: {part}"), &old[*part], &new[*part]);
+                }),
+                // Who sends it or waits for it does so in vain.
+                None => found.note(&at, "is gone".to_owned(), [true, false]),
+            }
+        }
+        for new in items(&b[list]).filter(|new| find(a, &new[key]).is_none()) {
+            let at = format!("{list} {}", new[key].as_str().unwrap_or_default());
+            found.note(&at, "is new".to_owned(), [list == "dialogs", list == "commands"]);
+            if let Some(last) = found.0.last_mut() {
+                last.is_new_command = list == "commands";
+            }
+        }
+    }
+    found.chart(&a["chart"], &b["chart"]);
+    for (at, _, old, new) in pairs("errors", a, b) {
+        found.compare(&at, &old["text"], &new["text"]);
+    }
+    found.rules(a, b);
+    for (at, name, old, new) in pairs("record", a, b) {
+        if !TOLD.contains(&name.as_str()) {
+            found.compare(&at, &old, &new);
+        }
+    }
+    for (at, _, old, new) in pairs("limits", a, b) {
+        found.compare(&at, &old, &new);
+    }
+    found.0
+}
+
+/// The members that either file has in `part`: path, name, and what each has.
+fn pairs(part: &str, a: &Value, b: &Value) -> Vec<(String, String, Value, Value)> {
+    let (a, b) = (&a[part], &b[part]);
+    let new = members(b).filter(|(name, _)| a.get(name.as_str()).is_none());
+    let names = members(a).chain(new).map(|(name, _)| name);
+    names.map(|name| (format!("{part} {name}"), name.clone(), a[name].clone(), b[name].clone())).collect()
+}
+
+struct Found(Vec<Difference>);
+
+impl Found {
+    fn note(&mut self, at: &str, what: String, [breaks_client, breaks_server]: [bool; 2]) {
+        let at = at.to_owned();
+        self.0.push(Difference { at, what, breaks_client, breaks_server, is_new_command: false });
+    }
+
+    /// Compares members one by one, and lists too where they are of one length; everything else as a whole.
+    fn compare(&mut self, at: &str, a: &Value, b: &Value) {
+        match (a, b) {
+            _ if a == b => {}
+            _ if is_outcomes(a) && is_outcomes(b) => {
+                self.note(at, format!("is {}, was {}", show(b), show(a)), refused(a, b));
+            }
+            (Value::Object(old), Value::Object(new)) => {
+                for (key, value) in old {
+                    self.compare(&format!("{at}.{key}"), value, new.get(key).unwrap_or(&Value::Null));
+                }
+                for (key, value) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
+                    self.compare(&format!("{at}.{key}"), &Value::Null, value);
+                }
+            }
+            (Value::Array(old), Value::Array(new)) if is_of_texts(a) && is_of_texts(b) => {
+                let less = old.iter().filter(|text| !new.contains(text)).map(|text| format!("{text} less"));
+                let more = new.iter().filter(|text| !old.contains(text)).map(|text| format!("{text} more"));
+                let what: Vec<String> = more.chain(less).collect();
+                let what = if what.is_empty() { "is in another order".to_owned() } else { what.join(", ") };
+                self.note(at, what, [false, false]);
+            }
+            (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+                for (index, (old, new)) in old.iter().zip(new).enumerate() {
+                    self.compare(&format!("{at}[{index}]"), old, new);
+                }
+            }
+            // What was answered in one way is asked for in another.
+            _ => self.note(at, format!("is {}, was {}", show(b), show(a)), [at.ends_with(": answer"); 2]),
+        }
+    }
+
+    /// Who must keep a rule that is new has to learn it; who relies on one that is gone has to do without.
+    fn rules(&mut self, a: &Value, b: &Value) {
+        for (at, _, old, new) in pairs("rules", a, b) {
+            let is_servers = [&old, &new].iter().any(|rule| rule["side"] == "server");
+            let (old, new) = (&old["tier"], &new["tier"]);
+            let (is_learnt, is_lost) = (new == "MUST" && old != "MUST", old == "MUST" && new != "MUST");
+            if old != new {
+                let breaks = [
+                    is_servers && is_lost || !is_servers && is_learnt,
+                    is_servers && is_learnt || !is_servers && is_lost,
+                ];
+                self.note(&at, format!("is {}, was {}", show(new), show(old)), breaks);
+            }
+        }
+    }
+
+    /// States and arrows by name; whom they break shows in the commands and events that they come from.
+    fn chart(&mut self, a: &Value, b: &Value) {
+        let [old, new] = [a, b].map(|chart| -> Vec<String> {
+            let of_region = |region: &Value| -> Vec<String> {
+                let name = text(&region["name"]);
+                let states =
+                    items(&region["states"]).map(|state| format!("{name}: {}", text(&state["name"])));
+                let steps = items(&region["transitions"]);
+                let steps = steps.map(|it| {
+                    format!("{name}: {} → {}: {}", text(&it["from"]), text(&it["to"]), text(&it["label"]))
+                });
+                states.chain(steps).collect()
+            };
+            items(&chart["regions"]).flat_map(of_region).collect()
+        });
+        for (list, other, word) in [(&old, &new, "is gone"), (&new, &old, "is new")] {
+            for line in list.iter().filter(|line| !other.contains(line)) {
+                self.note(&format!("chart {line}"), word.to_owned(), [false, false]);
+            }
+        }
+    }
+}
+
+/// Whether something that was taken is refused, and whether something that was refused is taken.
+fn refused(a: &Value, b: &Value) -> [bool; 2] {
+    let conditions = [a, b].into_iter().flat_map(items).map(|outcome| &outcome["when"]);
+    let values =
+        conditions.flat_map(|when| items(&when["is"]).map(move |value| Some((&when["field"], value))));
+    let mut breaks = [false, false];
+    for probe in values.chain([None]) {
+        let (was, is) = (is_refused(a, probe), is_refused(b, probe));
+        breaks[0] |= is && !was;
+        breaks[1] |= was && !is;
+    }
+    breaks
+}
+
+/// Whether a command is refused of which a member has this value; `None`: of which no condition holds.
+fn is_refused(outcomes: &Value, probe: Option<(&Value, &Value)>) -> bool {
+    let holds = |when: &Value| {
+        when.is_null()
+            || probe.is_some_and(|(field, value)| {
+                when["field"] == *field && items(&when["is"]).any(|is| is == value)
+            })
+    };
+    items(outcomes)
+        .find(|outcome| holds(&outcome["when"]))
+        .is_some_and(|first| first["disposition"] == "reject")
+}
+
+fn is_outcomes(list: &Value) -> bool {
+    items(list).next().is_some_and(|first| first.get("disposition").is_some())
+}
+
+fn is_of_texts(list: &Value) -> bool {
+    items(list).all(Value::is_string)
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+fn members(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    object.as_object().into_iter().flatten()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn show(value: &Value) -> String {
+    if is_outcomes(value) {
+        return items(value).map(outcome).collect::<Vec<_>>().join(", else ");
+    }
+    if value.is_null() { "absent".to_owned() } else { value.to_string() }
+}
+
+/// `reject (busy)`, `queue if streamingBehavior is steer or followUp`.
+fn outcome(outcome: &Value) -> String {
+    let mut out = outcome["disposition"].as_str().unwrap_or_default().to_owned();
+    if let Some(error) = outcome["error"].as_str() {
+        out += &format!(" ({error})");
+    }
+    if let Some(field) = outcome["when"]["field"].as_str() {
+        let values: Vec<&str> = items(&outcome["when"]["is"]).filter_map(Value::as_str).collect();
+        out += &format!(" if {field} is {}", values.join(" or "));
+    }
+    out
+}

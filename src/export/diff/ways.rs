@@ -1,0 +1,64 @@
+//! Who writes a frame and who reads it: what is more for the one to say is more for the other to understand.
+
+use crate::export::parts::reached;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// What the client's side writes.
+const WRITTEN: [&str; 6] =
+    ["Inbound", "RpcCommand", "RpcExtensionUIResponse", "HostToolUpdate", "HostToolResult", "FromExtension"];
+
+/// What it reads.
+const READ: [&str; 11] = [
+    "Outbound",
+    "RpcResponse",
+    "AgentSessionEvent",
+    "ExtensionError",
+    "ReadyFrame",
+    "RpcExtensionUIRequest",
+    "HostToolCall",
+    "HostToolCancel",
+    "ToExtension",
+    "SessionHeader",
+    "SessionEntry",
+];
+
+/// Who sees a def.
+#[derive(Clone, Copy, Default)]
+pub struct Way {
+    /// The client's side writes it.
+    pub written: bool,
+    /// The client's side reads it.
+    pub read: bool,
+}
+
+/// Who sees which def.
+pub struct Ways {
+    written: BTreeSet<String>,
+    read: BTreeSet<String>,
+}
+
+impl Ways {
+    pub fn new(a: &Map<String, Value>, b: &Map<String, Value>) -> Self {
+        // What extensions say counts only where no frame of the host has it: they show dialogs in the server's name.
+        let of = |roots: &[&str]| -> BTreeSet<String> {
+            [a, b].into_iter().flat_map(|defs| reached(defs, roots)).collect()
+        };
+        let is_own = |name: &&&str| ![&"FromExtension", &"ToExtension"].contains(name);
+        let (own_written, own_read): (Vec<&str>, Vec<&str>) =
+            (WRITTEN.iter().filter(is_own).copied().collect(), READ.iter().filter(is_own).copied().collect());
+        let (mut written, mut read) = (of(&own_written), of(&own_read));
+        let known: BTreeSet<String> = written.union(&read).cloned().collect();
+        written.extend(of(&WRITTEN).difference(&known).cloned());
+        read.extend(of(&READ).difference(&known).cloned());
+        Self { written, read }
+    }
+
+    pub fn of(&self, name: &str) -> Way {
+        Way { written: self.written.contains(name), read: self.read.contains(name) }
+    }
+
+    pub fn is_reached(&self, name: &str) -> bool {
+        self.written.contains(name) || self.read.contains(name)
+    }
+}

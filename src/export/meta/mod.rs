@@ -1,0 +1,15 @@
+//! What JSON Schema cannot say of one dialect, as data: which command is legal where and what answers it, which event
+//! may fire when and after what, the chart, the texts of errors, the rules, defaults and limits.
+//!
+//! Everything in it is taken from the tables and the machine that the server runs and the oracle judges by; nothing is
+//! listed a second time.
+
+mod frames;
+mod gather;
+mod types;
+
+pub use gather::{meta, meta_schema};
+pub use types::{
+    Chart, CommandAbout, DialogAbout, ErrorAbout, EventAbout, EventCase, FlowStep, Limits, Meta, Outcome,
+    Region, RuleInMeta, StateAbout, Trigger, When,
+};

@@ -1,0 +1,308 @@
+//! The chart of the states, drawn: the flow above, the regions beside it below.
+
+use super::{
+    book::Book,
+    drawing::{Point, Side, arrow, boxed, dot, lines, turned, upright, written},
+    words::text,
+};
+use crate::{
+    machine::{Edge, edges},
+    protocol::Dialect,
+};
+use maud::{Markup, html};
+use serde_json::Value;
+
+/// The superstate of the flow, and the states between which it stands: the first on its left, the others between both,
+/// from above, as far as the dialect has them. What is here by name is drawn; a test holds the chart to the machine's.
+const OUTER: (&str, &str, [&str; 5]) =
+    ("idle", "streaming", ["compacting_manual", "starting", "compacting", "settling", "retrying"]);
+
+/// The states inside of it, from above.
+const INNER: [&str; 5] = ["between", "turn", "message", "tools", "compacting"];
+
+/// Left edges and widths of the three columns, and of the states inside of the third.
+const LEFT: (i32, i32) = (20, 160);
+const MIDDLE: (i32, i32) = (400, 170);
+const RIGHT: (i32, i32) = (790, 254);
+const INSIDE: (i32, i32) = (806, 228);
+/// What each arrow past other states inside adds to the third column.
+const PAST: i32 = 36;
+/// What an arrow and its label take in height.
+const LANE: i32 = 50;
+/// Between two boxes, one above the other.
+const GAP: i32 = 44;
+const TOP: i32 = 44;
+
+/// The chart of a base dialect.
+pub(super) fn chart(book: &Book, base: Dialect) -> Markup {
+    let flow = Flow::of(base);
+    let width = RIGHT.0 + flow.right() + 20;
+    let (flow, height) = flow.drawn(base.as_str());
+    let regions = book.part("states")["regions"].as_array().map_or(&[][..], Vec::as_slice);
+    let (first, beside) =
+        regions.split_first().map_or((&Value::Null, regions), |(first, rest)| (first, rest));
+    let needed: Vec<i32> = beside.iter().map(needs).collect();
+    let spare = (width - needed.iter().sum::<i32>()) / count(beside).max(1);
+    let mut left = 0;
+    let mut below = Vec::new();
+    for (region, needed) in beside.iter().zip(needed) {
+        below.push((side(region, left, needed + spare, height, base.as_str()), left));
+        left += needed + spare;
+    }
+    let total = height + if below.is_empty() { 0 } else { 156 };
+    html! {
+        svg.chart viewBox={ "0 0 " (width) " " (total) } role="img" aria-label={ "The states of " (base.as_str()) ", drawn; the same as a list is below." } {
+            defs {
+                marker id={ "head-" (base.as_str()) } viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto" {
+                    path.head d="M0,0 L8,4 L0,8 z" {}
+                }
+            }
+            rect.whole x="1" y="1" width=(width - 2) height=(total - 2) rx="10" {}
+            text.region x="14" y="24" { (text(&first["name"])) }
+            (flow)
+            path.divide d={ "M1," (height) " H" (width - 1) } {}
+            @for (region, left) in &below {
+                @if *left > 0 { path.divide d={ "M" (left) "," (height) " V" (total - 1) } {} }
+                (region)
+            }
+        }
+    }
+}
+
+/// The width of a state in a region beside the flow, and the longest line of a label there, in characters.
+const STATE: i32 = 104;
+const LABEL: usize = 20;
+
+/// How wide a region beside the flow has to be.
+fn needs(region: &Value) -> i32 {
+    let states = count(region["states"].as_array().map_or(&[][..], Vec::as_slice));
+    let steps = region["transitions"].as_array().into_iter().flatten();
+    let longest =
+        steps.flat_map(|step| lines(text(&step["on"]), LABEL)).map(|line| line.len()).max().unwrap_or(0);
+    44 + states * STATE + (states - 1) * (i32::try_from(longest).unwrap_or(0) * 13 / 2 + 8)
+}
+
+fn count<T>(list: &[T]) -> i32 {
+    i32::try_from(list.len()).unwrap_or(1)
+}
+
+/// A region beside the flow: its states side by side.
+fn side(region: &Value, left: i32, width: i32, top: i32, chart: &str) -> Markup {
+    let states = region["states"].as_array().map_or(&[][..], Vec::as_slice);
+    let step = (width - 44 - STATE) / (count(states) - 1).max(1);
+    let place = |name: &Value| {
+        let at = (0..).zip(states).find(|(_, state)| state["name"] == *name).map_or(0, |(at, _)| at);
+        left + 30 + at * step
+    };
+    let (above, below) = (top + 76, top + 106);
+    html! {
+        text.region x=(left + 14) y=(top + 22) { (text(&region["name"])) }
+        (dot(Point(left + 10, above)))
+        (arrow(chart, &[Point(left + 14, above), Point(left + 30, above)], false))
+        @for state in states { (boxed(Point(place(&state["name"]), top + 60), (STATE, 62), text(&state["name"]), text(&state["name"]), &[])) }
+        @for step in region["transitions"].as_array().into_iter().flatten() {
+            @let (from, to) = (place(&step["from"]), place(&step["to"]));
+            g.edge data-from=(text(&step["from"])) data-to=(text(&step["to"])) {
+                @if from < to {
+                    (arrow(chart, &[Point(from + STATE, above), Point(to, above)], false))
+                    (written(&lines(text(&step["on"]), LABEL), Point((from + STATE + to) / 2, above), Side::Above))
+                } @else {
+                    (arrow(chart, &[Point(from, below), Point(to + STATE, below)], false))
+                    (written(&lines(text(&step["on"]), LABEL), Point((from + to + STATE) / 2, below), Side::Below))
+                }
+            }
+        }
+    }
+}
+
+/// The region of the flow: its arrows, the states between the outermost ones, and those inside.
+struct Flow {
+    edges: Vec<Edge>,
+    between: Vec<&'static str>,
+    inner: Vec<&'static str>,
+}
+
+impl Flow {
+    fn of(base: Dialect) -> Self {
+        let edges = edges(base.base());
+        let is_there =
+            |name: &&str, inside| edges.iter().any(|edge| edge.inside == inside && edge.from == *name);
+        let between = OUTER.2.into_iter().filter(|name| is_there(name, false)).collect();
+        let inner = INNER.into_iter().filter(|name| is_there(name, true)).collect();
+        Self { edges, between, inner }
+    }
+
+    /// The width of the third column.
+    fn right(&self) -> i32 {
+        RIGHT.1 + PAST * count(&self.past())
+    }
+
+    /// The arrows inside that lead past other states.
+    fn past(&self) -> Vec<&Edge> {
+        let place = |name: &str| self.inner.iter().position(|state| *state == name);
+        let is_past = |edge: &&Edge| match (place(edge.from), place(edge.to)) {
+            (Some(from), Some(to)) => from != to && to != from + 1,
+            _ => false,
+        };
+        self.edges.iter().filter(|edge| edge.inside).filter(is_past).collect()
+    }
+
+    /// The drawing, and where it ends below.
+    fn drawn(&self, chart: &str) -> (Markup, i32) {
+        let ((first, last, _), between) = (OUTER, &self.between);
+        let is_apart = |at: &usize| match (between.get(*at), between.get(at + 1)) {
+            (Some(one), Some(other)) => self.lanes(one, other).is_empty(),
+            _ => false,
+        };
+        // What leads past these states goes between two that no arrow connects, or below all.
+        let apart = (0..between.len()).rev().find(is_apart).unwrap_or(between.len().saturating_sub(1));
+        let mut drawn = Vec::new();
+        let mut y = TOP;
+        for (at, state) in between.iter().enumerate() {
+            let (left, right) = (self.lanes(first, state), self.lanes(state, last));
+            let said = self.said(state, 25, false);
+            let lanes = i32::try_from(left.len().max(right.len())).unwrap_or(1);
+            let height = (lanes * LANE).max(34 + 14 * i32::try_from(said.len()).unwrap_or(0));
+            drawn.push(boxed(Point(MIDDLE.0, y), (MIDDLE.1, height), state, state, &said));
+            drawn.push(across(chart, &left, first, (LEFT.0 + LEFT.1, MIDDLE.0), y));
+            drawn.push(across(chart, &right, state, (MIDDLE.0 + MIDDLE.1, RIGHT.0), y));
+            if let Some(next) = between.get(at + 1) {
+                let beside = self.lanes(state, next);
+                let is_alone = beside.len() == 1;
+                drawn.extend(beside.into_iter().map(|edge| {
+                    let (above, below) = (y + height, y + height + GAP);
+                    let is_down = edge.from == *state;
+                    let ends = if is_down { (above, below) } else { (below, above) };
+                    // Two arrows: the one that leads up has its label on the other side.
+                    match (is_alone, is_down) {
+                        (true, _) => down(chart, edge, MIDDLE.0 + MIDDLE.1 / 2, ends),
+                        (false, true) => down(chart, edge, MIDDLE.0 + MIDDLE.1 / 2 + 12, ends),
+                        (false, false) => up(chart, edge, MIDDLE.0 + MIDDLE.1 / 2 - 12, ends),
+                    }
+                }));
+            }
+            y += height + GAP;
+            if at == apart {
+                let through = self.lanes(first, last);
+                drawn.push(across(chart, &through, first, (LEFT.0 + LEFT.1, RIGHT.0), y - GAP / 2));
+                y += LANE * i32::try_from(through.len()).unwrap_or(0);
+            }
+        }
+        let (inner, bottom) = self.inner(chart, last);
+        let bottom = bottom.max(if apart + 1 < between.len() { y - GAP } else { y - GAP / 2 });
+        let flow = html! {
+            (boxed(Point(LEFT.0, TOP), (LEFT.1, bottom - TOP), first, first, &self.said(first, 23, false)))
+            (dot(Point(LEFT.0 + 80, TOP - 16)))
+            (arrow(chart, &[Point(LEFT.0 + 80, TOP - 12), Point(LEFT.0 + 80, TOP)], false))
+            (boxed(Point(RIGHT.0, TOP), (self.right(), bottom - TOP), last, last, &[]))
+            (inner)
+            @for part in &drawn { (part) }
+        };
+        (flow, bottom + 20)
+    }
+
+    /// What is inside of the superstate, and where it ends below.
+    fn inner(&self, chart: &str, around: &str) -> (Markup, i32) {
+        let (x, wide) = INSIDE;
+        let mut drawn = Vec::new();
+        let mut places = Vec::new();
+        let mut y = TOP + 78;
+        for state in &self.inner {
+            let said = self.said(state, 36, true);
+            let height = 30 + 14 * i32::try_from(said.len()).unwrap_or(0);
+            drawn.push(boxed(Point(x, y), (wide, height), &format!("{around}.{state}"), state, &said));
+            places.push((*state, y, y + height));
+            y += height + GAP - 6;
+        }
+        let past = self.past();
+        let place = |name: &str| places.iter().position(|(state, ..)| *state == name);
+        for edge in self.edges.iter().filter(|edge| edge.inside && edge.from != edge.to) {
+            let Some((from, (_, top, bottom))) = place(edge.from).and_then(|at| Some((at, places.get(at)?)))
+            else {
+                continue;
+            };
+            match place(edge.to).and_then(|at| Some((at, places.get(at)?))) {
+                None => drawn.push(html! {
+                    (down(chart, edge, x + wide - 90, (*top, TOP + 46)))
+                    circle.end cx=(x + wide - 90) cy=(TOP + 38) r="7" {}
+                    (dot(Point(x + wide - 90, TOP + 38)))
+                }),
+                Some((to, (_, below, _))) if to == from + 1 => {
+                    drawn.push(down(chart, edge, x + 40, (*bottom, *below)));
+                }
+                Some((_, (_, other, under))) => {
+                    let at = past.iter().position(|known| *known == edge);
+                    let lane = at.and_then(|at| i32::try_from(at).ok()).unwrap_or(0);
+                    // An arrow further out begins above those further in, and ends below them: none crosses another.
+                    let apart = 10 * if top < other { -lane } else { lane };
+                    let (one, two) = ((top + bottom) / 2 + apart, (other + under) / 2 - apart);
+                    let (right, out) = (x + wide, x + wide + 24 + PAST * lane);
+                    drawn.push(html! {
+                        g.edge data-from=(edge.from) data-to=(edge.to) {
+                            (arrow(chart, &[Point(right, one), Point(out, one), Point(out, two), Point(right, two)], edge.cut))
+                            (turned(&edge.label(), Point(out + 14, (one + two) / 2)))
+                        }
+                    });
+                }
+            }
+        }
+        let opening = html! {
+            (dot(Point(x + 40, TOP + 46)))
+            (arrow(chart, &[Point(x + 40, TOP + 50), Point(x + 40, TOP + 78)], false))
+            @for part in &drawn { (part) }
+        };
+        let bottom = y - GAP + 24;
+        (html! { g data-state=(around) { (opening) } }, bottom)
+    }
+
+    /// The arrows between two outer states, in either direction.
+    fn lanes(&self, one: &str, other: &str) -> Vec<&Edge> {
+        let ends =
+            |edge: &&Edge| (edge.from == one && edge.to == other) || (edge.from == other && edge.to == one);
+        self.edges.iter().filter(|edge| !edge.inside).filter(ends).collect()
+    }
+
+    /// What is said in a state without leaving it.
+    fn said(&self, state: &str, width: usize, inside: bool) -> Vec<String> {
+        let own =
+            self.edges.iter().filter(|edge| edge.from == state && edge.to == state && edge.inside == inside);
+        own.flat_map(|edge| edge.label().split(", ").map(str::to_owned).collect::<Vec<_>>())
+            .flat_map(|said| lines(&said, width))
+            .collect()
+    }
+}
+
+/// Arrows one below the other between two columns. `left`: the state on their left.
+fn across(chart: &str, edges: &[&Edge], left: &str, (from, to): (i32, i32), top: i32) -> Markup {
+    html! {
+        @for (at, edge) in (0..).zip(edges) {
+            @let y = top + at * LANE + LANE - 12;
+            @let ends = if edge.from == left { (from, to) } else { (to, from) };
+            @let label = if edge.cut { format!("cut by {}", edge.label()) } else { edge.label() };
+            g.edge data-from=(edge.from) data-to=(edge.to) {
+                (arrow(chart, &[Point(ends.0, y), Point(ends.1, y)], edge.cut))
+                (written(&lines(&label, usize::try_from((to - from) / 7).unwrap_or(30)), Point((from + to) / 2, y), Side::Above))
+            }
+        }
+    }
+}
+
+/// An arrow up or down, its label on the right.
+fn down(chart: &str, edge: &Edge, x: i32, (from, to): (i32, i32)) -> Markup {
+    html! {
+        g.edge data-from=(edge.from) data-to=(edge.to) {
+            (arrow(chart, &[Point(x, from), Point(x, to)], edge.cut))
+            (upright(&edge.label(), Point(x + 8, (from + to) / 2 + 4), "start"))
+        }
+    }
+}
+
+/// The same, its label on the left.
+fn up(chart: &str, edge: &Edge, x: i32, (from, to): (i32, i32)) -> Markup {
+    html! {
+        g.edge data-from=(edge.from) data-to=(edge.to) {
+            (arrow(chart, &[Point(x, from), Point(x, to)], edge.cut))
+            (upright(&edge.label(), Point(x - 8, (from + to) / 2 + 4), "end"))
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The way through the page: a search, and everything that it leads to.
+
+use super::{book::Book, words::only_in};
+use crate::protocol::RuleId;
+use maud::{Markup, html};
+
+/// What comes before the frames, and after them.
+pub(super) const BEFORE: [(&str, &str); 4] = [
+    ("protocol", "In ten lines"),
+    ("chart", "The chart"),
+    ("states", "Commands by state"),
+    ("differences", "Differences"),
+];
+pub(super) const AFTER: [(&str, &str); 5] = [
+    ("errors", "Error texts"),
+    ("texts", "Other texts"),
+    ("rules", "Rules"),
+    ("records", "Defaults and behaviour"),
+    ("limits", "Limits"),
+];
+
+pub(super) fn contents(book: &Book) -> Markup {
+    let texts = |part: &str| {
+        book.part(part).as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    };
+    let rules = RuleId::ALL.map(|rule| rule.to_string()).to_vec();
+    let lists: [(&str, &str, Vec<String>); 3] =
+        [("errors", "error", texts("errors")), ("texts", "text", texts("texts")), ("rules", "rule", rules)];
+    html! {
+        nav aria-label="Contents" {
+            search hidden {
+                label for="find" { "Search" }
+                input #find type="search" placeholder="Press / to search" autocomplete="off" spellcheck="false";
+                p.found role="status" {}
+            }
+            details open {
+                summary { "Contents" }
+                ul.top { @for (place, title) in BEFORE { li { a href={ "#" (place) } { (title) } } } }
+                @for family in &book.families {
+                    details {
+                        summary { a href={ "#" (family.id) } { (family.title) } " " span.soft { (family.members.len()) } }
+                        ul {
+                            @for member in &family.members {
+                                li { a href={ "#" (member.anchor) } { (member.label) } (only_in(book, book.def(&member.def))) }
+                            }
+                        }
+                    }
+                }
+                @for (place, title) in AFTER {
+                    @match lists.iter().find(|(id, ..)| *id == place) {
+                        Some((_, prefix, names)) => (list(place, title, prefix, names)),
+                        None => ul.top { li { a href={ "#" (place) } { (title) } } },
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn list(place: &str, title: &str, prefix: &str, names: &[String]) -> Markup {
+    html! {
+        details {
+            summary { a href={ "#" (place) } { (title) } " " span.soft { (names.len()) } }
+            ul { @for name in names { li { a href={ "#" (prefix) "-" (name) } { (name) } } } }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The dialects: what each is, what only some have, what differs.
+
+use super::{
+    book::Book,
+    fields::{is_required, with_value},
+    words::{alike, description, link, marks, prose, text, texts},
+};
+use crate::{
+    export::{Difference, diff, json_schema},
+    protocol::Dialect,
+};
+use maud::{Markup, html};
+use serde_json::Value;
+
+/// Who speaks what.
+pub(super) fn who(book: &Book) -> Markup {
+    html! {
+        dl.fields {
+            @for dialect in &book.dialects {
+                @let record = dialect.record();
+                dt id={ "dialect-" (dialect.as_str()) } { code.name { (dialect.as_str()) } " " span.type { (record.title) } }
+                dd {
+                    (record.description)
+                    @match record.extends {
+                        Some(base) if record.frames == base => { " It speaks the frames of " code { (base) } "." },
+                        Some(base) => { " What it changes of the frames of " code { (base) } " is a " a href={ "#overlay-" (dialect) } { "list" } "." },
+                        None => {},
+                    }
+                    " Version of its schema: " (record.version) "."
+                }
+            }
+        }
+    }
+}
+
+/// What differs between the base dialects, and between the records of all.
+pub(super) fn differences(book: &Book) -> Markup {
+    html! {
+        section aria-labelledby="differences" {
+            h2 id="differences" { "Differences between the dialects" }
+            h3 id="differences-frames" { "Frames and types that not every dialect has" }
+            (frames(book))
+            h3 id="differences-fields" { "Fields that differ" }
+            (table(book, "Field", &fields(book)))
+            h3 id="differences-values" { "Values that differ" }
+            (table(book, "Value", &values(book)))
+            h3 id="differences-commands" { "Commands that fare differently" }
+            p { "The same command in the same state; the words are those of the " a href="#states" { "table of states" } "." }
+            (table(book, "Command and state", &fates(book)))
+            h3 id="differences-texts" { "Texts that differ" }
+            (table(book, "Error", &errors(book)))
+            @for dialect in book.dialects.iter().filter(|dialect| is_overlay(**dialect)) { (changes(book, *dialect)) }
+        }
+    }
+}
+
+/// Whether it changes the frames of what it extends.
+fn is_overlay(dialect: Dialect) -> bool {
+    dialect.record().extends.is_some_and(|base| base != dialect.record().frames)
+}
+
+/// What an overlay changes of the frames of its base.
+fn changes(book: &Book, dialect: Dialect) -> Markup {
+    let base = Dialect::ALL.into_iter().find(|base| dialect.record().extends == Some(base.as_str()));
+    let found =
+        base.and_then(|base| diff(&json_schema(base), &json_schema(dialect)).ok()).unwrap_or_default();
+    html! {
+        details {
+            summary id={ "overlay-" (dialect) } { "What " (marks(&[dialect])) " changes of the frames of " (marks(base.as_slice())) }
+            ul { @for Difference { at, what, .. } in found { li { (prose(book, &format!("`{at}`: {what}"))) } } }
+        }
+    }
+}
+
+/// A row: what it is about, and what is there by base.
+type Row = (Markup, Vec<Markup>);
+
+fn table(book: &Book, what: &str, rows: &[Row]) -> Markup {
+    html! {
+        @if rows.is_empty() { p { "None." } } @else {
+            div.wide { table {
+                thead { tr { th scope="col" { (what) } @for base in &book.bases { th scope="col" { (base.as_str()) } } } }
+                tbody { @for (head, cells) in rows { tr { th scope="row" { (head) } @for cell in cells { td { (cell) } } } } }
+            } }
+        }
+    }
+}
+
+fn frames(book: &Book) -> Markup {
+    let rows = book.families.iter().filter_map(|family| {
+        let partial = |member: &&super::book::Member| book.bases_of(book.def(&member.def)).len() < book.bases.len();
+        let members: Vec<_> = family.members.iter().filter(partial).collect();
+        let cell = |base: &Dialect| {
+            let own = members.iter().filter(|member| book.bases_of(book.def(&member.def)).contains(base));
+            html! { @for (at, member) in own.enumerate() { @if at > 0 { ", " } a href={ "#" (member.anchor) } { code { (member.label) } } } }
+        };
+        let head = html! { a href={ "#" (family.id) } { (family.title) } };
+        (!members.is_empty()).then(|| (head, book.bases.iter().map(cell).collect::<Vec<Markup>>()))
+    });
+    table(book, "Only in", &rows.collect::<Vec<Row>>())
+}
+
+/// The properties that not all of the bases have which have the def, or that only some of them require.
+fn fields(book: &Book) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (name, def) in book.defs() {
+        let owners = book.bases_of(def);
+        for (property, schema) in def["properties"].as_object().into_iter().flatten() {
+            let state = |base: Dialect| match (owners.contains(&base), book.has(base, schema, "x-dialects")) {
+                (false, _) => None,
+                (true, false) => Some("–"),
+                (true, true) if is_required(book, base, name, property) => Some("required"),
+                (true, true) => Some("optional"),
+            };
+            if alike(owners.iter().map(|base| (*base, state(*base)))).len() > 1 {
+                let cells = book.bases.iter().map(|base| html! { (state(*base).unwrap_or("")) }).collect();
+                rows.push((html! { (link(book, name)) " " code { (property) } }, cells));
+            }
+        }
+    }
+    rows
+}
+
+fn values(book: &Book) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (name, def) in book.defs() {
+        let owners = book.bases_of(def);
+        for value in texts(&def["enum"]) {
+            let having = with_value(book, def, value);
+            if having.len() < owners.len() {
+                let cell = |base: &Dialect| html! { (if having.contains(base) { "yes" } else { "–" }) };
+                rows.push((
+                    html! { (link(book, name)) " " code { "\"" (value) "\"" } },
+                    book.bases.iter().map(cell).collect(),
+                ));
+            }
+        }
+    }
+    rows
+}
+
+fn fates(book: &Book) -> Vec<Row> {
+    let commands =
+        book.families.iter().filter(|family| family.id == "commands").flat_map(|family| &family.members);
+    let mut rows = Vec::new();
+    for command in commands {
+        for (state, fate) in super::legality::by_state(book, &command.def) {
+            if fate.len() > 1 {
+                let cell = |base: &Dialect| {
+                    let own = fate.iter().filter(|(bases, _)| bases.contains(base));
+                    html! {
+                        @for (_, outcomes) in own.clone() { (super::legality::one_after_another(outcomes)) }
+                        @if own.count() == 0 { "–" }
+                    }
+                };
+                let head = html! { a href={ "#" (command.anchor) } { code { (command.label) } } " in " code { (state) } };
+                rows.push((head, book.bases.iter().map(cell).collect()));
+            }
+        }
+    }
+    rows
+}
+
+fn errors(book: &Book) -> Vec<Row> {
+    let errors = book.part("errors").as_object().into_iter().flatten();
+    let differing = errors.filter_map(|(name, error)| Some((name, error["text"].as_object()?)));
+    let cell = |by_base: &serde_json::Map<String, Value>, base: &Dialect| {
+        by_base.get(base.as_str()).map_or(html! { "–" }, |own| html! { span.wire { (text(own)) } })
+    };
+    differing
+        .map(|(name, by_base)| {
+            let cells = book.bases.iter().map(|base| cell(by_base, base)).collect();
+            (html! { a href={ "#error-" (name) } { code { (name) } } }, cells)
+        })
+        .collect()
+}
+
+/// What each dialect's record holds; what differs is marked.
+pub(super) fn records(book: &Book) -> Markup {
+    let schema = book.part("record");
+    html! {
+        section aria-labelledby="records" {
+            h2 id="records" { "Defaults and behaviour" }
+            p { "Everything that makes a dialect differ besides its frames. Where all are alike, the value stands alone." }
+            div.wide { table.records {
+                thead { tr { th scope="col" { "What" } th scope="col" { "Value" } } }
+                @for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+                    @if !ABOUT.contains(&name.as_str()) { tbody id={ "record-" (name) } { (record(book, &[name], property)) } }
+                }
+            } }
+        }
+    }
+}
+
+/// What is told elsewhere.
+const ABOUT: [&str; 7] = ["id", "title", "description", "extends", "frames", "startedAs", "version"];
+
+fn record(book: &Book, path: &[&str], schema: &Value) -> Markup {
+    if let Some(inner) = schema["properties"].as_object() {
+        return html! {
+            tr.group { th scope="rowgroup" colspan="2" { code { (path.join(".")) } " " (prose(book, description(schema))) } }
+            @for (name, schema) in inner { (record(book, &[path, &[name]].concat(), schema)) }
+        };
+    }
+    row(book, &path.join("."), schema, |dialect| value(book, dialect, path))
+}
+
+/// What something is, and its value in each dialect: those that are alike together.
+fn row(book: &Book, name: &str, schema: &Value, value: impl Fn(Dialect) -> Value) -> Markup {
+    let values = alike(book.dialects.iter().map(|dialect| (*dialect, value(*dialect))));
+    html! {
+        tr.differs[values.len() > 1] {
+            th scope="row" { code { (name) } p.soft { (prose(book, description(schema))) } }
+            td { @for (dialects, value) in &values {
+                div.value { @if values.len() > 1 { span { (marks(dialects)) } } div { (shown(value)) } }
+            } }
+        }
+    }
+}
+
+fn value(book: &Book, dialect: Dialect, path: &[&str]) -> Value {
+    let record = book.meta(dialect).map_or(&Value::Null, |meta| &meta.record);
+    path.iter().fold(record, |at, key| &at[*key]).clone()
+}
+
+fn shown(value: &Value) -> Markup {
+    html! {
+        @match value {
+            Value::Bool(true) => "yes",
+            Value::Bool(false) => "no",
+            Value::Null => "none",
+            Value::String(text) => span.wire { (text) },
+            Value::Array(list) if list.is_empty() => "none",
+            Value::Array(list) => @for item in list { div { (shown(item)) } },
+            other => (other.to_string()),
+        }
+    }
+}
+
+/// What is accepted, kept and tried again.
+pub(super) fn limits(book: &Book) -> Markup {
+    let schema = crate::export::meta_schema();
+    let about = schema.pointer("/$defs/Limits/properties").and_then(Value::as_object);
+    let limit = |dialect: Dialect, name: &str| {
+        let limits = book.meta(dialect).map(|meta| serde_json::json!(meta.limits));
+        limits.map_or(Value::Null, |limits| limits[name].clone())
+    };
+    html! {
+        section aria-labelledby="limits" {
+            h2 id="limits" { "Limits" }
+            p { "Times are milliseconds, sizes bytes." }
+            div.wide { table.records {
+                thead { tr { th scope="col" { "What" } th scope="col" { "Value" } } }
+                tbody {
+                    @for (name, schema) in about.into_iter().flatten() {
+                        (row(book, name, schema, |dialect| limit(dialect, name)))
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// What the marks on the page mean, and the names of the sources.
+pub(super) fn key(book: &Book) -> Markup {
+    let sources: Value = serde_json::from_str(SOURCES).unwrap_or_default();
+    html! {
+        p {
+            "What is not in every dialect says in which it is: " (marks(&book.bases)) " What no document has is marked "
+            span.seen { "observed" } "."
+        }
+        details {
+            summary { "Where things are written" }
+            dl.fields {
+                @for (name, about) in sources.as_object().into_iter().flatten() {
+                    dt { span.name { (name) } }
+                    dd { (prose(book, text(about))) }
+                }
+            }
+        }
+    }
+}
+
+const SOURCES: &str = include_str!("../../../schema/sources.json");

@@ -1,0 +1,111 @@
+//! The page as a whole.
+
+use super::{
+    book::Book,
+    chart::chart,
+    contents::contents,
+    dialects::{differences, key, limits, records, who},
+    example::Examples,
+    frame::family,
+    legality::{meanings, table},
+    opening::opening,
+    rules::rules,
+    texts::fixed,
+};
+use crate::{html::head, protocol::Dialect};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+const TITLE: &str = "The RPC protocol of coding agents";
+
+/// The reference of the protocol as one HTML page that loads nothing: every dialect, `first` before the others.
+///
+/// Anchors are stable: `#command-prompt`, `#response-prompt`, `#event-message_update`, `#type-Model`, `#rule-framing`,
+/// `#error-busy`.
+pub fn reference_page(first: Dialect) -> String {
+    let (book, examples) = (Book::new(first), Examples::new());
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(TITLE, STYLE, Some(SCRIPT)))
+            body {
+                a.skip href="#main" { "Skip to the reference" }
+                (contents(&book))
+                main id="main" {
+                    header {
+                        h1 { (TITLE) }
+                        p.soft { "The reference of every dialect that " code { "pi-rpc" } " " (env!("CARGO_PKG_VERSION")) " speaks, made from its schema." }
+                        (who(&book))
+                        (key(&book))
+                    }
+                    (opening(&book, &examples))
+                    (drawn(&book))
+                    (by_state(&book))
+                    (differences(&book))
+                    @for one in &book.families { (family(&book, &examples, one)) }
+                    (fixed(&book))
+                    (rules(&book))
+                    (records(&book))
+                    (limits(&book))
+                }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn drawn(book: &Book) -> Markup {
+    html! {
+        section aria-labelledby="chart" {
+            h2 id="chart" { "The chart" }
+            p {
+                "Four regions stand side by side, each in one of its states. A line in a state is what may be said there without "
+                "leaving it; a broken arrow is what the originals do and the protocol does not ask for."
+            }
+            @for (at, base) in book.bases.iter().enumerate() {
+                details open[at == 0] {
+                    summary { "In the dialect " span.mark { (base.as_str()) } }
+                    div.wide tabindex="0" { (chart(book, *base)) }
+                    details {
+                        summary { "The same as a list" }
+                        (transitions(book, *base))
+                    }
+                }
+            }
+            (meanings(book))
+        }
+    }
+}
+
+/// Every transition of the chart, state by state.
+fn transitions(book: &Book, base: Dialect) -> Markup {
+    html! {
+        div.wide { table {
+            thead { tr { @for head in ["Region", "From", "To", "On"] { th scope="col" { (head) } } } }
+            tbody {
+                @for region in book.meta(base).into_iter().flat_map(|meta| &meta.chart.regions) {
+                    @for step in &region.transitions {
+                        tr {
+                            td { (region.name) }
+                            td { code { (step.from) } }
+                            td { code { (step.to) } }
+                            td { @if step.cut { "cut by " } (step.label) }
+                        }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+fn by_state(book: &Book) -> Markup {
+    html! {
+        section aria-labelledby="states" {
+            h2 id="states" { "Commands by state" }
+            p { "What becomes of each command in each state of the flow. In what is inside of a state, the same holds." }
+            (table(book))
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a def holds.
+
+use super::{
+    book::Book,
+    words::{alike, description, link, marks, only, only_in, prose, since, text, texts, type_of},
+};
+use crate::{
+    export::parts::{ref_name, target_name},
+    protocol::Dialect,
+};
+use maud::{Markup, html};
+use serde_json::Value;
+
+/// The properties, values, branches or limits of a def.
+pub(super) fn holds(book: &Book, name: &str) -> Markup {
+    let def = book.def(name);
+    match def.get("properties").and_then(Value::as_object) {
+        Some(properties) => html! {
+            dl.fields {
+                @for (property, schema) in properties { (field(book, name, property, schema)) }
+                @if let Some(values) = def.get("additionalProperties") {
+                    dt { i { "any other" } " " span.type { (type_of(book, values)) } }
+                    dd { "Kept as it is." }
+                }
+            }
+        },
+        None if def.get("oneOf").is_some() => branches(book, def),
+        None if def.get("enum").is_some() => values(book, def),
+        None => html! { p { "A value of the type " span.type { (type_of(book, def)) } (limits(def)) "." } },
+    }
+}
+
+fn field(book: &Book, def: &str, property: &str, schema: &Value) -> Markup {
+    html! {
+        dt {
+            code.name { (property) } " "
+            span.type { (type_of(book, schema)) }
+            (presence(book, def, property, schema))
+            (only_in(book, schema))
+            (since(&schema["x-since"]))
+            @if text(&schema["x-source"]) == "observed" { span.seen { "observed" } }
+        }
+        dd {
+            (prose(book, description(schema)))
+            @if schema["x-null"] == true { " Null means the same as absent." }
+        }
+    }
+}
+
+/// Whether a property has to be there: as each base that has it says.
+fn presence(book: &Book, def: &str, property: &str, schema: &Value) -> Markup {
+    let owners = book.bases_of(book.def(def));
+    let of = book.bases_of(schema).into_iter().filter(|base| owners.contains(base));
+    let groups = alike(of.map(|base| (base, is_required(book, base, def, property))));
+    html! {
+        @for (bases, required) in &groups {
+            span.required[*required].optional[!required] {
+                @if *required { "required" } @else { "optional" }
+                @if groups.len() > 1 { " in " (marks(bases)) }
+            }
+        }
+    }
+}
+
+/// Whether the frames of a base have to have this property.
+pub(super) fn is_required(book: &Book, base: Dialect, def: &str, property: &str) -> bool {
+    texts(&book.exported(base)[def]["required"]).any(|name| name == property)
+}
+
+fn branches(book: &Book, def: &Value) -> Markup {
+    let tag = def.pointer("/discriminator/propertyName").and_then(Value::as_str);
+    let mapping = def.pointer("/discriminator/mapping").and_then(Value::as_object);
+    let values = |name: &str| -> Vec<&String> {
+        let known = mapping.into_iter().flatten();
+        known.filter(|(_, to)| target_name(to) == Some(name)).map(|(tag, _)| tag).collect()
+    };
+    let branches = def["oneOf"].as_array().into_iter().flatten();
+    html! {
+        p {
+            "One of these"
+            @if let Some(tag) = tag { ", told apart by " code { (tag) } }
+            ":"
+        }
+        ul.branches {
+            @for branch in branches {
+                li {
+                    @match ref_name(branch) {
+                        Some(name) => {
+                            (link(book, name))
+                            @for value in values(name) { " " code { (value) } }
+                            (only_in(book, book.def(name)))
+                        },
+                        None => { (type_of(book, branch)) ": " (prose(book, description(branch))) },
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn values(book: &Book, def: &Value) -> Markup {
+    let owners = book.bases_of(def);
+    html! {
+        p {
+            "One of "
+            @for (at, value) in texts(&def["enum"]).enumerate() {
+                @if at > 0 { ", " }
+                code { "\"" (value) "\"" }
+                @let having = with_value(book, def, value);
+                @if having.len() < owners.len() { (only(book, &having)) }
+                (since(&def["x-since"][value]))
+            }
+            "."
+        }
+    }
+}
+
+/// The bases whose enumeration has the value.
+pub(super) fn with_value(book: &Book, def: &Value, value: &str) -> Vec<Dialect> {
+    book.bases_of(def).into_iter().filter(|base| book.has(*base, &def["x-enum-in"], value)).collect()
+}
+
+fn limits(def: &Value) -> Markup {
+    html! {
+        @if let (Some(least), Some(most)) = (def.get("minimum"), def.get("maximum")) {
+            ", from " (least.to_string()) " to " (most.to_string())
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The protocol in ten lines, and a conversation as it goes over the pipes.
+
+use super::{
+    book::Book,
+    example::Examples,
+    json::{gist, pretty},
+    words::term,
+};
+use crate::protocol::Dialect;
+use maud::{Markup, html};
+
+/// What somebody has to know who has never seen it.
+const LINES: [&str; 10] = [
+    "A host starts the server as a child process. It writes commands to its stdin and reads answers and events from its stdout; stderr is for people.",
+    "A frame is one JSON object in UTF-8 on a line of its own, ended by a line feed and by nothing else: U+2028 in a string does not end it.",
+    "`type` says what a frame is. A host passes over types and fields that it does not know; a server refuses a command that it does not know and goes on.",
+    "A command may carry an `id`; its response repeats it and names the `command`. `success` is true, perhaps with `data`, or false with a text in `error`. There are no error codes.",
+    "Events have no `id`: they tell what happens as it happens, and come between responses.",
+    "`prompt` starts a run. It goes from `agent_start` to `agent_end` and is made of turns: new input, one message of the model, the tools that it calls. In pi 1, `agent_settled` says when nothing follows by itself any more.",
+    "A message grows: `message_start`, any number of `message_update`, `message_end`. Then each tool call runs from `tool_execution_start` to `tool_execution_end`.",
+    "While a run is open, `steer` and `follow_up` queue a message; `prompt` needs `streamingBehavior` to say which of both it is; `abort` ends the run.",
+    "`extension_ui_request` may ask the user something. A host answers with `extension_ui_response` and the same `id`, or the agent waits: until the `timeout` of the dialog, and without one for ever.",
+    "Closing stdin ends it: the server finishes or drops what it does, as its dialect says, and exits with status 0.",
+];
+
+/// The lines, then the conversation as each base dialect has it.
+pub(super) fn opening(book: &Book, examples: &Examples) -> Markup {
+    html! {
+        section aria-labelledby="protocol" {
+            h2 id="protocol" { "The protocol in ten lines" }
+            ol.lines { @for line in LINES { li { (told(book, line)) } } }
+            h3 id="conversation" { "A whole conversation" }
+            p {
+                "From the start of the server to the end of the run. Each line opens to the whole frame. What is in "
+                code { "…" } " is left out only here."
+            }
+            @for (at, base) in book.bases.iter().enumerate() {
+                details.talk open[at == 0] {
+                    summary { "In the dialect " span.mark { (base.as_str()) } }
+                    (conversation(book, examples, *base))
+                }
+            }
+        }
+    }
+}
+
+/// A line, in which the names of commands mean the commands.
+fn told(book: &Book, line: &str) -> Markup {
+    html! {
+        @for (at, part) in line.split('`').enumerate() {
+            @match book.command(part).filter(|_| at % 2 == 1) {
+                Some(place) => a href={ "#" (place) } { code { (part) } },
+                None if at % 2 == 1 => (term(book, part)),
+                None => (part),
+            }
+        }
+    }
+}
+
+fn conversation(book: &Book, examples: &Examples, base: Dialect) -> Markup {
+    html! {
+        ol.frames {
+            @for (def, frame) in examples.conversation(book.exported(base)) {
+                @let from_host = book.def(&def).get("x-in").is_some();
+                li.host[from_host] {
+                    details {
+                        summary {
+                            span.who { @if from_host { "host" } @else { "server" } } " "
+                            code { (gist(&frame)) }
+                        }
+                        p { "This is " a href={ "#" (book.anchor(&def)) } { (def) } "." }
+                        pre { code { (pretty(&frame)) } }
+                    }
+                }
+            }
+        }
+        p.soft { "Everything else that may happen is in the chart of the " a href="#chart" { "states" } ", starting with " (term(book, "agent_start")) "." }
+    }
+}

@@ -1,0 +1,75 @@
+//! What runs pi's own extensions: Node (or Bun), and where the program goes that hosts them.
+
+use super::{
+    starting::is_executable,
+    unpacking::{Unpacked, unpack},
+};
+use crate::config::Environment;
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+};
+
+/// Names the program, or its file.
+const VARIABLE: &str = "PI_RPC_NODE";
+
+/// The programs that are looked for, in order.
+const PROGRAMS: [&str; 2] = ["node", "bun"];
+
+/// The folder in those of caches.
+const CACHE: &str = "pi-rpc";
+
+/// What runs pi's own extensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeHost {
+    /// Node or Bun.
+    pub(super) runtime: PathBuf,
+    /// Private folders in which the program may be kept; the first that can be used is.
+    caches: Vec<PathBuf>,
+}
+
+impl NodeHost {
+    /// Looks for Node, else Bun, in `PATH`, unless `PI_RPC_NODE` names something. Nothing is started: the program itself
+    /// says whether it gets along with the version. An error is a sentence for people.
+    pub fn find(environment: &Environment) -> Result<Self, String> {
+        let runtime = match environment.get(VARIABLE) {
+            Some(named) => program(named, environment)
+                .ok_or_else(|| format!("{VARIABLE}: expected a program, and {named} is none"))?,
+            None => PROGRAMS.iter().find_map(|name| program(name, environment)).ok_or_else(|| {
+                format!(
+                    "it needs Node 22.18 or newer, and there is no node in PATH ({VARIABLE} may name one)"
+                )
+            })?,
+        };
+        Ok(Self { runtime, caches: caches(environment) })
+    }
+
+    /// The folder of what need not be kept.
+    pub fn cache(environment: &Environment) -> PathBuf {
+        caches(environment).into_iter().next().unwrap_or_else(env::temp_dir)
+    }
+
+    /// Puts the program where it can be run, unless it is there. Blocks on the disk.
+    pub(super) fn unpack(&self) -> io::Result<Unpacked> {
+        unpack(&self.caches)
+    }
+}
+
+/// The file of a program: a path, or a name to look for in `PATH`.
+fn program(name: &str, environment: &Environment) -> Option<PathBuf> {
+    if name.contains('/') {
+        return std::path::absolute(name).ok().filter(|path| is_executable(path));
+    }
+    let folders = environment.get("PATH")?;
+    env::split_paths(folders)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_absolute() && is_executable(path))
+}
+
+/// The user's folder of caches; without a home directory, or where it cannot be used, one in that of temporary files.
+fn caches(environment: &Environment) -> Vec<PathBuf> {
+    let named = environment.get("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let own = named.or_else(|| environment.get("HOME").map(|home| Path::new(home).join(".cache")));
+    let shared = format!("{CACHE}-{}", rustix::process::getuid().as_raw());
+    own.map(|folder| folder.join(CACHE)).into_iter().chain([env::temp_dir().join(shared)]).collect()
+}

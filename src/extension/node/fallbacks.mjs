@@ -1,0 +1,141 @@
+/** Loading where Node's own hooks are not there: with the `jiti` of an installed pi, or with Bun. */
+import * as fs from "node:fs";
+import * as module from "node:module";
+import * as path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { hosts, wantedOf } from "./installation.mjs";
+import { packageFor } from "./packages.mjs";
+import { namesOf, standinFor } from "./standins/index.mjs";
+import { missing } from "./standins/missing.mjs";
+
+/** Every module that pi gives to extensions; longer names first, as some are the beginning of others. */
+const GIVEN = [
+  ...["/providers/all", "/compat", "/models", "/oauth", ""].map((subpath) => ["pi-ai", subpath]),
+  ...["pi-coding-agent", "pi-agent-core", "pi-tui"].map((name) => [name, ""]),
+  ...["/value", "/compile", ""].map((subpath) => ["typebox", subpath]),
+];
+
+const JITI = ["jiti", "@mariozechner/jiti"];
+
+/**
+ * @param {{ cwd: string, agentDirectory: string }} options As `prepare` of the loader.
+ * @returns {(file: string) => Promise<unknown>} Imports an extension, always anew.
+ */
+export function withJiti({ agentDirectory }) {
+  return async (file) => {
+    const found = jitiFor(file, agentDirectory);
+    if (!found) {
+      throw new Error(
+        `Node ${process.versions.node} cannot load extensions of pi: Node 22.18 or newer is needed, or an installed pi (or jiti) beside the extension, in ${agentDirectory}, or in PATH.`,
+      );
+    }
+    const { createJiti } = await import(found);
+    const alias = Object.fromEntries(
+      given(file, agentDirectory).map(({ specifier, found, standin }) => [
+        specifier,
+        fileURLToPath(found.member ? standin.url : found.url),
+      ]),
+    );
+    return { default: await createJiti(import.meta.url, { moduleCache: false, alias }).import(file, { default: true }) };
+  };
+}
+
+function jitiFor(file, agentDirectory) {
+  const places = [
+    file,
+    path.join(agentDirectory, "npm", "package.json"),
+    path.join(agentDirectory, "package.json"),
+    ...hosts(agentDirectory).map(({ folder }) => path.join(folder, "package.json")),
+  ];
+  for (const place of places) {
+    for (const name of JITI) {
+      try {
+        return pathToFileURL(module.createRequire(place).resolve(name)).href;
+      } catch {
+        // Not there: the next place may have it.
+      }
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Bun reads TypeScript itself; it only has to be told where pi's packages are.
+ * @param {{ cwd: string, agentDirectory: string }} options As `prepare` of the loader.
+ * @returns {(file: string, fresh: boolean) => Promise<unknown>} Imports an extension. What it imports by path stays as it was.
+ */
+export function withBun({ agentDirectory }) {
+  let copies = 0;
+  let told = false;
+  return async (file, fresh) => {
+    if (!told) {
+      told = true;
+      const modules = given(file, agentDirectory);
+      globalThis.Bun.plugin({
+        name: "pi-rpc",
+        setup(build) {
+          for (const module of modules)
+            build.module(module.specifier, async () => ({ exports: await exportsOf(module), loader: "object" }));
+        },
+      });
+    }
+    if (fresh) copies += 1;
+    return import(copies > 0 ? `${file}?copy=${copies}` : file);
+  };
+}
+
+/** All names that pi has: Bun asks for those that an installed one lacks, and would not load the extension without. */
+async function exportsOf({ found, standin }) {
+  const real = await import(found.url);
+  const lacking = namesOf(standin?.standin ?? "").map((name) => [
+    name,
+    found.standin && !found.member ? missing(found.standin, name) : undefined,
+  ]);
+  return { ...Object.fromEntries(lacking), ...(found.member ? real.VIRTUAL_MODULES[found.member] : real) };
+}
+
+/** Where each module that pi gives is for an extension, under all its names. */
+function given(file, agentDirectory) {
+  const made = [];
+  for (const [name, subpath] of GIVEN) {
+    const standin = standinFor(name, subpath);
+    for (const specifier of name === "typebox"
+      ? [`typebox${subpath}`, `@sinclair/typebox${subpath}`]
+      : [`@earendil-works/${name}${subpath}`, `@mariozechner/${name}${subpath}`]) {
+      const wanted = wantedOf(specifier);
+      if (wanted) made.push({ specifier, standin, found: packageFor(wanted, file, agentDirectory, find) });
+    }
+  }
+  return made;
+}
+
+/** A package's module for `import`, from its description: older runtimes resolve for `require` only. */
+function find(specifier, from) {
+  const [, name, subpath] = /^((?:@[^/]+\/)?[^/]+)(.*)$/.exec(specifier) ?? [];
+  for (let folder = path.dirname(from); ; folder = path.dirname(folder)) {
+    const home = path.join(folder, "node_modules", name);
+    const file = path.join(home, "package.json");
+    if (fs.existsSync(file))
+      return { url: pathToFileURL(path.join(home, entryOf(JSON.parse(fs.readFileSync(file, "utf8")), subpath))).href };
+    if (folder === path.dirname(folder)) throw new Error(`There is no package ${name}.`);
+  }
+}
+
+function entryOf(description, subpath) {
+  const { exports } = description;
+  const chosen =
+    exports && typeof exports === "object" && Object.keys(exports)[0]?.startsWith(".")
+      ? exports[`.${subpath}`]
+      : subpath
+        ? undefined
+        : exports;
+  const entry = chosen === undefined && !subpath && !exports ? (description.module ?? description.main ?? "index.js") : conditional(chosen);
+  if (typeof entry !== "string") throw new Error(`${description.name} does not have ${subpath || "a main module"}.`);
+  return entry;
+}
+
+function conditional(entry) {
+  if (!entry || typeof entry !== "object") return entry;
+  for (const condition of ["node", "import", "default"]) if (entry[condition]) return conditional(entry[condition]);
+  return undefined;
+}

@@ -1,0 +1,61 @@
+/** Actions as the server can read them: extensions without types put all kinds of things into them. */
+import { isRecord, messageContent, plain, text } from "./shapes.mjs";
+
+/** The texts of an action; those that it cannot do without are marked. */
+const TEXTS = {
+  send_message: ["deliverAs"],
+  send_user_message: ["deliverAs"],
+  append_entry: ["customType!"],
+  set_session_name: ["name!"],
+  set_label: ["entryId!", "label"],
+  set_model: ["provider!", "modelId!"],
+  set_thinking_level: ["level!"],
+  new_session: ["parentSession"],
+  fork: ["entryId!", "position"],
+  switch_session: ["sessionPath!"],
+  navigate_tree: ["targetId!", "customInstructions", "label"],
+  compact: ["customInstructions"],
+  run_tool: ["toolName!"],
+  complete: ["provider!", "modelId!", "systemPrompt", "level"],
+  register_provider: ["name!"],
+  unregister_provider: ["name!"],
+};
+const SWITCHES = ["triggerTurn", "summarize", "replaceInstructions"];
+
+/**
+ * @param {any} frame An action.
+ * @returns {any} The same, of the right shape.
+ * @throws when something is missing that nobody can guess.
+ */
+export function shaped(frame) {
+  const made = { ...frame };
+  for (const marked of TEXTS[frame.type] ?? []) {
+    const field = marked.replace("!", "");
+    const given = frame[field] ?? undefined;
+    made[field] = text(given);
+    if (made[field] === undefined && (given !== undefined || field !== marked)) {
+      throw new Error(`${frame.type}: ${field} has to be a text`);
+    }
+  }
+  for (const field of SWITCHES) if (field in made && made[field] !== undefined) made[field] = Boolean(made[field]);
+  if (frame.type === "set_active_tools") made.names = frame.names.map(text).filter((name) => name !== undefined);
+  if (frame.type === "send_message") made.message = extensionMessage(frame.message);
+  if (frame.type === "send_user_message") made.content = messageContent(frame.content);
+  if (frame.type === "run_tool" && !isRecord(frame.arguments)) made.arguments = {};
+  return made;
+}
+
+/**
+ * @param {any} message A message of an extension, as it was given.
+ * @returns {any} As it is said.
+ */
+export function extensionMessage(message) {
+  if (!isRecord(message)) throw new Error("a message has to be an object");
+  const { customType, content, display, details } = message;
+  return {
+    customType: text(customType) ?? "",
+    content: messageContent(content),
+    display: Boolean(display),
+    details: plain(details, "details of a message"),
+  };
+}

@@ -1,0 +1,201 @@
+/** `pi`: what the factory of an extension is given. */
+import { within } from "./scope.mjs";
+
+/** Registered, kept and never called: there is no terminal to show anything in. */
+const SHOWN_NOWHERE = [
+  "registerMessageRenderer",
+  "registerEntryRenderer",
+  "registerMarkdownTransformer",
+  "registerToolRenderer",
+];
+
+/**
+ * @param {import("./host.mjs").Host} host
+ * @param {import("./generation.mjs").Generation} generation
+ * @param {import("./member.mjs").Member} member
+ */
+export function createApi(host, generation, member) {
+  const api = {
+    ...registering(host, generation, member),
+    ...acting(host, generation),
+    ...asking(host, generation),
+    ...providing(host, generation, member),
+    exec: async (command, args, options) => {
+      generation.assertActive();
+      const { exec } = await import("./exec.mjs");
+      return exec(command, args, { cwd: host.cwd, ...options });
+    },
+    events: {
+      emit: (channel, data) => {
+        generation.assertActive();
+        host.bus.emit(channel, data);
+      },
+      on: (channel, handler) => {
+        generation.assertActive();
+        const heard = (data) => within({ path: member.path }, () => handler(data));
+        return generation.untilStale(host.bus.on(channel, heard));
+      },
+      clear: () => host.bus.clear(),
+    },
+  };
+  for (const name of SHOWN_NOWHERE) api[name] = () => generation.assertActive();
+  return api;
+}
+
+function registering(host, generation, member) {
+  const { features } = host;
+  return {
+    on: (event, handler) => {
+      generation.assertActive();
+      if (event in NEVER_FIRED && features.modern) host.faultOnce(member.path, event, NEVER_FIRED[event]);
+      const off = member.on(event, handler);
+      generation.changed();
+      return () => {
+        off();
+        generation.changed();
+      };
+    },
+    registerTool: (tool) => {
+      generation.assertActive();
+      if (features.modern && (typeof tool.parameters !== "object" || tool.parameters === null)) {
+        throw new Error(`the tool ${tool.name} has no schema: parameters has to be an object`);
+      }
+      member.tools.set(tool.name, tool);
+      generation.changed();
+    },
+    registerCommand: (name, options) => {
+      generation.assertActive();
+      if (features.modern && (typeof name !== "string" || name === "")) {
+        throw new Error(`a command is named by a word, not by ${JSON.stringify(name)}`);
+      }
+      if (features.modern && typeof options?.handler !== "function") {
+        throw new Error(`the command /${name} has no function as its handler`);
+      }
+      member.commands.set(name, options);
+      generation.changed();
+    },
+    registerShortcut: (shortcut, options) => {
+      generation.assertActive();
+      member.shortcuts.set(shortcut, options);
+      generation.changed();
+    },
+    registerFlag: (name, options) => {
+      generation.assertActive();
+      member.flags.set(name, options);
+      if (options?.default !== undefined && !generation.flagValues.has(name)) {
+        generation.flagValues.set(name, options.default);
+      }
+      generation.changed();
+    },
+    getFlag: (name) => {
+      generation.assertActive();
+      return member.flags.has(name) ? generation.flagValues.get(name) : undefined;
+    },
+  };
+}
+
+/** What extensions of later versions may listen for, and would wait for in vain. */
+const NEVER_FIRED = {
+  agent_before_settle: "this server has no agent_before_settle: the handler is never called",
+  provider_stream_event: "this server has no provider_stream_event: the handler is never called",
+};
+
+function acting(host, generation) {
+  const started = (act) => (...args) => {
+    generation.assertStarted();
+    return act(...args);
+  };
+  // Nobody waits for these: that they failed is told by an error of the runtime.
+  const told = (event, frame) => {
+    host.request(frame).catch((error) => host.fault("<runtime>", event, error));
+  };
+  return {
+    sendMessage: started((message, options) => told("send_message", messageFrame(message, options))),
+    sendUserMessage: started((content, options) => told("send_user_message", userFrame(content, options))),
+    appendEntry: started((customType, data) => host.act({ type: "append_entry", customType, data })),
+    setSessionName: started((name) => host.act({ type: "set_session_name", name })),
+    setLabel: started((entryId, label) => {
+      if (!host.session.getEntry(entryId)) throw new Error(`Entry ${entryId} not found`);
+      host.act({ type: "set_label", entryId, label: label || undefined });
+    }),
+    setActiveTools: started((names) => host.act({ type: "set_active_tools", names: [...names] })),
+    setThinkingLevel: started((level) => host.act({ type: "set_thinking_level", level })),
+    setModel: async (model) => {
+      generation.assertStarted();
+      if (!host.models.hasConfiguredAuth(model)) return false;
+      await host.request({ type: "set_model", provider: model.provider, modelId: model.id });
+      return true;
+    },
+  };
+}
+
+/**
+ * @param {any} message
+ * @param {any} [options]
+ */
+export function messageFrame({ customType, content, display, details }, options) {
+  return {
+    type: "send_message",
+    message: { customType, content, display, details },
+    deliverAs: options?.deliverAs,
+    triggerTurn: options?.triggerTurn,
+  };
+}
+
+/**
+ * @param {string | any[]} content
+ * @param {any} [options]
+ */
+export function userFrame(content, options) {
+  return { type: "send_user_message", content, deliverAs: options?.deliverAs };
+}
+
+function asking(host, generation) {
+  const started = (ask) => () => {
+    generation.assertStarted();
+    return ask();
+  };
+  return {
+    getSessionName: started(() => host.state().sessionName),
+    getActiveTools: started(() => host.state().activeTools),
+    getAllTools: started(() => host.serving.toolsAsPi(host, generation)),
+    getCommands: started(() => host.query("commands").commands),
+    getThinkingLevel: started(() => host.state().thinkingLevel ?? "off"),
+    getSettings: started(() => host.query("settings")),
+  };
+}
+
+function providing(host, generation, member) {
+  const { providers } = host;
+  // Told once, and not again for every session: nothing of it will ever come.
+  const missing = (event, text) => host.faultOnce(member.path, event, text);
+  const servers = host.servers;
+  return {
+    registerProvider: (provider, config) => {
+      generation.assertActive();
+      generation.whenStarted(member, () => providers.register(provider, config, member.path));
+    },
+    unregisterProvider: (name) => {
+      generation.assertActive();
+      generation.whenStarted(member, () => providers.unregister(name));
+    },
+    registerMcpServer: (name, config) => {
+      generation.assertActive();
+      servers.set(name, { name, config, extensionPath: member.path });
+      missing("register_mcp_server", `MCP server "${name}" is registered, but this server connects none`);
+    },
+    unregisterMcpServer: (name) => {
+      generation.assertActive();
+      servers.delete(name);
+    },
+    getMcpServers: () => {
+      generation.assertActive();
+      return [...servers.values()];
+    },
+    registerVirtualModel: (model) => {
+      generation.assertActive();
+      missing("register_virtual_model", `this server has no virtual models: ${model?.provider}/${model?.id} is left out`);
+    },
+    unregisterVirtualModel: () => generation.assertActive(),
+  };
+}

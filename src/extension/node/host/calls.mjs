@@ -1,0 +1,54 @@
+/** What the server wants done: commands, tools and models of extensions. */
+import { createCommandContext, createToolContext } from "./context.mjs";
+import { commands, tools } from "./registration.mjs";
+import { within } from "./scope.mjs";
+import { blocks, isRecord } from "./shapes.mjs";
+import { execute, failure } from "./tools.mjs";
+
+/**
+ * @param {import("./host.mjs").Host} host
+ * @param {any} frame The `command`.
+ */
+export async function runCommand(host, { id, name, arguments: args }) {
+  const { generation, features } = host;
+  const called = commands(generation.members, features).find((command) => command.name === name);
+  if (!called) throw new Error(`no extension has a command /${name}`);
+  const { command, member } = called;
+  const ctx = createCommandContext(host, generation);
+  // What the handler says before it waits for anything comes before the command counts as taken up.
+  const ended = within({ path: member.path }, async () => command.handler(args, ctx));
+  host.wire.send({ type: "accept", id });
+  await ended;
+}
+
+/**
+ * @param {import("./host.mjs").Host} host
+ * @param {any} frame The `tool_call`.
+ * @param {AbortSignal} signal
+ * @returns {Promise<Record<string, unknown>>} What `tool_result` says.
+ */
+export async function runTool(host, { id, toolCallId, toolName, arguments: args }, signal) {
+  const { generation } = host;
+  const called = tools(generation.members).get(toolName);
+  if (!called) throw new Error(`no extension has a tool ${toolName}`);
+  const { tool, member } = called;
+  const ctx = createToolContext(host, generation, toolCallId, signal);
+  let over = false;
+  const update = (partialResult) => {
+    if (!over) host.wire.send({ type: "tool_update", id, partialResult: whole(partialResult) });
+  };
+  try {
+    const result = await within({ path: member.path }, () => execute(tool, toolCallId, args, signal, update, ctx));
+    return { result: whole(result) };
+  } catch (error) {
+    return { result: failure(error), isError: true };
+  } finally {
+    over = true;
+  }
+}
+
+/** Tools without types return all kinds of things; a result has a list of blocks. */
+function whole(result) {
+  if (!isRecord(result)) return { content: blocks(result) };
+  return { ...result, content: blocks(result.content) };
+}

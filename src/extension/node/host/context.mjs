@@ -1,0 +1,135 @@
+/** `ctx`: what handlers, commands and tools are given. */
+import { messageFrame, userFrame } from "./api.mjs";
+import { scope } from "./scope.mjs";
+import { nestedCall, toolsAsPi } from "./tools.mjs";
+
+/**
+ * For handlers of events.
+ * @param {import("./host.mjs").Host} host
+ * @param {import("./generation.mjs").Generation} generation
+ */
+export function createContext(host, generation) {
+  const live = (get) => ({
+    enumerable: true,
+    configurable: true,
+    get: () => {
+      generation.assertActive();
+      return get();
+    },
+  });
+  const checked = (act) => (...args) => {
+    generation.assertActive();
+    return act(...args);
+  };
+  const ctx = {
+    isIdle: checked(() => host.state().isIdle),
+    isProjectTrusted: checked(() => true),
+    abort: checked(() => host.act({ type: "abort" })),
+    hasPendingMessages: checked(() => host.state().hasPendingMessages),
+    shutdown: checked(() => host.act({ type: "shutdown" })),
+    getContextUsage: checked(() => host.state().contextUsage),
+    compact: checked((options) => void compact(host, options)),
+    getSystemPrompt: checked(() => host.query("system_prompt").systemPrompt),
+  };
+  return Object.defineProperties(ctx, {
+    ui: live(() => host.ui),
+    mode: live(() => "rpc"),
+    hasUI: live(() => true),
+    cwd: live(() => host.cwd),
+    sessionManager: live(() => host.session),
+    modelRegistry: live(() => host.models),
+    model: live(() => host.state().model),
+    scopedModels: live(() => (host.query("models").scope ?? []).map((model) => ({ model }))),
+    thinkingLevel: live(() => host.state().thinkingLevel),
+    signal: live(() => (scope().inRun ? scope().signal : undefined)),
+  });
+}
+
+/**
+ * For commands.
+ * @param {import("./host.mjs").Host} host
+ * @param {import("./generation.mjs").Generation} generation
+ */
+export function createCommandContext(host, generation) {
+  const replacing = (act) => async (...args) => {
+    generation.assertActive();
+    const withSession = args.at(-1)?.withSession;
+    const { cancelled = false } = (await host.request(await act(...args))) ?? {};
+    if (!cancelled && withSession) await withSession(createReplacedContext(host));
+    return { cancelled };
+  };
+  return Object.assign(createContext(host, generation), {
+    getSystemPromptOptions: () => {
+      generation.assertActive();
+      return host.query("system_prompt").options;
+    },
+    waitForIdle: async () => {
+      generation.assertActive();
+      await host.request({ type: "wait_for_idle" });
+    },
+    newSession: replacing(async ({ parentSession, setup } = {}) => ({
+      type: "new_session",
+      parentSession,
+      entries: setup && (await prepared(host, setup)),
+    })),
+    fork: replacing((entryId, { position } = {}) => ({ type: "fork", entryId, position })),
+    switchSession: replacing((sessionPath) => ({ type: "switch_session", sessionPath })),
+    navigateTree: replacing((targetId, options = {}) => {
+      const { summarize, customInstructions, replaceInstructions, label } = options;
+      return { type: "navigate_tree", targetId, summarize, customInstructions, replaceInstructions, label };
+    }),
+    reload: async () => {
+      generation.assertActive();
+      await host.reload();
+    },
+  });
+}
+
+/**
+ * For tools.
+ * @param {import("./host.mjs").Host} host
+ * @param {import("./generation.mjs").Generation} generation
+ * @param {string} toolCallId
+ * @param {AbortSignal} signal That of the call.
+ */
+export function createToolContext(host, generation, toolCallId, signal) {
+  const ctx = createContext(host, generation);
+  Object.defineProperty(ctx, "tools", {
+    enumerable: true,
+    get: () => {
+      const active = new Set(host.state().activeTools);
+      return toolsAsPi(host, generation).filter(({ name }) => active.has(name));
+    },
+  });
+  ctx.executeTool = (name, args, options = {}) => {
+    generation.assertActive();
+    return nestedCall(host, generation, toolCallId, { name, args, ctx, signal, ...options });
+  };
+  return ctx;
+}
+
+/** For the callback that is called when another session has begun: that session's own. */
+function createReplacedContext(host) {
+  return Object.assign(createCommandContext(host, host.generation), {
+    sendMessage: async (message, options) => void (await host.request(messageFrame(message, options))),
+    sendUserMessage: async (content, options) => void (await host.request(userFrame(content, options))),
+  });
+}
+
+async function compact(host, { customInstructions, onComplete, onError } = {}) {
+  let result;
+  try {
+    result = await host.request({ type: "compact", customInstructions });
+  } catch (error) {
+    onError?.(error);
+    return;
+  }
+  onComplete?.(result);
+}
+
+async function prepared(host, setup) {
+  const { Prepared } = await import("./prepared.mjs");
+  const session = new Prepared(host);
+  await setup(session);
+  return session.messages;
+}

@@ -1,0 +1,84 @@
+/** `pi.exec`: a program is run, and what it wrote is handed over when it has ended. */
+import { spawn } from "node:child_process";
+import { StringDecoder } from "node:string_decoder";
+
+/** A program that does not end when it is asked to is killed after this time, in milliseconds. */
+const GRACE = 5000;
+/** Others may still hold the pipes of a program that has ended: they are waited for this long, in milliseconds. */
+const LINGER = 100;
+const MOST = 256 * 1024 * 1024;
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ cwd: string, signal?: AbortSignal, timeout?: number, maxBuffer?: number }} options Times in milliseconds,
+ *   `maxBuffer` in bytes of both outputs together.
+ * @returns {Promise<{ stdout: string, stderr: string, code: number, killed: boolean, truncated: boolean }>}
+ */
+export function exec(command, args, { cwd, signal, timeout, maxBuffer = MOST }) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    let killed = false;
+    let room = maxBuffer;
+    let truncated = false;
+    let failure = "";
+    let force;
+    let linger;
+
+    const kill = () => {
+      if (killed) return;
+      killed = true;
+      child.kill("SIGTERM");
+      force = setTimeout(() => child.kill("SIGKILL"), GRACE);
+    };
+    const collect = (stream) => {
+      const decoder = new StringDecoder("utf8");
+      const collected = { text: "", end: () => collected.text + (truncated ? "" : decoder.end()) };
+      stream.on("data", (piece) => {
+        linger?.refresh();
+        if (truncated) return;
+        truncated = piece.length > room;
+        collected.text += decoder.write(piece.subarray(0, room));
+        room -= piece.length;
+        if (!truncated) return;
+        child.stdout.destroy();
+        child.stderr.destroy();
+        kill();
+      });
+      return collected;
+    };
+    const stdout = collect(child.stdout);
+    const stderr = collect(child.stderr);
+
+    let over = false;
+    const finish = (code) => {
+      if (over) return;
+      over = true;
+      clearTimeout(force);
+      clearTimeout(late);
+      clearTimeout(linger);
+      signal?.removeEventListener("abort", kill);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      resolve({
+        stdout: stdout.end(),
+        stderr: stderr.end() || failure,
+        // What is cut off never counts as a success.
+        code: truncated ? code || 1 : code,
+        killed,
+        truncated,
+      });
+    };
+    const late = timeout > 0 ? setTimeout(kill, timeout) : undefined;
+    child.on("error", (error) => {
+      failure = error.message;
+      finish(1);
+    });
+    child.on("close", (code) => finish(code ?? 0));
+    child.on("exit", (code) => {
+      linger = setTimeout(() => finish(code ?? 0), LINGER);
+    });
+    if (signal?.aborted) kill();
+    else signal?.addEventListener("abort", kill, { once: true });
+  });
+}

@@ -1,0 +1,141 @@
+/** The extensions of a session: loaded together, and stale together when another session begins. */
+import { createApi } from "./api.mjs";
+import { conflicts, flagValues, Member } from "./member.mjs";
+import { within } from "./scope.mjs";
+import { messageOf } from "./shapes.mjs";
+
+const STALE =
+  "this pi or ctx is stale: it belongs to a session that was left or reloaded. Use the ctx that session_start or " +
+  "the callback withSession is given.";
+const LOADING = "Extension runtime not initialized: nothing can be done or asked while extensions are loaded.";
+
+/** Extensions that live together. */
+export class Generation {
+  /** @type {Member[]} */
+  members = [];
+  /** @type {Map<string, boolean | string>} */
+  flagValues = new Map();
+  /** Whether actions are possible, which they are not while extensions are loaded. */
+  active = false;
+  #stale = false;
+  #atEnd = new Set();
+  #host;
+
+  /** @param {import("./host.mjs").Host} host */
+  constructor(host) {
+    this.#host = host;
+  }
+
+  /**
+   * Loads the extensions, one after another.
+   * @param {boolean} fresh Their modules are read again.
+   */
+  async load(fresh) {
+    const { features, hello } = this.#host;
+    const loaded = [];
+    for (const described of hello.members ?? []) {
+      const member = new Member(described);
+      await this.#loadOne(member, fresh, loaded);
+    }
+    const late = conflicts(loaded, features);
+    for (const { member, error } of late) {
+      this.#host.fault(member.path, "load", error);
+    }
+    // Later versions keep them, and tell commands apart.
+    const refused = new Set(features.numberedCommands ? [] : late.map(({ member }) => member));
+    this.members = loaded.filter((member) => !refused.has(member));
+    for (const [name, value] of flagValues(this.members, hello.arguments ?? [])) this.flagValues.set(name, value);
+  }
+
+  /** What extensions wanted done while they were loaded is done; what fails of it keeps nothing else from it. */
+  catchUp() {
+    for (const member of this.members) {
+      for (const action of member.atStart.splice(0)) {
+        try {
+          action();
+        } catch (error) {
+          this.#host.fault(member.path, "load", error);
+        }
+      }
+    }
+  }
+
+  /** From now on actions are possible. */
+  start() {
+    this.active = true;
+    this.catchUp();
+  }
+
+  /** From now on nothing is possible any more. */
+  invalidate() {
+    this.#stale = true;
+    for (const undo of this.#atEnd) undo();
+    this.#atEnd.clear();
+  }
+
+  /** @throws when these extensions belong to a session that was left. */
+  assertActive() {
+    if (this.#stale) throw new Error(STALE);
+  }
+
+  /** @throws when these extensions belong to a session that was left, or are being loaded. */
+  assertStarted() {
+    this.assertActive();
+    if (!this.active) throw new Error(LOADING);
+  }
+
+  /**
+   * Does something now, or as soon as the extensions are loaded, if this one is.
+   * @param {Member} member
+   * @param {() => void} action
+   */
+  whenStarted(member, action) {
+    if (this.active) action();
+    else member.atStart.push(action);
+  }
+
+  /**
+   * @param {() => void} undo Called when these extensions become stale.
+   * @returns {() => void} Calls it before that.
+   */
+  untilStale(undo) {
+    const once = () => {
+      if (this.#atEnd.delete(once)) undo();
+    };
+    this.#atEnd.add(once);
+    return once;
+  }
+
+  /** Something was registered after the start. */
+  changed() {
+    if (this.active) this.#host.registerSoon();
+  }
+
+  /**
+   * @param {string} event
+   * @returns {[Member, Function][]} Who is to hear of it, in order.
+   */
+  handlers(event) {
+    return this.members.flatMap((member) => (member.handlers.get(event) ?? []).map((handler) => [member, handler]));
+  }
+
+  async #loadOne(member, fresh, loaded) {
+    try {
+      const factory = await this.#host.loader.load(member.path, { fresh });
+      if (typeof factory !== "function") {
+        throw new NoFactory(`Extension does not export a valid factory function: ${member.path}`);
+      }
+      await within({ path: member.path }, () => factory(createApi(this.#host, this, member)));
+      loaded.push(member);
+    } catch (error) {
+      const message = messageOf(error);
+      this.#host.fault(
+        member.path,
+        "load",
+        error instanceof NoFactory ? message : `Failed to load extension: ${message}`,
+      );
+    }
+  }
+}
+
+class NoFactory extends Error {}

@@ -1,0 +1,214 @@
+/** What extensions have a say in: each handler in turn, and what all of them make of it. */
+import { dirname, resolve } from "node:path";
+import { eachHandler, STOP } from "./handlers.mjs";
+import { promptHook } from "./prompt_hook.mjs";
+import { contextHook, headersHook, messageEndHook, payloadHook } from "./request_hooks.mjs";
+import { sessionStart, sessionShutdown } from "./sessions.mjs";
+import { blocks, isRecord, plain, said, text } from "./shapes.mjs";
+import { userBashHook } from "./user_bash.mjs";
+
+/**
+ * By the name of the hook. Each is given the host, the hook and a signal that is aborted when it is not wanted any more,
+ * and gives the result for `done`, if there is one.
+ * @type {Record<string, (host: import("./host.mjs").Host, hook: any, signal: AbortSignal) => Promise<any>>}
+ */
+export const HOOKS = {
+  session_before_switch: (host, { reason, targetSessionFile }) =>
+    before(host, { type: "session_before_switch", reason, targetSessionFile }),
+  session_before_fork: (host, { entryId, position = "before" }) =>
+    before(host, { type: "session_before_fork", entryId, ...(host.features.reasons && { position }) }),
+  session_before_compact: (host, hook, signal) => before(host, compactEvent(host, hook, signal)),
+  session_before_tree: (host, hook, signal) => before(host, treeEvent(hook, signal)),
+  session_start: sessionStart,
+  session_shutdown: sessionShutdown,
+  session_compact: (host, { compactionEntry, fromExtension, reason, willRetry }) =>
+    told(host, {
+      type: "session_compact",
+      compactionEntry,
+      fromExtension,
+      ...(host.features.modern && { reason, willRetry }),
+    }),
+  session_tree: (host, { newLeafId = null, oldLeafId = null, summaryEntry, fromExtension }) =>
+    told(host, { type: "session_tree", newLeafId, oldLeafId, summaryEntry, fromExtension }),
+  model_select: (host, { model, previousModel, source }) =>
+    told(host, { type: "model_select", model, previousModel, source }),
+  thinking_level_select: (host, { level, previousLevel }) =>
+    told(host, { type: "thinking_level_select", level, previousLevel }),
+  after_provider_response: (host, { status, headers }) =>
+    told(host, { type: "after_provider_response", status, headers }),
+  input: inputHook,
+  before_agent_start: promptHook,
+  tool_call: toolCallHook,
+  tool_result: toolResultHook,
+  context: contextHook,
+  message_end: messageEndHook,
+  before_provider_request: payloadHook,
+  before_provider_headers: headersHook,
+  user_bash: userBashHook,
+  resources_discover: resourcesHook,
+};
+
+async function told(host, event) {
+  await eachHandler(host, event.type, (handler, ctx) => handler(event, ctx));
+}
+
+/** The last say counts, and one that prevents it is the last. */
+async function before(host, event) {
+  let result;
+  await eachHandler(host, event.type, async (handler, ctx) => {
+    result = (await handler(event, ctx)) || result;
+    return result?.cancel ? STOP : undefined;
+  });
+  if (!result) return undefined;
+  if (result.cancel) return { cancel: true };
+  const { compaction, summary, customInstructions, replaceInstructions, label } = result;
+  return {
+    compaction: compaction && {
+      summary: said(compaction.summary),
+      firstKeptEntryId: text(compaction.firstKeptEntryId) ?? event.preparation.firstKeptEntryId,
+      tokensBefore: Number.isFinite(compaction.tokensBefore) ? compaction.tokensBefore : event.preparation.tokensBefore,
+      details: compaction.details,
+    },
+    summary: summary && { summary: said(summary.summary), details: summary.details },
+    customInstructions: text(customInstructions),
+    replaceInstructions: replaceInstructions === undefined ? undefined : Boolean(replaceInstructions),
+    label: text(label),
+  };
+}
+
+function compactEvent(host, hook, signal) {
+  const { customInstructions, reason = "manual", willRetry = false } = hook;
+  return {
+    type: "session_before_compact",
+    preparation: {
+      firstKeptEntryId: hook.firstKeptEntryId,
+      messagesToSummarize: hook.messagesToSummarize,
+      turnPrefixMessages: hook.turnPrefixMessages ?? [],
+      isSplitTurn: hook.isSplitTurn ?? false,
+      tokensBefore: hook.tokensBefore,
+      previousSummary: hook.previousSummary,
+      fileOps: { read: new Set(hook.readFiles), written: new Set(), edited: new Set(hook.modifiedFiles) },
+      settings: {
+        enabled: true,
+        reserveTokens: hook.reserveTokens,
+        keepRecentTokens: hook.keepRecentTokens,
+      },
+    },
+    get branchEntries() {
+      return host.session.getBranch();
+    },
+    customInstructions,
+    ...(host.features.modern && { reason, willRetry }),
+    signal,
+  };
+}
+
+function treeEvent(hook, signal) {
+  const { targetId, oldLeafId = null, commonAncestorId = null, entriesToSummarize, userWantsSummary } = hook;
+  const { customInstructions, replaceInstructions, label } = hook;
+  return {
+    type: "session_before_tree",
+    preparation: {
+      targetId,
+      oldLeafId,
+      commonAncestorId,
+      entriesToSummarize,
+      userWantsSummary,
+      customInstructions,
+      replaceInstructions,
+      label,
+    },
+    signal,
+  };
+}
+
+async function inputHook(host, { text: given, images: shown, source, streamingBehavior }) {
+  let now = given;
+  let images = shown;
+  let handled = false;
+  await eachHandler(host, "input", async (handler, ctx) => {
+    const event = { type: "input", text: now, images, source, ...(host.features.modern && { streamingBehavior }) };
+    const result = await handler(event, ctx);
+    if (result?.action === "handled") {
+      handled = true;
+      return STOP;
+    }
+    if (result?.action === "transform") {
+      const told = text(result.text);
+      if (told === undefined) throw new Error("a transformed input has to have a text");
+      now = told;
+      if (result.images === undefined || result.images === null) return undefined;
+      if (!Array.isArray(result.images)) throw new Error("the images of an input have to be a list");
+      images = result.images;
+    }
+  });
+  if (handled) return { action: "handled" };
+  return now !== given || images !== shown ? { action: "transform", text: now, images } : undefined;
+}
+
+/** A handler that fails blocks the call: its error is that of the hook. */
+async function toolCallHook(host, { toolCallId, toolName, input }) {
+  const event = { type: "tool_call", toolCallId, toolName, input };
+  const unchanged = JSON.stringify(input);
+  let result;
+  const failing = (error) => {
+    throw error;
+  };
+  await eachHandler(
+    host,
+    "tool_call",
+    async (handler, ctx, member) => {
+      const before = event.input;
+      result = (await handler(event, ctx)) || result;
+      if (!isRecord(event.input)) {
+        event.input = before;
+        host.fault(member.path, "tool_call", "the input of a call has to be an object");
+      }
+      return result?.block ? STOP : undefined;
+    },
+    failing,
+  );
+  if (result?.block) {
+    return { block: true, reason: said(result.reason) || undefined, terminate: result.terminate ? true : undefined };
+  }
+  return JSON.stringify(event.input) === unchanged ? undefined : { input: event.input };
+}
+
+/** What may be changed of a result, in the shape that it has to have. */
+const SHAPES = {
+  content: blocks,
+  details: (details) => plain(details, "details"),
+  isError: Boolean,
+  structuredContent: (data) => plain(data, "structuredContent"),
+};
+
+async function toolResultHook(host, hook) {
+  const { toolCallId, toolName, input, content, details, isError, structuredContent } = hook;
+  const event = { type: "tool_result", toolCallId, toolName, input, content, details, isError };
+  if (structuredContent !== undefined) event.structuredContent = structuredContent;
+  const changed = {};
+  await eachHandler(host, "tool_result", async (handler, ctx) => {
+    const result = (await handler(event, ctx)) ?? {};
+    // Data that stays while the text changes may not fit it any more.
+    if (result.content !== undefined && result.structuredContent === undefined) {
+      delete event.structuredContent;
+      delete changed.structuredContent;
+    }
+    for (const field of ["content", "details", "isError", "structuredContent"]) {
+      if (result[field] !== undefined) changed[field] = event[field] = SHAPES[field](result[field]);
+    }
+  });
+  return Object.keys(changed).length > 0 ? changed : undefined;
+}
+
+async function resourcesHook(host, { cwd, reason }) {
+  const skillPaths = [];
+  const promptPaths = [];
+  await eachHandler(host, "resources_discover", async (handler, ctx, member) => {
+    const result = (await handler({ type: "resources_discover", cwd, reason }, ctx)) ?? {};
+    const absolute = (path) => resolve(dirname(member.path), path);
+    skillPaths.push(...(result.skillPaths ?? []).map(absolute));
+    promptPaths.push(...(result.promptPaths ?? []).map(absolute));
+  });
+  return { skillPaths, promptPaths };
+}

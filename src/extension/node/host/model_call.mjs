@@ -1,0 +1,61 @@
+/** A model of an extension is asked: its function `streamSimple` is called, and what it says is passed on. */
+import { isRecord } from "./shapes.mjs";
+import { within } from "./scope.mjs";
+
+/** What providers of pi say; the server knows nothing else. */
+const EVENTS = new Set([
+  "start",
+  ...["text", "thinking", "toolcall"].flatMap((block) => ["start", "delta", "end"].map((step) => `${block}_${step}`)),
+  "done",
+  "error",
+]);
+
+/**
+ * @param {import("./host.mjs").Host} host
+ * @param {any} frame The `model_call`.
+ * @param {AbortSignal} signal Aborted when the answer is not wanted any more.
+ * @throws when the model has not said anything that ends its answer.
+ */
+export async function askModel(host, frame, signal) {
+  const { model } = frame;
+  const config = host.providers.get(model.provider);
+  if (!config?.streamSimple) throw new Error(`no extension streams the models of ${model.provider}`);
+  const say = (event) => host.wire.send({ type: "model_event", id: frame.id, event });
+
+  const stream = await within({}, () =>
+    config.streamSimple(model, contextOf(frame, host.features), optionsOf(host, frame, signal)),
+  );
+  for await (const told of stream) {
+    if (!EVENTS.has(told?.type)) continue;
+    const { partial, ...event } = told;
+    if (event.type === "done" && !isRecord(event.message)) throw new Error("the model ends its answer without a message");
+    if (event.type === "error" && !isRecord(event.error)) throw new Error("the model fails without saying why");
+    say(event);
+    if (event.type === "done" || event.type === "error") return;
+  }
+  const message = typeof stream.result === "function" ? await stream.result() : undefined;
+  if (!isRecord(message)) throw new Error("the model has not ended its answer");
+  const failed = message.stopReason === "error" || message.stopReason === "aborted";
+  say({ type: failed ? "error" : "done", reason: message.stopReason, [failed ? "error" : "message"]: message });
+}
+
+function contextOf({ systemPrompt, messages, tools = [] }, { modern }) {
+  if (!modern) return { systemPrompt, messages, tools };
+  // Later versions have instructions and tools in the conversation itself.
+  const first = { role: "system", content: systemPrompt ?? "", toolsAdded: tools, timestamp: Date.now() };
+  return { messages: systemPrompt === undefined && tools.length === 0 ? messages : [first, ...messages] };
+}
+
+function optionsOf(host, { model, level, sessionId, maxTokens }, signal) {
+  const { apiKey, headers } = host.query("api_key", { provider: model.provider, modelId: model.id }) ?? {};
+  return {
+    signal,
+    apiKey,
+    headers,
+    sessionId,
+    maxTokens,
+    reasoning: level === "off" ? undefined : level,
+    onPayload: () => undefined,
+    onResponse: () => undefined,
+  };
+}

@@ -1,0 +1,203 @@
+/** `ctx.modelRegistry`: the models that there are, and how they are asked. */
+
+/** Everything comes from the server, when it is asked for. */
+export class ModelView {
+  /** What extensions use of pi's own store of keys. */
+  authStorage;
+  #host;
+
+  /** @param {import("./host.mjs").Host} host */
+  constructor(host) {
+    this.#host = host;
+    this.authStorage = new Keys(this, host);
+  }
+
+  /** The list is never out of date. */
+  async refresh() {
+    return { aborted: false, errors: new Map() };
+  }
+
+  getError() {
+    return undefined;
+  }
+
+  getAll() {
+    return this.#queried().map(({ model }) => model);
+  }
+
+  getAvailable() {
+    return this.#queried().filter(({ usable }) => usable).map(({ model }) => model);
+  }
+
+  find(provider, modelId) {
+    return this.getAll().find((model) => model.provider === provider && model.id === modelId);
+  }
+
+  /** @param {any} of A model, or a provider by its name. */
+  hasConfiguredAuth(of) {
+    const provider = typeof of === "string" ? of : of?.provider;
+    return this.#queried().some(({ model, usable }) => usable && model.provider === provider);
+  }
+
+  getProviderAuthStatus(provider) {
+    return { configured: this.hasConfiguredAuth(provider) };
+  }
+
+  getProviderDisplayName(provider) {
+    return this.#host.providers.get(provider)?.name ?? provider;
+  }
+
+  async getApiKey(model) {
+    return this.#key(model.provider, model.id).apiKey;
+  }
+
+  async getApiKeyForProvider(provider) {
+    return this.#key(provider).apiKey;
+  }
+
+  async getProviderAuth(provider) {
+    const { apiKey, headers } = this.#key(provider);
+    return apiKey === undefined ? undefined : { auth: { apiKey, headers } };
+  }
+
+  async getApiKeyAndHeaders(model) {
+    try {
+      const { apiKey, headers } = this.#key(model.provider, model.id);
+      return { ok: true, apiKey, headers };
+    } catch (error) {
+      return { ok: false, error: error.message };
+    }
+  }
+
+  isUsingOAuth(model) {
+    return this.#key(model.provider, model.id).isOAuth === true;
+  }
+
+  registerProvider(provider, config) {
+    this.#host.providers.register(provider, config, "<runtime>");
+  }
+
+  unregisterProvider(name) {
+    this.#host.providers.unregister(name);
+  }
+
+  getRegisteredProviderConfig(name) {
+    return this.#host.providers.get(name);
+  }
+
+  getRegisteredProviderIds() {
+    return this.#host.providers.names();
+  }
+
+  // Models that do not chat, this server has none of.
+  findOfType(type, provider, modelId) {
+    return type === "chat" ? this.find(provider, modelId) : undefined;
+  }
+
+  getModelOfType(type, provider, modelId) {
+    return this.findOfType(type, provider, modelId);
+  }
+
+  getModelsOfType(type, provider) {
+    if (type !== "chat") return [];
+    return this.getAll().filter((model) => provider === undefined || model.provider === provider);
+  }
+
+  async getAvailableOfType(type, provider) {
+    if (type !== "chat") return [];
+    return this.getAvailable().filter((model) => provider === undefined || model.provider === provider);
+  }
+
+  async complete(model, context, options = {}) {
+    const { message } = await this.#host.request(completeFrame(model, context, options), options.signal);
+    return message;
+  }
+
+  stream(model, context, options) {
+    return answered(this.complete(model, context, options));
+  }
+
+  streamSimple(model, context, options) {
+    return this.stream(model, context, options);
+  }
+
+  #queried() {
+    return this.#host.query("models").models;
+  }
+
+  #key(provider, modelId) {
+    return this.#host.query("api_key", { provider, modelId }) ?? {};
+  }
+}
+
+/** The part of pi's store of keys that answers questions; nothing is stored here. */
+class Keys {
+  #models;
+  #host;
+
+  constructor(models, host) {
+    this.#models = models;
+    this.#host = host;
+  }
+
+  hasAuth(provider) {
+    return this.#models.hasConfiguredAuth(provider);
+  }
+
+  getApiKey(provider) {
+    return this.#models.getApiKeyForProvider(provider);
+  }
+
+  get(provider) {
+    const { apiKey, isOAuth } = this.#host.query("api_key", { provider }) ?? {};
+    if (apiKey === undefined) return undefined;
+    return isOAuth ? { type: "oauth", access: apiKey } : { type: "api_key", key: apiKey };
+  }
+}
+
+/**
+ * @param {any} model
+ * @param {any} context As pi's library takes it: instructions and tools beside the messages, or in a first message.
+ * @param {any} options
+ * @returns {Record<string, unknown>} The action `complete`.
+ */
+export function completeFrame(model, { systemPrompt, messages, tools }, { reasoning, maxTokens }) {
+  const told = (messages ?? []).filter(({ role }) => role === "system");
+  return {
+    type: "complete",
+    provider: model.provider,
+    modelId: model.id,
+    systemPrompt: systemPrompt ?? (told.map(textOf).join("\n\n") || undefined),
+    messages: (messages ?? []).filter(({ role }) => role !== "system"),
+    tools: (tools ?? told.flatMap(({ toolsAdded }) => toolsAdded ?? [])).map(({ name, description, parameters }) => ({
+      name,
+      description,
+      parameters,
+    })),
+    level: reasoning,
+    maxTokens,
+  };
+}
+
+function textOf({ content, sections = {} }) {
+  const text = typeof content === "string" ? content : content.map(({ text }) => text).join("");
+  return [text, ...Object.values(sections)].filter(Boolean).join("\n\n");
+}
+
+/** A message that comes in one piece, as a stream of events. */
+function answered(message) {
+  const last = message.then((it) =>
+    it.stopReason === "error" || it.stopReason === "aborted"
+      ? { type: "error", reason: it.stopReason, error: it }
+      : { type: "done", reason: it.stopReason, message: it },
+  );
+  // Whoever reads the stream hears of it.
+  last.catch(() => {});
+  return {
+    result: () => message,
+    async *[Symbol.asyncIterator]() {
+      yield { type: "start", partial: { ...(await message), content: [] } };
+      yield await last;
+    },
+  };
+}

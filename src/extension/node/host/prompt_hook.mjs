@@ -1,0 +1,84 @@
+/** `before_agent_start`: a run is about to begin, and extensions add messages and change the instructions. */
+import { extensionMessage } from "./actions.mjs";
+import { createContext } from "./context.mjs";
+import { eachHandler } from "./handlers.mjs";
+import { text } from "./shapes.mjs";
+
+/** @type {import("./hooks.mjs").HOOKS[string]} */
+export async function promptHook(host, { prompt, images, systemPrompt: instructions }) {
+  const { features } = host;
+  const customMessages = [];
+  const parts = lazily(() => normalized(host.query("system_prompt").options, host.cwd));
+  let replaced;
+  const current = () => replaced ?? instructions + addedSections(parts);
+
+  const ctx = createContext(host, host.generation);
+  if (features.instances) ctx.getSystemPrompt = current;
+  await eachHandler(
+    host,
+    "before_agent_start",
+    async (handler) => {
+      const event = {
+        type: "before_agent_start",
+        ...(features.modern && { messageType: "user" }),
+        prompt,
+        images,
+        get systemPrompt() {
+          return current();
+        },
+        get systemPromptOptions() {
+          return parts.value;
+        },
+      };
+      const result = (await handler(event, ctx)) ?? {};
+      if (result.message) customMessages.push(extensionMessage(result.message));
+      if (result.systemPrompt === undefined || result.systemPrompt === null) return;
+      const told = text(result.systemPrompt);
+      if (told === undefined) throw new Error("systemPrompt has to be a text");
+      replaced = told;
+    },
+    undefined,
+    ctx,
+  );
+
+  const systemPrompt = current() === instructions ? undefined : current();
+  if (customMessages.length > 1) return { customMessages, systemPrompt };
+  return { message: customMessages[0], systemPrompt };
+}
+
+/** Most handlers never look at what the instructions are made of. */
+function lazily(make) {
+  const made = {
+    get value() {
+      made.known ??= { now: make(), sections: undefined };
+      made.known.sections ??= { ...made.known.now.sections };
+      return made.known.now;
+    },
+  };
+  return made;
+}
+
+/** Of what handlers change in place, sections of their own are what this host can carry out. */
+function addedSections({ known }) {
+  if (!known) return "";
+  return Object.entries(known.now.sections)
+    .filter(([name, text]) => text && text !== known.sections[name])
+    .map(([name, text]) => `\n\n<${name}>\n${text}\n</${name}>`)
+    .join("");
+}
+
+function normalized(options = {}, cwd) {
+  return {
+    cwd,
+    selectedTools: [],
+    hiddenTools: [],
+    toolSnippets: {},
+    toolGuidelines: {},
+    promptGuidelines: [],
+    appendSystemPrompt: "",
+    sections: {},
+    contextFiles: [],
+    skills: [],
+    ...options,
+  };
+}

@@ -1,0 +1,58 @@
+/** Providers of models that extensions register. */
+
+/** A key for providers that find theirs on their own; nobody looks at it. */
+const OWN_KEY = "the-extension-has-its-own";
+
+/** Those that are registered, as the extensions have given them. */
+export class Providers {
+  #host;
+  #all = new Map();
+
+  /** @param {import("./host.mjs").Host} host */
+  constructor(host) {
+    this.#host = host;
+  }
+
+  /**
+   * @param {any} provider Its name; or, in later versions, the provider itself, as pi's library has them.
+   * @param {any} config Beside a name: what `models.json` could say, and functions.
+   * @param {string} path The extension.
+   */
+  register(provider, config, path) {
+    const name = typeof provider === "string" ? provider : provider?.id;
+    const given = typeof provider === "string" ? config : configOf(provider);
+    if (!name || typeof given !== "object" || given === null) {
+      throw new Error("registerProvider takes the name of a provider and its configuration");
+    }
+    this.#all.set(name, given);
+    const { streamSimple, images, classifiers, refreshModels, oauth, ...plain } = given;
+    const told = { ...plain, oauth: oauth && { name: oauth.name } };
+    this.#tell({ type: "register_provider", name, config: told, path, streams: streamSimple ? true : undefined }, path);
+  }
+
+  /** @param {string} name */
+  unregister(name) {
+    if (this.#all.delete(name)) this.#tell({ type: "unregister_provider", name }, "<runtime>");
+  }
+
+  /** @param {string} name */
+  get(name) {
+    return this.#all.get(name);
+  }
+
+  names() {
+    return [...this.#all.keys()];
+  }
+
+  #tell(frame, path) {
+    this.#host.wire.request(frame).catch((error) => this.#host.fault(path, frame.type, error));
+  }
+}
+
+function configOf(provider) {
+  if (typeof provider?.getModels !== "function") return undefined;
+  const stream = (provider.streamSimple ?? provider.stream)?.bind(provider);
+  const models = provider.getModels();
+  const { name, baseUrl, headers } = provider;
+  return { name, baseUrl, headers, api: models[0]?.api, models, streamSimple: stream, apiKey: stream && OWN_KEY };
+}

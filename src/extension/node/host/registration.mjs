@@ -1,0 +1,190 @@
+/** What the server is told that extensions add and want to know. */
+import { isRecord, messageOf, plain, text } from "./shapes.mjs";
+import { SINCE } from "./versions.mjs";
+
+/** Events of pi that are hooks of the server under the same name. */
+const HOOKS = [
+  "session_before_switch",
+  "session_before_fork",
+  "session_before_compact",
+  "input",
+  "before_agent_start",
+  "tool_call",
+  "tool_result",
+  "session_shutdown",
+  "session_start",
+  "session_compact",
+  "session_before_tree",
+  "session_tree",
+  "model_select",
+  "thinking_level_select",
+  "context",
+  "message_end",
+  "before_provider_request",
+  "before_provider_headers",
+  "after_provider_response",
+  "user_bash",
+  "resources_discover",
+];
+
+/** Events that the server waits for, as pi does. */
+const AWAITED = [
+  "agent_start",
+  "turn_start",
+  "turn_end",
+  "agent_end",
+  "message_start",
+  "message_end",
+  "tool_execution_start",
+  "tool_execution_end",
+  "agent_settled",
+  "session_info_changed",
+];
+
+/** Events that are only shown. */
+const SHOWN = ["message_update", "tool_execution_update"];
+
+/** What is made of other events, and of which. */
+const MADE_OF = {
+  message_update: ["message_start"],
+  turn_start: ["agent_start", "turn_end"],
+  turn_end: ["agent_start"],
+  session_compact_failed: ["compaction_end"],
+};
+
+/** Hooks that other events of pi are made of. */
+const HOOKED = {
+  session_switch: "session_start",
+  session_fork: "session_start",
+  context_with_system: "context",
+};
+
+/**
+ * @param {import("./member.mjs").Member[]} members
+ * @param {import("./versions.mjs").Features} features
+ * @param {(member: import("./member.mjs").Member, error: string) => void} wrong Told of what is left out, and why.
+ * @returns {Record<string, unknown>} The frame `register`: whatever extensions have given, it is valid.
+ */
+export function registration(members, features, wrong) {
+  for (const member of members) misnamed(member, (error) => wrong(member, error));
+  return {
+    type: "register",
+    commands: commands(members, features).map(({ name, command, member }) => ({
+      name,
+      description: text(command?.description),
+      path: member.path,
+    })),
+    tools: [...tools(members).values()].flatMap((one) => {
+      try {
+        return [describedTool(one)];
+      } catch (error) {
+        wrong(one.member, messageOf(error));
+        return [];
+      }
+    }),
+    ...interests(members, features),
+    flags: members.flatMap((member) =>
+      [...member.flags].filter(([name]) => isName(name)).map(([name, flag]) => ({
+        name,
+        description: text(flag?.description),
+        path: member.path,
+        takesValue: flag?.type === "string",
+      })),
+    ),
+    shortcuts: members.flatMap((member) => [...member.shortcuts.keys()].filter(isName)),
+  };
+}
+
+/** Says which items cannot be registered because nobody could call them by their names. */
+function misnamed(member, wrong) {
+  const kinds = { tool: member.tools, command: member.commands, flag: member.flags, shortcut: member.shortcuts };
+  for (const [kind, items] of Object.entries(kinds)) {
+    for (const name of items.keys()) {
+      if (!isName(name)) wrong(`a ${kind} is named by a text, not by ${String(name)}: it is left out`);
+    }
+  }
+}
+
+function isName(name) {
+  return typeof name === "string" && name !== "";
+}
+
+/**
+ * The commands under the names that they are called by.
+ * @param {import("./member.mjs").Member[]} members
+ * @param {{ numberedCommands: boolean }} features
+ * @returns {{ name: string, command: any, member: import("./member.mjs").Member }[]}
+ */
+export function commands(members, { numberedCommands }) {
+  const all = members.flatMap((member) =>
+    // A name with a blank in it, nobody can call.
+    [...member.commands].filter(([name]) => isName(name) && /^\S+$/.test(name)).map(([name, command]) => ({ name, command, member })),
+  );
+  if (!numberedCommands) return all;
+  const often = new Map();
+  for (const { name } of all) often.set(name, (often.get(name) ?? 0) + 1);
+  const taken = new Set();
+  const seen = new Map();
+  return all.map((one) => {
+    let count = (seen.get(one.name) ?? 0) + 1;
+    seen.set(one.name, count);
+    let name = often.get(one.name) > 1 ? `${one.name}:${count}` : one.name;
+    while (taken.has(name)) name = `${one.name}:${(count += 1)}`;
+    taken.add(name);
+    return { ...one, name };
+  });
+}
+
+/**
+ * The tools by name; the first of a name is the one that counts.
+ * @param {import("./member.mjs").Member[]} members
+ * @returns {Map<string, { tool: any, member: import("./member.mjs").Member }>}
+ */
+export function tools(members) {
+  const all = new Map();
+  for (const member of members) {
+    for (const [name, tool] of member.tools) {
+      if (isName(name) && !all.has(name)) all.set(name, { tool, member });
+    }
+  }
+  return all;
+}
+
+/** @throws when it has a schema that is none. */
+function describedTool({ tool, member }) {
+  const parameters = plain(tool.parameters ?? { type: "object", properties: {} }, `the schema of the tool ${tool.name}`);
+  if (!isRecord(parameters)) throw new Error(`the schema of the tool ${tool.name} has to be an object: it is left out`);
+  const declared = tool.exposure === undefined || tool.exposure === "direct" || tool.exposure === "model-only";
+  return {
+    name: tool.name,
+    label: text(tool.label),
+    description: text(tool.description) || text(tool.label) || tool.name,
+    parameters,
+    path: member.path,
+    promptSnippet: text(tool.promptSnippet),
+    promptGuidelines: texts(tool.promptGuidelines),
+    sequential: tool.executionMode === "sequential" || undefined,
+    inactive: !declared || tool.defaultActive === false || undefined,
+  };
+}
+
+function texts(list) {
+  if (list === undefined || list === null) return undefined;
+  return (Array.isArray(list) ? list : [list]).map(text).filter((one) => one !== undefined);
+}
+
+function interests(members, features) {
+  const names = new Set(members.flatMap((member) => [...member.handlers.keys()]));
+  const offered = (name) => features.version >= (SINCE[name] ?? 0);
+  const hooks = new Set(HOOKS.filter((name) => names.has(name) && offered(name)));
+  for (const [name, hook] of Object.entries(HOOKED)) if (names.has(name)) hooks.add(hook);
+  // Extensions are made anew with each session.
+  if (features.instances && members.length > 0) hooks.add("session_shutdown").add("session_start");
+  const awaits = AWAITED.filter((name) => names.has(name) && !hooks.has(name));
+  const events = new Set([...awaits, ...SHOWN.filter((name) => names.has(name))]);
+  for (const [name, parts] of Object.entries(MADE_OF)) {
+    if (names.has(name)) for (const part of parts) events.add(part);
+  }
+  if (awaits.length > 0) hooks.add("event");
+  return { hooks: [...hooks], events: [...events], awaits };
+}

@@ -1,0 +1,117 @@
+/** `ctx.ui`: dialogs and notices for the host application, as pi's RPC mode passes them on. */
+import { said, text } from "./shapes.mjs";
+import { plainTheme } from "./theme.mjs";
+
+/** The dialogs that are open, and the object that extensions know as `ctx.ui`. */
+export class UserInterface {
+  #host;
+  #lastId = 0;
+  #open = new Map();
+  #depth = 0;
+  #outermost;
+
+  /** @param {import("./host.mjs").Host} host */
+  constructor(host) {
+    this.#host = host;
+  }
+
+  /**
+   * Takes the answer to a dialog.
+   * @param {{ id: string }} response
+   */
+  answered(response) {
+    this.#open.get(response.id)?.(response);
+  }
+
+  /** @returns {any} What extensions are given. */
+  object() {
+    const dialog = (kind, request, read, options) => this.#dialog(kind, request, read, options);
+    const notice = (request) => this.#notice(request);
+    const value = (response) => (response.cancelled ? undefined : response.value);
+    const ui = {
+      select: (title, options, dialogOptions) =>
+        dialog("select", { method: "select", title: said(title), options: Array.from(options ?? [], said) }, value, dialogOptions),
+      confirm: (title, message, dialogOptions) =>
+        dialog("confirm", { method: "confirm", title: said(title), message: said(message) }, (it) => it.confirmed === true, dialogOptions),
+      input: (title, placeholder, dialogOptions) =>
+        dialog("input", { method: "input", title: said(title), placeholder: text(placeholder) }, value, dialogOptions),
+      editor: (title, prefill) => dialog("editor", { method: "editor", title: said(title), prefill: text(prefill) }, value),
+      notify: (message, notifyType) => notice({ method: "notify", message: said(message), notifyType: text(notifyType) }),
+      setStatus: (statusKey, statusText) => notice({ method: "setStatus", statusKey: said(statusKey), statusText: text(statusText) }),
+      setTitle: (title) => notice({ method: "setTitle", title: said(title) }),
+      setEditorText: (text) => notice({ method: "set_editor_text", text: said(text) }),
+      pasteToEditor: (text) => ui.setEditorText(text),
+      setWidget: (widgetKey, content, options) => {
+        // What would be drawn in a terminal cannot be passed on.
+        if (content !== undefined && !Array.isArray(content)) return;
+        const widgetLines = content?.map(said);
+        notice({ method: "setWidget", widgetKey: said(widgetKey), widgetLines, widgetPlacement: text(options?.placement) });
+      },
+    };
+    return Object.assign(ui, WITHOUT_TERMINAL);
+  }
+
+  #notice(request) {
+    this.#host.act({ type: "ui", request: { type: "extension_ui_request", id: this.#nextId(), ...request } });
+  }
+
+  async #dialog(kind, request, read, options) {
+    const { signal } = options ?? {};
+    const timeout = Number.isFinite(options?.timeout) && options.timeout >= 0 ? Math.round(options.timeout) : undefined;
+    const cancelled = { cancelled: true };
+    if (signal?.aborted) return read(cancelled);
+    this.#began(kind, request.title);
+    const id = this.#nextId();
+    try {
+      const response = await new Promise((resolve) => {
+        this.#open.set(id, resolve);
+        this.#host.act({ type: "ui", request: { type: "extension_ui_request", id, ...request, timeout } });
+        signal?.addEventListener("abort", () => {
+          this.#host.wire.send({ type: "ui_cancel", id });
+          resolve(cancelled);
+        }, { once: true });
+      });
+      return read(response);
+    } finally {
+      this.#open.delete(id);
+      this.#ended();
+    }
+  }
+
+  #nextId() {
+    return `ui-${++this.#lastId}`;
+  }
+
+  #began(kind, title) {
+    if (this.#depth++ > 0) return;
+    this.#outermost = { reason: "ui_prompt", kind, ...(title ? { title } : {}) };
+    this.#host.emit({ type: "ui_prompt_start", ...this.#outermost });
+  }
+
+  #ended() {
+    if (--this.#depth > 0) return;
+    this.#host.emit({ type: "ui_prompt_end", ...this.#outermost });
+  }
+}
+
+/** What pi's RPC mode has no use for, either. */
+const WITHOUT_TERMINAL = {
+  onTerminalInput: () => () => {},
+  setWorkingMessage: () => {},
+  setWorkingVisible: () => {},
+  setWorkingIndicator: () => {},
+  setHiddenThinkingLabel: () => {},
+  setFooter: () => {},
+  setHeader: () => {},
+  custom: async () => undefined,
+  getEditorText: () => "",
+  addAutocompleteProvider: () => {},
+  setEditorComponent: () => {},
+  getEditorComponent: () => undefined,
+  theme: plainTheme,
+  getAllThemes: () => [],
+  getTheme: () => undefined,
+  setTheme: () => ({ success: false, error: "Theme switching not supported in RPC mode" }),
+  getToolsExpanded: () => false,
+  setToolsExpanded: () => {},
+};

@@ -1,0 +1,57 @@
+/** `user_bash`: the host application wants a command run, and an extension may run it in its own way. */
+import { eachHandler, STOP } from "./handlers.mjs";
+import { isRecord, said as textOf, text } from "./shapes.mjs";
+
+/** @type {import("./hooks.mjs").HOOKS[string]} */
+export async function userBashHook(host, { command, excludeFromContext, cwd }, signal) {
+  const event = { type: "user_bash", command, excludeFromContext, cwd };
+  let result;
+  // Later versions do not run the command at all when a handler fails.
+  const failed = host.features.modern
+    ? (error, member) => {
+        host.fault(member.path, "user_bash", error);
+        throw error;
+      }
+    : undefined;
+  await eachHandler(
+    host,
+    "user_bash",
+    async (handler, ctx) => {
+      const said = await handler(event, ctx);
+      if (!said) return undefined;
+      if (typeof said.operations?.exec !== "function" && !isRecord(said.result)) {
+        throw new Error("a user_bash handler returns nothing, operations or a result");
+      }
+      result = said;
+      return STOP;
+    },
+    failed,
+  );
+  if (!result) return undefined;
+  if (!result.operations) return { bash: told(result.result) };
+  return { bash: await run(result.operations, command, cwd, signal) };
+}
+
+function told({ output = "", exitCode, cancelled = false, truncated = false, fullOutputPath }) {
+  return {
+    output: textOf(output),
+    exitCode: Number.isInteger(exitCode) ? exitCode : undefined,
+    cancelled: Boolean(cancelled),
+    truncated: Boolean(truncated),
+    fullOutputPath: text(fullOutputPath),
+  };
+}
+
+async function run(operations, command, cwd, signal) {
+  const pieces = [];
+  try {
+    const { exitCode } = await operations.exec(command, cwd, {
+      onData: (piece) => pieces.push(Buffer.from(piece)),
+      signal,
+    });
+    return told({ output: Buffer.concat(pieces).toString(), exitCode, cancelled: signal.aborted });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return told({ output: Buffer.concat(pieces).toString(), cancelled: true });
+  }
+}

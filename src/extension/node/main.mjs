@@ -1,0 +1,75 @@
+/**
+ * The host of pi's extensions: one process for all of them, which speaks the protocol of extensions with the server.
+ *
+ * What stdin and stdout were carries frames, descriptor 3 the answers that are waited for; stderr is for remarks.
+ */
+import { Host } from "./host/host.mjs";
+import { messageOf } from "./host/shapes.mjs";
+import { Wire } from "./host/wire.mjs";
+
+const BRIDGE = Symbol.for("pi-rpc.host");
+
+/** Loading takes less, unless an extension waits for something: then the end of the input has to be noticed. */
+const PATIENCE = 100;
+
+keepStdout();
+const wire = new Wire();
+const hello = wire.first();
+if (!hello) process.exit(0);
+wire.maxFrame = hello.maxFrame;
+const host = new Host(wire, hello);
+await start();
+
+async function start() {
+  globalThis[BRIDGE] = {
+    api: hello.api,
+    version: hello.version,
+    cwd: hello.cwd,
+    agentDirectory: hello.agentDirectory,
+    query: (about, more) => host.query(about, more),
+    request: (frame, signal) => host.request(frame, signal),
+  };
+  process.on("unhandledRejection", (error) => strayed(error));
+  process.on("uncaughtException", (error) => strayed(error));
+  // What comes while the extensions are loaded waits, in its order.
+  let take = (frame) => early.push(frame);
+  const early = [];
+  let listening = false;
+  const listen = () => {
+    if (!listening) wire.listen((frame) => take(frame), () => process.exit(0));
+    listening = true;
+  };
+  setTimeout(listen, PATIENCE);
+  await host.start(await loaderFor());
+  for (const frame of early) host.take(frame);
+  take = (frame) => host.take(frame);
+  listen();
+}
+
+/** A Node.js that is too old, say, loads nothing: each extension is told of. */
+async function loaderFor() {
+  try {
+    const loader = await import("./loader.mjs");
+    await loader.prepare({ cwd: hello.cwd, agentDirectory: hello.agentDirectory });
+    return loader;
+  } catch (error) {
+    return {
+      load: () => {
+        throw error;
+      },
+    };
+  }
+}
+
+/** Frames are all that stdout is for: what extensions print goes to stderr. */
+function keepStdout() {
+  Object.defineProperty(process, "stdout", { configurable: true, enumerable: true, get: () => process.stderr });
+}
+
+/** An error that nobody has caught ends nothing; whose it is, its trace says. */
+function strayed(error) {
+  const { members = [] } = hello;
+  const trace = messageOf(error?.stack ?? "");
+  const owner = members.find(({ path }) => trace.includes(path)) ?? members[0];
+  host.fault(owner?.path ?? "<runtime>", "unhandled", messageOf(error));
+}

@@ -1,0 +1,19 @@
+/** What pi has and the stand-ins do not: it can be imported, and says what it is when it is used. */
+
+const HARMLESS = new Set(["prototype", "name", "length", "then", "toJSON", "constructor"]);
+
+/**
+ * @param {string} pack The package of pi, without its scope.
+ * @param {string} name What is exported there.
+ * @returns {any} A class, function or object: whatever is done with it throws.
+ */
+export function missing(pack, name) {
+  const fail = () => {
+    throw new Error(`${name} of ${pack} is not there: pi is not installed where extensions look for it, and its stand-in does without.`);
+  };
+  return new Proxy(class {}, {
+    apply: fail,
+    construct: fail,
+    get: (target, key) => (typeof key === "symbol" || HARMLESS.has(key) ? Reflect.get(target, key) : fail()),
+  });
+}

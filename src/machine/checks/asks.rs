@@ -1,0 +1,83 @@
+//! Requests to the user interface, and what the host answers.
+
+use crate::{
+    machine::{Findings, Rule},
+    protocol::{RpcExtensionUIRequest, RpcExtensionUIRequestKind, RpcExtensionUIResponse},
+};
+use std::collections::{HashSet, VecDeque};
+
+/// Ids that are remembered, the latest, to tell one that is used again.
+const REMEMBERED: usize = 4096;
+
+#[derive(Clone, Debug, Default)]
+pub struct Asks {
+    known: HashSet<String>,
+    order: VecDeque<String>,
+    /// The dialogs without an answer; the latest.
+    open: VecDeque<RpcExtensionUIRequest>,
+}
+
+impl Asks {
+    /// Whether the id was used before.
+    pub fn knows(&self, id: &str) -> bool {
+        self.known.contains(id)
+    }
+
+    pub fn request(&mut self, request: &RpcExtensionUIRequest, found: &mut Findings) {
+        let id = request.id().to_owned();
+        let new = self.known.insert(id.clone());
+        found.expect(Rule::UiIdUnique, new, || "an id that was not used before".to_owned());
+        match request.kind() {
+            RpcExtensionUIRequestKind::SetTitle => {
+                found.broken(Rule::NoTitle, "no setTitle unless it was asked for");
+            }
+            _ => found.kept(Rule::NoTitle),
+        }
+        // What is said again opens nothing.
+        if !new {
+            return;
+        }
+        self.order.push_back(id);
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        if request.kind().wants_answer() {
+            self.open.push_back(request.clone());
+            if self.open.len() > REMEMBERED {
+                self.open.pop_front();
+            }
+        }
+    }
+
+    pub fn response(&mut self, response: &RpcExtensionUIResponse, found: &mut Findings) {
+        let place = self.open.iter().position(|request| request.id() == response.id());
+        let Some(request) = place.and_then(|place| self.open.remove(place)) else {
+            found.broken(Rule::HostAnswerOnce, "an answer to a dialog that is open");
+            return;
+        };
+        let wanted = wanted(&request);
+        let fits = match response {
+            RpcExtensionUIResponse::UIValueResponse(_) => wanted == "value",
+            RpcExtensionUIResponse::UIConfirmedResponse(_) => wanted == "confirmed",
+            RpcExtensionUIResponse::UICancelledResponse(_) => true,
+        };
+        found.expect(Rule::HostAnswerOnce, fits, || format!("`{wanted}` or `cancelled`"));
+        if let (RpcExtensionUIRequest::Select(select), RpcExtensionUIResponse::UIValueResponse(answer)) =
+            (&request, response)
+        {
+            found.expect(Rule::HostOption, select.options.contains(&answer.value), || {
+                format!("one of {:?}", select.options)
+            });
+        }
+    }
+}
+
+/// What answers it.
+const fn wanted(request: &RpcExtensionUIRequest) -> &'static str {
+    match request {
+        RpcExtensionUIRequest::Confirm(_) => "confirmed",
+        _ => "value",
+    }
+}

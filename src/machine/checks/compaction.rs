@@ -1,0 +1,172 @@
+//! How a compaction ends, whatever its events are called; and what `compact` is answered.
+
+use super::beside::Moment;
+use crate::{
+    machine::{Answer, Findings, Open, Requests, Rule},
+    protocol::{
+        AgentSessionEvent, AutoCompactionEndEvent, Case, CompactionAction, CompactionEndEvent,
+        CompactionReason, CompactionResult, Dialect, DialectCompactionSkipped, Disposition, RpcCommandKind,
+        RpcSuccess, errors,
+    },
+};
+use std::collections::VecDeque;
+
+/// What is known of the start of the compaction that is under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// None is under way.
+    #[default]
+    None,
+    /// It was missed.
+    Missed,
+    /// What the compaction is for.
+    For(CompactionReason),
+}
+
+/// What the end of a compaction says.
+pub struct Ended {
+    /// What it was for, where the end repeats that.
+    reason: Option<CompactionReason>,
+    has_result: bool,
+    /// It says why there is no result.
+    excused: bool,
+    will_retry: bool,
+    /// A handoff goes on in another session and leaves no summary in this one.
+    summarises: bool,
+}
+
+impl From<&AutoCompactionEndEvent> for Ended {
+    fn from(end: &AutoCompactionEndEvent) -> Self {
+        Self {
+            reason: None,
+            has_result: end.result.is_some(),
+            excused: end.aborted || end.error_message.is_some() || end.skipped == Some(true),
+            will_retry: end.will_retry,
+            summarises: end.action != Some(CompactionAction::Handoff),
+        }
+    }
+}
+
+impl From<&CompactionEndEvent> for Ended {
+    fn from(end: &CompactionEndEvent) -> Self {
+        Self {
+            reason: Some(end.reason),
+            has_result: end.result.is_some(),
+            excused: end.aborted || end.error_message.is_some(),
+            will_retry: end.will_retry,
+            summarises: true,
+        }
+    }
+}
+
+impl Ended {
+    /// Judges it behind that start.
+    pub fn judge(&self, start: Start, dialect: Dialect, found: &mut Findings) {
+        let started = match start {
+            Start::For(reason) => Some(reason),
+            Start::None | Start::Missed => None,
+        };
+        let reason = self.reason.or(started);
+        // Without `skipped` there is no other word for a session in which there was nothing to compact.
+        let asked = reason == Some(CompactionReason::Manual);
+        let nothing = dialect.record().compaction.skipped == DialectCompactionSkipped::Bare
+            && !self.will_retry
+            && !asked;
+        let fits = match self.has_result {
+            // What was never begun can only have failed.
+            has_result if start == Start::None && self.reason.is_some() => self.excused && !has_result,
+            true => !self.excused,
+            false => self.excused || nothing || !self.summarises,
+        };
+        found.expect(Rule::CompactionFields, fits, || "`result` exactly on success".to_owned());
+        if let (Some(started), Some(reason)) = (started, self.reason) {
+            found.expect(Rule::CompactionFields, started == reason, || format!("the reason {started}"));
+        }
+        if self.will_retry && started.is_some() {
+            found.expect(Rule::CompactionFields, reason == Some(CompactionReason::Overflow), || {
+                "`willRetry` only where the context has overflowed".to_owned()
+            });
+        }
+    }
+}
+
+/// The compactions that the host asked for, in dialects whose events tell of them.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The ends that no response has come for.
+    ended: VecDeque<Box<CompactionEndEvent>>,
+    /// One has begun and not ended.
+    open: bool,
+    /// An end was missed.
+    unsure: bool,
+}
+
+/// Ends that are kept, the latest.
+const KEPT: usize = 64;
+
+impl Asked {
+    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment) {
+        if let AgentSessionEvent::CompactionStart(start) = event {
+            self.open |= start.reason == CompactionReason::Manual;
+        }
+        let AgentSessionEvent::CompactionEnd(end) = event else { return };
+        if end.reason != CompactionReason::Manual {
+            return;
+        }
+        self.open = false;
+        self.unsure |= at.cut;
+        self.ended.push_back(Box::new(end.clone()));
+        if self.ended.len() > KEPT {
+            self.ended.pop_front();
+        }
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub const fn unread(&mut self) {
+        self.unsure = true;
+    }
+
+    pub fn answered(
+        &mut self,
+        answer: &Answer,
+        success: Option<&RpcSuccess>,
+        request: &Open,
+        requests: &Requests,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        if request.command != RpcCommandKind::Compact || std::mem::take(&mut self.unsure) {
+            return;
+        }
+        let Some(end) = self.ended.pop_front() else {
+            // One that was refused has none: what is open is another's.
+            let own = self.open && !requests.waits(RpcCommandKind::Compact);
+            let refused = !answer.success && !own && may_be_refused(request, at);
+            found.expect(Rule::CompactionTold, refused, || {
+                "`compaction_start` and `compaction_end` first".to_owned()
+            });
+            return;
+        };
+        let said: Option<&CompactionResult> = match success {
+            Some(RpcSuccess::Compact(it)) => Some(&it.data),
+            _ => None,
+        };
+        let failed = |error: &String| {
+            end.aborted
+                || end.error_message.as_ref() == Some(&errors::manual_compaction_failed(at.base(), error))
+        };
+        let same = match &answer.error {
+            Some(error) => failed(error),
+            None => end.result.as_ref() == said,
+        };
+        found.expect(Rule::CompactionTold, same, || "what its `compaction_end` said".to_owned());
+    }
+}
+
+/// Whether a state that the request can have met refuses it.
+fn may_be_refused(request: &Open, at: &Moment) -> bool {
+    request.met.iter().any(|state| {
+        Case::first(request.command.cases(*state), at.base(), |_| None)
+            .is_some_and(|case| case.disposition == Disposition::Reject)
+    })
+}

@@ -1,0 +1,155 @@
+//! The checks over a conversation: what is open, and which part looks at which event.
+
+use super::{
+    beside::is_unnested,
+    compaction::{Ended, Start},
+    run::Run,
+    turn::Turn,
+};
+use crate::{
+    machine::{Findings, Rule},
+    protocol::{AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, Outbound, Said, StopReason},
+};
+
+/// Follows one conversation; keeps the messages of the open run. Only sees frames that are legal where they stand.
+#[derive(Clone, Debug)]
+pub struct Checks {
+    dialect: Dialect,
+    run: Option<Run>,
+    attempt: Option<u64>,
+    /// A run has ended since the attempt was announced.
+    tried: bool,
+    /// A rule has stopped the run: the next one goes on with its attempt.
+    stopped: bool,
+    compaction: Start,
+}
+
+impl Checks {
+    /// Checks for one conversation in `dialect`.
+    pub fn new(dialect: Dialect) -> Self {
+        Self { dialect, run: None, attempt: None, tried: false, stopped: false, compaction: Start::None }
+    }
+
+    /// Sees one thing that is said.
+    pub fn see(&mut self, said: &Said, found: &mut Findings) {
+        match said {
+            Said::Update(update) => {
+                if let Some(growing) = self.run.as_mut().and_then(Run::growing) {
+                    growing.update(update, found);
+                }
+            }
+            Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageUpdate(update))) => {
+                if let Some(growing) = self.run.as_mut().and_then(Run::growing) {
+                    growing.shown(update, found);
+                }
+            }
+            Said::Frame(Outbound::AgentSessionEvent(event)) => self.event(event, found),
+            Said::Frame(_) | Said::Line { .. } => {}
+        }
+    }
+
+    /// What was said last was shortened by whoever recorded it: payloads are not compared with it.
+    pub fn tear(&mut self) {
+        if let Some(run) = &mut self.run {
+            run.tear();
+        }
+    }
+
+    /// What was said was out of place, and the conversation goes on from where it leads: what was open there is
+    /// forgotten, and followed again from the next beginning.
+    pub fn lost(&mut self, said: &Said) {
+        use AgentSessionEvent as Event;
+        if let Said::Frame(Outbound::AgentSessionEvent(Event::CompactionStart(start))) = said {
+            self.compaction = Start::For(start.reason);
+        }
+        self.run = match said {
+            Said::Frame(Outbound::AgentSessionEvent(
+                Event::AgentEnd(_) | Event::AgentSettled(_) | Event::CompactionStart(_),
+            )) => None,
+            Said::Frame(Outbound::AgentSessionEvent(Event::AutoRetryStart(start))) => {
+                (self.attempt, self.tried) = (Some(start.attempt), false);
+                None
+            }
+            Said::Frame(Outbound::AgentSessionEvent(Event::TurnStart(_))) => {
+                Some(Run::torn(Some(Turn::default())))
+            }
+            _ => Some(Run::torn(None)),
+        };
+    }
+
+    /// What was said was out of place, and nothing follows from it, but that retries are over.
+    pub fn stray(&mut self, said: &Said) {
+        if let Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::AutoRetryEnd(_))) = said {
+            self.attempt = None;
+        }
+    }
+
+    /// What was said holds more than can be seen: nothing is compared with it until the next beginning.
+    pub fn unknown(&mut self) {
+        self.run = self.run.take().map(|_| Run::torn(None));
+        self.compaction = Start::Missed;
+    }
+
+    fn event(&mut self, event: &AgentSessionEvent, found: &mut Findings) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::TtsrTriggered(_) => self.stopped = true,
+            event if is_unnested(event.kind()) => {}
+            Event::AgentStart(_) => {
+                // The originals end no retry whose run failed for good, or was aborted.
+                let goes_on = std::mem::take(&mut self.stopped);
+                if std::mem::take(&mut self.tried) && !goes_on {
+                    self.attempt = None;
+                }
+                self.run = Some(Run::default());
+            }
+            Event::AutoRetryStart(start) => {
+                let expected = self.attempt.map_or(1, |n| n + 1);
+                found.expect(
+                    Rule::RetryPairs,
+                    start.attempt == expected && start.attempt <= start.max_attempts,
+                    || format!("attempt {expected} of at most {}", start.max_attempts),
+                );
+                (self.attempt, self.tried) = (Some(start.attempt), false);
+            }
+            Event::AutoRetryEnd(end) => {
+                let attempt = self.attempt.take();
+                found.expect(Rule::RetryPairs, attempt == Some(end.attempt), || {
+                    format!("the last attempt, {attempt:?}")
+                });
+                found.expect(Rule::RetryPairs, end.success == end.final_error.is_none(), || {
+                    "`finalError` exactly on failure".to_owned()
+                });
+            }
+            Event::AutoCompactionStart(start) => self.compaction = Start::For(start.reason),
+            Event::CompactionStart(start) => self.compaction = Start::For(start.reason),
+            Event::AutoCompactionEnd(end) => self.compacted(&Ended::from(end), found),
+            Event::CompactionEnd(end) => self.compacted(&Ended::from(end), found),
+            event => {
+                let Some(run) = &mut self.run else { return };
+                run.event(event, self.dialect, found);
+                if let Event::AgentEnd(end) = event {
+                    run.end(end, found);
+                    (self.run, self.tried) = (None, true);
+                    if self.attempt.is_some() && succeeded(end) {
+                        self.attempt = None;
+                        found.broken(Rule::RetryPairs, "`auto_retry_end` in the run that succeeded");
+                    }
+                }
+            }
+        }
+    }
+
+    fn compacted(&mut self, end: &Ended, found: &mut Findings) {
+        end.judge(std::mem::take(&mut self.compaction), self.dialect, found);
+    }
+}
+
+/// Whether the run's last answer is one.
+fn succeeded(end: &AgentEndEvent) -> bool {
+    let last = end.messages.iter().rev().find_map(|message| match message {
+        AgentMessage::Assistant(message) => Some(message.stop_reason),
+        _ => None,
+    });
+    last.is_some_and(|reason| !matches!(reason, StopReason::Error | StopReason::Aborted))
+}

@@ -1,0 +1,522 @@
+//! The queues of messages, as the host can know them: what was accepted, less what was delivered.
+
+use super::beside::{Moment, is_streaming, is_unnested};
+use crate::{
+    machine::{Findings, Kind, Open, Rule},
+    protocol::{
+        AgentMessage, AgentSessionEvent, AgentSessionEventKind, FlowState, MessageContent, PromptDisposition,
+        QueueDisposition, QueueMode, QueueOutcome, QueueUpdateEvent, RpcCommand, RpcCommandKind, RpcSuccess,
+        SessionState, StreamingBehavior, UserContent,
+    },
+};
+use std::collections::VecDeque;
+
+/// Messages and requests that are kept; of more, the order is not judged.
+const KEPT: usize = 4096;
+
+#[derive(Clone, Debug, Default)]
+pub struct Queues {
+    /// Commands so far: their numbers are those of the requests.
+    count: u64,
+    /// Commands that may queue a message or change a mode, and have no answer yet.
+    asked: VecDeque<(u64, Asked)>,
+    /// What prompts will say, or have said already, with the numbers of their requests.
+    prompts: VecDeque<(u64, Text)>,
+    steering: Queue,
+    follow_up: Queue,
+    /// What waits is not known for certain: a run was stopped, a message could not be told.
+    unsure: bool,
+    /// Where the server tells what waits: what it has told.
+    told: Told,
+    /// Turns of the session that have ended.
+    turns: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    items: VecDeque<Item>,
+    /// Unknown until it is told, and while it changes.
+    mode: Option<QueueMode>,
+    /// Taken by this turn.
+    taken: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Item {
+    text: Text,
+    /// Turns that had ended when it was accepted.
+    turns: u64,
+}
+
+/// What the host said; a template or a skill may become another text.
+#[derive(Clone, Debug, PartialEq)]
+struct Text {
+    text: String,
+    grows: bool,
+}
+
+/// What `queue_update` has told that is not seen to be so yet.
+#[derive(Clone, Debug, Default)]
+struct Told {
+    /// Texts that were added and belong to no answer yet.
+    added: VecDeque<String>,
+    /// The text that was taken: its message comes next.
+    taken: Option<String>,
+    /// What was removed at once, for `clear_queue`.
+    cleared: Option<(Vec<String>, Vec<String>)>,
+}
+
+/// How a list has changed.
+enum Change {
+    None,
+    Added,
+    Taken(usize),
+    Cleared,
+    Other,
+}
+
+#[derive(Clone, Debug)]
+enum Asked {
+    Queue(StreamingBehavior, Text),
+    Clear,
+    SteeringMode(QueueMode),
+    FollowUpMode(QueueMode),
+}
+
+impl Queues {
+    /// Whether nothing waits, as far as is known.
+    pub fn is_empty(&self) -> bool {
+        !self.unsure && self.steering.items.is_empty() && self.follow_up.items.is_empty()
+    }
+
+    pub fn command(&mut self, command: &RpcCommand) {
+        let number = self.count;
+        self.count += 1;
+        let asked = match command {
+            RpcCommand::Prompt(prompt) => match prompt.streaming_behavior {
+                Some(behavior) => Asked::Queue(behavior, Text::new(&prompt.message)),
+                None => return keep(&mut self.prompts, (number, Text::new(&prompt.message))),
+            },
+            RpcCommand::AbortAndPrompt(prompt) => {
+                self.unsure = true;
+                return keep(&mut self.prompts, (number, Text::new(&prompt.message)));
+            }
+            RpcCommand::Steer(steer) => Asked::Queue(StreamingBehavior::Steer, Text::new(&steer.message)),
+            RpcCommand::FollowUp(follow) => {
+                Asked::Queue(StreamingBehavior::FollowUp, Text::new(&follow.message))
+            }
+            RpcCommand::SetSteeringMode(set) => {
+                self.steering.mode = None;
+                Asked::SteeringMode(set.mode)
+            }
+            RpcCommand::SetFollowUpMode(set) => {
+                self.follow_up.mode = None;
+                Asked::FollowUpMode(set.mode)
+            }
+            RpcCommand::ClearQueue(_) => Asked::Clear,
+            RpcCommand::Abort(_) => return self.unsure = true,
+            _ => return,
+        };
+        keep(&mut self.asked, (number, asked));
+    }
+
+    /// A response came: `success` holds it if it is one, where it could be read.
+    pub fn answered(
+        &mut self,
+        request: &Open,
+        success: Option<Option<&RpcSuccess>>,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        let (response, success) = (success.flatten(), success.is_some());
+        if !success || is_runless(response) {
+            // Also one that was acknowledged first.
+            self.prompts.retain(|(number, _)| *number != request.number);
+        }
+        let place = self.asked.iter().position(|(number, _)| *number == request.number);
+        let Some((_, asked)) = place.and_then(|place| self.asked.remove(place)) else { return };
+        match asked {
+            Asked::SteeringMode(mode) => self.steering.mode = success.then_some(mode),
+            Asked::FollowUpMode(mode) => self.follow_up.mode = success.then_some(mode),
+            Asked::Queue(behavior, text) if success => {
+                // A template, or an extension, may have made another text of it.
+                let told = self.told.added.iter().any(|added| text.grows || *added == text.text);
+                match is_queued(response, request, told) {
+                    Some(queued) if tells(at) => self.told_of(queued, request, text, at, found),
+                    _ => self.accepted(request, behavior, text, at),
+                }
+            }
+            Asked::Clear => self.cleared(response, at, found),
+            Asked::Queue(..) => {}
+        }
+    }
+
+    /// What was queued had to be told before its answer; what was not may begin a run.
+    fn told_of(&mut self, queued: bool, request: &Open, text: Text, at: &Moment, found: &mut Findings) {
+        if !queued {
+            return keep(&mut self.prompts, (request.number, text));
+        }
+        // A template, or an extension, may have made another text of it.
+        let place = self.told.added.iter().position(|added| *added == text.text);
+        let known = self.told.added.remove(place.unwrap_or_default()).is_some();
+        found.expect(Rule::QueueTold, known || self.unsure || at.cut, || {
+            "a `queue_update` with it first".to_owned()
+        });
+    }
+
+    fn cleared(&mut self, response: Option<&RpcSuccess>, at: &Moment, found: &mut Findings) {
+        let cleared = self.told.cleared.take();
+        let Some(RpcSuccess::ClearQueue(it)) = response else { return };
+        if at.cut || self.unsure {
+            return;
+        }
+        let same = cleared.is_some_and(|(steering, follow_up)| {
+            steering == it.data.steering && follow_up == it.data.follow_up
+        });
+        found.expect(Rule::QueueTold, same, || "what was removed, as the queues had it".to_owned());
+    }
+
+    fn accepted(&mut self, request: &Open, behavior: StreamingBehavior, text: Text, at: &Moment) {
+        if request.command == RpcCommandKind::Prompt {
+            // Whether it was queued, or began a run, is not said where it can have met both.
+            let idle = |state: &FlowState| *state == FlowState::Idle;
+            if request.met.iter().all(idle) {
+                return keep(&mut self.prompts, (request.number, text));
+            }
+            // A command of an extension is never delivered.
+            self.unsure |= text.grows || !request.met.iter().all(|state| is_streaming(*state));
+        }
+        let item = Item { text, turns: self.turns };
+        self.unsure |= at.cut;
+        match behavior {
+            StreamingBehavior::Steer => keep(&mut self.steering.items, item),
+            StreamingBehavior::FollowUp => keep(&mut self.follow_up.items, item),
+        }
+        self.unsure |= self.steering.items.len() == KEPT || self.follow_up.items.len() == KEPT;
+    }
+
+    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, found: &mut Findings) {
+        use AgentSessionEvent as Event;
+        if !is_unnested(event.kind()) && !matches!(event, Event::MessageStart(_)) && self.told.taken.is_some()
+        {
+            self.told.taken = None;
+            found.broken(Rule::QueueTold, "the message that was taken from the queue");
+        }
+        match event {
+            Event::QueueUpdate(update) => self.update(update, at, found),
+            Event::TurnStart(_) => (self.steering.taken, self.follow_up.taken) = (0, 0),
+            Event::TurnEnd(_) => self.turns += 1,
+            Event::MessageStart(start) if is_streaming(at.met.flow) => {
+                if let AgentMessage::User(message) = &start.message {
+                    self.delivered(&text_of(&message.content), at, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The queues as the server tells them, against what it told before.
+    fn update(&mut self, update: &QueueUpdateEvent, at: &Moment, found: &mut Findings) {
+        let clears = self.asked.iter().any(|(_, asked)| matches!(asked, Asked::Clear));
+        let changes = [
+            change(&self.steering.items, &update.steering),
+            change(&self.follow_up.items, &update.follow_up),
+        ];
+        let holds = match &changes {
+            [Change::Added, Change::None] | [Change::None, Change::Added] => true,
+            [Change::Taken(_), Change::None] | [Change::None, Change::Taken(_)] => true,
+            [
+                Change::None | Change::Cleared | Change::Taken(_),
+                Change::None | Change::Cleared | Change::Taken(_),
+            ] => clears && update.steering.is_empty() && update.follow_up.is_empty(),
+            _ => false,
+        };
+        let known = !self.unsure && !at.cut;
+        found.expect(Rule::QueueTold, holds || !known, || {
+            "the queues as they were, and one message more or fewer".to_owned()
+        });
+        if clears && update.steering.is_empty() && update.follow_up.is_empty() {
+            found.expect(Rule::QueueTold, self.told.cleared.is_none() || !known, || {
+                "one `queue_update` for `clear_queue`".to_owned()
+            });
+            self.told.cleared = Some((texts(&self.steering.items), texts(&self.follow_up.items)));
+        } else if known && holds {
+            let waited = self.steering.items.iter().any(|item| item.turns < self.turns);
+            match changes {
+                [Change::Added, _] => keep_text(&mut self.told.added, update.steering.last()),
+                [_, Change::Added] => keep_text(&mut self.told.added, update.follow_up.last()),
+                [Change::Taken(place), _] => self.takes(false, place, false, found),
+                [_, Change::Taken(place)] => self.takes(true, place, waited, found),
+                _ => {}
+            }
+        } else if !known {
+            // Any of them may be the new one.
+            let texts = update.steering.iter().chain(&update.follow_up);
+            texts.for_each(|text| keep_text(&mut self.told.added, Some(text)));
+        }
+        let turns = self.turns;
+        self.steering.retell(&update.steering, turns);
+        self.follow_up.retell(&update.follow_up, turns);
+        self.unsure = at.cut;
+    }
+
+    /// A message was taken from a queue.
+    fn takes(&mut self, follow_up: bool, place: usize, skips_steering: bool, found: &mut Findings) {
+        self.ordered(Some(place), skips_steering, found);
+        let queue = if follow_up { &mut self.follow_up } else { &mut self.steering };
+        self.told.taken = queue.items.get(place).map(|item| item.text.text.clone());
+        queue.take(Some(place));
+        self.per_turn(found);
+    }
+
+    /// Something was accepted that could not be read.
+    pub const fn doubt(&mut self) {
+        self.unsure = true;
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self, kind: Kind) {
+        self.unsure |= kind.is_event();
+        self.told.taken = None;
+    }
+
+    fn delivered(&mut self, text: &str, at: &Moment, found: &mut Findings) {
+        if at.cut {
+            self.unsure = true;
+            return;
+        }
+        let fits = |(_, known): &(u64, Text)| known.text == text;
+        if tells(at) {
+            return self.told_delivered(text, fits, found);
+        }
+        let (steering, follow_up) = (self.steering.place(text), self.follow_up.place(text));
+        if let Some(place) = self.prompts.iter().position(fits)
+            && steering != Some(0)
+        {
+            self.prompts.drain(..=place);
+            return;
+        }
+        let waited = self.steering.items.iter().any(|item| item.turns < self.turns);
+        match (steering, follow_up) {
+            (Some(0), _) | (Some(_), None) => {
+                self.ordered(steering, false, found);
+                self.steering.take(steering);
+            }
+            (_, Some(_)) => {
+                self.ordered(follow_up, waited, found);
+                self.follow_up.take(follow_up);
+            }
+            (None, None) => return self.grown(),
+        }
+        self.per_turn(found);
+    }
+
+    /// A user message begins where the server tells what it takes from the queues.
+    fn told_delivered(&mut self, text: &str, fits: impl Fn(&(u64, Text)) -> bool, found: &mut Findings) {
+        if let Some(taken) = self.told.taken.take() {
+            return found.expect(Rule::QueueTold, taken == text, || {
+                format!("the message that was taken from the queue, {taken:?}")
+            });
+        }
+        match self.prompts.iter().position(fits) {
+            Some(place) => {
+                self.prompts.drain(..=place);
+            }
+            None => {
+                let waits = self.steering.place(text).or_else(|| self.follow_up.place(text)).is_some();
+                found.expect(Rule::QueueTold, !waits || self.unsure, || {
+                    "a `queue_update` without it first".to_owned()
+                });
+            }
+        }
+    }
+
+    fn per_turn(&self, found: &mut Findings) {
+        self.one_at_a_time(found);
+        let both = self.steering.taken > 0 && self.follow_up.taken > 0;
+        found.expect(Rule::OneQueuePerTurn, self.unsure || !both, || {
+            "messages of one queue in a turn".to_owned()
+        });
+    }
+
+    fn ordered(&self, place: Option<usize>, skips_steering: bool, found: &mut Findings) {
+        let first = self.steering.items.front().filter(|_| skips_steering);
+        let holds = self.unsure || (place == Some(0) && !skips_steering);
+        found.expect(Rule::DeliverFifo, holds, || match first {
+            Some(item) => format!("the steering {:?} first", item.text.text),
+            None => "the message that was queued before it".to_owned(),
+        });
+    }
+
+    fn one_at_a_time(&self, found: &mut Findings) {
+        for queue in [&self.steering, &self.follow_up] {
+            if queue.mode == Some(QueueMode::OneAtATime) && queue.taken > 0 {
+                found.expect(Rule::OneAtATime, queue.taken == 1 || self.unsure, || {
+                    "one message of the queue in a turn".to_owned()
+                });
+            }
+        }
+    }
+
+    /// A user message that nobody is known to have sent: a prompt or a queued message that became another text, or one
+    /// of an extension.
+    fn grown(&mut self) {
+        let grows = |(_, text): &(u64, Text)| text.grows;
+        if let Some(place) = self.prompts.iter().position(grows) {
+            self.prompts.drain(..=place);
+        } else if let Some(queue) =
+            [&mut self.steering, &mut self.follow_up].into_iter().find(|queue| queue.grows())
+        {
+            queue.take(Some(0));
+        } else {
+            // Extensions queue what the host does not see.
+            self.unsure = true;
+        }
+    }
+
+    /// What the server says of its state.
+    pub fn state(&mut self, state: &SessionState, request: &Open, at: &Moment, found: &mut Findings) {
+        self.steering.mode = Some(state.steering_mode);
+        self.follow_up.mode = Some(state.follow_up_mode);
+        let said = state.pending_message_count.or(state.queued_message_count);
+        let moving = matches!(at.now.flow, FlowState::StreamingTurn | FlowState::StreamingBetween);
+        let queues = |(_, asked): &(u64, Asked)| matches!(asked, Asked::Queue(..));
+        let still = request.met.len() == 1 && !moving && !self.asked.iter().any(queues);
+        let Some(said) = said.filter(|_| still) else { return };
+        let known = (self.steering.items.len() + self.follow_up.items.len()) as u64;
+        if self.unsure {
+            if said == 0 {
+                self.forget();
+            }
+            self.unsure = said != 0 && said != known;
+            return;
+        }
+        found.expect(Rule::QueueCount, said == known, || format!("a count of {known}"));
+        self.unsure |= said != known;
+    }
+
+    /// Another session has taken the place of this one: nothing waits.
+    pub fn forget(&mut self) {
+        self.steering.items.clear();
+        self.follow_up.items.clear();
+        self.prompts.clear();
+        self.told = Told::default();
+        self.unsure = false;
+    }
+}
+
+impl Queue {
+    fn place(&self, text: &str) -> Option<usize> {
+        self.items.iter().position(|item| item.text.text == text)
+    }
+
+    fn take(&mut self, place: Option<usize>) {
+        if place.and_then(|place| self.items.remove(place)).is_some() {
+            self.taken += 1;
+        }
+    }
+
+    /// Holds these from here on; those that it had keep their age.
+    fn retell(&mut self, texts: &[String], turns: u64) {
+        let mut known = std::mem::take(&mut self.items);
+        self.items = texts
+            .iter()
+            .map(|text| {
+                let place = known.iter().position(|item| item.text.text == *text);
+                place
+                    .and_then(|place| known.remove(place))
+                    .unwrap_or_else(|| Item { text: Text { text: text.clone(), grows: false }, turns })
+            })
+            .collect();
+    }
+
+    fn grows(&self) -> bool {
+        self.items.front().is_some_and(|item| item.text.grows)
+    }
+}
+
+impl Text {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), grows: text.trim_start().starts_with('/') }
+    }
+}
+
+/// Whether the dialect tells what waits.
+fn tells(at: &Moment) -> bool {
+    AgentSessionEventKind::QueueUpdate.is_in(at.base())
+}
+
+/// Whether an answer says that its prompt begins no run.
+fn is_runless(response: Option<&RpcSuccess>) -> bool {
+    matches!(response, Some(RpcSuccess::Prompt(it))
+        if it.data.as_ref().is_some_and(|it| it.disposition != PromptDisposition::Started))
+}
+
+/// Whether an answer says that its message waits, or leaves it to what was `told` before; `None`: it waits nowhere, or
+/// that is not known.
+fn is_queued(response: Option<&RpcSuccess>, request: &Open, told: bool) -> Option<bool> {
+    let said = match response? {
+        RpcSuccess::Prompt(it) => match it.data.as_ref().map(|data| data.disposition) {
+            None => Some(told),
+            Some(PromptDisposition::Started) => Some(false),
+            Some(PromptDisposition::Queued) => Some(true),
+            Some(PromptDisposition::Handled) => None,
+        },
+        RpcSuccess::Steer(it) => queued(it.data.as_ref()),
+        RpcSuccess::FollowUp(it) => queued(it.data.as_ref()),
+        _ => None,
+    };
+    said.filter(|_| request.command != RpcCommandKind::AbortAndPrompt)
+}
+
+/// Where nothing is said of it, it waits.
+fn queued(outcome: Option<&QueueOutcome>) -> Option<bool> {
+    outcome.is_none_or(|it| it.disposition == QueueDisposition::Queued).then_some(true)
+}
+
+fn change(known: &VecDeque<Item>, told: &[String]) -> Change {
+    let same = |(item, text): (&Item, &String)| item.text.text == *text;
+    let common = known.iter().zip(told).take_while(|pair| same(*pair)).count();
+    let rest = || known.iter().skip(common + 1).zip(told.iter().skip(common)).all(same);
+    match (known.len(), told.len()) {
+        (known, told) if known == told && common == known => Change::None,
+        (known, told) if told == known + 1 && common == known => Change::Added,
+        (len, told) if len == told + 1 && rest() => {
+            // Of those that are alike, the first.
+            let alike = (0..=common).rev().take_while(|at| known[*at].text.text == known[common].text.text);
+            Change::Taken(alike.last().unwrap_or(common))
+        }
+        (_, 0) => Change::Cleared,
+        _ => Change::Other,
+    }
+}
+
+fn texts(items: &VecDeque<Item>) -> Vec<String> {
+    items.iter().map(|item| item.text.text.clone()).collect()
+}
+
+fn keep_text(list: &mut VecDeque<String>, text: Option<&String>) {
+    if let Some(text) = text {
+        keep(list, text.clone());
+    }
+}
+
+pub fn text_of(content: &MessageContent) -> String {
+    match content {
+        MessageContent::Text(text) => text.clone(),
+        MessageContent::Blocks(blocks) => {
+            let text = |block: &UserContent| match block {
+                UserContent::Text(text) => Some(text.text.clone()),
+                UserContent::Image(_) => None,
+            };
+            blocks.iter().filter_map(text).collect()
+        }
+    }
+}
+
+fn keep<T>(list: &mut VecDeque<T>, item: T) {
+    list.push_back(item);
+    if list.len() > KEPT {
+        list.pop_front();
+    }
+}

@@ -1,0 +1,128 @@
+//! One run: its turns, and its messages from start to end.
+
+use super::{growing::Growing, turn::Turn};
+use crate::{
+    machine::{Findings, Rule},
+    protocol::{AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, StopReason},
+};
+
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    messages: Vec<AgentMessage>,
+    /// Part of it was missed: its messages are not all known.
+    torn: bool,
+    turns: usize,
+    /// The open turn; none where its beginning was missed.
+    turn: Option<Turn>,
+    /// A message that began and has not ended, other than the assistant's.
+    open: Option<Open>,
+    /// Calls of the last turn were never begun: only an abort explains that, and then the next answer is one.
+    unbegun: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Open {
+    message: AgentMessage,
+    /// Something stood between its start and its end; that is said once.
+    parted: bool,
+}
+
+impl Run {
+    /// A run of which the beginning was missed; `turn`: the turn that opens now.
+    pub fn torn(turn: Option<Turn>) -> Self {
+        Self { torn: true, turns: 1, turn, ..Self::default() }
+    }
+
+    /// What it and its open turn hold is not known any more.
+    pub fn tear(&mut self) {
+        self.torn = true;
+        self.turn.iter_mut().for_each(Turn::tear);
+    }
+
+    pub fn event(&mut self, event: &AgentSessionEvent, dialect: Dialect, found: &mut Findings) {
+        use AgentSessionEvent as Event;
+        if let Some(open) = self.open.as_mut().filter(|open| !open.parted) {
+            let closes = matches!(event, Event::MessageEnd(_));
+            found.expect(Rule::MsgAdjacent, closes, || {
+                format!("message_end({}) at once", open.message.kind())
+            });
+            open.parted = !closes;
+        }
+        if let Event::TurnStart(_) = event {
+            self.turns += 1;
+            self.turn = Some(Turn::default());
+        }
+        if let Event::TurnStart(_) | Event::MessageStart(_) | Event::AgentEnd(_) = event {
+            self.torn |= self.open.take().is_some();
+        }
+        let Some(turn) = &mut self.turn else { return };
+        turn.follows(event, dialect, found);
+        turn.adjacent(event, dialect, found);
+        match event {
+            Event::MessageStart(start) => {
+                turn.begins(start.message.kind(), found);
+                match &start.message {
+                    AgentMessage::Assistant(message) => {
+                        turn.growing = Some(Growing::new(message));
+                    }
+                    other => self.open = Some(Open { message: other.clone(), parted: false }),
+                }
+            }
+            Event::MessageEnd(end) => self.message_end(&end.message, dialect, found),
+            Event::ToolExecutionStart(start) => turn.tool_start(start, dialect, found),
+            Event::ToolExecutionUpdate(update) => turn.tool_update(update, found),
+            Event::ToolExecutionEnd(end) => turn.tool_end(end, dialect, found),
+            Event::TurnEnd(end) => {
+                self.unbegun = turn.end(end, dialect, found);
+                self.turn = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn message_end(&mut self, message: &AgentMessage, dialect: Dialect, found: &mut Findings) {
+        self.messages.push(message.clone());
+        let Some(turn) = &mut self.turn else { return };
+        let AgentMessage::Assistant(message) = message else {
+            let same = self.open.take().is_some_and(|open| open.message == *message);
+            found.expect(Rule::StartFinalNonassistant, same || turn.is_torn(), || {
+                "the message that began, unchanged".to_owned()
+            });
+            if let AgentMessage::ToolResult(result) = message {
+                turn.result(result, found);
+            }
+            return;
+        };
+        turn.assistant_end(message, dialect, found);
+        if std::mem::take(&mut self.unbegun) {
+            found.expect(Rule::TurnResultsComplete, message.stop_reason == StopReason::Aborted, || {
+                "a result for each call of the turn before".to_owned()
+            });
+        }
+    }
+
+    pub fn growing(&mut self) -> Option<&mut Growing> {
+        self.turn.as_mut()?.growing.as_mut()
+    }
+
+    pub fn end(&self, end: &AgentEndEvent, found: &mut Findings) {
+        // The loop itself failed: it says that, and nothing of what it was to say.
+        if self.turns == 0 && has_broken_down(end) {
+            return;
+        }
+        if self.unbegun {
+            found.broken(Rule::TurnResultsComplete, "a result for each call of the last turn");
+        }
+        found.expect(Rule::TurnNesting, self.turns > 0, || "at least one turn".to_owned());
+        found.expect(Rule::AgentEndMessages, self.torn || end.messages == self.messages, || {
+            let roles: Vec<_> = self.messages.iter().map(|message| message.kind().as_str()).collect();
+            format!("the run's messages: {}", roles.join(", "))
+        });
+    }
+}
+
+/// Whether the run has ended with nothing but the message that says why it could not go on.
+pub fn has_broken_down(end: &AgentEndEvent) -> bool {
+    let [AgentMessage::Assistant(message)] = end.messages.as_slice() else { return false };
+    matches!(message.stop_reason, StopReason::Error | StopReason::Aborted) && message.error_message.is_some()
+}

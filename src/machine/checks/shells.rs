@@ -1,0 +1,98 @@
+//! The commands that the host runs in a shell, and what is told of their output while they run.
+
+use super::beside::Moment;
+use crate::{
+    machine::{Findings, Open, Rule},
+    protocol::{BashExecutionUpdateEvent, RequestId, RpcCommand, RpcSuccess},
+};
+use std::collections::VecDeque;
+
+#[derive(Clone, Debug, Default)]
+pub struct Shells {
+    /// Commands so far: their numbers are those of the requests.
+    count: u64,
+    open: VecDeque<Shell>,
+}
+
+#[derive(Clone, Debug)]
+struct Shell {
+    number: u64,
+    id: Option<RequestId>,
+    /// What was told of its output.
+    told: String,
+    /// Not all of it is kept, or known.
+    torn: bool,
+    /// The input has ended since: what it prints is told no more.
+    silent: bool,
+}
+
+/// Shell commands that are followed, the latest.
+const KEPT: usize = 256;
+/// So many bytes of an output are kept.
+const OUTPUT: usize = 1 << 20;
+
+impl Shells {
+    pub fn command(&mut self, command: &RpcCommand) {
+        let number = self.count;
+        self.count += 1;
+        if let RpcCommand::Bash(bash) = command {
+            // Whose output it is that is told of commands with one id, nobody knows.
+            let mut torn = false;
+            for shell in self.open.iter_mut().filter(|shell| shell.id == bash.id) {
+                (shell.torn, torn) = (true, true);
+            }
+            self.open.push_back(Shell {
+                number,
+                id: bash.id.clone(),
+                told: String::new(),
+                torn,
+                silent: false,
+            });
+            if self.open.len() > KEPT {
+                self.open.pop_front();
+            }
+        }
+    }
+
+    pub fn update(&mut self, update: &BashExecutionUpdateEvent, at: &Moment, found: &mut Findings) {
+        let Some(shell) = self.open.iter_mut().find(|shell| shell.id == update.id) else {
+            return found.broken(Rule::BashUpdates, "the output of a `bash` that runs");
+        };
+        found.kept(Rule::BashUpdates);
+        shell.torn |= at.cut || shell.told.len() + update.delta.len() > OUTPUT;
+        if !shell.torn {
+            shell.told.push_str(&update.delta);
+        }
+    }
+
+    /// Events may end with the input; answers still come.
+    pub fn end_of_input(&mut self) {
+        self.open.iter_mut().for_each(|shell| shell.silent = true);
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self) {
+        self.open.iter_mut().for_each(|shell| shell.torn = true);
+    }
+
+    pub fn answered(
+        &mut self,
+        request: &Open,
+        success: Option<&RpcSuccess>,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        let place = self.open.iter().position(|shell| shell.number == request.number);
+        let Some(shell) = place.and_then(|place| self.open.remove(place)) else { return };
+        let Some(RpcSuccess::Bash(bash)) = success else { return };
+        // What an extension runs in the server's place is not told on its way.
+        if shell.torn || at.cut || bash.data.truncated || shell.told.is_empty() {
+            return;
+        }
+        let output = &bash.data.output;
+        let told = if shell.silent { output.starts_with(&shell.told) } else { *output == shell.told };
+        found.expect(Rule::BashUpdates, told, || {
+            format!("the {} bytes of output that were told", shell.told.len())
+        });
+    }
+}

@@ -1,0 +1,238 @@
+//! What follows a run, or keeps from following: retries, compactions, reminders.
+
+use super::beside::{Moment, is_streaming, is_unnested};
+use crate::{
+    machine::{Findings, Kind, Open, Rule},
+    protocol::{
+        AgentEndEvent, AgentMessage, AgentMessageKind, AgentSessionEvent, AutoRetryEndEvent,
+        AutoRetryStartEvent, CompactionReason, Dialect, FlowState, RpcCommand, RpcCommandKind, StopReason,
+        TodoReminderEvent,
+    },
+};
+
+#[derive(Clone, Debug, Default)]
+pub struct Tail {
+    /// How the last run ended.
+    last: Last,
+    /// The last attempt and its wait in milliseconds.
+    wait: Option<(u64, u64)>,
+    /// The assistant message has just ended: nothing of the turn came since.
+    answered: bool,
+    /// The last compaction was for a context that had overflowed.
+    overflow: bool,
+    /// A run is promised.
+    promise: Option<Promise>,
+    /// A prompt came between runs: the next run may be its own.
+    prompted: bool,
+    /// The first message of the run that keeps the promise of a compaction is to come.
+    resumes: bool,
+    /// The host has had an answer since the last run ended, so that whatever that run led to has begun.
+    settled: bool,
+    /// A `compact` waits that met a settled session: its number.
+    compact: Option<u64>,
+    /// Prompts without an answer: each may compact before its run.
+    prompts: usize,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Default)]
+enum Last {
+    /// It was missed, or is open.
+    #[default]
+    Unknown,
+    /// Its last message failed with this text.
+    Failed(String),
+    /// Otherwise.
+    Other,
+}
+
+/// Who has promised a run.
+#[derive(Clone, Debug)]
+enum Promise {
+    Compaction,
+    Reminder,
+}
+
+impl Promise {
+    const fn rule(&self) -> Rule {
+        match self {
+            Self::Compaction => Rule::OverflowRetry,
+            Self::Reminder => Rule::TodoReminder,
+        }
+    }
+}
+
+impl Tail {
+    pub fn command(&mut self, command: &RpcCommand, at: &Moment) {
+        use RpcCommandKind as Command;
+        if prompts(command.kind()) {
+            (self.settled, self.compact) = (false, None);
+            self.prompts += 1;
+        }
+        match command.kind() {
+            // Whoever takes the session away, or stops what goes on, takes the promise back.
+            Command::Abort | Command::AbortAndPrompt | Command::AbortRetry => self.promise = None,
+            kind if kind.cuts() => self.promise = None,
+            // Where it begins a run of its own, that run may come first.
+            Command::Prompt if !is_streaming(at.met.flow) => (self.prompted, self.promise) = (true, None),
+            _ => {}
+        }
+        if command.kind() == Command::Compact {
+            let calm = self.settled && at.met.flow == FlowState::Idle;
+            self.compact = calm.then_some(at.frame);
+        }
+    }
+
+    pub fn answered(&mut self, request: &Open, at: &Moment, found: &mut Findings) {
+        if request.command == RpcCommandKind::Compact && self.compact.take().is_some() {
+            found.kept(Rule::CompactionSilent);
+        }
+        if prompts(request.command) {
+            self.prompts = self.prompts.saturating_sub(1);
+        }
+        let calm = self.prompts == 0 && at.now.flow == FlowState::Idle;
+        self.settled |= calm && request.met == [FlowState::Idle];
+    }
+
+    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, unqueued: bool, found: &mut Findings) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::AgentStart(_) => self.run_starts(found),
+            Event::AgentEnd(end) => self.run_ends(end, at),
+            Event::MessageStart(start) if std::mem::take(&mut self.resumes) => {
+                let fresh = unqueued && start.message.kind() == AgentMessageKind::User;
+                found.expect(Rule::OverflowRetry, !fresh, || "a run without a new message".to_owned());
+            }
+            Event::AutoRetryStart(start) => self.retry_starts(start, at, found),
+            Event::AutoRetryEnd(end) => self.retry_ends(end, at, found),
+            Event::AutoCompactionStart(_) if self.compact.is_some() => {
+                found.broken(Rule::CompactionSilent, "no events of a compaction that the host asked for");
+                self.compact = None;
+            }
+            Event::AutoCompactionStart(start) => self.overflow = start.reason == CompactionReason::Overflow,
+            Event::CompactionStart(start) => self.overflow = start.reason == CompactionReason::Overflow,
+            Event::AutoCompactionEnd(end) => self.promises(end.will_retry, at),
+            Event::CompactionEnd(end) => self.promises(end.will_retry, at),
+            Event::TodoReminder(reminder) if at.met.flow == FlowState::Idle => self.reminds(reminder, found),
+            _ => {}
+        }
+        if !is_unnested(event.kind()) {
+            self.answered = matches!(event, Event::MessageEnd(end)
+                if end.message.kind() == AgentMessageKind::Assistant);
+        }
+    }
+
+    /// A compaction has ended. A promise for another reason than an overflow is a fault of its own; before a prompt's
+    /// run, that run is what follows.
+    fn promises(&mut self, retries: bool, at: &Moment) {
+        let own = self.prompted || (self.prompts > 0 && at.met.flow == FlowState::Compacting);
+        if retries && self.overflow && !at.cut && !own {
+            self.promise = Some(Promise::Compaction);
+        }
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self, kind: Kind) {
+        self.answered = matches!(kind, Kind::AssistantEnd(_));
+        if kind.is_event() {
+            (self.last, self.wait, self.promise, self.resumes) = (Last::Unknown, None, None, false);
+        }
+    }
+
+    fn run_starts(&mut self, found: &mut Findings) {
+        (self.last, self.settled, self.compact) = (Last::Unknown, false, None);
+        (self.resumes, self.prompted) = (false, false);
+        match self.promise.take() {
+            Some(Promise::Compaction) => self.resumes = true,
+            Some(promise) => found.kept(promise.rule()),
+            None => {}
+        }
+    }
+
+    fn run_ends(&mut self, end: &AgentEndEvent, at: &Moment) {
+        (self.settled, self.resumes) = (false, false);
+        let last = end.messages.iter().rev().find_map(|message| match message {
+            AgentMessage::Assistant(message) => Some(message),
+            _ => None,
+        });
+        self.last = match last {
+            _ if at.cut => Last::Unknown,
+            Some(last) if last.stop_reason == StopReason::Error => {
+                Last::Failed(last.error_message.clone().unwrap_or_default())
+            }
+            _ => Last::Other,
+        };
+    }
+
+    fn retry_starts(&mut self, start: &AutoRetryStartEvent, at: &Moment, found: &mut Findings) {
+        if matches!(at.met.flow, FlowState::Idle | FlowState::Settling) && !at.cut {
+            match &self.last {
+                Last::Unknown => {}
+                Last::Other => found.broken(Rule::RetryAfterError, "a run that failed before it"),
+                Last::Failed(error) => {
+                    found.expect(Rule::RetryAfterError, start.error_message == *error, || {
+                        format!("the error of the run, {error:?}")
+                    });
+                }
+            }
+        }
+        if let Some((attempt, delay)) = self.wait
+            && start.attempt == attempt + 1
+        {
+            let record = at.dialect.record();
+            let doubled = delay.saturating_mul(2);
+            let capped = start.delay_ms == record.defaults.retry_cap_ms;
+            let holds = match record.retry.heeds_stated_wait {
+                true => start.delay_ms >= doubled || start.delay_ms == 0,
+                false => start.delay_ms == doubled,
+            };
+            found.expect(Rule::RetryDelay, holds || capped, || format!("`delayMs` of {doubled}"));
+        }
+        self.wait = Some((start.attempt, unraised(start, at.dialect)));
+    }
+
+    fn retry_ends(&mut self, end: &AutoRetryEndEvent, at: &Moment, found: &mut Findings) {
+        self.wait = None;
+        match end.success {
+            true if at.met.flow == FlowState::StreamingTools => {
+                found.expect(Rule::RetryEndPlace, self.answered, || {
+                    "it right behind the assistant message".to_owned()
+                });
+            }
+            false if !is_streaming(at.met.flow) => found.kept(Rule::RetryEndPlace),
+            // The place itself is reported already.
+            _ => {}
+        }
+    }
+
+    fn reminds(&mut self, reminder: &TodoReminderEvent, found: &mut Findings) {
+        let open = !reminder.todos.is_empty() && reminder.attempt <= reminder.max_attempts;
+        found.expect(Rule::TodoReminder, open, || {
+            format!("open todos, and attempt 1 to {}", reminder.max_attempts)
+        });
+        let promised = matches!(self.promise.replace(Promise::Reminder), Some(Promise::Reminder));
+        found.expect(Rule::TodoReminder, !promised, || "the run that the last one promised".to_owned());
+    }
+
+    /// Nothing was said for so long that nothing more will come.
+    pub fn quiet(&mut self, found: &mut Findings) {
+        if let Some(promise) = self.promise.take() {
+            found.broken(promise.rule(), "the run that was promised");
+        }
+    }
+}
+
+/// The wait as it would have been had the provider not asked for a longer one: the next is twice this one.
+fn unraised(start: &AutoRetryStartEvent, dialect: Dialect) -> u64 {
+    let record = dialect.record();
+    let doublings = u32::try_from(start.attempt.saturating_sub(1)).unwrap_or(u32::MAX);
+    let planned = record.defaults.retry_base_ms.saturating_mul(2_u64.saturating_pow(doublings));
+    match record.retry.heeds_stated_wait {
+        true => start.delay_ms.min(planned),
+        false => start.delay_ms,
+    }
+}
+
+const fn prompts(command: RpcCommandKind) -> bool {
+    matches!(command, RpcCommandKind::Prompt | RpcCommandKind::AbortAndPrompt)
+}

@@ -1,0 +1,107 @@
+//! What events tell of the session: its name, its level, summaries that are tried again.
+
+use crate::{
+    machine::{Findings, Open, Rule},
+    protocol::{AgentSessionEvent, RpcCommandKind, SessionState, ThinkingLevel},
+};
+
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The name, where it is known.
+    name: Option<Option<String>>,
+    level: Option<ThinkingLevel>,
+    /// Names that were told and belong to no answer yet.
+    names: u64,
+    retry: Retry,
+    /// An event was missed.
+    unsure: bool,
+}
+
+/// Where a summary that is tried again stands.
+#[derive(Clone, Debug, Default)]
+enum Retry {
+    #[default]
+    None,
+    /// This attempt waits.
+    Scheduled(u64),
+    /// This attempt is under way.
+    Tried(u64),
+}
+
+impl Told {
+    pub fn event(&mut self, event: &AgentSessionEvent, found: &mut Findings) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::SessionInfoChanged(changed) => {
+                self.name = Some(changed.name.clone());
+                self.names += 1;
+            }
+            Event::ThinkingLevelChanged(changed) => {
+                let before = self.level.replace(changed.level);
+                found.expect(Rule::ChangesTold, before != Some(changed.level), || {
+                    format!("another level than {}, which it was", changed.level)
+                });
+            }
+            Event::SummarizationRetryScheduled(scheduled) => {
+                let expected = match self.retry {
+                    Retry::None => Some(1),
+                    Retry::Tried(attempt) => Some(attempt + 1),
+                    Retry::Scheduled(_) => None,
+                };
+                let fits = expected == Some(scheduled.attempt) && scheduled.attempt <= scheduled.max_attempts;
+                found.expect(Rule::SummaryRetry, fits, || match expected {
+                    Some(attempt) => format!("attempt {attempt} of at most {}", scheduled.max_attempts),
+                    None => "the attempt that was announced".to_owned(),
+                });
+                self.retry = Retry::Scheduled(scheduled.attempt);
+            }
+            Event::SummarizationRetryAttemptStart(_) => {
+                let Retry::Scheduled(attempt) = self.retry else {
+                    return found.broken(Rule::SummaryRetry, "`summarization_retry_scheduled` first");
+                };
+                found.kept(Rule::SummaryRetry);
+                self.retry = Retry::Tried(attempt);
+            }
+            Event::SummarizationRetryFinished(_) => {
+                let open = !matches!(std::mem::take(&mut self.retry), Retry::None);
+                found.expect(Rule::SummaryRetry, open, || "`summarization_retry_scheduled` first".to_owned());
+            }
+            Event::CompactionEnd(_) => {
+                let open = !matches!(std::mem::take(&mut self.retry), Retry::None);
+                found.expect(Rule::SummaryRetry, !open, || "`summarization_retry_finished` first".to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// A name is told before its answer, even if it is the same.
+    pub fn answered(&mut self, request: &Open, success: bool, found: &mut Findings) {
+        if request.command == RpcCommandKind::SetSessionName && success {
+            found.expect(Rule::ChangesTold, self.names > 0 || self.unsure, || {
+                "`session_info_changed` first".to_owned()
+            });
+            self.names = self.names.saturating_sub(1);
+        }
+    }
+
+    /// What the server says of its state.
+    pub fn state(&mut self, state: &SessionState, found: &mut Findings) {
+        if let Some(name) = self.name.replace(state.session_name.clone()) {
+            found.expect(Rule::ChangesTold, name == state.session_name, || format!("the name {name:?}"));
+        }
+        if let (Some(level), said) = (self.level, state.thinking_level) {
+            found.expect(Rule::ChangesTold, said == Some(level), || format!("the level {level}"));
+        }
+        self.level = state.thinking_level;
+    }
+
+    /// Another session has taken the place of this one.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self) {
+        *self = Self { unsure: true, ..Self::default() };
+    }
+}

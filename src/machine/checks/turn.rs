@@ -1,0 +1,287 @@
+//! One turn: its assistant message, the calls in it and their results.
+
+use super::{growing::Growing, progress::Progress, usage};
+use crate::{
+    machine::{Findings, Rule},
+    protocol::{
+        AgentMessage, AgentMessageKind, AgentSessionEvent, AssistantContent, AssistantMessage, Dialect,
+        DialectToolExecution, JsonObject, StopReason, ToolCall, ToolExecutionEndEvent,
+        ToolExecutionStartEvent, ToolExecutionUpdateEvent, ToolResultMessage, TurnEndEvent, errors,
+    },
+};
+use serde_json::Value;
+
+#[derive(Clone, Debug, Default)]
+pub struct Turn {
+    pub growing: Option<Growing>,
+    assistant: Option<AssistantMessage>,
+    calls: Vec<Call>,
+    results: Vec<ToolResultMessage>,
+    /// The call that has just ended: its result comes next.
+    ended: Option<String>,
+    /// A message other than the system's has begun.
+    begun: bool,
+    /// The assistant message has just ended.
+    answered: bool,
+    /// Its calls were passed over; that is said once.
+    passed_over: bool,
+    /// Part of it was missed or shortened: payloads are not compared.
+    torn: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Call {
+    call: ToolCall,
+    started: bool,
+    end: Option<ToolExecutionEndEvent>,
+    answered: bool,
+    /// The text of its last progress.
+    progress: Option<Progress>,
+}
+
+impl Turn {
+    /// What it holds is not known any more.
+    pub fn tear(&mut self) {
+        self.torn = true;
+        self.growing.iter_mut().for_each(Growing::tear);
+    }
+
+    pub const fn is_torn(&self) -> bool {
+        self.torn
+    }
+
+    /// A message begins.
+    pub fn begins(&mut self, role: AgentMessageKind, found: &mut Findings) {
+        if role == AgentMessageKind::System {
+            found.expect(Rule::SystemFirst, !self.begun, || "it before any other message".to_owned());
+        }
+        self.begun = true;
+    }
+
+    pub fn assistant_end(&mut self, message: &AssistantMessage, dialect: Dialect, found: &mut Findings) {
+        let failed = matches!(message.stop_reason, StopReason::Error | StopReason::Aborted);
+        found.expect(Rule::StopReason, failed == message.error_message.is_some(), || {
+            "`errorMessage` exactly with error and aborted".to_owned()
+        });
+        usage::sums(message, found);
+        if let Some(growing) = self.growing.take() {
+            growing.end(message, failed, dialect, found);
+        }
+        self.calls = message
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                AssistantContent::ToolCall(call) => Some(Call {
+                    call: call.clone(),
+                    started: false,
+                    end: None,
+                    answered: false,
+                    progress: None,
+                }),
+                _ => None,
+            })
+            .collect();
+        // A message that was broken off at its limit may end in a call.
+        let stops = match message.stop_reason {
+            StopReason::ToolUse => !self.calls.is_empty(),
+            StopReason::Stop => self.calls.is_empty(),
+            _ => true,
+        };
+        found.expect(Rule::StopReason, stops, || "`toolUse` exactly with calls".to_owned());
+        self.answered = true;
+        self.assistant = Some(message.clone());
+    }
+
+    /// Behind the assistant message: its calls, or the end of the turn. A start without a call has a rule of its own.
+    pub fn follows(&mut self, event: &AgentSessionEvent, dialect: Dialect, found: &mut Findings) {
+        if !std::mem::take(&mut self.answered) {
+            return;
+        }
+        let (failed, calls) = (self.has_failed(), !self.calls.is_empty());
+        let (holds, expected) = match event {
+            AgentSessionEvent::TurnEnd(_) => (failed || !calls, "tool_execution_start"),
+            AgentSessionEvent::ToolExecutionStart(_) => {
+                (!failed || !calls || dialect.record().results_for_failed_calls, "turn_end")
+            }
+            _ => (true, ""),
+        };
+        self.passed_over = !holds;
+        found.expect(Rule::AfterAssistant, holds, || expected.to_owned());
+    }
+
+    pub fn tool_start(&mut self, start: &ToolExecutionStartEvent, dialect: Dialect, found: &mut Findings) {
+        // A tool has called another, which no message tells of.
+        if start.parent_tool_call_id.is_some() {
+            return;
+        }
+        let Some(at) = self.calls.iter().position(|call| call.call.id == start.tool_call_id) else {
+            found.broken(Rule::ToolStartPerCall, "a call of the assistant message".to_owned());
+            return;
+        };
+        let before = &self.calls[..at];
+        found.expect(Rule::ToolOrderStart, before.iter().all(|call| call.started), || {
+            "calls in order".to_owned()
+        });
+        let other = |call: &&Call| call.started && !call.answered && call.call.id != start.tool_call_id;
+        let mut running = self.calls.iter().filter(other);
+        let alone = match dialect.record().tool_execution {
+            DialectToolExecution::SequentialSkip => Some(running.next().is_none()),
+            DialectToolExecution::Interrupt => {
+                Some(running.all(|call| call.call.name != EXCLUSIVE && start.tool_name != EXCLUSIVE))
+            }
+            DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip => None,
+        };
+        if let Some(alone) = alone.filter(|_| self.calls.len() > 1) {
+            found.expect(Rule::ToolSequential, alone, || "the former call's result first".to_owned());
+        }
+        let call = &mut self.calls[at];
+        let same = call.call.name == start.tool_name && is_given(&call.call, &start.args) && !call.started;
+        found.expect(Rule::ToolStartPerCall, same || self.torn, || {
+            format!("one start of {} with its arguments", call.call.name)
+        });
+        call.started = true;
+    }
+
+    /// Nothing stands between the end of a call and its result.
+    pub fn adjacent(&mut self, event: &AgentSessionEvent, dialect: Dialect, found: &mut Findings) {
+        let ended = self.ended.take();
+        if dialect.record().results_together
+            && let AgentSessionEvent::MessageStart(start) = event
+            && let AgentMessage::ToolResult(result) = &start.message
+        {
+            self.together(&result.tool_call_id, ended.as_ref(), found);
+        }
+        let Some(id) = ended else { return };
+        let next = match event {
+            // Has a rule of its own.
+            AgentSessionEvent::ToolExecutionEnd(end) if end.tool_call_id == id => true,
+            AgentSessionEvent::MessageStart(start) => match &start.message {
+                AgentMessage::ToolResult(result) => result.tool_call_id == id,
+                _ => false,
+            },
+            _ => false,
+        };
+        found.expect(Rule::ToolResultAdjacent, next, || format!("the result of {id} at once"));
+    }
+
+    /// Where calls run at once, a result comes behind the last end; that of a call that was not run with the others,
+    /// behind its own.
+    fn together(&self, id: &str, ended: Option<&String>, found: &mut Findings) {
+        let Some(at) = self.calls.iter().position(|call| call.call.id == id) else { return };
+        let over = self.calls.iter().all(|call| !call.started || call.end.is_some());
+        let own = ended.is_some_and(|ended| ended == id);
+        found.expect(Rule::ResultsTogether, over || own, || "the ends of all calls first".to_owned());
+        let before = self.calls.iter().take(at);
+        found.expect(
+            Rule::ResultsTogether,
+            before.clone().all(|call| !call.started || call.answered),
+            || "results in the order of the calls".to_owned(),
+        );
+    }
+
+    pub fn tool_update(&mut self, update: &ToolExecutionUpdateEvent, found: &mut Findings) {
+        if update.parent_tool_call_id.is_some() {
+            return;
+        }
+        let torn = self.torn;
+        let call = self.calls.iter_mut().find(|call| call.call.id == update.tool_call_id);
+        let Some(call) = call.filter(|call| call.started && call.end.is_none()) else {
+            return found.broken(Rule::ToolUpdateWindow, "progress of a call that runs");
+        };
+        let same = torn || call.call.name == update.tool_name && is_given(&call.call, &update.args);
+        found.expect(Rule::ToolUpdateWindow, same, || "the name and the arguments of the call".to_owned());
+        if update.tool_name == EXCLUSIVE && !torn {
+            let progress = Progress::of(&update.partial_result);
+            if let Some(before) = &call.progress {
+                found.expect(Rule::UpdateCumulative, before.leads_to(&progress), || {
+                    "what was shown before, and more".to_owned()
+                });
+            }
+            call.progress = Some(progress);
+        }
+    }
+
+    pub fn tool_end(&mut self, end: &ToolExecutionEndEvent, dialect: Dialect, found: &mut Findings) {
+        if end.parent_tool_call_id.is_some() {
+            return;
+        }
+        let call = self.calls.iter_mut().find(|call| call.call.id == end.tool_call_id);
+        match call.filter(|call| call.started && call.end.is_none() && call.call.name == end.tool_name) {
+            Some(call) => {
+                found.kept(Rule::ToolEndPerStart);
+                let whole = Progress::of(&end.result);
+                if let Some(progress) = call.progress.take().filter(|_| !end.is_error && !self.torn) {
+                    found.expect(Rule::UpdateInResult, progress.leads_to(&whole), || {
+                        "what was shown before, and more".to_owned()
+                    });
+                }
+                skipped(&whole.text, end.is_error, dialect, found);
+                call.end = Some(end.clone());
+                self.ended = Some(end.tool_call_id.clone());
+            }
+            None => found.broken(Rule::ToolEndPerStart, "the end of a call that runs"),
+        }
+    }
+
+    pub fn result(&mut self, result: &ToolResultMessage, found: &mut Findings) {
+        let call = self.calls.iter_mut().find(|call| call.call.id == result.tool_call_id && !call.answered);
+        let Some(call) = call else {
+            found.broken(Rule::ToolResultEq, "the result of a call that has ended".to_owned());
+            return;
+        };
+        call.answered = true;
+        let same = call.end.as_ref().is_some_and(|end| {
+            end.result.content == result.content
+                && end.result.details == result.details
+                && end.is_error == result.is_error
+                && end.duration_ms == result.duration_ms
+        });
+        found.expect(Rule::ToolResultEq, same || self.torn, || "what the end of the call said".to_owned());
+        self.results.push(result.clone());
+    }
+
+    /// The turn is over. Gives whether calls were never begun that no failure explains, where only what comes next
+    /// tells why.
+    pub fn end(&self, end: &TurnEndEvent, dialect: Dialect, found: &mut Findings) -> bool {
+        let same = self.assistant.as_ref().is_some_and(|message| *message == end.message);
+        found.expect(Rule::TurnEndMessage, same || self.torn, || "the turn's assistant message".to_owned());
+        found.expect(Rule::TurnResults, self.torn || end.tool_results == self.results, || {
+            format!("the turn's {} tool results", self.results.len())
+        });
+        let failed = self.has_failed();
+        let excused = failed || self.passed_over;
+        let late = dialect.record().results_together;
+        let complete = self.calls.iter().all(|call| call.answered || (late && !call.started));
+        found.expect(Rule::TurnResultsComplete, excused || complete, || "a result for each call".to_owned());
+        !excused && complete && self.calls.iter().any(|call| !call.answered)
+    }
+
+    fn has_failed(&self) -> bool {
+        let failed = |message: &AssistantMessage| {
+            matches!(message.stop_reason, StopReason::Error | StopReason::Aborted)
+        };
+        self.assistant.as_ref().is_some_and(failed)
+    }
+}
+
+/// The tool that shows what it has printed so far, and that xcsh runs alone.
+const EXCLUSIVE: &str = "bash";
+
+/// What the model says that a call is for is an argument in the message, and none of the tool's.
+const INTENT: &str = "_i";
+
+/// Whether `args` are those of the call.
+fn is_given(call: &ToolCall, args: &JsonObject) -> bool {
+    let of_tool = |(key, _): &(&String, &Value)| *key != INTENT;
+    call.arguments == *args || call.arguments.iter().filter(of_tool).eq(args.iter().filter(of_tool))
+}
+
+/// A call that was skipped says so, and in the dialect's words.
+fn skipped(text: &str, is_error: bool, dialect: Dialect, found: &mut Findings) {
+    let skipped = errors::skipped(dialect.base());
+    // A tool of its own may say that it skipped something.
+    let begins: String = skipped.split_inclusive(' ').take(2).collect();
+    if is_error && text.starts_with(&begins) || text == skipped {
+        found.expect(Rule::SkipText, is_error && text == skipped, || format!("{skipped:?} as an error"));
+    }
+}

@@ -1,0 +1,35 @@
+//! What a message cost: the sums.
+
+use crate::{
+    machine::{Findings, Rule},
+    protocol::{AssistantMessage, Usage},
+};
+use serde_json::Number;
+
+/// The totals are the sums of their parts.
+pub fn sums(message: &AssistantMessage, found: &mut Findings) {
+    let Usage { total_tokens, output, cost, .. } = &message.usage;
+    let counted: u64 = counters(&message.usage).iter().sum();
+    let tokens = match SUMMED.contains(&message.api.as_str()) {
+        true => *total_tokens == counted,
+        false => total_tokens >= output,
+    };
+    let parts = [&cost.input, &cost.output, &cost.cache_read, &cost.cache_write].map(Number::as_f64);
+    let costs =
+        (parts.into_iter().flatten().sum::<f64>() - cost.total.as_f64().unwrap_or_default()).abs() < EXACT;
+    found.expect(Rule::UsageSum, tokens && costs, || match tokens {
+        true => "`cost.total` to be the sum of the costs".to_owned(),
+        false => format!("{counted} as `totalTokens`"),
+    });
+}
+
+/// The APIs whose total is known to be the sum; others count more into it.
+const SUMMED: [&str; 3] = ["anthropic-messages", "openai-completions", "openai-responses"];
+
+/// Costs are sums of rounded products.
+const EXACT: f64 = 1e-9;
+
+/// Input, output, and what was read from and written to a cache.
+pub const fn counters(usage: &Usage) -> [u64; 4] {
+    [usage.input, usage.output, usage.cache_read, usage.cache_write]
+}

@@ -1,0 +1,93 @@
+//! Which rule a frame keeps, or breaks, by where it stands.
+
+use super::{Kind, Rule};
+use crate::protocol::{AgentMessageKind as Role, AgentSessionEventKind as Event, DialectReady, FlowState};
+
+/// The rule that a frame in the state `at` puts to the test: kept if the state allows it, else broken.
+pub const fn rule_of(kind: Kind, at: FlowState, ready: DialectReady) -> Rule {
+    match kind {
+        Kind::MessageUpdate(_) => Rule::UpdateInAssistant,
+        Kind::Event(Event::AgentStart | Event::AgentEnd) => Rule::RunNesting,
+        Kind::Event(Event::AgentSettled) => Rule::Settled,
+        Kind::Event(Event::TurnEnd) if matches!(at, FlowState::StreamingTurn) => Rule::OneAssistantPerTurn,
+        Kind::Event(Event::TurnStart | Event::TurnEnd) if is_streaming(at) => Rule::TurnNesting,
+        Kind::MessageStart(role) if is_streaming(at) => starting(role, at),
+        Kind::MessageEnd(role) if is_streaming(at) => ending(role, at),
+        Kind::AssistantEnd(_) if is_streaming(at) => ending(Role::Assistant, at),
+        Kind::MessageStart(_) | Kind::MessageEnd(_) | Kind::AssistantEnd(_) => Rule::RunNesting,
+        Kind::Event(Event::ToolExecutionStart | Event::ToolExecutionUpdate | Event::ToolExecutionEnd) => {
+            tool(at)
+        }
+        Kind::Event(Event::TurnStart | Event::TurnEnd) => Rule::RunNesting,
+        Kind::Event(Event::AutoRetryStart) => Rule::RetryPairs,
+        Kind::RetryEnd(_) => Rule::RetryEndPlace,
+        // What the host has asked for takes the session away from the run.
+        Kind::CompactionStart(true) if is_streaming(at) => Rule::RunCut,
+        Kind::Event(Event::AutoCompactionStart | Event::AutoCompactionEnd)
+        | Kind::CompactionStart(_)
+        | Kind::CompactionEnd(_) => Rule::CompactionPairs,
+        Kind::HostToolCall => Rule::HostCallWindow,
+        Kind::HostToolCancel => Rule::HostCancel,
+        Kind::Ready => match ready {
+            DialectReady::None => Rule::NoReady,
+            DialectReady::WithVersion => Rule::ReadyFirst,
+        },
+        _ => Rule::FiresIn,
+    }
+}
+
+/// A message that starts inside a run.
+const fn starting(role: Role, at: FlowState) -> Rule {
+    match (at, role) {
+        (FlowState::StreamingBetween | FlowState::StreamingCompacting, Role::Custom) => Rule::RunEdges,
+        (FlowState::StreamingBetween | FlowState::StreamingCompacting, _) => Rule::TurnNesting,
+        (FlowState::StreamingTurn, Role::ToolResult) => Rule::ToolWindow,
+        (FlowState::StreamingTools, Role::Assistant) => Rule::OneAssistantPerTurn,
+        (FlowState::StreamingTools, Role::ToolResult)
+        | (FlowState::StreamingMessage | FlowState::StreamingTurn, _) => Rule::MsgNesting,
+        _ => Rule::InputsFirst,
+    }
+}
+
+/// A message that ends inside a run: one that strayed in has the rule of its start.
+const fn ending(role: Role, at: FlowState) -> Rule {
+    match (at, role) {
+        (FlowState::StreamingBetween | FlowState::StreamingCompacting, Role::Custom) => Rule::RunEdges,
+        (FlowState::StreamingBetween | FlowState::StreamingCompacting, _) => Rule::TurnNesting,
+        (
+            FlowState::StreamingTools,
+            Role::User | Role::System | Role::Custom | Role::Developer | Role::FileMention,
+        ) => Rule::InputsFirst,
+        _ => Rule::MsgNesting,
+    }
+}
+
+const fn tool(at: FlowState) -> Rule {
+    match at {
+        FlowState::StreamingMessage => Rule::MsgNesting,
+        FlowState::StreamingTurn | FlowState::StreamingTools => Rule::ToolWindow,
+        FlowState::StreamingBetween | FlowState::StreamingCompacting => Rule::TurnNesting,
+        _ => Rule::RunNesting,
+    }
+}
+
+const fn is_streaming(at: FlowState) -> bool {
+    matches!(
+        at,
+        FlowState::StreamingTurn
+            | FlowState::StreamingMessage
+            | FlowState::StreamingTools
+            | FlowState::StreamingBetween
+            | FlowState::StreamingCompacting
+    )
+}
+
+/// The rules that a frame keeps, besides its own, by standing where it may.
+pub const fn also_kept(kind: Kind, at: FlowState) -> Option<Rule> {
+    match (kind, at) {
+        (Kind::Event(Event::TurnStart | Event::AgentEnd), _) => Some(Rule::RunEdges),
+        (Kind::MessageStart(Role::Assistant), _) => Some(Rule::OneAssistantPerTurn),
+        (Kind::MessageStart(_), FlowState::StreamingTurn) => Some(Rule::InputsFirst),
+        _ => None,
+    }
+}

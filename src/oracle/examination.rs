@@ -1,0 +1,222 @@
+//! One conversation, judged from its first record to its last: what is wrong, each cause once, with what was around it.
+
+use super::{
+    Direction, Finding, Judge, Record, View,
+    glimpse::Glimpse,
+    report::{Found, Moment, Outcome, Subject},
+};
+use crate::{
+    machine::{Kind, Rule, State},
+    protocol::{Dialect, FlowState, Need},
+};
+use serde::Deserialize;
+use std::collections::{HashMap, VecDeque};
+
+/// Watches one conversation. What it keeps does not grow with the conversation.
+pub struct Examination {
+    judge: Judge,
+    subject: Subject,
+    began: Option<f64>,
+    /// The records before the one that is looked at.
+    before: VecDeque<Glimpse>,
+    /// Findings that still want records after them, with how many.
+    waiting: Vec<(usize, usize)>,
+    /// Where a cause stands among the findings.
+    causes: HashMap<(Rule, Kind, FlowState), usize>,
+    keeps_timeline: bool,
+}
+
+/// Records that an excerpt shows before the one that it is about.
+const BEFORE: usize = 3;
+/// Records that it shows after it.
+const AFTER: usize = 2;
+/// The most records that a timeline holds.
+const MOMENTS: usize = 5000;
+/// How many other things that a rule wanted are kept for one cause.
+const ALSO: usize = 4;
+
+impl Examination {
+    /// The examination of the scenario or recording called `name`, before its first record.
+    pub fn new(name: impl Into<String>, dialect: Dialect, view: View) -> Self {
+        let sees = match view {
+            View::Both => vec![Need::Host, Need::Clock],
+            View::Server => Vec::new(),
+        };
+        let subject = Subject {
+            name: name.into(),
+            outcome: Outcome::Passed,
+            reason: None,
+            dialect,
+            sees,
+            processes: 0,
+            frames_in: 0,
+            frames_out: 0,
+            duration_ms: 0.0,
+            findings: Vec::new(),
+            exercised: Vec::new(),
+            unread: Vec::new(),
+            timeline: Vec::new(),
+            left_out: 0,
+        };
+        Self {
+            judge: Judge::new(dialect, view),
+            subject,
+            began: None,
+            before: VecDeque::with_capacity(BEFORE + 1),
+            waiting: Vec::new(),
+            causes: HashMap::new(),
+            keeps_timeline: false,
+        }
+    }
+
+    /// Keeps the first 5,000 records with the state after each, shortened.
+    pub const fn with_timeline(mut self) -> Self {
+        self.keeps_timeline = true;
+        self
+    }
+
+    /// Something else can be seen, too: how a process ends is noticed by itself.
+    pub fn sees(&mut self, need: Need) {
+        if !self.subject.sees.contains(&need) {
+            self.subject.sees.push(need);
+        }
+    }
+
+    /// Where the conversation stands.
+    pub fn state(&self) -> State {
+        self.judge.state()
+    }
+
+    /// Sees the record with this number: its line in the recording. Gives what is wrong with it, unfolded.
+    pub fn see(&mut self, number: u64, record: &Record<'_>) -> Vec<Finding> {
+        self.count(record);
+        let mut findings = self.judge.see(record);
+        self.quote_after(number, record);
+        self.look(number, record);
+        let mut places = Vec::new();
+        for finding in &mut findings {
+            finding.record = number;
+            places.push(self.keep(finding));
+        }
+        if self.keeps_timeline {
+            self.remember(number, record, places);
+        }
+        findings
+    }
+
+    /// The conversation is over. The subject has passed unless something in it fails, which a report decides.
+    pub fn finish(mut self) -> Subject {
+        let last = self.before.back().map(Glimpse::record);
+        for mut finding in self.judge.finish() {
+            finding.record = last.unwrap_or(finding.record);
+            let place = self.keep(&finding);
+            if let Some(moment) = self.subject.timeline.last_mut() {
+                moment.findings.push(place);
+            }
+        }
+        let mut exercised = self.judge.exercised();
+        self.subject.findings.iter().for_each(|found| exercised.insert(found.rule));
+        self.subject.exercised = exercised.iter().collect();
+        self.subject
+    }
+
+    fn count(&mut self, record: &Record<'_>) {
+        let began = *self.began.get_or_insert(record.t);
+        self.subject.duration_ms = record.t - began;
+        match record.direction {
+            Direction::In => self.subject.frames_in += 1,
+            Direction::Out => self.subject.frames_out += 1,
+            Direction::Err => {}
+            Direction::Meta => match meta(record) {
+                Some(Meta { event }) if event == "spawn" => self.subject.processes += 1,
+                Some(Meta { event }) if event == "exit" => self.sees(Need::End),
+                _ => {}
+            },
+        }
+    }
+
+    /// Notes the record as the last one, in the buffers of the one that falls out.
+    fn look(&mut self, number: u64, record: &Record<'_>) {
+        let mut glimpse = match self.before.len() > BEFORE {
+            true => self.before.pop_front().unwrap_or_default(),
+            false => Glimpse::default(),
+        };
+        glimpse.look(number, record);
+        self.before.push_back(glimpse);
+    }
+
+    /// Adds the record to the excerpts that wait for it.
+    fn quote_after(&mut self, number: u64, record: &Record<'_>) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let mut glimpse = Glimpse::default();
+        glimpse.look(number, record);
+        for (place, wants) in &mut self.waiting {
+            if let Some(found) = self.subject.findings.get_mut(*place) {
+                found.excerpt.push(glimpse.quote(false));
+            }
+            *wants -= 1;
+        }
+        self.waiting.retain(|(_, wants)| *wants > 0);
+    }
+
+    /// Counts it where its cause is known, else adds it with the last record as its own. Gives its place.
+    fn keep(&mut self, finding: &Finding) -> usize {
+        let violation = &finding.violation;
+        let cause = (violation.rule, violation.kind, violation.state.flow);
+        let place = *self.causes.entry(cause).or_insert(self.subject.findings.len());
+        if let Some(found) = self.subject.findings.get_mut(place) {
+            found.count += 1;
+            let known =
+                found.expected == violation.expected || found.also_expected.contains(&violation.expected);
+            if !known && found.also_expected.len() < ALSO {
+                found.also_expected.push(violation.expected.clone());
+            }
+            return place;
+        }
+        let last = self.before.len().saturating_sub(1);
+        let quotes = self.before.iter().enumerate().map(|(at, glimpse)| glimpse.quote(at == last));
+        self.subject.findings.push(Found {
+            rule: violation.rule,
+            tier: violation.tier,
+            count: 1,
+            record: finding.record,
+            t: finding.t,
+            process: finding.process,
+            kind: violation.kind.to_string(),
+            state: violation.state.to_string(),
+            expected: violation.expected.clone(),
+            also_expected: Vec::new(),
+            known: None,
+            excerpt: quotes.collect(),
+        });
+        self.waiting.push((place, AFTER));
+        place
+    }
+
+    fn remember(&mut self, number: u64, record: &Record<'_>, findings: Vec<usize>) {
+        if self.subject.timeline.len() == MOMENTS {
+            self.subject.left_out += 1;
+            return;
+        }
+        self.subject.timeline.push(Moment {
+            record: number,
+            t: record.t,
+            direction: record.direction,
+            text: self.before.back().map(Glimpse::text).unwrap_or_default(),
+            state: self.judge.state().to_string(),
+            findings,
+        });
+    }
+}
+
+/// What happened to the process.
+#[derive(Deserialize)]
+struct Meta {
+    event: String,
+}
+
+fn meta(record: &Record<'_>) -> Option<Meta> {
+    serde_json::from_slice(record.body.bytes()).ok()
+}

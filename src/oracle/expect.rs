@@ -1,0 +1,128 @@
+//! Failures that are known: a file that names them, each with the reason why it may stay.
+
+use super::report::{Found, Subject};
+use crate::machine::{Rule, Tier};
+use globset::{Glob, GlobMatcher};
+use schemars::{JsonSchema, schema_for};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::Value;
+
+/// The failures that are known. The default: none.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "pi-rpc expectations")]
+pub struct Expectations {
+    /// The schema of this file, for editors; not read.
+    #[serde(rename = "$schema")]
+    _schema: Option<String>,
+    /// The failures, in any order. The first that fits a finding explains it.
+    expected: Vec<Expected>,
+}
+
+/// One known failure.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// The rule that is broken.
+    #[serde(deserialize_with = "rule")]
+    #[schemars(with = "String")]
+    pub rule: Rule,
+    /// A glob over the names of scenarios or recordings, with or without their directory and their
+    /// extension; all by default.
+    #[serde(default, alias = "scenario", deserialize_with = "glob")]
+    #[schemars(with = "String")]
+    trace: Option<GlobMatcher>,
+    /// The kind of frame that breaks it, as reports print it; any by default.
+    #[serde(default)]
+    pub kind: Option<String>,
+    /// Why it may stay.
+    #[serde(deserialize_with = "reason")]
+    #[schemars(length(min = 1))]
+    pub why: String,
+}
+
+/// Why a text names no known failures.
+#[derive(Debug, thiserror::Error)]
+#[error("expectations, {path}: {reason}")]
+pub struct ExpectError {
+    path: String,
+    reason: String,
+}
+
+impl Expectations {
+    /// Reads the text of an expectations file.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not JSON or has another shape; the error names the place.
+    pub fn from_json(text: &str) -> Result<Self, ExpectError> {
+        let error = |path: String, error: &serde_json::Error| ExpectError { path, reason: error.to_string() };
+        let mut json = serde_json::Deserializer::from_str(text);
+        let read: Self = serde_path_to_error::deserialize(&mut json)
+            .map_err(|wrong| error(wrong.path().to_string(), wrong.inner()))?;
+        json.end().map_err(|wrong| error("the end".to_owned(), &wrong))?;
+        Ok(read)
+    }
+
+    /// The lines, in the order of the file.
+    pub fn lines(&self) -> &[Expected] {
+        &self.expected
+    }
+
+    /// Drops the lines about rules that ask less than `least` of every subject: nobody looks at those.
+    pub fn down_to(&mut self, least: Tier, subjects: &[Subject]) {
+        let asked = |line: &Expected| subjects.iter().filter_map(|s| line.rule.tier(s.dialect.base())).min();
+        self.expected.retain(|line| asked(line).is_none_or(|tier| tier <= least));
+    }
+
+    /// Drops the lines that are about none of `names`: those were left out on purpose, so nothing there can be stale.
+    pub fn about(&mut self, names: &[&str]) {
+        self.expected.retain(|line| names.iter().any(|name| line.is_about(name)));
+    }
+}
+
+impl Expected {
+    /// The glob as it was written.
+    pub fn trace(&self) -> &str {
+        self.trace.as_ref().map_or("*", |trace| trace.glob().glob())
+    }
+
+    /// Whether it speaks of the scenario or recording called `name`.
+    pub fn is_about(&self, name: &str) -> bool {
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
+        self.trace
+            .as_ref()
+            .is_none_or(|trace| [name, last, stem].into_iter().any(|name| trace.is_match(name)))
+    }
+
+    /// Whether it explains this finding in the subject called `name`.
+    pub fn explains(&self, name: &str, found: &Found) -> bool {
+        self.rule == found.rule
+            && self.kind.as_ref().is_none_or(|kind| *kind == found.kind)
+            && self.is_about(name)
+    }
+}
+
+/// The JSON Schema (2020-12) of an expectations file.
+pub fn expectations_schema() -> Value {
+    schema_for!(Expectations).to_value()
+}
+
+fn rule<'de, D: Deserializer<'de>>(from: D) -> Result<Rule, D::Error> {
+    let name = String::deserialize(from)?;
+    Rule::parse(&name).ok_or_else(|| D::Error::custom(format_args!("no rule is called `{name}`")))
+}
+
+fn glob<'de, D: Deserializer<'de>>(from: D) -> Result<Option<GlobMatcher>, D::Error> {
+    let text = String::deserialize(from)?;
+    Glob::new(&text).map(|glob| Some(glob.compile_matcher())).map_err(D::Error::custom)
+}
+
+fn reason<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let why = String::deserialize(from)?;
+    match why.trim().is_empty() {
+        true => Err(D::Error::custom("expected a reason")),
+        false => Ok(why),
+    }
+}

@@ -1,0 +1,121 @@
+//! A record as excerpts show it: its beginning and its end.
+
+use super::{Direction, Record, report::Quote};
+
+/// A record, shortened. The buffers are used again for the next one.
+#[derive(Clone, Debug)]
+pub struct Glimpse {
+    record: u64,
+    t: f64,
+    direction: Direction,
+    head: Vec<u8>,
+    /// What comes after the gap; empty: there is none.
+    tail: Vec<u8>,
+}
+
+/// How many bytes are shown of what has more than [`WHOLE`].
+const HEAD: usize = 112;
+const TAIL: usize = 44;
+/// What is shown as it is.
+const WHOLE: usize = HEAD + TAIL + 4;
+
+impl Default for Glimpse {
+    fn default() -> Self {
+        Self { record: 0, t: 0.0, direction: Direction::Meta, head: Vec::new(), tail: Vec::new() }
+    }
+}
+
+impl Glimpse {
+    /// Looks at another record.
+    pub fn look(&mut self, number: u64, record: &Record<'_>) {
+        (self.record, self.t, self.direction) = (number, record.t, record.direction);
+        self.head.clear();
+        self.tail.clear();
+        let bytes = record.body.bytes();
+        match bytes.len() > WHOLE {
+            false => self.head.extend_from_slice(bytes),
+            true => {
+                self.head.extend_from_slice(&bytes[..boundary(bytes, HEAD)]);
+                self.tail.extend_from_slice(&bytes[boundary(bytes, bytes.len() - TAIL)..]);
+            }
+        }
+    }
+
+    /// The number of the record.
+    pub const fn record(&self) -> u64 {
+        self.record
+    }
+
+    /// What is to be shown of it: no line break or other control character is left in it.
+    pub fn text(&self) -> String {
+        let shown = |bytes: &[u8]| harmless(&String::from_utf8_lossy(bytes));
+        let mut text = shown(&self.head);
+        if !self.tail.is_empty() {
+            text.push_str(" … ");
+            text.push_str(&shown(&self.tail));
+        }
+        text
+    }
+
+    /// It as a line of an excerpt.
+    pub fn quote(&self, marked: bool) -> Quote {
+        Quote { record: self.record, t: self.t, direction: self.direction, text: self.text(), marked }
+    }
+}
+
+/// The last place up to `at` that does not cut a character of UTF-8 in half.
+fn boundary(bytes: &[u8], at: usize) -> usize {
+    let within = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
+    // No character has more than three bytes after its first.
+    (0..=3).map(|back| at - back).find(|at| bytes.get(*at).is_none_or(|byte| !within(byte))).unwrap_or(at)
+}
+
+/// The text as a terminal may show it: what would move its cursor, or is not seen, is written out.
+pub fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            letter if letter.is_control() || is_hidden(letter) => shown.extend(letter.escape_default()),
+            letter => shown.push(letter),
+        }
+    }
+    shown
+}
+
+/// Letters that a terminal does not show, or that move others: separators of lines, marks of direction.
+const fn is_hidden(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Body;
+    use std::borrow::Cow;
+
+    fn text(bytes: &[u8]) -> String {
+        let body = Body::Raw(Cow::Borrowed(bytes));
+        let mut glimpse = Glimpse::default();
+        glimpse.look(1, &Record { t: 0.0, direction: Direction::Out, body, cut: false });
+        glimpse.text()
+    }
+
+    #[test]
+    fn what_is_short_is_shown_as_it_is() {
+        let line = "é".repeat(WHOLE / 2);
+        assert_eq!(text(line.as_bytes()), line);
+    }
+
+    #[test]
+    fn what_is_long_loses_its_middle_between_characters() {
+        let line = format!("a{}", "é".repeat(WHOLE));
+        let wanted = format!("a{} … {}", "é".repeat(HEAD / 2 - 1), "é".repeat(TAIL / 2));
+        assert_eq!(text(line.as_bytes()), wanted);
+        assert_eq!(text(&[0x80; WHOLE + 1]).chars().filter(|c| *c == '\u{fffd}').count(), HEAD + TAIL);
+    }
+
+    #[test]
+    fn nothing_in_it_moves_the_cursor() {
+        assert_eq!(text("a\x1b[2Jb\r\n\u{2028}\u{202e}c".as_bytes()), r"a\u{1b}[2Jb\r\n\u{2028}\u{202e}c");
+    }
+}

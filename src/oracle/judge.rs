@@ -1,0 +1,370 @@
+//! Feeds what was seen to the machine, process by process, and tells what is wrong.
+
+use super::{Body, Direction, Record, kept::Kept, lines::Lines, meta::Meta, tolerance::Tolerance};
+use crate::{
+    machine::{End, Envelope, Findings, Kind, Machine, Rule, RuleSet, State, Unread, Violation},
+    protocol::{
+        Dialect, DialectReady, FlowState, Inbound, Need, Outbound, ReadError, RequestId,
+        RpcExtensionUIRequest, Said, mend_surrogates, read, read_line, read_scalar_id,
+    },
+};
+use std::{collections::VecDeque, time::Duration};
+
+/// What can be seen of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Both sides.
+    Both,
+    /// Only what the server wrote: rules that need the host's side are not judged.
+    Server,
+}
+
+/// Something is wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The rule, the frame, the state that it met, and what was expected.
+    pub violation: Violation,
+    /// The number of the record, from 1, over the whole recording.
+    pub record: u64,
+    /// When, in milliseconds since the recording began.
+    pub t: f64,
+    /// The number of the process, from 1.
+    pub process: u64,
+}
+
+/// Judges one recording, or one conversation as it goes. A copy goes its own way from here on.
+#[derive(Clone)]
+pub struct Judge {
+    dialect: Dialect,
+    view: View,
+    machine: Machine,
+    process: Process,
+    /// What was said that the session's file repeats; it outlives processes.
+    kept: Kept,
+    records: u64,
+    processes: u64,
+    t: f64,
+    exercised: RuleSet,
+}
+
+/// What is known of the process that speaks.
+#[derive(Clone, Default)]
+struct Process {
+    /// It wrote something.
+    spoke: bool,
+    /// What the host wrote that is no line yet.
+    lines: Lines,
+    /// Dialogs that are over when their time has come, by the record's clock.
+    deadlines: VecDeque<(f64, String)>,
+    /// When anything was last written by either side.
+    last: f64,
+    /// How the host takes what was added to try it.
+    tolerance: Tolerance,
+    end: End,
+    /// Its end was judged.
+    ended: bool,
+}
+
+/// Dialogs with a deadline that are remembered, the latest.
+const DEADLINES: usize = 4096;
+
+/// After so many milliseconds without a word nothing more is to be expected.
+const QUIET_MS: f64 = 2000.0;
+
+/// A host that takes nothing for so long does not read.
+pub const STALLED: Duration = Duration::from_secs(10);
+
+impl Judge {
+    /// A judge at the start of a conversation.
+    pub fn new(dialect: Dialect, view: View) -> Self {
+        Self {
+            dialect,
+            view,
+            machine: Machine::new(dialect, true),
+            process: Process::default(),
+            kept: Kept::default(),
+            records: 0,
+            processes: 0,
+            t: 0.0,
+            exercised: RuleSet::default(),
+        }
+    }
+
+    /// Sees one record, and tells what is wrong with it.
+    pub fn see(&mut self, record: &Record<'_>) -> Vec<Finding> {
+        self.records += 1;
+        self.t = record.t;
+        self.expire();
+        let mut violations = self.tolerates(record);
+        violations.extend(match record.direction {
+            Direction::In => self.inbound(&record.body),
+            Direction::Out => self.outbound(&record.body, record.cut),
+            Direction::Err => Vec::new(),
+            Direction::Meta => self.meta(record.body.bytes(), record.cut),
+        });
+        if matches!(record.direction, Direction::In | Direction::Out) {
+            self.process.last = record.t;
+        }
+        self.findings(violations)
+    }
+
+    /// The recording is over: tells what never came.
+    pub fn finish(&mut self) -> Vec<Finding> {
+        let violations = self.end();
+        self.findings(violations)
+    }
+
+    /// Where the conversation stands.
+    pub fn state(&self) -> State {
+        self.machine.state()
+    }
+
+    /// The rules that were put to the test so far.
+    pub fn exercised(&self) -> RuleSet {
+        let mut all = self.exercised;
+        all.extend(self.machine.exercised());
+        let mut judged = RuleSet::default();
+        all.iter().filter(|rule| self.judges(*rule)).for_each(|rule| judged.insert(rule));
+        judged
+    }
+
+    fn judges(&self, rule: Rule) -> bool {
+        let seen = self.view == View::Both || !rule.about().needs.contains(&Need::Host);
+        seen && rule.tier(self.dialect.base()).is_some()
+    }
+
+    fn findings(&self, violations: Vec<Violation>) -> Vec<Finding> {
+        let (record, t, process) = (self.records, self.t, self.processes.max(1));
+        let judged = violations.into_iter().filter(|violation| self.judges(violation.rule));
+        judged.map(|violation| Finding { violation, record, t, process }).collect()
+    }
+
+    /// Whether the host goes on after it was tried: it must not stop in the middle of something.
+    fn tolerates(&mut self, record: &Record<'_>) -> Vec<Violation> {
+        let state = self.machine.state();
+        let under_way = state.flow != FlowState::Idle || self.machine.requests().waiting().next().is_some();
+        let tolerance = &mut self.process.tolerance;
+        let kept = match record.direction {
+            Direction::In => tolerance.host(),
+            Direction::Out => tolerance.server(record.body.bytes()),
+            Direction::Meta => match Meta::read(record.body.bytes()) {
+                Meta::InputEnds | Meta::Told => tolerance.gone(under_way),
+                _ => None,
+            },
+            Direction::Err => None,
+        };
+        let Some(kept) = kept else { return Vec::new() };
+        let mut found = Findings::default();
+        found.expect(Rule::HostTolerates, kept, || "it to go on after what it does not know".to_owned());
+        self.machine.report(found, Kind::EndOfInput, state)
+    }
+
+    fn inbound(&mut self, body: &Body<'_>) -> Vec<Violation> {
+        let lines = match body {
+            Body::Json(line) => {
+                let mut lines = self.process.lines.rest();
+                lines.push(line.to_vec());
+                lines
+            }
+            Body::Raw(bytes) => self.process.lines.take(bytes),
+        };
+        lines.iter().flat_map(|line| self.line_in(line)).collect()
+    }
+
+    fn line_in(&mut self, line: &[u8]) -> Vec<Violation> {
+        match read_line(line, self.dialect) {
+            Ok(Some(frame)) => {
+                let met = self.machine.state();
+                let mut violations = self.machine.inbound(&frame);
+                // Servers echo any scalar; the protocol has strings.
+                if let Inbound::Command(command) = &frame
+                    && command.id().is_some_and(|id| !id.is_string())
+                {
+                    let mut found = Findings::default();
+                    found.broken(Rule::HostSchema, "a string as `id`");
+                    violations.extend(self.machine.report(found, Kind::of_inbound(&frame), met));
+                }
+                violations
+            }
+            Ok(None) => Vec::new(),
+            Err(error) => self.machine.bad_line(&error),
+        }
+    }
+
+    fn outbound(&mut self, body: &Body<'_>, cut: bool) -> Vec<Violation> {
+        let bytes = body.bytes();
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        match str::from_utf8(line) {
+            // Half a character in an escape is JSON, if of the worst kind.
+            Ok(text) => self.text_out(&mend_surrogates(text), cut),
+            Err(error) => self.no_frame(format!("valid UTF-8 ({error})")),
+        }
+    }
+
+    fn text_out(&mut self, text: &str, cut: bool) -> Vec<Violation> {
+        let (envelope, kind) = match Envelope::read(text) {
+            Ok(read) => read,
+            Err(expected) => return self.no_frame(expected),
+        };
+        let mut violations = self.unfinished(envelope.answers(&kind));
+        let met = self.machine.state();
+        let mut found = Findings::default();
+        found.kept(Rule::Framing);
+        envelope.judge(&kind, &mut found);
+        self.first(&kind, &mut found);
+        let seen = match self.frame(text, envelope.answers(&kind)) {
+            Ok(frame) => {
+                found.kept(Rule::Schema);
+                found.kept(Rule::UnknownType);
+                if !cut && let Some(message) = envelope.complete(&kind) {
+                    self.kept.message_end(&message);
+                }
+                self.note(&frame);
+                let said = Said::Frame(frame);
+                violations.extend(self.machine.see(&said, cut));
+                Kind::of_said(&said)
+            }
+            Err(error) => {
+                let unread = envelope.unread(&kind, &error);
+                let seen = unread.kind.unwrap_or(Kind::Stray);
+                violations.extend(self.machine.unread(unread));
+                seen
+            }
+        };
+        violations.extend(self.machine.report(found, seen, met));
+        violations
+    }
+
+    /// Reads what a server wrote. An id that the host gave is right even if it is no string: the host is at fault.
+    fn frame(&self, text: &str, answers: Option<RequestId>) -> Result<Outbound, ReadError> {
+        match answers.is_some_and(|id| self.machine.requests().has(&id)) {
+            true => read_scalar_id(text.as_bytes(), self.dialect),
+            false => read(text.as_bytes(), self.dialect),
+        }
+    }
+
+    fn no_frame(&mut self, expected: String) -> Vec<Violation> {
+        self.process.spoke = true;
+        self.machine.unread(Unread { kind: None, answer: None, rule: Rule::Framing, expected })
+    }
+
+    /// An answer to a line that the host has not ended: some servers take a carriage return for its end.
+    fn unfinished(&mut self, id: Option<RequestId>) -> Vec<Violation> {
+        if self.process.lines.is_empty() || id.is_none_or(|id| self.machine.requests().has(&id)) {
+            return Vec::new();
+        }
+        let rest = self.process.lines.rest();
+        let mut violations: Vec<Violation> = rest.iter().flat_map(|line| self.line_in(line)).collect();
+        let mut found = Findings::default();
+        found.broken(Rule::HostLine, "a line feed at the end of the line");
+        violations.extend(self.machine.report(found, Kind::Stray, self.machine.state()));
+        violations
+    }
+
+    /// Whether the first line of a process is what the dialect opens with.
+    fn first(&mut self, kind: &str, found: &mut Findings) {
+        if std::mem::replace(&mut self.process.spoke, true) {
+            return;
+        }
+        match self.dialect.record().ready {
+            DialectReady::None => found.kept(Rule::NoReady),
+            DialectReady::WithVersion => {
+                found.expect(Rule::ReadyFirst, kind == "ready", || "`ready` before anything else".to_owned());
+            }
+        }
+    }
+
+    /// Notes when a dialog is over without an answer.
+    fn note(&mut self, frame: &Outbound) {
+        let Outbound::ExtensionUIRequest(request) = frame else { return };
+        let timeout = match request {
+            RpcExtensionUIRequest::Select(it) => it.timeout,
+            RpcExtensionUIRequest::Confirm(it) => it.timeout,
+            RpcExtensionUIRequest::Input(it) => it.timeout,
+            _ => None,
+        };
+        if let Some(timeout) = timeout {
+            let deadlines = &mut self.process.deadlines;
+            deadlines.push_back((self.t + timeout as f64, request.id().to_owned()));
+            if deadlines.len() > DEADLINES {
+                deadlines.pop_front();
+            }
+        }
+    }
+
+    fn expire(&mut self) {
+        let now = self.t;
+        let machine = &mut self.machine;
+        self.process.deadlines.retain(|(deadline, id)| {
+            let over = *deadline <= now;
+            if over {
+                machine.ask_over(id);
+            }
+            !over
+        });
+    }
+
+    fn meta(&mut self, bytes: &[u8], cut: bool) -> Vec<Violation> {
+        let state = self.machine.state();
+        match Meta::read(bytes) {
+            Meta::Spawn => {
+                let violations = self.end();
+                self.exercised.extend(self.machine.exercised());
+                self.machine = Machine::new(self.dialect, true);
+                self.process = Process { last: self.t, ..Process::default() };
+                self.processes += 1;
+                return violations;
+            }
+            Meta::InputEnds => {
+                let rest = self.process.lines.rest();
+                let violations = rest.iter().flat_map(|line| self.line_in(line)).collect();
+                self.process.end.quiet = self.is_quiet();
+                self.machine.end_of_input();
+                return violations;
+            }
+            Meta::Exit(status) => {
+                let end = &mut self.process.end;
+                (end.gone, end.status) = (true, status);
+                return self.end();
+            }
+            Meta::Killed => {
+                let end = &mut self.process.end;
+                (end.gone, end.killed) = (true, true);
+                return self.end();
+            }
+            Meta::Told => self.process.end.told = true,
+            Meta::Waited => self.process.end.waited = true,
+            Meta::Stalled(ms) => {
+                let mut found = Findings::default();
+                let limit = STALLED.as_secs();
+                found.expect(Rule::HostDrains, ms < STALLED.as_secs_f64() * 1000.0, || {
+                    format!("the host to read what is written within {limit} seconds")
+                });
+                return self.machine.report(found, Kind::Stray, state);
+            }
+            Meta::SessionFile(lines) if !cut => {
+                let mut found = Findings::default();
+                self.kept.file(&lines, &mut found);
+                return self.machine.report(found, Kind::Exit, state);
+            }
+            Meta::SessionFile(_) | Meta::Other => {}
+        }
+        Vec::new()
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.t - self.process.last >= QUIET_MS
+    }
+
+    /// The process is gone, or is not seen any more; once.
+    fn end(&mut self) -> Vec<Violation> {
+        let ended = std::mem::replace(&mut self.process.ended, true);
+        // Of a process that never spoke, nothing is known unless it is seen to end.
+        if ended || !(self.process.spoke || self.process.end.gone) {
+            return Vec::new();
+        }
+        self.process.end.quiet |= !self.machine.state().closing && self.is_quiet();
+        let end = self.process.end;
+        self.machine.ended(&end)
+    }
+}

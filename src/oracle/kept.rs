@@ -1,0 +1,130 @@
+//! What a session's file holds, against what was said.
+//!
+//! Source: pi source, observed.
+
+use crate::machine::{Findings, Rule};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, HashSet, VecDeque, btree_map::Entry},
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+/// Messages that are remembered, the latest.
+const REMEMBERED: usize = 4096;
+
+/// What was said that a file repeats: of each message what tells it from others, and a digest of the whole; of messages
+/// that were said in one millisecond, all digests.
+#[derive(Clone, Default)]
+pub struct Kept {
+    said: BTreeMap<String, VecDeque<u64>>,
+    order: VecDeque<String>,
+}
+
+impl Kept {
+    /// A message is complete.
+    pub fn message_end(&mut self, message: &Value) {
+        let Some(name) = name_of(message) else { return };
+        self.said.entry(name.clone()).or_default().push_back(digest(message));
+        self.order.push_back(name);
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+            && let Entry::Occupied(mut said) = self.said.entry(oldest)
+        {
+            said.get_mut().pop_front();
+            if said.get().is_empty() {
+                said.remove();
+            }
+        }
+    }
+
+    /// The lines of a session's file.
+    pub fn file(&self, lines: &[Value], found: &mut Findings) {
+        let text = |line: &Value, key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
+        let Some((first, rest)) = lines.split_first() else { return };
+        let opens = text(first, "type").as_deref() == Some("session");
+        let (entries, above) = if opens { (rest, 2) } else { (lines, 1) };
+        found.expect(Rule::FileTree, opens, || "a header as the first line of the file".to_owned());
+        let mut ids = HashSet::new();
+        let mut last = String::new();
+        let mut answered = false;
+        for (number, entry) in entries.iter().enumerate() {
+            let line = number + above;
+            let id = text(entry, "id").unwrap_or_default();
+            let parent = entry.get("parentId").cloned().unwrap_or(Value::Null);
+            let known = parent.is_null() || parent.as_str().is_some_and(|parent| ids.contains(parent));
+            found.expect(Rule::FileTree, known, || format!("a parent above line {line}, not {parent}"));
+            found.expect(Rule::FileTree, !id.is_empty() && ids.insert(id.clone()), || {
+                format!("an id of its own in line {line}, not {id:?}")
+            });
+            let when = text(entry, "timestamp").unwrap_or_default();
+            // A fork takes marks along with the time that they had.
+            let copied = text(entry, "type").as_deref() == Some("label");
+            found.expect(Rule::FileTree, is_time(&when) && (when >= last || copied), || {
+                format!("a time not before {last:?} in line {line}, not {when:?}")
+            });
+            last = last.max(when);
+            if let Some(message) = entry.get("message") {
+                answered |= text(message, "role").as_deref() == Some("assistant");
+                self.message(message, line, found);
+            }
+        }
+        found.expect(Rule::NoFileBeforeAssistant, answered, || {
+            "no file before anything was answered".to_owned()
+        });
+    }
+
+    /// Whether a message of the file is the one that was said; of those that were not, nothing is known.
+    fn message(&self, message: &Value, line: usize, found: &mut Findings) {
+        let said = name_of(message).and_then(|name| self.said.get(&name));
+        if let Some(said) = said {
+            found.expect(Rule::FileTree, said.contains(&digest(message)), || {
+                format!("the message of line {line} as its `message_end` said it")
+            });
+        }
+    }
+}
+
+/// What tells a message from others: who says it, when, and of a result for which call.
+fn name_of(message: &Value) -> Option<String> {
+    let role = message.get("role")?.as_str()?;
+    let when = message.get("timestamp")?.as_u64()?;
+    let call = message.get("toolCallId").and_then(Value::as_str).unwrap_or_default();
+    Some(format!("{role} {when} {call}"))
+}
+
+/// A digest that does not look at the order of members.
+fn digest(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hash(value, &mut hasher);
+    hasher.finish()
+}
+
+fn hash(value: &Value, hasher: &mut DefaultHasher) {
+    match value {
+        Value::Object(members) => {
+            let sorted: BTreeMap<_, _> = members.iter().collect();
+            sorted.len().hash(hasher);
+            for (key, value) in sorted {
+                key.hash(hasher);
+                hash(value, hasher);
+            }
+        }
+        Value::Array(items) => {
+            items.len().hash(hasher);
+            items.iter().for_each(|item| hash(item, hasher));
+        }
+        // 1 and 1.0 are one number.
+        Value::Number(number) => number.as_f64().map(f64::to_bits).hash(hasher),
+        other => other.to_string().hash(hasher),
+    }
+}
+
+/// Whether it is a time as files have it: `2026-01-31T12:00:00.000Z`.
+fn is_time(text: &str) -> bool {
+    const SHAPE: &str = "0000-00-00T00:00:00.000Z";
+    text.len() == SHAPE.len()
+        && text.bytes().zip(SHAPE.bytes()).all(|(byte, shape)| match shape {
+            b'0' => byte.is_ascii_digit(),
+            shape => byte == shape,
+        })
+}

@@ -1,0 +1,28 @@
+//! The lines of what a host wrote in pieces.
+
+/// Bytes that are no line yet.
+#[derive(Clone, Default)]
+pub struct Lines {
+    rest: Vec<u8>,
+}
+
+impl Lines {
+    /// The lines that are complete with these bytes; the rest waits for more.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        self.rest.extend_from_slice(bytes);
+        let mut lines: Vec<Vec<u8>> = self.rest.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        self.rest = lines.pop().unwrap_or_default();
+        lines
+    }
+
+    /// Whether nothing waits.
+    pub const fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// What waits, as a line without its end.
+    pub fn rest(&mut self) -> Vec<Vec<u8>> {
+        let rest = std::mem::take(&mut self.rest);
+        if rest.is_empty() { Vec::new() } else { vec![rest] }
+    }
+}

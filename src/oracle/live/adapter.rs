@@ -1,0 +1,165 @@
+//! How a server is told where its model is: data, one file for each kind of server.
+
+use crate::{
+    oracle::{embedded, scenario::Capability},
+    protocol::Dialect,
+};
+use schemars::{JsonSchema, schema_for};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::Value;
+use std::{collections::BTreeMap, fs, io, path::PathBuf};
+
+/// How pi-rpc starts a kind of server for its scenarios. Texts may hold `${home}`, `${agentDir}`, `${cwd}`, `${baseUrl}`,
+/// `${apiKey}`, `${dialect}`, `${extension}` (the folder with the files of `extension`), and, of the scripted model,
+/// `${contextWindow}`, `${maxTokens}` and `${reasoning}`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(title = "pi-rpc adapter")]
+pub struct Adapter {
+    /// The schema of this file, for editors; not read.
+    #[serde(rename = "$schema")]
+    _schema: Option<String>,
+    /// Its name, and that of the programs that it is for.
+    pub name: String,
+    /// What it is for, in one sentence.
+    pub title: String,
+    /// The dialect that the server speaks unless another is asked for.
+    #[serde(deserialize_with = "dialect")]
+    #[schemars(with = "String")]
+    pub dialect: Dialect,
+    /// Where the server looks for its configuration: `${agentDir}`.
+    pub agent_dir: String,
+    /// Options behind the command, the mode among them.
+    pub args: Vec<String>,
+    /// Variables of the environment, besides `PATH`, `LANG`, `TERM`, `HOME` and `TMPDIR`.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Files to start with: path, and what is in them: a text, or JSON.
+    #[serde(default)]
+    pub files: BTreeMap<String, Value>,
+    /// The file of `files` that scenarios may add settings to.
+    pub settings: Option<String>,
+    /// How the test extension is loaded; a server without does not have extensions.
+    pub extension: Option<Extension>,
+    /// Whether it keeps sessions in files, and knows `--session` and `--continue`.
+    #[serde(default)]
+    pub sessions: bool,
+    /// Milliseconds that it may take to say something for the first time, beyond what a step allows.
+    pub start_within_ms: u64,
+    /// Milliseconds that it may take to end when its input does, and again when it is told to.
+    pub end_within_ms: u64,
+    /// Where the files of `extension` are; with the binary when there is no folder.
+    #[serde(skip)]
+    folder: Option<PathBuf>,
+}
+
+/// How the test extension is loaded.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Extension {
+    /// Files to copy to `${extension}`; beside the adapter's own file, or of those that come with pi-rpc.
+    pub copy: Vec<String>,
+    /// Options that load it.
+    pub args: Vec<String>,
+}
+
+/// Why there is no such adapter.
+#[derive(Debug, thiserror::Error)]
+pub enum AdapterError {
+    /// Neither a name nor a file.
+    #[error("there is no adapter {0:?}; known: {known}", known = Adapter::names().join(", "))]
+    Unknown(String),
+    /// The file cannot be read.
+    #[error("{path}: {error}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The file has the wrong shape.
+    #[error("adapter {name}: {place}: {error}")]
+    Shape {
+        /// The name or the file.
+        name: String,
+        /// The place in it.
+        place: String,
+        /// What was expected.
+        error: serde_json::Error,
+    },
+}
+
+impl Adapter {
+    /// The adapter called `name`, or that of the file `name`.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or it has the wrong shape.
+    pub fn find(name: &str) -> Result<Self, AdapterError> {
+        if let Some(text) = carried(&format!("{name}.json")) {
+            return Self::read(name, text);
+        }
+        if !name.ends_with(".json") {
+            return Err(AdapterError::Unknown(name.to_owned()));
+        }
+        let path = PathBuf::from(name);
+        let text =
+            fs::read_to_string(&path).map_err(|error| AdapterError::File { path: name.to_owned(), error })?;
+        let folder = path.parent().map(PathBuf::from);
+        Self::read(name, &text).map(|adapter| Self { folder, ..adapter })
+    }
+
+    /// The names of those that come with pi-rpc.
+    pub fn names() -> Vec<&'static str> {
+        let mut names: Vec<_> =
+            embedded::ADAPTERS.iter().filter_map(|(name, _)| name.strip_suffix(".json")).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Whether it can do that for a scenario.
+    pub const fn offers(&self, capability: Capability) -> bool {
+        match capability {
+            Capability::Extension => self.extension.is_some(),
+            Capability::Sessions => self.sessions,
+            Capability::Settings => self.settings.is_some(),
+        }
+    }
+
+    /// The text of a file of the extension.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such file.
+    pub fn extension_file(&self, name: &str) -> io::Result<String> {
+        match (&self.folder, carried(name)) {
+            (Some(folder), _) if folder.join(name).exists() => fs::read_to_string(folder.join(name)),
+            (_, Some(text)) => Ok(text.to_owned()),
+            (_, None) => Err(io::Error::new(io::ErrorKind::NotFound, format!("extension file {name}"))),
+        }
+    }
+
+    fn read(name: &str, text: &str) -> Result<Self, AdapterError> {
+        let mut json = serde_json::Deserializer::from_str(text);
+        serde_path_to_error::deserialize(&mut json).map_err(|error| AdapterError::Shape {
+            name: name.to_owned(),
+            place: error.path().to_string(),
+            error: error.into_inner(),
+        })
+    }
+}
+
+/// A file that comes with the binary.
+fn carried(name: &str) -> Option<&'static str> {
+    embedded::ADAPTERS.iter().find(|(carried, _)| *carried == name).map(|(_, text)| *text)
+}
+
+fn dialect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dialect, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    Dialect::parse(&name).ok_or_else(|| D::Error::custom(format_args!("unknown dialect {name:?}")))
+}
+
+/// The JSON Schema (2020-12) of an adapter file, for editors.
+pub fn adapter_schema() -> Value {
+    schema_for!(Adapter).to_value()
+}

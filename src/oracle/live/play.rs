@@ -1,0 +1,111 @@
+//! One scenario, from its clean home to what came out.
+
+use super::{
+    Adapter, Conversation, Home, Playing,
+    steps::{Host, Stop},
+};
+use crate::{
+    mock::Mock,
+    oracle::{
+        report::{Outcome, Subject},
+        scenario::Scenario,
+    },
+    protocol::{Dialect, Side},
+};
+use std::{ffi::OsString, fs::File, net::Ipv4Addr, path::PathBuf};
+
+/// A server that scenarios are played with.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments, before those of the adapter.
+    pub args: Vec<OsString>,
+    /// How it is told where its model is.
+    pub adapter: Adapter,
+    /// What it speaks.
+    pub dialect: Dialect,
+}
+
+/// Plays a scenario, and tells what came out. Needs a tokio runtime of its own: what is left open ends
+/// with it.
+pub async fn play(server: &Server, scenario: &Scenario, playing: Playing<'_>) -> Subject {
+    let file =
+        playing.keep.map(|keep| File::create(keep.join(format!("{}.jsonl", scenario.name)))).transpose();
+    let (trace, unkept) = file.map_or_else(|error| (None, Some(error)), |file| (file, None));
+    let conversation = Conversation::new(&scenario.name, server.dialect, trace, playing.timeline);
+    if let Some(error) = unkept {
+        return subject(conversation, Some(Stop::Error(format!("the conversation cannot be kept: {error}"))));
+    }
+    if let Some(unfit) = unfit(server, scenario) {
+        return subject(conversation, Some(Stop::NotSupported(unfit)));
+    }
+    let model = Mock::bind((Ipv4Addr::LOCALHOST, 0).into(), scenario.script.clone()).await;
+    let model = model.map_err(|error| Stop::Error(format!("no address for the scripted model: {error}")));
+    let furnished = model.and_then(|model| {
+        let home = Home::make(server, scenario, model.address()).map_err(Stop::Error)?;
+        Ok((model.lenient(), home))
+    });
+    let (model, home) = match furnished {
+        Ok(furnished) => furnished,
+        Err(stop) => return subject(conversation, Some(stop)),
+    };
+    let serving = tokio::spawn(model.serve());
+    let mut host = Host::new(server, home, conversation, scenario.tolerates_unknown);
+    let stop = steps(&mut host, scenario).await.err();
+    // However far it went, the server is ended; one that does not end then is no news.
+    let stop = stop.or(host.end().await.err());
+    serving.abort();
+    subject(host.conversation, stop)
+}
+
+/// Why the server is not asked.
+fn unfit(server: &Server, scenario: &Scenario) -> Option<String> {
+    if !scenario.is_for(server.dialect) {
+        return Some(format!("the scenario is not for {}", server.dialect));
+    }
+    let lacking = scenario.needs.iter().find(|need| !server.adapter.offers(**need))?;
+    Some(format!("the adapter {} does not offer `{lacking}`", server.adapter.name))
+}
+
+/// What came out, but for what the findings say.
+fn subject(conversation: Conversation, stop: Option<Stop>) -> Subject {
+    let complaints: String = conversation.complaints().map(|line| format!("\nstderr: {line}")).collect();
+    let (mut subject, stop) = match conversation.finish() {
+        (subject, None) => (subject, stop),
+        (subject, Some(error)) => {
+            (subject, Some(Stop::Error(format!("the conversation was not kept: {error}"))))
+        }
+    };
+    // What is wrong with the host's side was meant so.
+    subject.findings.retain(|found| found.rule.about().side == Side::Server);
+    (subject.outcome, subject.reason) = match stop {
+        None => (Outcome::Passed, None),
+        Some(Stop::Failed(text)) => (Outcome::Failed, Some(text + &complaints)),
+        Some(Stop::NotSupported(text)) => (Outcome::NotSupported, Some(text)),
+        Some(Stop::NotExercised(text)) => (Outcome::NotExercised, Some(text)),
+        Some(Stop::Error(text)) => (Outcome::Error, Some(text)),
+    };
+    subject
+}
+
+async fn steps(host: &mut Host<'_>, scenario: &Scenario) -> Result<(), Stop> {
+    host.start(&[])?;
+    for (place, step) in scenario.steps_for(host.server.dialect) {
+        host.step(step).await.map_err(|stop| stop.at(&place))?;
+    }
+    Ok(())
+}
+
+impl Stop {
+    /// The same, with the place in the scenario before it.
+    fn at(self, place: &str) -> Self {
+        let put = |text: String| format!("{place}: {text}");
+        match self {
+            Self::Failed(text) => Self::Failed(put(text)),
+            Self::NotSupported(text) => Self::NotSupported(put(text)),
+            Self::NotExercised(text) => Self::NotExercised(put(text)),
+            Self::Error(text) => Self::Error(put(text)),
+        }
+    }
+}

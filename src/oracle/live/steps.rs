@@ -1,0 +1,360 @@
+//! The steps of a scenario, one by one.
+
+use super::{
+    Home, Server,
+    conversation::{Conversation, Silence},
+    wanted::{Wanted, told},
+};
+use crate::{
+    client::Signal,
+    oracle::scenario::{
+        Ask, Chunk, Expect, ExpectExit, ExpectFile, Idle, Only, Pattern, Patterns, SignalName, Step,
+    },
+};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Map, Value, json};
+use std::{borrow::Cow, collections::BTreeMap, fs, time::Duration};
+use tokio::time::{Instant, timeout};
+
+/// How long a step waits if it does not say.
+const PATIENCE_MS: u64 = 15_000;
+
+/// How often a file is looked for.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Why a scenario goes no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The server did not do what was expected.
+    Failed(String),
+    /// The server does not know what the scenario is about.
+    NotSupported(String),
+    /// A race did not reach what the scenario is about.
+    NotExercised(String),
+    /// It is not the server's fault.
+    Error(String),
+}
+
+type Done<T = ()> = Result<T, Stop>;
+
+/// The host of one scenario.
+pub struct Host<'a> {
+    /// What it starts.
+    pub server: &'a Server,
+    /// Where.
+    pub home: Home,
+    /// What is said.
+    pub conversation: Conversation,
+    /// A command that the server does not know does not end the scenario.
+    tolerates_unknown: bool,
+    /// The requests that were given an id.
+    asked: u64,
+}
+
+impl<'a> Host<'a> {
+    /// A host before its first process.
+    pub const fn new(
+        server: &'a Server,
+        home: Home,
+        conversation: Conversation,
+        tolerates_unknown: bool,
+    ) -> Self {
+        Self { server, home, conversation, tolerates_unknown, asked: 0 }
+    }
+
+    /// Starts a process with these options behind all others.
+    pub fn start(&mut self, more: &[String]) -> Done {
+        let command = self.home.command(self.server, more).map_err(Stop::Error)?;
+        self.conversation.start(command).map_err(|error| {
+            Stop::Error(format!("{} cannot be started: {error}", self.server.program.display()))
+        })
+    }
+
+    /// Does one step.
+    pub async fn step(&mut self, step: &Step) -> Done {
+        match step {
+            Step::Send(it) => self.send(&it.send).await,
+            Step::SendRaw(it) => self.send_raw(&it.send_raw).await,
+            Step::Ask(it) => self.ask(it).await,
+            Step::Expect(it) => self.expect(it).await,
+            Step::Idle(it) => self.idle(it).await,
+            Step::Put(it) => self.home.put(&it.put, it.text.as_bytes()).map(drop).map_err(Stop::Error),
+            Step::ExpectFile(it) => self.expect_file(it).await,
+            Step::Signal(it) => {
+                self.conversation.signal(signal(it.signal));
+                Ok(())
+            }
+            Step::CloseInput(_) => {
+                self.conversation.close_input();
+                Ok(())
+            }
+            Step::CloseOutput(_) => {
+                self.conversation.close_output();
+                Ok(())
+            }
+            Step::Reading(it) => {
+                self.conversation.set_listening(it.reading);
+                Ok(())
+            }
+            Step::ExpectExit(it) => self.expect_exit(it).await,
+            Step::Restart(it) => {
+                self.end().await?;
+                self.start(&it.restart)
+            }
+            // These are spread out before.
+            Step::Only(Only { .. }) => Ok(()),
+        }
+    }
+
+    /// Ends the process: its input first, then by signals.
+    pub async fn end(&mut self) -> Done {
+        let patience = Duration::from_millis(self.server.adapter.end_within_ms);
+        self.conversation.set_listening(true);
+        self.conversation.close_input();
+        if self.ends_within(patience).await {
+            return Ok(());
+        }
+        for signal in [Signal::TERM, Signal::KILL] {
+            self.conversation.signal(signal);
+            if self.ends_within(patience).await {
+                break;
+            }
+        }
+        Err(Stop::Failed(format!("the server did not end within {} ms of its input", patience.as_millis())))
+    }
+
+    async fn ends_within(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        while self.conversation.runs() {
+            if self.conversation.more(deadline).await == Err(Silence::TooLate) {
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn send(&mut self, frame: &Map<String, Value>) -> Done {
+        let frame = self.home.variables.fill(&Value::Object(frame.clone())).map_err(Stop::Error)?;
+        self.write(format!("{frame}\n").as_bytes()).await
+    }
+
+    async fn send_raw(&mut self, chunks: &[Chunk]) -> Done {
+        for chunk in chunks {
+            let bytes: Cow<'_, [u8]> = match chunk {
+                Chunk::Text(text) => {
+                    self.home.variables.fill_text(text).map_err(Stop::Error)?.into_bytes().into()
+                }
+                Chunk::Base64 { base64 } => {
+                    let bytes = BASE64_STANDARD.decode(base64);
+                    bytes.map_err(|error| Stop::Error(format!("base64: {error}")))?.into()
+                }
+                Chunk::Repeat { repeat, times } => repeat.repeat(*times).into_bytes().into(),
+            };
+            self.write(&bytes).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> Done {
+        let patience = self.patience(None);
+        match timeout(patience, self.conversation.write(bytes)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                Err(Stop::Failed(format!("the server does not read its input any more: {error}")))
+            }
+            Err(_) => Err(Stop::Failed(format!("the server read no input for {} ms", patience.as_millis()))),
+        }
+    }
+
+    async fn ask(&mut self, step: &Ask) -> Done {
+        let mut command = step.ask.clone();
+        if !command.contains_key("id") {
+            self.asked += 1;
+            command.insert("id".to_owned(), format!("ask-{}", self.asked).into());
+        }
+        let command = self.home.variables.fill(&Value::Object(command)).map_err(Stop::Error)?;
+        let response = self.call(&command, self.deadline(step.within_ms)).await?;
+        let wanted = match &step.response {
+            Some(pattern) => self.filled(pattern)?,
+            None => Pattern::try_from(json!({"success": true})).map_err(Stop::Error)?,
+        };
+        match wanted.fits(&response) {
+            true => self.capture(&step.capture, &response),
+            false => Err(Stop::Failed(format!("expected a response like {wanted}, got {}", told(&response)))),
+        }
+    }
+
+    /// Sends a command, and takes its response out of what comes.
+    async fn call(&mut self, command: &Value, deadline: Instant) -> Done<Value> {
+        let mut at = self.conversation.unread.len();
+        self.write(format!("{command}\n").as_bytes()).await?;
+        loop {
+            while let Some(frame) = self.conversation.unread.get(at) {
+                if frame["type"] == "response" && frame["id"] == command["id"] {
+                    return Ok(self.conversation.unread.remove(at).unwrap_or_default());
+                }
+                at += 1;
+            }
+            self.more(deadline, || format!("the response to {}", told(command))).await?;
+        }
+    }
+
+    async fn expect(&mut self, step: &Expect) -> Done {
+        let patterns = match &step.expect {
+            Patterns::One(pattern) => std::slice::from_ref(pattern),
+            Patterns::All(patterns) => patterns,
+        };
+        let patterns = patterns.iter().map(|pattern| self.filled(pattern)).collect::<Done<Vec<_>>>()?;
+        let without = step.without.as_ref().map(|pattern| self.filled(pattern)).transpose()?;
+        let unless = step.unless.as_ref().map(|pattern| self.filled(pattern)).transpose()?;
+        let mut wanted = Wanted::new(patterns);
+        let deadline = self.deadline(step.within_ms);
+        while !wanted.is_complete() {
+            let Some(frame) = self.conversation.unread.pop_front() else {
+                if step.optional && self.conversation.more(deadline).await.is_err() {
+                    return Ok(());
+                }
+                if !step.optional {
+                    self.more(deadline, || format!("a frame like {}", wanted.missing())).await?;
+                }
+                continue;
+            };
+            let Some(other) = wanted.take(frame) else { continue };
+            if without.as_ref().is_some_and(|without| without.fits(&other)) {
+                return Err(Stop::Failed(format!("expected {} without {}", wanted.missing(), told(&other))));
+            }
+            if unless.as_ref().is_some_and(|unless| unless.fits(&other)) {
+                return Err(Stop::NotExercised(format!("{} came before {}", told(&other), wanted.missing())));
+            }
+        }
+        let mut found = wanted.found();
+        let found = match &step.expect {
+            Patterns::One(_) => found.pop().unwrap_or_default(),
+            Patterns::All(_) => Value::Array(found),
+        };
+        self.capture(&step.capture, &found)
+    }
+
+    /// What frames tell is not enough: a retry or a compaction may be about to begin. So the server is asked, and asked
+    /// again where a prompt was acknowledged and no run began: it was a command of an extension, or the run is late.
+    async fn idle(&mut self, step: &Idle) -> Done {
+        let what = || "the server to be idle".to_owned();
+        let deadline = self.deadline(step.within_ms);
+        let mut times = 0;
+        loop {
+            while self.conversation.is_idle() == Some(false) {
+                self.more(deadline, what).await?;
+            }
+            self.asked += 1;
+            let command = json!({"id": format!("ask-{}", self.asked), "type": "get_state"});
+            let state = self.call(&command, deadline).await?;
+            let busy = ["isStreaming", "isCompacting"].iter().any(|flag| state["data"][flag] == true);
+            times = if busy { 0 } else { times + 1 };
+            match self.conversation.is_idle() {
+                Some(true) if times >= 1 => break,
+                None if times >= 2 => break,
+                // Frames say that nothing goes on, and the server that something does: more will come.
+                Some(true) | None if busy => self.more(deadline, what).await?,
+                _ => {}
+            }
+        }
+        self.conversation.unread.clear();
+        Ok(())
+    }
+
+    async fn expect_file(&mut self, step: &ExpectFile) -> Done {
+        let path = self.home.path(&step.expect_file).map_err(Stop::Error)?;
+        let lines: Vec<Pattern> = step.lines.iter().map(|line| self.filled(line)).collect::<Done<_>>()?;
+        let deadline = self.deadline(step.within_ms);
+        loop {
+            let missing = match fs::read_to_string(&path) {
+                Err(error) => Some(error.to_string()),
+                Ok(text) => missing(&text, step.contains.as_deref(), &lines),
+            };
+            let Some(missing) = missing else { return Ok(()) };
+            if Instant::now() >= deadline {
+                self.conversation.waited_in_vain(&step.expect_file);
+                return Err(Stop::Failed(format!("{}: {missing}", path.display())));
+            }
+            let look = deadline.min(Instant::now() + LOOK);
+            if let Err(Silence::Ended(_)) = self.conversation.more(look).await {
+                tokio::time::sleep_until(look).await;
+            }
+        }
+    }
+
+    async fn expect_exit(&mut self, step: &ExpectExit) -> Done {
+        let deadline = self.deadline(step.within_ms);
+        while self.conversation.runs() {
+            self.more(deadline, || "the end of the server".to_owned()).await?;
+        }
+        self.conversation.unread.clear();
+        let (wanted, status) = (self.filled(&step.expect_exit)?, json!(self.conversation.status()));
+        match wanted.fits(&status) {
+            true => Ok(()),
+            false => Err(Stop::Failed(format!("expected the exit status {wanted}, got {status}"))),
+        }
+    }
+
+    /// Waits until the server does something more, while `what` is awaited.
+    async fn more(&mut self, deadline: Instant, what: impl FnOnce() -> String) -> Done {
+        let more = self.conversation.more(deadline).await;
+        if let Some(command) = self.conversation.unknown.filter(|_| !self.tolerates_unknown) {
+            return Err(Stop::NotSupported(format!("the server does not know the command `{command}`")));
+        }
+        match more {
+            Ok(()) => Ok(()),
+            Err(Silence::Ended(status)) => {
+                Err(Stop::Failed(format!("the server ended with status {status}; expected {}", what())))
+            }
+            Err(Silence::TooLate) => {
+                let what = what();
+                self.conversation.waited_in_vain(&what);
+                Err(Stop::Failed(format!("waited in vain for {what}")))
+            }
+        }
+    }
+
+    fn capture(&mut self, names: &BTreeMap<String, String>, from: &Value) -> Done {
+        for (name, pointer) in names {
+            let Some(value) = from.pointer(pointer) else {
+                return Err(Stop::Failed(format!("expected something at {pointer} in {}", told(from))));
+            };
+            self.home.variables.set(name, value.clone());
+        }
+        Ok(())
+    }
+
+    fn filled(&self, pattern: &Pattern) -> Done<Pattern> {
+        pattern.filled(&self.home.variables).map_err(Stop::Error)
+    }
+
+    fn deadline(&self, within_ms: Option<u64>) -> Instant {
+        Instant::now() + self.patience(within_ms)
+    }
+
+    /// A server that is starting is given more time.
+    fn patience(&self, within_ms: Option<u64>) -> Duration {
+        let start = if self.conversation.has_spoken() { 0 } else { self.server.adapter.start_within_ms };
+        Duration::from_millis(within_ms.unwrap_or(PATIENCE_MS).saturating_add(start))
+    }
+}
+
+/// What is missing in a file.
+fn missing(text: &str, contains: Option<&str>, lines: &[Pattern]) -> Option<String> {
+    if let Some(part) = contains.filter(|part| !text.contains(part)) {
+        return Some(format!("expected the text {part:?} in it"));
+    }
+    let mut values = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let missing = lines.iter().find(|line| !values.any(|value| line.fits(&value)));
+    missing.map(|line| format!("expected a line like {line} in it, behind those before"))
+}
+
+const fn signal(name: SignalName) -> Signal {
+    match name {
+        SignalName::Term => Signal::TERM,
+        SignalName::Int => Signal::INT,
+        SignalName::Hup => Signal::HUP,
+        SignalName::Kill => Signal::KILL,
+    }
+}

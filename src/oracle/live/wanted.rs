@@ -1,0 +1,52 @@
+//! Frames that a step waits for, in any order.
+
+use crate::oracle::scenario::Pattern;
+use serde_json::Value;
+
+/// The most characters that are told of a frame.
+const TOLD: usize = 200;
+
+/// The patterns of a step, each with the frame that it has found.
+pub(super) struct Wanted(Vec<(Pattern, Option<Value>)>);
+
+impl Wanted {
+    pub fn new(patterns: impl IntoIterator<Item = Pattern>) -> Self {
+        Self(patterns.into_iter().map(|pattern| (pattern, None)).collect())
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.0.iter().all(|(_, found)| found.is_some())
+    }
+
+    /// Takes a frame that one of them waits for; gives back any other.
+    pub fn take(&mut self, frame: Value) -> Option<Value> {
+        let place = self.0.iter_mut().find(|(pattern, found)| found.is_none() && pattern.fits(&frame));
+        match place {
+            Some((_, found)) => {
+                *found = Some(frame);
+                None
+            }
+            None => Some(frame),
+        }
+    }
+
+    /// What is still waited for, in words.
+    pub fn missing(&self) -> String {
+        let missing = self.0.iter().filter(|(_, found)| found.is_none());
+        missing.map(|(pattern, _)| pattern.to_string()).collect::<Vec<_>>().join(" and ")
+    }
+
+    /// What was found.
+    pub fn found(self) -> Vec<Value> {
+        self.0.into_iter().filter_map(|(_, found)| found).collect()
+    }
+}
+
+/// A frame, shortened.
+pub(super) fn told(frame: &Value) -> String {
+    let text = frame.to_string();
+    match text.char_indices().nth(TOLD) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}

@@ -1,0 +1,56 @@
+//! What happened to a process, as recordings have it.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What a `meta` record says.
+pub enum Meta {
+    /// A process begins.
+    Spawn,
+    /// The host has closed its side.
+    InputEnds,
+    /// The process has exited with that status; none: a signal ended it.
+    Exit(Option<i64>),
+    /// It did not end by itself.
+    Killed,
+    /// The host ends it: by a signal, or by closing what it writes to.
+    Told,
+    /// Somebody waited for a response in vain.
+    Waited,
+    /// The host has not taken what the server wrote for so many milliseconds.
+    Stalled(f64),
+    /// The lines of the session's file.
+    SessionFile(Vec<Value>),
+    /// Nothing that is judged.
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    event: String,
+    code: Option<i64>,
+    what: Option<String>,
+    ms: Option<f64>,
+    #[serde(default)]
+    lines: Vec<Value>,
+}
+
+impl Meta {
+    /// Reads what a record holds; what is unknown counts for nothing.
+    pub fn read(bytes: &[u8]) -> Self {
+        let Ok(Event { event, code, what, ms, lines }) = serde_json::from_slice(bytes) else {
+            return Self::Other;
+        };
+        match event.as_str() {
+            "spawn" => Self::Spawn,
+            "stdin closed" => Self::InputEnds,
+            "exit" => Self::Exit(code),
+            "did not exit, killed" => Self::Killed,
+            "signal" | "stdout closed" | "closing our read end of stdout" => Self::Told,
+            "timeout" if what.is_some_and(|what| what.starts_with("response")) => Self::Waited,
+            "stalled" => Self::Stalled(ms.unwrap_or_default()),
+            "session file" => Self::SessionFile(lines),
+            _ => Self::Other,
+        }
+    }
+}

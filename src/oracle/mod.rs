@@ -1,0 +1,41 @@
+//! The oracle: judges any server, any host, any recording, by the machine and the schema that the server runs on.
+//!
+//! - [`trace`](Record): what a recording is made of, read and written line by line; [`TraceWriter`] writes it.
+//! - [`Judge`]: feeds records to the machine and tells what is wrong, each with its rule.
+//! - [`Examination`]: a whole conversation: each cause once, with the records around it.
+//! - [`Reading`]: the same for a recording, read line by line.
+//! - [`Expectations`]: failures that are known, each with a reason.
+//! - [`report`]: what was found out, for people and for machines.
+//! - [`rules`]: the rules as people and programs read them.
+//! - [`replay`]: a recording as a server.
+//! - [`tap`]: between a live host and a live server.
+//! - [`random`]: conversations that a seed makes.
+//! - [`scenario`]: what a host says to a server to find out how it behaves.
+//! - [`live`]: scenarios played with a live server.
+
+mod embedded;
+mod examination;
+mod expect;
+mod glimpse;
+mod judge;
+mod kept;
+mod lines;
+pub mod live;
+mod meta;
+pub mod random;
+mod recording;
+pub mod replay;
+pub mod report;
+pub mod rules;
+pub mod scenario;
+pub mod tap;
+mod tolerance;
+mod trace;
+mod trace_writer;
+
+pub use examination::Examination;
+pub use expect::{ExpectError, Expectations, Expected, expectations_schema};
+pub use judge::{Finding, Judge, STALLED, View};
+pub use recording::Reading;
+pub use trace::{Body, Direction, Record, TraceError, read_record};
+pub use trace_writer::{Meta, TraceWriter};

@@ -1,0 +1,238 @@
+//! Recordings, read line by line: traces, and plain logs of what a server wrote.
+
+use super::{
+    Body, Direction, Examination, Record, View, read_record,
+    report::{Outcome, Subject, Unread},
+};
+use crate::protocol::{Dialect, mend_surrogates};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::{
+    borrow::Cow,
+    io::{self, BufRead},
+    mem,
+};
+
+/// How a recording is judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading {
+    /// The dialect; `None`: the one that the recording names, else pi's.
+    pub dialect: Option<Dialect>,
+    /// Keeps every record, shortened, for a report that shows them.
+    pub timeline: bool,
+}
+
+impl Reading {
+    /// Judges the recording called `name`. Lines that are no records are told and passed over; memory does not grow
+    /// with the recording.
+    pub fn judge(self, name: &str, mut from: impl BufRead) -> Subject {
+        let mut recording = Recording::new(name, self);
+        let mut line = Vec::new();
+        let broken = loop {
+            line.clear();
+            match from.read_until(b'\n', &mut line) {
+                Ok(0) => break None,
+                Ok(_) => recording.line(&line),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Some(error),
+            }
+        };
+        recording.finish(broken)
+    }
+}
+
+/// A recording under way.
+struct Recording<'a> {
+    name: &'a str,
+    reading: Reading,
+    form: Form,
+    /// Lines before the one that shows what it is.
+    undecided: Vec<Vec<u8>>,
+    lines: u64,
+    unread: Vec<Unread>,
+    unread_lines: u64,
+    /// The dialect that it names and nobody knows.
+    unknown: Option<String>,
+}
+
+/// What the file is.
+enum Form {
+    /// No line was JSON so far.
+    Undecided,
+    /// A line is a record.
+    Trace(Box<Examination>),
+    /// A line is what the server wrote.
+    Log(Box<Examination>),
+}
+
+/// How many lines that are no records are told.
+const TOLD: usize = 10;
+/// So many lines that are no JSON are waited for one that is.
+const PATIENCE: usize = 16;
+
+impl<'a> Recording<'a> {
+    fn new(name: &'a str, reading: Reading) -> Self {
+        Self {
+            name,
+            reading,
+            form: Form::Undecided,
+            undecided: Vec::new(),
+            lines: 0,
+            unread: Vec::new(),
+            unread_lines: 0,
+            unknown: None,
+        }
+    }
+
+    /// Sees a line, with its line feed.
+    fn line(&mut self, line: &[u8]) {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        if matches!(self.form, Form::Undecided) && !self.decide(line) {
+            self.undecided.push(line.to_owned());
+            return;
+        }
+        for line in mem::take(&mut self.undecided) {
+            self.judge(&line);
+        }
+        self.judge(line);
+    }
+
+    /// Tells whether it is known by now what the file is.
+    fn decide(&mut self, line: &[u8]) -> bool {
+        let first = str::from_utf8(line).ok().and_then(First::of);
+        let is_log = match &first {
+            Some(first) => first.dir.is_none(),
+            None if self.undecided.len() < PATIENCE => return false,
+            None => false,
+        };
+        let named = first.and_then(|first| first.dialect());
+        let known = named.as_deref().and_then(Dialect::parse);
+        self.unknown = named.filter(|_| known.is_none() && self.reading.dialect.is_none());
+        let dialect = self.reading.dialect.or(known).unwrap_or(Dialect::Pi);
+        self.form = match is_log {
+            true => Form::Log(Box::new(self.examination(dialect, View::Server))),
+            false => Form::Trace(Box::new(self.examination(dialect, View::Both))),
+        };
+        true
+    }
+
+    fn examination(&self, dialect: Dialect, view: View) -> Examination {
+        let examination = Examination::new(self.name, dialect, view);
+        match self.reading.timeline {
+            true => examination.with_timeline(),
+            false => examination,
+        }
+    }
+
+    fn judge(&mut self, line: &[u8]) {
+        self.lines += 1;
+        match &mut self.form {
+            Form::Undecided => self.refuse("no JSON".to_owned()),
+            Form::Log(examination) => {
+                examination.see(self.lines, &written(line));
+            }
+            Form::Trace(_) if line.trim_ascii().is_empty() => {}
+            Form::Trace(examination) => {
+                let number = self.lines;
+                let seen = with_record(line, |record| {
+                    examination.see(number, record);
+                });
+                if let Err(reason) = seen {
+                    self.refuse(reason);
+                }
+            }
+        }
+    }
+
+    fn refuse(&mut self, reason: String) {
+        self.unread_lines += 1;
+        if self.unread.len() < TOLD {
+            self.unread.push(Unread { line: self.lines, reason });
+        }
+    }
+
+    fn finish(mut self, broken: Option<io::Error>) -> Subject {
+        for line in mem::take(&mut self.undecided) {
+            self.judge(&line);
+        }
+        let examination = match mem::replace(&mut self.form, Form::Undecided) {
+            Form::Trace(examination) | Form::Log(examination) => *examination,
+            Form::Undecided => self.examination(self.reading.dialect.unwrap_or(Dialect::Pi), View::Both),
+        };
+        let mut subject = examination.finish();
+        let reason = match broken {
+            Some(error) => Some(format!("it cannot be read further: {error}")),
+            // What it breaks of another dialect says nothing.
+            None if let Some(unknown) = &self.unknown => {
+                subject.findings.clear();
+                Some(format!(
+                    "it names the dialect `{unknown}`, which is unknown; `--dialect` says by which to judge it"
+                ))
+            }
+            None if self.unread_lines == 1 => Some("a line of it is no record".to_owned()),
+            None if self.unread_lines > 1 => {
+                Some(format!("{} lines of it are no records", self.unread_lines))
+            }
+            None if subject.frames_in + subject.frames_out + subject.processes == 0 => {
+                Some("it holds no record".to_owned())
+            }
+            None => None,
+        };
+        if reason.is_some() {
+            (subject.outcome, subject.reason) = (Outcome::Error, reason);
+        }
+        subject.unread = self.unread;
+        subject
+    }
+}
+
+/// Gives the record of a line to `see`. Half characters in it are replaced: recorders cut long strings anywhere.
+fn with_record(line: &[u8], see: impl FnOnce(&Record<'_>)) -> Result<(), String> {
+    let text =
+        str::from_utf8(line).map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to()))?;
+    let text = match may_have_surrogates(line) {
+        true => mend_surrogates(text),
+        false => Cow::Borrowed(text),
+    };
+    see(&read_record(&text).map_err(|error| error.to_string())?);
+    Ok(())
+}
+
+/// Quicker than to look at every escape, of which JSON within JSON has many.
+fn may_have_surrogates(line: &[u8]) -> bool {
+    memchr::memmem::find(line, br"\ud").is_some() || memchr::memmem::find(line, br"\uD").is_some()
+}
+
+/// What the server wrote, as a record.
+fn written(line: &[u8]) -> Record<'_> {
+    let body = match serde_json::from_slice::<&RawValue>(line) {
+        Ok(_) => Body::Json(Cow::Borrowed(line)),
+        Err(_) => Body::Raw(Cow::Borrowed(line)),
+    };
+    Record { t: 0.0, direction: Direction::Out, body, cut: false }
+}
+
+/// What the first line that is a JSON object tells.
+#[derive(Deserialize)]
+struct First<'a> {
+    #[serde(borrow)]
+    dir: Option<&'a RawValue>,
+    #[serde(borrow)]
+    frame: Option<&'a RawValue>,
+}
+
+impl<'a> First<'a> {
+    fn of(line: &'a str) -> Option<Self> {
+        serde_json::from_str(line).ok()
+    }
+
+    /// The dialect that a `spawn` names.
+    fn dialect(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Spawn {
+            dialect: Option<String>,
+        }
+        let spawn: Spawn = serde_json::from_str(self.frame?.get()).ok()?;
+        spawn.dialect
+    }
+}

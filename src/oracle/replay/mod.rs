@@ -1,0 +1,14 @@
+//! A recording as a server: what the host sends is looked up in it, and answered with what followed there.
+//!
+//! - [`Part`]: one process of a recording, as steps: what came in, what was said, how it ended.
+//! - [`Replay`]: plays the steps. A frame is said once everything that had come in before it has come in again; ids of
+//!   requests may differ, and responses carry those of now.
+//!
+//! Neither reads nor writes: [`crate::cli`] has the pipes and the clock.
+
+mod ids;
+mod part;
+mod play;
+
+pub use part::{Part, PartError};
+pub use play::{Heard, Play, Replay};

@@ -1,0 +1,150 @@
+//! From subjects and known failures to a report.
+
+use super::{Coverage, Found, NotExercised, Outcome, Report, Stale, Subject, Summary, Tally, Tool};
+use crate::{
+    machine::{Rule, Tier},
+    oracle::{Expectations, rules::needed},
+    protocol::{Area, Need},
+};
+
+impl Report {
+    /// Judges: findings of tiers below `least` are left out, known ones are marked, and a subject that went well so far
+    /// fails if it has one of tier MUST or SHOULD that is not known.
+    pub fn new(mut subjects: Vec<Subject>, mut expectations: Expectations, least: Tier) -> Self {
+        expectations.down_to(least, &subjects);
+        let lines = expectations.lines();
+        let mut used = vec![false; lines.len()];
+        for subject in &mut subjects {
+            subject.findings.retain(|found| found.tier <= least);
+            for found in &mut subject.findings {
+                let mut explaining = lines.iter().zip(&mut used);
+                if let Some((line, used)) = explaining.find(|(line, _)| line.explains(&subject.name, found)) {
+                    found.known = Some(line.why.clone());
+                    *used = true;
+                }
+            }
+            let went_well = matches!(subject.outcome, Outcome::Passed | Outcome::NotExercised);
+            if went_well && subject.findings.iter().any(Found::fails) {
+                subject.outcome = Outcome::Failed;
+            }
+        }
+        let unused = lines.iter().zip(used).filter(|(_, used)| !used);
+        let stale = unused.map(|(line, _)| Stale {
+            rule: line.rule,
+            trace: line.trace().to_owned(),
+            kind: line.kind.clone(),
+            why: line.why.clone(),
+        });
+        let stale = stale.collect();
+        let coverage = Coverage::of(&subjects);
+        let summary = Summary::of(&subjects, &coverage);
+        let tool = Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") };
+        Self { tool, subjects, coverage, stale, summary }
+    }
+
+    /// The exit status: 3 if something could not be judged, 1 if something failed or a known failure is stale, else 0.
+    pub fn status(&self) -> u8 {
+        match () {
+            () if self.summary.errors > 0 => 3,
+            () if self.summary.failed > 0 || !self.stale.is_empty() => 1,
+            () => 0,
+        }
+    }
+
+    /// The strictest tier that a rule has in the dialects that were judged by.
+    pub fn tier(&self, rule: Rule) -> Option<Tier> {
+        tier(&self.subjects, rule)
+    }
+}
+
+impl Found {
+    /// Whether it fails its subject.
+    pub fn fails(&self) -> bool {
+        self.known.is_none() && self.tier != Tier::Observed
+    }
+}
+
+impl Subject {
+    /// Whether `rule` holds here, and what it needs can be seen.
+    pub fn can_test(&self, rule: Rule) -> bool {
+        rule.tier(self.dialect.base()).is_some() && self.unseen(rule).next().is_none()
+    }
+
+    /// What `rule` needs and cannot be seen here.
+    fn unseen(&self, rule: Rule) -> impl Iterator<Item = Need> {
+        rule.about().needs.iter().copied().filter(|need| !self.sees.contains(need))
+    }
+}
+
+impl Coverage {
+    fn of(subjects: &[Subject]) -> Self {
+        let mut coverage = Self::default();
+        for rule in Rule::ALL.into_iter().filter(|rule| tier(subjects, *rule).is_some()) {
+            let exercised = subjects.iter().any(|subject| subject.exercised.contains(&rule));
+            let applicable = exercised || subjects.iter().any(|subject| subject.can_test(rule));
+            coverage.applicable += usize::from(applicable);
+            match exercised {
+                true => coverage.exercised.push(rule),
+                false => coverage.not_exercised.push(NotExercised {
+                    rule,
+                    applicable,
+                    reason: why_not(subjects, rule, applicable),
+                }),
+            }
+        }
+        coverage
+    }
+
+    /// Whether what `rule` needs could be seen.
+    fn is_applicable(&self, rule: Rule) -> bool {
+        self.exercised.contains(&rule)
+            || self.not_exercised.iter().any(|not| not.rule == rule && not.applicable)
+    }
+}
+
+fn why_not(subjects: &[Subject], rule: Rule, applicable: bool) -> String {
+    if applicable {
+        return "nothing put it to the test".to_owned();
+    }
+    let unseen = subjects.iter().flat_map(|subject| subject.unseen(rule)).min();
+    format!("needs {}", unseen.map_or("what cannot be seen here", needed))
+}
+
+impl Summary {
+    fn of(subjects: &[Subject], coverage: &Coverage) -> Self {
+        let with = |outcome| subjects.iter().filter(|subject| subject.outcome == outcome).count();
+        let tally = |name, is_in: &dyn Fn(Rule) -> bool| tally(name, is_in, subjects, coverage);
+        Self {
+            passed: with(Outcome::Passed),
+            failed: with(Outcome::Failed),
+            not_supported: with(Outcome::NotSupported),
+            not_exercised: with(Outcome::NotExercised),
+            errors: with(Outcome::Error),
+            tiers: Tier::ALL.map(|of| tally(of.as_str(), &|rule| tier(subjects, rule) == Some(of))).to_vec(),
+            areas: Area::ALL.map(|of| tally(of.as_str(), &|rule| rule.about().area == of)).to_vec(),
+        }
+    }
+}
+
+fn tally(
+    name: &'static str,
+    is_in: &dyn Fn(Rule) -> bool,
+    subjects: &[Subject],
+    coverage: &Coverage,
+) -> Tally {
+    let rules: Vec<Rule> = Rule::ALL.into_iter().filter(|rule| is_in(*rule)).collect();
+    let found = || subjects.iter().flat_map(|s| &s.findings).filter(|found| rules.contains(&found.rule));
+    let count = |holds: &dyn Fn(Rule) -> bool| rules.iter().filter(|rule| holds(**rule)).count();
+    Tally {
+        name,
+        applicable: count(&|rule| coverage.is_applicable(rule)),
+        exercised: count(&|rule| coverage.exercised.contains(&rule)),
+        broken: count(&|rule| found().any(|found| found.rule == rule)),
+        findings: found().filter(|found| found.known.is_none()).count(),
+        known: found().filter(|found| found.known.is_some()).count(),
+    }
+}
+
+fn tier(subjects: &[Subject], rule: Rule) -> Option<Tier> {
+    subjects.iter().filter_map(|subject| rule.tier(subject.dialect.base())).min()
+}

@@ -1,0 +1,123 @@
+//! The report as JUnit XML: a suite for each subject, a case for each rule that was put to the test there, and one
+//! suite for the rules that nothing put to the test.
+
+use super::{Coverage, Found, NotExercised, Outcome, Report, Stale, Subject};
+use crate::machine::Rule;
+use quick_junit::{NonSuccessKind, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use std::time::Duration;
+
+impl Report {
+    /// The report as JUnit XML. What is known does not fail; what was not put to the test is skipped.
+    ///
+    /// # Errors
+    ///
+    /// When the XML writer fails, which strings do not make it do.
+    pub fn to_junit(&self) -> Result<String, SerializeError> {
+        let mut junit = quick_junit::Report::new(self.tool.name);
+        junit.add_test_suites(self.subjects.iter().map(Subject::suite));
+        junit.add_test_suite(self.coverage.suite());
+        if !self.stale.is_empty() {
+            let mut suite = TestSuite::new("expectations");
+            suite.add_test_cases(self.stale.iter().map(Stale::case));
+            junit.add_test_suite(suite);
+        }
+        junit.to_string()
+    }
+}
+
+impl Subject {
+    fn suite(&self) -> TestSuite {
+        let mut suite = TestSuite::new(&*self.name);
+        // A recording may claim any time.
+        suite.set_time(Duration::try_from_secs_f64(self.duration_ms / 1000.0).unwrap_or_default());
+        suite.add_test_case(self.case());
+        suite.add_test_cases(self.exercised.iter().map(|rule| self.case_of(*rule)));
+        suite
+    }
+
+    /// The subject as a whole: what no rule tells.
+    fn case(&self) -> TestCase {
+        let reason = self.reason.as_deref().unwrap_or_default();
+        let mut status = match self.outcome {
+            Outcome::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
+            Outcome::Failed if self.reason.is_some() => TestCaseStatus::non_success(NonSuccessKind::Failure),
+            Outcome::NotSupported | Outcome::NotExercised => TestCaseStatus::skipped(),
+            Outcome::Passed | Outcome::Failed => TestCaseStatus::success(),
+        };
+        if !reason.is_empty() {
+            status.set_message(reason);
+        }
+        let lines =
+            self.unread.iter().map(|unread| format!("{}:{}: {}\n", self.name, unread.line, unread.reason));
+        let mut case = TestCase::new("conversation", status);
+        case.set_classname(&*self.name);
+        if !self.unread.is_empty() {
+            case.set_system_err(lines.collect::<String>());
+        }
+        case
+    }
+
+    fn case_of(&self, rule: Rule) -> TestCase {
+        let found: Vec<&Found> = self.findings.iter().filter(|found| found.rule == rule).collect();
+        let failing = found.iter().find(|found| found.fails());
+        let mut status = match failing {
+            Some(_) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+            None => TestCaseStatus::success(),
+        };
+        if let Some(failing) = failing {
+            status.set_type(failing.tier.as_str());
+            status.set_message(format!("line {}: expected {}", failing.record, failing.expected));
+            status.set_description(told(&found));
+        }
+        let mut case = TestCase::new(rule.as_str(), status);
+        case.set_classname(&*self.name);
+        if failing.is_none() && !found.is_empty() {
+            case.set_system_out(told(&found));
+        }
+        case
+    }
+}
+
+impl Coverage {
+    fn suite(&self) -> TestSuite {
+        let mut suite = TestSuite::new("not exercised");
+        let told = format!("{} of {} applicable", self.exercised.len(), self.applicable);
+        suite.add_property(("rules exercised", &*told));
+        suite.add_test_cases(self.not_exercised.iter().filter(|not| not.applicable).map(NotExercised::case));
+        suite
+    }
+}
+
+impl NotExercised {
+    fn case(&self) -> TestCase {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(&*self.reason);
+        TestCase::new(self.rule.as_str(), status)
+    }
+}
+
+impl Stale {
+    fn case(&self) -> TestCase {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(format!("an expected failure did not occur: {}", self.why));
+        TestCase::new(format!("{} in {}", self.rule, self.trace), status)
+    }
+}
+
+/// The findings of one rule as text.
+fn told(found: &[&Found]) -> String {
+    let mut text = String::new();
+    for found in found {
+        let Found { tier, rule, record, kind, state, expected, count, .. } = found;
+        text +=
+            &format!("{tier} {rule}, line {record}, {kind} in {state}, {count} times: expected {expected}\n");
+        if let Some(why) = &found.known {
+            text += &format!("known: {why}\n");
+        }
+        for quote in &found.excerpt {
+            let mark = if quote.marked { '>' } else { ' ' };
+            text += &format!("{mark} {} {}\n", quote.record, quote.text);
+        }
+    }
+    text
+}

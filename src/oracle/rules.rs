@@ -1,0 +1,73 @@
+//! The rules as people and programs read them: all there is to say comes from the schema.
+
+use crate::{
+    machine::Rule,
+    protocol::{Area, Dialect, Need},
+};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Every rule by area: its name, how much it asks in each base dialect, whose frames it judges, the rule in one
+/// sentence, and where it is written.
+pub fn table() -> String {
+    let mut text = String::new();
+    let width = Rule::ALL.into_iter().map(|rule| rule.as_str().len()).max().unwrap_or_default();
+    let dialects: String = bases().map(|base| format!(" {:<8}", base.as_str())).collect();
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "{:<width$} {dialects} side", "rule");
+    for (area, rules) in by_area() {
+        let _ = writeln!(text, "\n{area}");
+        for rule in rules {
+            let tiers: String = bases().map(|base| format!(" {:<8}", tier(rule, base))).collect();
+            let about = rule.about();
+            let _ = writeln!(text, "{:<width$} {tiers} {}", rule.as_str(), about.side);
+            let _ = writeln!(text, "    {}", about.sentence);
+            let _ = writeln!(text, "    {}", about.sources.join("; "));
+        }
+    }
+    text
+}
+
+/// The same for programs.
+pub fn json() -> Value {
+    let rule = |rule: Rule| {
+        let about = rule.about();
+        let tiers = bases()
+            .filter_map(|base| Some((base.as_str().to_owned(), rule.tier(base.base())?.as_str().into())));
+        json!({
+            "rule": rule.as_str(),
+            "area": about.area.as_str(),
+            "side": about.side.as_str(),
+            "tier": Value::Object(tiers.collect()),
+            "sentence": about.sentence,
+            "needs": about.needs.iter().map(|need| need.as_str()).collect::<Vec<_>>(),
+            "sources": about.sources,
+        })
+    };
+    json!({ "rules": Rule::ALL.map(rule).to_vec() })
+}
+
+/// What a rule has to see, in words.
+pub const fn needed(need: Need) -> &'static str {
+    match need {
+        Need::Host => "what the host wrote",
+        Need::End => "how the process ended",
+        Need::Clock => "when each frame came",
+        Need::Hazard => "a server that is inconvenient on purpose",
+    }
+}
+
+/// The dialects that stand for themselves: one that extends another has its tiers.
+fn bases() -> impl Iterator<Item = Dialect> {
+    let extends = |dialect: &Dialect| Dialect::ALL.iter().find(|first| first.base() == dialect.base());
+    Dialect::ALL.into_iter().filter(move |dialect| extends(dialect) == Some(dialect))
+}
+
+fn by_area() -> impl Iterator<Item = (Area, Vec<Rule>)> {
+    let of = |area| Rule::ALL.into_iter().filter(move |rule| rule.about().area == area).collect();
+    Area::ALL.into_iter().map(move |area| (area, of(area)))
+}
+
+fn tier(rule: Rule, dialect: Dialect) -> &'static str {
+    rule.tier(dialect.base()).map_or("–", |tier| tier.as_str())
+}

@@ -1,0 +1,15 @@
+//! The scenarios that come with pi-rpc.
+
+use super::{Scenario, ScenarioError};
+use crate::oracle::embedded;
+
+impl Scenario {
+    /// Those that come with pi-rpc, by name.
+    ///
+    /// # Errors
+    ///
+    /// When one cannot be read, which a test of pi-rpc rules out.
+    pub fn carried() -> Result<Vec<Self>, ScenarioError> {
+        embedded::SCENARIOS.iter().map(|(_, text)| Self::from_json(text)).collect()
+    }
+}

@@ -1,0 +1,112 @@
+//! What a step waits for: the part of a frame that matters.
+
+use super::Variables;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use std::fmt;
+
+/// A JSON value that has to be there. An object asks for its members, whatever else there is; an array for each of its
+/// items, no more and no fewer; anything else for itself. An object with one key that begins with `$` asks for something
+/// else: `{"$any": true}` for any value, `{"$absent": true}` for none, `{"$prefix": "text"}` for a string that begins so,
+/// `{"$contains": …}` for a string with that text or an array with an item that fits, `{"$one": […]}` for one of several,
+/// `{"$not": …}` for anything else.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "Value")]
+#[schemars(with = "Value")]
+pub struct Pattern(Value);
+
+impl Pattern {
+    /// The pattern that every object fits.
+    pub fn anything() -> Self {
+        Self(Value::Object(serde_json::Map::new()))
+    }
+
+    /// The pattern with every `${name}` replaced.
+    ///
+    /// # Errors
+    ///
+    /// Names what is not known.
+    pub fn filled(&self, variables: &Variables) -> Result<Self, String> {
+        variables.fill(&self.0).map(Self)
+    }
+
+    /// Whether `value` is what it asks for.
+    pub fn fits(&self, value: &Value) -> bool {
+        fits(&self.0, Some(value))
+    }
+}
+
+impl TryFrom<Value> for Pattern {
+    type Error = String;
+
+    fn try_from(value: Value) -> Result<Self, String> {
+        check(&value)?;
+        Ok(Self(value))
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+const OPERATORS: [&str; 6] = ["$any", "$absent", "$prefix", "$contains", "$one", "$not"];
+
+/// The operator and its operand, if `pattern` is one.
+fn operator(pattern: &Value) -> Option<(&str, &Value)> {
+    let (key, operand) = pattern.as_object()?.iter().next()?;
+    key.starts_with('$').then_some((key, operand))
+}
+
+fn fits(pattern: &Value, value: Option<&Value>) -> bool {
+    if let Some((name, operand)) = operator(pattern) {
+        return match (name, operand, value) {
+            ("$any", _, value) => value.is_some(),
+            ("$absent", _, value) => value.is_none(),
+            ("$not", unwanted, value) => !fits(unwanted, value),
+            ("$one", Value::Array(several), value) => several.iter().any(|one| fits(one, value)),
+            ("$prefix", Value::String(prefix), Some(Value::String(text))) => {
+                text.starts_with(prefix.as_str())
+            }
+            ("$contains", Value::String(part), Some(Value::String(text))) => text.contains(part.as_str()),
+            ("$contains", part, Some(Value::Array(items))) => items.iter().any(|item| fits(part, Some(item))),
+            _ => false,
+        };
+    }
+    match (pattern, value) {
+        (Value::Object(members), Some(Value::Object(object))) => {
+            members.iter().all(|(key, member)| fits(member, object.get(key)))
+        }
+        (Value::Array(wanted), Some(Value::Array(items))) => {
+            wanted.len() == items.len() && wanted.iter().zip(items).all(|(one, item)| fits(one, Some(item)))
+        }
+        // 0 and 0.0 are one number to most who write JSON.
+        (Value::Number(wanted), Some(Value::Number(number))) => wanted.as_f64() == number.as_f64(),
+        (wanted, Some(value)) => wanted == value,
+        (_, None) => false,
+    }
+}
+
+fn check(pattern: &Value) -> Result<(), String> {
+    match (pattern, operator(pattern)) {
+        (Value::Object(members), Some((name, operand))) => {
+            if members.len() != 1 {
+                return Err(format!("`{name}` stands alone in its object"));
+            }
+            match (name, operand) {
+                ("$any" | "$absent", Value::Bool(true)) | ("$prefix", Value::String(_)) => Ok(()),
+                ("$one", Value::Array(several)) => several.iter().try_for_each(check),
+                ("$not" | "$contains", operand) => check(operand),
+                ("$any" | "$absent", _) => Err(format!("`{name}`: expected true")),
+                ("$prefix", _) => Err("`$prefix`: expected a string".to_owned()),
+                ("$one", _) => Err("`$one`: expected an array".to_owned()),
+                _ => Err(format!("`{name}` is none of {}", OPERATORS.join(", "))),
+            }
+        }
+        (Value::Object(members), None) => members.values().try_for_each(check),
+        (Value::Array(items), _) => items.iter().try_for_each(check),
+        _ => Ok(()),
+    }
+}

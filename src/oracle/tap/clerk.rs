@@ -1,0 +1,201 @@
+//! Makes lines of what was seen, keeps them, has them judged and reports.
+
+use crate::{
+    machine::{Kind, Rule, Tier, Violation},
+    oracle::{Direction, Finding, Judge, Meta, Record, TraceWriter, View, glimpse::harmless},
+    protocol::{Dialect, FlowState, LineSplitter, Need, Side, SplitLine},
+};
+use std::{collections::HashSet, fs::File, io::Write};
+
+/// What is to be recorded, judged and reported.
+pub struct Sheet {
+    /// The dialect to judge by.
+    pub dialect: Dialect,
+    /// The server and its arguments, for the recording.
+    pub argv: Vec<String>,
+    /// Where the recording goes.
+    pub trace: Option<File>,
+    /// Where violations go, a line each, and the summary.
+    pub report: Box<dyn Write + Send>,
+    /// The least tier that is reported.
+    pub tier: Tier,
+}
+
+/// The longest line that is recorded and judged, in bytes.
+const LONGEST: usize = 256 * 1024 * 1024;
+
+/// The most that is told of what was expected, in characters.
+const LONGEST_TEXT: usize = 400;
+
+pub struct Clerk {
+    dialect: Dialect,
+    of_host: LineSplitter,
+    of_server: LineSplitter,
+    trace: Option<TraceWriter<File>>,
+    judge: Judge,
+    report: Box<dyn Write + Send>,
+    tier: Tier,
+    counts: Counts,
+    /// Causes that were told: each is told once, and counted as often as it shows.
+    told: HashSet<(Rule, Kind, FlowState)>,
+    /// Bytes of lines that were too long: what comes after them is not judged.
+    overlong: u64,
+}
+
+/// Violations by side and tier.
+type Counts = [[u64; Tier::ALL.len()]; Side::ALL.len()];
+
+impl Clerk {
+    /// Begins with the record of the process.
+    pub fn start(sheet: Sheet) -> Self {
+        let Sheet { dialect, argv, trace, report, tier } = sheet;
+        let mut clerk = Self {
+            dialect,
+            of_host: LineSplitter::new(LONGEST),
+            of_server: LineSplitter::new(LONGEST),
+            trace: trace.map(TraceWriter::new),
+            judge: Judge::new(dialect, View::Both),
+            report,
+            tier,
+            counts: Counts::default(),
+            told: HashSet::new(),
+            overlong: 0,
+        };
+        let program = argv.first().map(String::as_str).unwrap_or_default();
+        let server = program.rsplit('/').next().unwrap_or_default();
+        clerk.record(&Record::meta(0.0, &Meta::Spawn { argv: &argv, dialect: dialect.as_str(), server }));
+        clerk
+    }
+
+    /// One side wrote `bytes`, which may end anywhere.
+    pub fn bytes(&mut self, t: f64, direction: Direction, bytes: &[u8]) {
+        self.splitter(direction).push(bytes);
+        // Taken out while it lends its lines to the rest of us.
+        let mut splitter = std::mem::replace(self.splitter(direction), LineSplitter::new(LONGEST));
+        while let Some(line) = splitter.next_line() {
+            self.line(t, direction, &line);
+        }
+        *self.splitter(direction) = splitter;
+    }
+
+    /// The host has done something to the process.
+    pub fn done(&mut self, t: f64, what: &Meta<'_>) {
+        if matches!(what, Meta::StdinClosed) {
+            self.last_line(t, Direction::In);
+        }
+        self.record(&Record::meta(t, what));
+    }
+
+    /// The process has ended, and `lost` bytes were not seen.
+    pub fn exit(mut self, t: f64, code: u8, lost: u64) {
+        self.last_line(t, Direction::In);
+        self.last_line(t, Direction::Out);
+        let lost = lost + self.overlong;
+        match lost {
+            0 => {
+                self.record(&Record::meta(t, &Meta::Exit { code: code.into() }));
+                let findings = self.judge.finish();
+                self.tell(&findings);
+            }
+            bytes => {
+                self.keep(&Record::meta(t, &Meta::Lost { bytes }));
+                self.keep(&Record::meta(t, &Meta::Exit { code: code.into() }));
+            }
+        }
+        let summary = self.summary(lost);
+        self.say(&summary);
+    }
+
+    const fn splitter(&mut self, direction: Direction) -> &mut LineSplitter {
+        match direction {
+            Direction::In => &mut self.of_host,
+            _ => &mut self.of_server,
+        }
+    }
+
+    /// What stands behind the last line feed.
+    fn last_line(&mut self, t: f64, direction: Direction) {
+        let mut splitter = std::mem::replace(self.splitter(direction), LineSplitter::new(LONGEST));
+        match splitter.finish() {
+            Some(SplitLine::Line(rest)) => self.record(&Record::unended(t, direction, rest)),
+            Some(line) => self.line(t, direction, &line),
+            None => {}
+        }
+    }
+
+    fn line(&mut self, t: f64, direction: Direction, line: &SplitLine<'_>) {
+        match line {
+            SplitLine::Line(line) => self.record(&Record::line(t, direction, line)),
+            SplitLine::TooLong(length) => {
+                let bytes = *length as u64;
+                self.overlong += bytes;
+                self.keep(&Record::meta(t, &Meta::Lost { bytes }));
+            }
+        }
+    }
+
+    /// Keeps and judges.
+    fn record(&mut self, record: &Record<'_>) {
+        self.keep(record);
+        if self.overlong == 0 {
+            let findings = self.judge.see(record);
+            self.tell(&findings);
+        }
+    }
+
+    fn keep(&mut self, record: &Record<'_>) {
+        let Some(trace) = &mut self.trace else { return };
+        if let Err(error) = trace.write(record) {
+            self.trace = None;
+            self.say(&format!("the recording ends here: {error}"));
+        }
+    }
+
+    fn tell(&mut self, findings: &[Finding]) {
+        for Finding { violation, record, .. } in findings {
+            let Violation { rule, tier, kind, state, expected, .. } = violation;
+            let row = self.counts.get_mut(rule.about().side as usize);
+            if let Some(count) = row.and_then(|row| row.get_mut(*tier as usize)) {
+                *count += 1;
+            }
+            if *tier <= self.tier && self.told.insert((*rule, *kind, state.flow)) {
+                let expected: String = expected.chars().take(LONGEST_TEXT).collect();
+                let text = format!("{tier} {rule}: record {record}, {kind} in {state}: expected {expected}");
+                self.say(&harmless(&text));
+            }
+        }
+    }
+
+    /// What both sides broke, and how many of the rules that could be tested were.
+    fn summary(&self, lost: u64) -> String {
+        let side = |side: Side| {
+            let counts = self.counts.get(side as usize).into_iter().flatten();
+            let told = counts.zip(Tier::ALL).filter(|(count, _)| **count > 0);
+            let told: Vec<String> = told.map(|(count, tier)| format!("{count} {tier}")).collect();
+            match told.is_empty() {
+                true => format!("{side}: nothing"),
+                false => format!("{side}: {}", told.join(", ")),
+            }
+        };
+        let exercised = self.judge.exercised();
+        let base = self.dialect.base();
+        // A host that reads, and one that nobody tries, show nothing.
+        let shown = |need: &Need| !matches!(need, Need::Clock | Need::Hazard);
+        let of_tap = |rule: &Rule| exercised.contains(*rule) || rule.about().needs.iter().all(shown);
+        let applicable =
+            Rule::ALL.into_iter().filter(|rule| rule.tier(base).is_some()).filter(of_tap).count();
+        let coverage = format!("{} of {applicable} rules exercised", exercised.iter().count());
+        let unseen = match lost {
+            0 => String::new(),
+            lost => format!(
+                "; {lost} bytes went by too fast or in too long a line: nothing was judged from there on"
+            ),
+        };
+        format!("violations of the {}; of the {}; {coverage}{unseen}", side(Side::Server), side(Side::Host))
+    }
+
+    /// Nobody may read it: that is no reason to stop.
+    fn say(&mut self, text: &str) {
+        let _ = self.report.write_all(format!("tap: {text}\n").as_bytes());
+    }
+}

@@ -1,0 +1,90 @@
+//! Packages that the command line names: fetched into a folder of ours, and kept there. Blocks on the network.
+
+use super::source::Source;
+use crate::config::Environment;
+use sha2::{Digest as _, Sha256};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// With it, nothing is fetched.
+const OFFLINE: &str = "PI_OFFLINE";
+
+/// How much of what a program says is told, in characters.
+const TOLD: usize = 400;
+
+/// The folder of the package, fetched if it was not before. An error says what went wrong.
+pub(super) fn fetched(source: &Source, cache: &Path, environment: &Environment) -> Result<PathBuf, String> {
+    let (what, inside) = match source {
+        Source::Npm { spec, name } => (format!("npm {spec}"), Path::new("node_modules").join(name)),
+        Source::Git { repository, reference, .. } => {
+            (format!("git {repository} {}", reference.as_deref().unwrap_or_default()), "repository".into())
+        }
+        Source::Local(_) => return Err("there is nothing to fetch".to_owned()),
+    };
+    let hash: String = Sha256::digest(&what).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let kept = cache.join("packages").join(hash);
+    let package = kept.join(&inside);
+    if package.is_dir() {
+        return Ok(package);
+    }
+    if environment.get(OFFLINE).is_some_and(|value| ["1", "true", "yes"].contains(&value)) {
+        return Err(format!("it is not there, and {OFFLINE} forbids to fetch it"));
+    }
+    let text = |error: std::io::Error| format!("it cannot be kept in {}: {error}", kept.display());
+    let parent = kept.parent().unwrap_or(cache);
+    fs::create_dir_all(parent).map_err(text)?;
+    let fresh = tempfile::Builder::new().prefix(".new-").tempdir_in(parent).map_err(text)?;
+    match source {
+        Source::Npm { spec, .. } => {
+            fs::write(fresh.path().join("package.json"), "{\"private\":true}\n").map_err(text)?;
+            install(fresh.path(), Some(spec))?;
+        }
+        Source::Git { repository, reference, .. } => {
+            let folder = fresh.path().join(&inside);
+            run(Command::new("git").args(["clone", "--quiet", "--", repository]).arg(&folder))?;
+            if let Some(reference) = reference {
+                run(Command::new("git")
+                    .arg("-C")
+                    .arg(&folder)
+                    .args(["checkout", "--quiet", reference, "--"]))?;
+            }
+            if folder.join("package.json").is_file() {
+                install(&folder, None)?;
+            }
+        }
+        Source::Local(_) => {}
+    }
+    // Another server may have been faster: its is as good.
+    match fs::rename(fresh.path(), &kept) {
+        Ok(()) => drop(fresh.keep()),
+        Err(_) if package.is_dir() => {}
+        Err(error) => return Err(text(error)),
+    }
+    Ok(package)
+}
+
+fn install(folder: &Path, spec: Option<&str>) -> Result<(), String> {
+    let options = ["install", "--omit=dev", "--omit=peer", "--no-audit", "--no-fund", "--loglevel=error"];
+    let mut npm = Command::new("npm");
+    run(npm
+        .args(options)
+        .arg("--prefix")
+        .arg(folder)
+        .args(spec.map(|spec| ["--", spec]).into_iter().flatten()))
+}
+
+/// stdin and stdout are the protocol's.
+fn run(command: &mut Command) -> Result<(), String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("it cannot be fetched: {program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TOLD).collect();
+    Err(format!("it cannot be fetched: {program}: {said}"))
+}

@@ -1,0 +1,52 @@
+//! The extensions of a folder. Blocks on the disk.
+
+use super::package::Manifest;
+use crate::{extension::is_of_pi, prompt::entries::absolute};
+use ignore::WalkBuilder;
+use std::path::{Path, PathBuf};
+
+/// What stands for a folder, the first that is there.
+const INDEX: [&str; 2] = ["index.ts", "index.js"];
+
+/// The extensions of a folder: what stands for it; else its scripts, and what stands for each folder in it, by name.
+/// Hidden ones, what ignore files name and `node_modules` are left out, and so are programs of their own.
+pub(super) fn extensions(folder: &Path) -> Vec<PathBuf> {
+    if let Some(entries) = entries(folder) {
+        return entries;
+    }
+    let mut walk = WalkBuilder::new(folder);
+    walk.max_depth(Some(1))
+        .follow_links(true)
+        .parents(false)
+        .require_git(false)
+        .git_global(false)
+        .git_exclude(false)
+        .add_custom_ignore_filename(".fdignore")
+        .sort_by_file_name(Ord::cmp);
+    let found =
+        walk.build().flatten().filter(|entry| entry.depth() == 1 && entry.file_name() != "node_modules");
+    found
+        .flat_map(|entry| match entry.file_type() {
+            Some(kind) if kind.is_dir() => entries(entry.path()).unwrap_or_default(),
+            Some(kind) if kind.is_file() && is_script(entry.path()) => vec![entry.into_path()],
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+/// What stands for a folder: what its `package.json` names and is there, else its index.
+pub(super) fn entries(folder: &Path) -> Option<Vec<PathBuf>> {
+    let named = Manifest::read(folder).and_then(|manifest| manifest.extensions).unwrap_or_default();
+    let named: Vec<PathBuf> =
+        named.iter().map(|name| absolute(folder, name)).filter(|path| path.exists()).collect();
+    if !named.is_empty() {
+        return Some(named);
+    }
+    let index = INDEX.map(|name| folder.join(name));
+    index.into_iter().find(|path| path.is_file() && is_of_pi(path)).map(|path| vec![path])
+}
+
+/// Only these two endings are looked for.
+fn is_script(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "ts" || ending == "js") && is_of_pi(path)
+}

@@ -1,0 +1,52 @@
+//! Where packages are, once they are installed. Blocks on the disk.
+
+use super::source::Source;
+use crate::config::{Environment, in_home};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+/// Where a package may be: `owner` is the agent's own directory, or that of the project.
+///
+/// What is installed for the user by an old pi is where npm puts what is for everybody.
+pub(super) fn installed(
+    source: &Source,
+    owner: &Path,
+    of_user: bool,
+    environment: &Environment,
+) -> Option<PathBuf> {
+    match source {
+        Source::Npm { name, .. } => {
+            if name.split('/').any(|part| ["", ".", ".."].contains(&part)) {
+                return None;
+            }
+            let own = owner.join("npm/node_modules").join(name);
+            let everybody = if of_user { for_everybody(environment) } else { Vec::new() };
+            let all = [own].into_iter().chain(everybody.into_iter().map(|folder| folder.join(name)));
+            all.into_iter().find(|folder| folder.is_dir())
+        }
+        Source::Git { host, path, .. } => {
+            Some(owner.join("git").join(host).join(path)).filter(|folder| folder.is_dir())
+        }
+        Source::Local(path) => Some(owner.join(in_home(path, environment))).filter(|path| path.exists()),
+    }
+}
+
+/// The folders in which npm may have put what is for everybody, without asking npm, which takes long.
+fn for_everybody(environment: &Environment) -> Vec<PathBuf> {
+    let variables = ["npm_config_prefix", "NPM_CONFIG_PREFIX", "PREFIX"];
+    let named = variables.into_iter().filter_map(|name| environment.get(name)).map(PathBuf::from);
+    let settings = in_home("~/.npmrc", environment);
+    let settings = std::fs::read_to_string(settings).unwrap_or_default();
+    let set = settings.lines().filter_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        let value = value.trim().trim_matches(['"', '\'']).replace("${HOME}", "~");
+        (key.trim() == "prefix").then(|| in_home(&value, environment))
+    });
+    let nodes =
+        environment.get("PATH").into_iter().flat_map(env::split_paths).map(|folder| folder.join("node"));
+    let node = nodes.into_iter().find_map(|node| node.canonicalize().ok());
+    let own = node.and_then(|node| Some(node.parent()?.parent()?.to_owned()));
+    named.chain(set).chain(own).map(|prefix| prefix.join("lib/node_modules")).collect()
+}

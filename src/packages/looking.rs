@@ -1,0 +1,257 @@
+//! Each place by itself.
+
+use super::{
+    fetching::fetched,
+    find::{Found, Place, Places, Trouble},
+    folder,
+    installed::installed,
+    package::{Kind, changelog, parts},
+    source::Source,
+};
+use crate::{
+    config::{Package, in_home, settings::Listed},
+    extension::is_of_pi,
+    prompt::entries::{Entries, absolute},
+    protocol::{DialectExtensionApi, SourceInfo, SourceOrigin, SourceScope},
+};
+use std::path::{Path, PathBuf};
+
+/// What pi calls a file that the settings name, one in a folder of extensions, and one of the command line.
+pub(super) const NAMED: &str = "local";
+const IN_FOLDER: &str = "auto";
+const GIVEN: &str = "cli";
+
+/// A file that was found.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) kind: Kind,
+    pub(super) path: PathBuf,
+    pub(super) info: SourceInfo,
+    pub(super) place: Place,
+    /// The settings do not exclude it.
+    pub(super) counts: bool,
+}
+
+/// Looks.
+pub(super) struct Finder<'a> {
+    places: &'a Places<'a>,
+    /// What was said meanwhile.
+    pub(super) found: Found,
+    /// What was found, in the order in which it was looked for.
+    pub(super) known: Vec<Known>,
+}
+
+/// The user, or the project.
+#[derive(Clone, Copy)]
+struct Owner<'a> {
+    scope: SourceScope,
+    directory: &'a Path,
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(places: &'a Places<'a>) -> Self {
+        Self { places, found: Found::default(), known: Vec::new() }
+    }
+
+    /// Both, in the order of the dialect; a project that is not trusted has nothing.
+    fn owners(&self) -> Vec<Owner<'a>> {
+        let directories = &self.places.config.directories;
+        let user = Owner { scope: SourceScope::User, directory: &directories.agent };
+        let project = Owner { scope: SourceScope::Project, directory: &directories.project };
+        let both = match self.places.config.dialect.record().project_first {
+            true => [project, user],
+            false => [user, project],
+        };
+        let trusted = self.places.trusted;
+        both.into_iter().filter(|owner| trusted || owner.scope == SourceScope::User).collect()
+    }
+
+    /// The packages of the settings; one that both name is that of the project, unless this only says what of it counts.
+    pub(super) fn take_packages(&mut self) {
+        let lists = &self.places.config.settings.packages;
+        let of = |owner: Owner<'a>| {
+            let lists = lists.iter().filter(move |list| list.directory == owner.directory);
+            lists
+                .flat_map(|list| &list.entries)
+                .map(move |package| (owner, package, Source::parse(&package.source)))
+        };
+        let all: Vec<(Owner<'a>, &Package, Source)> = self.owners().into_iter().flat_map(of).collect();
+        let mut done: Vec<(String, SourceScope)> = Vec::new();
+        for (owner, package, source) in &all {
+            let name = |owner: &Owner<'_>, source: &Source| self.identity(owner, source);
+            let own = name(owner, source);
+            let elsewhere = |(other, _, source): &&(Owner<'a>, &Package, Source)| {
+                other.scope != owner.scope && name(other, source) == own
+            };
+            let hidden = owner.scope == SourceScope::User
+                && all.iter().filter(elsewhere).any(|(_, package, _)| package.autoload != Some(false));
+            if hidden || done.contains(&(own.clone(), owner.scope)) {
+                continue;
+            }
+            // What the project only narrows is where the user has it.
+            let base = all.iter().filter(elsewhere).map(|(other, ..)| *other).next();
+            let base =
+                base.filter(|_| owner.scope == SourceScope::Project && package.autoload == Some(false));
+            done.push((own, owner.scope));
+            self.take_package(*owner, base.unwrap_or(*owner), package, source);
+        }
+    }
+
+    /// What tells packages apart: neither their version nor how they are fetched.
+    fn identity(&self, owner: &Owner<'_>, source: &Source) -> String {
+        match source {
+            Source::Npm { name, .. } => format!("npm:{name}"),
+            Source::Git { host, path, .. } => format!("git:{host}/{path}"),
+            Source::Local(path) => {
+                let path = absolute(owner.directory, in_home(path, self.places.environment));
+                format!("local:{}", path.display())
+            }
+        }
+    }
+
+    fn take_package(&mut self, owner: Owner<'_>, base: Owner<'_>, package: &Package, source: &Source) {
+        let of_user = base.scope == SourceScope::User;
+        let Some(root) = installed(source, base.directory, of_user, self.places.environment) else {
+            let option = if of_user { "" } else { "-l " };
+            // A settings file is for many machines; not each of them has everything.
+            if !matches!(source, Source::Local(_)) {
+                let text =
+                    format!("the package is not installed: run `pi install {option}{}`", package.source);
+                self.found.troubles.push(Trouble { path: package.source.clone(), text });
+            }
+            return;
+        };
+        let root = absolute(&root, "");
+        let tells = self.places.config.dialect.record().extension_api == DialectExtensionApi::V15;
+        let changelog = changelog(&root).filter(|_| tells);
+        let info = |path: &Path, base: &Path| SourceInfo {
+            source: package.source.clone(),
+            scope: owner.scope,
+            origin: SourceOrigin::Package,
+            changelog_path: changelog.clone(),
+            ..described(path, Some(base))
+        };
+        self.take_root(&root, package, Place::Package, info);
+    }
+
+    /// The parts of what is at `root`; `false` where nothing of it is for pi.
+    fn take_root(
+        &mut self,
+        root: &Path,
+        package: &Package,
+        place: Place,
+        info: impl Fn(&Path, &Path) -> SourceInfo,
+    ) -> bool {
+        let known = |kind, path: PathBuf, base: &Path, counts| {
+            let info = info(&path, base);
+            Known { kind, path, info, place, counts }
+        };
+        if root.is_file() {
+            let folder = root.parent().unwrap_or(root);
+            self.known.extend(is_of_pi(root).then(|| known(Kind::Extensions, root.to_owned(), folder, true)));
+            return is_of_pi(root);
+        }
+        match parts(root, package, &mut self.found.warnings) {
+            Some(parts) => {
+                let before = self.known.len();
+                self.known
+                    .extend(parts.into_iter().map(|(kind, path, counts)| known(kind, path, root, counts)));
+                self.known.len() > before
+            }
+            // The folder itself is what is loaded.
+            None if folder::entries(root).is_some() => {
+                self.known.push(known(Kind::Extensions, root.to_owned(), root, true));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The extensions that the settings name.
+    pub(super) fn take_lists(&mut self) {
+        for owner in self.owners() {
+            let entries = self.entries(owner);
+            let files = Kind::Extensions.files_of(entries.paths.clone(), &mut self.found.warnings);
+            for path in files.into_iter().filter(|path| is_of_pi(path) || path.is_dir()) {
+                let info =
+                    SourceInfo { source: NAMED.to_owned(), scope: owner.scope, ..described(&path, None) };
+                let counts = entries.takes(&path);
+                self.known.push(Known { kind: Kind::Extensions, path, info, place: Place::Listed, counts });
+            }
+        }
+    }
+
+    /// The extensions that are where everybody keeps them.
+    pub(super) fn take_folders(&mut self) {
+        for owner in self.owners() {
+            let entries = self.entries(owner);
+            for path in folder::extensions(&owner.directory.join(Kind::Extensions.folder())) {
+                let base = Some(owner.directory);
+                let info =
+                    SourceInfo { source: IN_FOLDER.to_owned(), scope: owner.scope, ..described(&path, base) };
+                let counts = entries.allows(&path);
+                self.known.push(Known { kind: Kind::Extensions, path, info, place: Place::Folder, counts });
+            }
+        }
+    }
+
+    fn entries(&mut self, owner: Owner<'_>) -> Entries {
+        let lists = &self.places.config.settings.extensions;
+        let lists = lists.iter().filter(|list: &&Listed| list.directory == owner.directory);
+        let entries = lists.flat_map(|list| &list.entries);
+        let entries: Vec<String> = entries
+            .map(|entry| in_home(entry, self.places.environment).to_string_lossy().into_owned())
+            .collect();
+        Entries::new(&entries, owner.directory, &mut self.found.warnings)
+    }
+
+    /// What the command line names. What is `known` from elsewhere keeps what is said of it.
+    pub(super) fn take_given(&mut self, known: &[Known]) {
+        for (number, given) in self.places.given.iter().enumerate() {
+            let source = Source::parse(given);
+            let root = match &source {
+                Source::Local(path) => {
+                    Ok(absolute(self.places.working, in_home(path, self.places.environment)))
+                }
+                _ => fetched(&source, self.places.cache, self.places.environment),
+            };
+            let root = match root {
+                Ok(root) if root.exists() => root,
+                // Whether it might have been an executable cannot be known.
+                Ok(_) => {
+                    self.found.others.push(number);
+                    continue;
+                }
+                Err(text) => {
+                    self.found.troubles.push(Trouble { path: given.clone(), text });
+                    continue;
+                }
+            };
+            let info = |path: &Path, _: &Path| {
+                let elsewhere = known.iter().find(|it| it.path == path).map(|it| it.info.clone());
+                elsewhere.unwrap_or_else(|| SourceInfo { source: GIVEN.to_owned(), ..described(path, None) })
+            };
+            if !self.take_root(&root, &Package::new(given), Place::Given(number), info) {
+                match source {
+                    Source::Local(_) => self.found.others.push(number),
+                    _ => {
+                        let text = "there is nothing for pi in this package".to_owned();
+                        self.found.troubles.push(Trouble { path: given.clone(), text });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is said of a file of which nothing else is known.
+fn described(path: &Path, base: Option<&Path>) -> SourceInfo {
+    SourceInfo {
+        path: path.to_string_lossy().into_owned(),
+        source: String::new(),
+        scope: SourceScope::Temporary,
+        origin: SourceOrigin::TopLevel,
+        base_dir: base.map(|base| base.to_string_lossy().into_owned()),
+        changelog_path: None,
+    }
+}

@@ -1,0 +1,185 @@
+//! What is in a package. Blocks on the disk.
+
+use super::folder;
+use crate::{
+    config::Package,
+    prompt::{
+        entries::{Entries, absolute},
+        walk,
+    },
+};
+use globset::GlobBuilder;
+use ignore::WalkBuilder;
+use serde::Deserialize;
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// What packages bring along, as far as there is a use for it here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Extensions,
+    Skills,
+    Prompts,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 3] = [Self::Extensions, Self::Skills, Self::Prompts];
+
+    /// The folder of them in a package, or in the directory of an agent or of a project.
+    pub(super) const fn folder(self) -> &'static str {
+        match self {
+            Self::Extensions => "extensions",
+            Self::Skills => "skills",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    /// What is in a folder.
+    fn files(self, folder: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+        match self {
+            Self::Extensions => folder::extensions(folder),
+            Self::Skills => walk::skills(folder, warnings),
+            Self::Prompts => walk::templates(folder, true, warnings),
+        }
+    }
+
+    /// The files that these paths name, or that are in the folders that they name.
+    pub(super) fn files_of(self, paths: Vec<PathBuf>, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+        let files = paths.into_iter().flat_map(|path| match path.is_dir() {
+            true => self.files(&path, warnings),
+            false => Vec::from_iter(path.is_file().then_some(path)),
+        });
+        files.collect()
+    }
+}
+
+/// The `pi` of a `package.json`. A member that is no list of texts is absent.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Manifest {
+    #[serde(deserialize_with = "texts")]
+    pub(super) extensions: Option<Vec<String>>,
+    #[serde(deserialize_with = "texts")]
+    skills: Option<Vec<String>>,
+    #[serde(deserialize_with = "texts")]
+    prompts: Option<Vec<String>>,
+    #[serde(deserialize_with = "texts")]
+    themes: Option<Vec<String>>,
+    #[serde(rename = "changelogPath")]
+    changelog: Option<Value>,
+}
+
+fn texts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
+}
+
+#[derive(Deserialize)]
+struct PackageJson {
+    pi: Option<Manifest>,
+}
+
+impl Manifest {
+    /// That of the package in `folder`, if it has one.
+    pub(super) fn read(folder: &Path) -> Option<Self> {
+        let text = fs::read_to_string(folder.join("package.json")).ok()?;
+        serde_json::from_str::<PackageJson>(text.trim_start_matches('\u{feff}')).ok()?.pi
+    }
+
+    const fn of(&self, kind: Kind) -> Option<&Vec<String>> {
+        match kind {
+            Kind::Extensions => self.extensions.as_ref(),
+            Kind::Skills => self.skills.as_ref(),
+            Kind::Prompts => self.prompts.as_ref(),
+        }
+    }
+
+    const fn names_anything(&self) -> bool {
+        self.extensions.is_some() || self.skills.is_some() || self.prompts.is_some() || self.themes.is_some()
+    }
+}
+
+/// The change log of the package in `root`, if it has one; nothing outside of it counts.
+pub(super) fn changelog(root: &Path) -> Option<String> {
+    let named = Manifest::read(root).and_then(|manifest| manifest.changelog);
+    let path = absolute(root, named.as_ref().and_then(Value::as_str).unwrap_or(CHANGELOG));
+    let is_inside = path.canonicalize().ok()?.starts_with(root.canonicalize().ok()?);
+    (is_inside && path.is_file()).then(|| path.to_string_lossy().into_owned())
+}
+
+/// What it is called where nothing else is said.
+const CHANGELOG: &str = "CHANGELOG.md";
+
+/// A file of a package, and whether it counts: one that does not still hides the same file of somewhere else.
+pub(super) type Part = (Kind, PathBuf, bool);
+
+/// What the package in `root` brings along, as far as `wanted` says; `None` where it is no package at all.
+pub(super) fn parts(root: &Path, wanted: &Package, warnings: &mut Vec<String>) -> Option<Vec<Part>> {
+    // One that says nothing of what it brings is taken as one without.
+    let manifest = Manifest::read(root).filter(Manifest::names_anything);
+    let is_package = manifest.is_some()
+        || wanted.is_filtered()
+        || Kind::ALL.iter().any(|kind| root.join(kind.folder()).is_dir());
+    if !is_package {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for kind in Kind::ALL {
+        let filter = wanted.of(kind.folder());
+        // Without a filter, a manifest that leaves a kind out means that there is none.
+        let by_folder = manifest.is_none() || filter.is_some() || wanted.is_filtered();
+        let files = match manifest.as_ref().and_then(|manifest| manifest.of(kind)) {
+            Some(entries) => named(kind, entries, root, warnings),
+            None if by_folder => kind.files_of(vec![root.join(kind.folder())], warnings),
+            None => Vec::new(),
+        };
+        let entries = filter.map(|filter| (filter, Entries::patterns(filter, root, warnings)));
+        for file in files {
+            let counts = match &entries {
+                None if wanted.autoload == Some(false) => continue,
+                None => true,
+                Some((filter, _)) if filter.is_empty() && wanted.autoload != Some(false) => false,
+                Some((filter, _)) if wanted.autoload == Some(false) => {
+                    match Entries::last_word(filter, root, &file) {
+                        Some(counts) => counts,
+                        None => continue,
+                    }
+                }
+                Some((_, entries)) => entries.takes(&file),
+            };
+            parts.push((kind, file, counts));
+        }
+    }
+    Some(parts)
+}
+
+/// The files that a manifest names: paths and globs, and patterns that leave some of them out.
+fn named(kind: Kind, entries: &[String], root: &Path, warnings: &mut Vec<String>) -> Vec<PathBuf> {
+    let (overrides, names): (Vec<String>, Vec<String>) =
+        entries.iter().cloned().partition(|entry| entry.starts_with(['!', '+', '-']));
+    let paths = names.iter().flat_map(|name| match name.contains(['*', '?']) {
+        true => expanded(name, root),
+        false => vec![absolute(root, name)],
+    });
+    let files = kind.files_of(paths.collect(), warnings);
+    let entries = Entries::patterns(&overrides, root, warnings);
+    files.into_iter().filter(|file| entries.takes(file)).collect()
+}
+
+/// The paths below `root` that a glob names, hidden ones left out, sorted.
+fn expanded(glob: &str, root: &Path) -> Vec<PathBuf> {
+    let glob = glob.strip_prefix("./").unwrap_or(glob);
+    let Ok(matcher) = GlobBuilder::new(glob).literal_separator(true).build() else { return Vec::new() };
+    let matcher = matcher.compile_matcher();
+    // Nothing is looked for outside of the folder that the plain beginning of the glob names.
+    let plain = glob.split('/').take_while(|part| !part.contains(['*', '?', '[', '{']));
+    let begin = absolute(root, plain.collect::<PathBuf>());
+    let mut walk = WalkBuilder::new(begin);
+    walk.standard_filters(false).hidden(true).sort_by_file_name(Ord::cmp);
+    let inside = glob.contains("node_modules");
+    walk.filter_entry(move |entry| inside || entry.file_name() != "node_modules");
+    let found = walk.build().flatten().map(ignore::DirEntry::into_path);
+    found.filter(|path| path.strip_prefix(root).is_ok_and(|path| matcher.is_match(path))).collect()
+}

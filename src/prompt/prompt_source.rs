@@ -1,0 +1,76 @@
+//! What instructions are made of, kept for when the tools change.
+
+use super::{
+    Skill, files::ContextFile, instructions::Instructions, text::PromptParts, text::ToolLine, text::sections,
+    text::system_prompt,
+};
+use crate::protocol::JsonObject;
+use serde_json::{Value, json};
+
+/// Everything that instructions are made of but for the tools and the skills.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PromptSource {
+    /// Takes the place of who the model is, its tools and its guidelines.
+    pub custom: Option<String>,
+    /// Comes right after that.
+    pub append: Option<String>,
+    /// What projects say, the most general first.
+    pub context_files: Vec<ContextFile>,
+    /// The day as `YYYY-MM-DD`, in UTC.
+    pub date: String,
+    /// The directory that tools work in.
+    pub cwd: String,
+    /// The dialect tells the parts apart.
+    pub in_sections: bool,
+}
+
+impl PromptSource {
+    /// The instructions of a model that is offered these tools; the guidelines are those of extensions.
+    pub fn instructions(
+        &self,
+        tools: &[ToolLine<'_>],
+        guidelines: &[&str],
+        skills: &[Skill],
+    ) -> Instructions {
+        let parts = PromptParts {
+            tools,
+            guidelines,
+            custom: self.custom.as_deref(),
+            append: self.append.as_deref(),
+            context_files: &self.context_files,
+            skills,
+            date: &self.date,
+            cwd: &self.cwd,
+        };
+        match self.in_sections {
+            true => sections(&parts),
+            false => system_prompt(&parts).into(),
+        }
+    }
+
+    /// The same for extensions, by the names that pi gives to what its prompt is made of (source: pi source).
+    pub fn options(&self, skills: &[Skill]) -> JsonObject {
+        let files = self.context_files.iter();
+        let files =
+            files.map(|file| json!({ "path": file.path.display().to_string(), "content": file.content }));
+        let skills = skills.iter().map(|skill| {
+            json!({
+                "name": skill.name,
+                "description": skill.description,
+                "filePath": skill.path.display().to_string(),
+                "baseDir": skill.path.parent().unwrap_or(&skill.path).display().to_string(),
+                "sourceInfo": skill.source,
+                "disableModelInvocation": skill.hidden,
+            })
+        });
+        let mut options = JsonObject::new();
+        options.insert("contextFiles".to_owned(), files.collect());
+        options.insert("skills".to_owned(), skills.collect());
+        for (name, text) in [("customPrompt", &self.custom), ("appendSystemPrompt", &self.append)] {
+            if let Some(text) = text {
+                options.insert(name.to_owned(), Value::String(text.clone()));
+            }
+        }
+        options
+    }
+}

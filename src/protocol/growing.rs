@@ -1,0 +1,179 @@
+//! The bytes of a message that grows: kept, appended to, and never made again.
+
+use super::{
+    AssistantContent, AssistantMessage, Step, TextContent, ThinkingContent, ToolCall, Update, parse_partial,
+};
+use serde::Serialize;
+use std::io;
+
+/// The bytes of a growing message: what is before its content, its blocks, what is after.
+#[derive(Debug)]
+pub struct Growing {
+    before: Vec<u8>,
+    blocks: Vec<Block>,
+    after: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Block {
+    before: Vec<u8>,
+    /// Escaped text.
+    live: Vec<u8>,
+    after: Vec<u8>,
+    /// The whole text or raw arguments so far, unescaped.
+    text: String,
+    /// A tool call whose arguments are still open.
+    call: Option<ToolCall>,
+}
+
+impl Growing {
+    /// The message as it begins.
+    pub fn new(message: &AssistantMessage) -> Self {
+        let mut growing = Self { before: Vec::new(), blocks: Vec::new(), after: Vec::new() };
+        growing.rest(message);
+        growing.blocks.extend(message.content.iter().map(Block::open));
+        growing
+    }
+
+    fn rest(&mut self, message: &AssistantMessage) {
+        let block = text_block(MARK);
+        let marked = AssistantMessage { content: vec![block.clone()], ..message.clone() };
+        (self.before, self.after) = split(&bytes(&marked), &bytes(&block));
+    }
+
+    /// Grows by one step.
+    pub fn apply(&mut self, update: &Update) {
+        if let Some(rest) = &update.rest {
+            self.rest(rest);
+        }
+        match &update.step {
+            Step::Start(block) => {
+                self.blocks.truncate(update.index);
+                self.blocks.push(Block::open(block));
+            }
+            Step::Delta(delta) => {
+                if let Some(block) = self.blocks.get_mut(update.index) {
+                    block.append(delta);
+                }
+            }
+            Step::End(whole) => {
+                if let Some(block) = self.blocks.get_mut(update.index) {
+                    *block = Block::closed(whole);
+                }
+            }
+        }
+    }
+
+    /// The bytes of the message so far, in their order.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let blocks = self.blocks.iter().enumerate().flat_map(|(index, block)| {
+            let comma: &[u8] = if index > 0 { b"," } else { b"" };
+            [comma, &block.before, &block.live, &block.after]
+        });
+        [&self.before[..]].into_iter().chain(blocks).chain([&self.after[..]])
+    }
+
+    /// How many bytes they are.
+    pub fn size(&self) -> usize {
+        self.parts().map(<[u8]>::len).sum()
+    }
+}
+
+impl Block {
+    fn open(block: &AssistantContent) -> Self {
+        let (marked, text) = match block {
+            AssistantContent::Text(it) => {
+                (AssistantContent::Text(TextContent { text: MARK.to_owned(), ..it.clone() }), &it.text)
+            }
+            AssistantContent::Thinking(it) => {
+                let marked = ThinkingContent { thinking: MARK.to_owned(), ..it.clone() };
+                (AssistantContent::Thinking(marked), &it.thinking)
+            }
+            AssistantContent::ToolCall(call) => {
+                return Self { call: Some(call.clone()), ..Self::closed(block) };
+            }
+            AssistantContent::RedactedThinking(_) => return Self::closed(block),
+        };
+        let (before, after) = split(&bytes(&marked), MARK.as_bytes());
+        let mut open = Self { before, live: Vec::new(), after, text: String::new(), call: None };
+        open.append(text);
+        open
+    }
+
+    fn closed(block: &AssistantContent) -> Self {
+        Self { before: bytes(block), live: Vec::new(), after: Vec::new(), text: String::new(), call: None }
+    }
+
+    fn append(&mut self, delta: &str) {
+        if let Some(call) = &mut self.call {
+            self.text.push_str(delta);
+            call.arguments = parse_partial(&self.text);
+            self.before = bytes(&AssistantContent::ToolCall(call.clone()));
+            return;
+        }
+        write_inner(delta, &mut self.live);
+    }
+}
+
+/// A character that no protocol text holds at these places: marks where the live text goes.
+pub const MARK: &str = "\u{f8ff}";
+
+fn text_block(text: &str) -> AssistantContent {
+    AssistantContent::Text(TextContent { text: text.to_owned(), text_signature: None })
+}
+
+fn split(bytes: &[u8], mark: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    match find(bytes, mark) {
+        Some(at) => (bytes[..at].to_vec(), bytes[at + mark.len()..].to_vec()),
+        None => (bytes.to_vec(), Vec::new()),
+    }
+}
+
+/// Where `what` is.
+pub fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    memchr::memmem::find(bytes, what)
+}
+
+/// The value as JSON.
+pub fn bytes(value: &impl Serialize) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(value, &mut out);
+    out
+}
+
+/// Appends the value as JSON.
+pub fn write(value: &impl Serialize, out: &mut Vec<u8>) {
+    // Writing to memory cannot fail, and every key of a frame is a string.
+    let _ = serde_json::to_writer(Bytes(out), value);
+}
+
+/// Appends the text as it is in a JSON string, without the quotes.
+pub fn write_inner(text: &str, out: &mut Vec<u8>) {
+    let start = out.len();
+    write(&text, out);
+    out.pop();
+    // The first quote: what little there is moves by one.
+    out.remove(start);
+}
+
+/// What serde_json writes is quotes, colons and commas for the most part: a byte is pushed, not copied as a slice.
+struct Bytes<'a>(&'a mut Vec<u8>);
+
+impl io::Write for Bytes<'_> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match bytes {
+            [byte] => self.0.push(*byte),
+            bytes => self.0.extend_from_slice(bytes),
+        }
+        Ok(())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

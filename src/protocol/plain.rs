@@ -1,0 +1,301 @@
+//! Whether a stored message is written as it would be said, found out while it is passed over.
+//!
+//! A message is plain in a dialect if what the types would make of it says the same: every member is one that the dialect
+//! has, none comes twice, none is missing, and every value is of its type. Such a message can be told by its bytes. What is
+//! not known to be plain may well be so; it goes through the types.
+
+use super::{AgentMessageKind, Base, MESSAGE_FORM};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::{fmt, ops::BitAndAssign};
+
+/// Some of the dialects that have frames of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bases(u8);
+
+impl Bases {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+    /// Every one.
+    pub const ALL: Self = Self::of(&Base::ALL);
+
+    /// Those in the list.
+    pub const fn of(list: &[Base]) -> Self {
+        let (mut bits, mut at) = (0, 0);
+        while at < list.len() {
+            bits |= 1 << list[at] as u8;
+            at += 1;
+        }
+        Self(bits)
+    }
+
+    /// Whether it is one of them.
+    pub const fn has(self, base: Base) -> bool {
+        self.0 & (1 << base as u8) != 0
+    }
+
+    /// There is none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl BitAndAssign for Bases {
+    fn bitand_assign(&mut self, other: Self) {
+        self.0 &= other.0;
+    }
+}
+
+/// How a value is written.
+pub enum Form {
+    /// A string.
+    Text,
+    /// `true` or `false`.
+    Flag,
+    /// Any number.
+    Number,
+    /// A number without a point, from the first to the second.
+    Whole(i64, i64),
+    /// A string out of a list.
+    Word(&'static [&'static str]),
+    /// Any value in which no member comes twice.
+    Free,
+    /// Such an object.
+    FreeObject,
+    /// A list of such values.
+    List(&'static Self),
+    /// A string, or a list of such values.
+    TextOrList(&'static Self),
+    /// An object with these members.
+    Object(&'static [Member]),
+    /// An object whose first member, of this name, tells which members follow.
+    Tagged(&'static str, &'static [(&'static str, &'static Self)]),
+    /// It may be written in several ways: never plain.
+    Odd,
+}
+
+/// A member of an object.
+pub struct Member {
+    /// The wire's name.
+    pub name: &'static str,
+    /// The dialects that have it.
+    pub bases: Bases,
+    /// Every dialect wants it.
+    pub required: bool,
+    /// Its value.
+    pub form: &'static Form,
+}
+
+/// Passes over a message: the dialects in which it is plain, and its role. An error is one of JSON, or of the object's
+/// tag; a message without dialects may have another role, or none.
+pub struct PlainMessage;
+
+impl<'de> DeserializeSeed<'de> for PlainMessage {
+    type Value = (Bases, Option<AgentMessageKind>);
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        let (bases, role) = Seed(MESSAGE_FORM).deserialize(from)?;
+        Ok((bases, role.and_then(AgentMessageKind::parse)))
+    }
+}
+
+/// Passes over a value of the form. With a tag its value is given, too.
+#[derive(Clone, Copy)]
+struct Seed(&'static Form);
+
+type Seen = (Bases, Option<&'static str>);
+
+impl<'de> DeserializeSeed<'de> for Seed {
+    type Value = Seen;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Seen, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed {
+    type Value = Seen;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<Seen, E> {
+        Ok(plain(matches!(self.0, Form::Flag | Form::Free)))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<Seen, E> {
+        Ok(plain(match self.0 {
+            Form::Whole(least, most) => (*least..=*most).contains(&number),
+            form => matches!(form, Form::Number | Form::Free),
+        }))
+    }
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Seen, E> {
+        match i64::try_from(number) {
+            Ok(number) => self.visit_i64(number),
+            Err(_) => self.visit_f64(number as f64),
+        }
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<Seen, E> {
+        Ok(plain(matches!(self.0, Form::Number | Form::Free)))
+    }
+    fn visit_unit<E>(self) -> Result<Seen, E> {
+        Ok(plain(matches!(self.0, Form::Free)))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Seen, E> {
+        Ok(plain(match self.0 {
+            Form::Word(words) => words.contains(&text),
+            form => matches!(form, Form::Text | Form::TextOrList(_) | Form::Free),
+        }))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Seen, A::Error> {
+        let form = match self.0 {
+            Form::List(form) | Form::TextOrList(form) => form,
+            Form::Free => &Form::Free,
+            _ => &Form::Odd,
+        };
+        let mut bases = Bases::ALL;
+        while let Some((own, _)) = seq.next_element_seed(Self(form))? {
+            bases &= own;
+        }
+        Ok(if matches!(form, Form::Odd) { plain(false) } else { (bases, None) })
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Seen, A::Error> {
+        match self.0 {
+            Form::Object(members) => Ok((object(&mut map, members)?, None)),
+            Form::Tagged(tag, branches) => tagged(&mut map, tag, branches),
+            Form::Free | Form::FreeObject => free(&mut map),
+            _ => odd(&mut map),
+        }
+    }
+}
+
+const fn plain(is: bool) -> Seen {
+    (if is { Bases::ALL } else { Bases::NONE }, None)
+}
+
+fn object<'de, A: MapAccess<'de>>(map: &mut A, members: &'static [Member]) -> Result<Bases, A::Error> {
+    let (mut bases, mut seen) = (Bases::ALL, 0_u64);
+    let mut next = 0;
+    while let Some(found) = map.next_key_seed(Key { members, next })? {
+        let new = found.filter(|at| seen & (1 << at) == 0);
+        match new.map(|at| (at, &members[at])) {
+            Some((at, member)) => {
+                seen |= 1 << at;
+                next = at + 1;
+                bases &= member.bases;
+                bases &= map.next_value_seed(Seed(member.form))?.0;
+            }
+            None => {
+                bases = Bases::NONE;
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+    }
+    let is_missing = |(at, member): (usize, &Member)| member.required && seen & (1 << at) == 0;
+    Ok(if members.iter().enumerate().any(is_missing) { Bases::NONE } else { bases })
+}
+
+fn tagged<'de, A: MapAccess<'de>>(
+    map: &mut A,
+    tag: &'static str,
+    branches: &'static [(&'static str, &'static Form)],
+) -> Result<Seen, A::Error> {
+    if map.next_key_seed(Is(tag))? != Some(true) {
+        map.next_value::<IgnoredAny>()?;
+        return odd(map);
+    }
+    match map.next_value_seed(Branch(branches))? {
+        Some((value, Form::Object(members))) => Ok((object(map, members)?, Some(value))),
+        _ => odd(map),
+    }
+}
+
+/// Any object; one in which a member comes twice says different things to different readers.
+fn free<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Seen, A::Error> {
+    let (mut bases, mut keys) = (Bases::ALL, Vec::new());
+    while let Some(key) = map.next_key::<String>()? {
+        bases &= map.next_value_seed(Seed(&Form::Free))?.0;
+        keys.push(key);
+    }
+    let count = keys.len();
+    if count > 1 {
+        keys.sort_unstable();
+        keys.dedup();
+    }
+    Ok(if keys.len() < count { plain(false) } else { (bases, None) })
+}
+
+fn odd<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Seen, A::Error> {
+    while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+    Ok(plain(false))
+}
+
+/// Finds a key among members, first where it stands if none is left out.
+struct Key {
+    members: &'static [Member],
+    next: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        let (before, after) = self.members.split_at(self.next);
+        let is = |member: &Member| member.name == key;
+        let at = after.iter().position(is).map(|at| at + self.next);
+        Ok(at.or_else(|| before.iter().position(is)))
+    }
+}
+
+/// Whether a key is this one.
+struct Is(&'static str);
+
+impl<'de> DeserializeSeed<'de> for Is {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<bool, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Is {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
+        Ok(key == self.0)
+    }
+}
+
+/// The branch that a tag names.
+struct Branch(&'static [(&'static str, &'static Form)]);
+
+impl<'de> DeserializeSeed<'de> for Branch {
+    type Value = Option<(&'static str, &'static Form)>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Branch {
+    type Value = Option<(&'static str, &'static Form)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a tag")
+    }
+    fn visit_str<E>(self, tag: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().find(|(name, _)| *name == tag).copied())
+    }
+}

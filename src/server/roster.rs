@@ -1,0 +1,229 @@
+//! Models that extensions bring while the server runs.
+//!
+//! A model that was there once keeps its place in the [`Library`] for good: one that is taken back cannot be asked any more.
+
+use super::{
+    asking::Vendors,
+    models::{Library, Voice, card},
+};
+use crate::{
+    config::{self, Added, AddedProvider, Config, Environment, Keys, Wanted},
+    engine::{Choice, Selected},
+    model::{http::Http, request::Endpoint, scripted::Script},
+    protocol::{JsonObject, Model, QueriedModel, QueriedModels, ThinkingLevel, errors},
+};
+use serde_json::Value;
+use std::{sync::Arc, vec};
+
+/// What the models of a session are made of.
+pub struct Source {
+    config: Config,
+    /// What the command line asks for; `None`: a script, whatever else there is.
+    wanted: Option<Wanted>,
+    environment: Environment,
+    http: Arc<Http>,
+    /// What is known without extensions, with the key of the command line.
+    keys: Keys,
+    added: Added,
+    /// A level that is named with a model counts: the session does not bring its own.
+    pub names_level: bool,
+}
+
+impl Library {
+    /// No model yet, and `why`: an extension may bring one before the session begins.
+    pub fn unchosen(why: String) -> Self {
+        let model = Model { provider: "none".to_owned(), ..card("none", &Script::demo()) };
+        let choice = Choice { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: Some(why) };
+        Self {
+            choices: vec![choice],
+            voices: vec![Voice::Nobody],
+            start: 0,
+            level: None,
+            scope: None,
+            source: None,
+        }
+    }
+
+    /// The same, to which extensions may add. `wanted`: what the command line asks for; `None`: a script, beside which
+    /// nothing counts that is configured.
+    #[must_use]
+    pub fn extendable(
+        mut self,
+        mut config: Config,
+        wanted: Option<Wanted>,
+        environment: Environment,
+    ) -> Self {
+        if wanted.is_none() {
+            config = config.without_models();
+        }
+        let vendors = self.voices.iter().find_map(|voice| match voice {
+            Voice::Provider(_, vendors) => Some(vendors.clone()),
+            Voice::Script(..) | Voice::Nobody => None,
+        });
+        let keys = vendors.as_ref().map_or_else(|| config.keys.clone(), |vendors| vendors.keys.clone());
+        let http = vendors.map_or_else(Arc::default, |vendors| vendors.http.clone());
+        let added = Added::new();
+        self.source = Some(Source { config, wanted, environment, http, keys, added, names_level: true });
+        self
+    }
+
+    /// An extension adds a provider or changes one; without a `config` it takes back what it has added. Gives all models,
+    /// those that there were before at the same places.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the provider.
+    pub fn provide(
+        &mut self,
+        name: &str,
+        config: Option<JsonObject>,
+        streams: bool,
+    ) -> Result<Vec<Choice>, String> {
+        if let Some(source) = &mut self.source {
+            let at = source.added.iter().position(|(own, _)| own == name);
+            let before = at.map(|at| &source.added[at].1);
+            let provider =
+                config.map(|config| AddedProvider::new(name, config, streams, before)).transpose()?;
+            match (at, provider) {
+                (Some(at), Some(provider)) => source.added[at].1 = provider,
+                (Some(at), None) => drop(source.added.remove(at)),
+                (None, Some(provider)) => source.added.push((name.to_owned(), provider)),
+                (None, None) => {}
+            }
+        }
+        self.renew(Some(name));
+        Ok(self.choices.clone())
+    }
+
+    /// Chooses the model to begin with among all that there are now.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, for people.
+    pub fn choose(&mut self) -> Result<Selected, String> {
+        let asked =
+            self.source.as_ref().and_then(|it| Some((it.config.with_added(&it.added), it.wanted.clone()?)));
+        if let Some((config, wanted)) = asked {
+            let selection = config::select(&config, &wanted).map_err(|refused| refused.to_string())?;
+            for warning in &selection.warnings {
+                tracing::warn!("{warning}");
+            }
+            let start = selection.offers[selection.start].endpoint.clone();
+            if let Some(source) = &mut self.source {
+                let keys = source.config.keys.clone();
+                source.keys = match &wanted.api_key {
+                    Some(key) => keys.with_runtime(&start.model.provider, key),
+                    None => keys,
+                };
+                self.level = wanted.thinking.or(selection.named_level.filter(|_| source.names_level));
+            }
+            self.renew(None);
+            self.start = self.place(&start.model).unwrap_or_else(|| self.add_unlisted(start));
+            let scoped =
+                |it: &config::Scoped| Some((self.place(&selection.offers[it.at].endpoint.model)?, it.level));
+            self.scope = selection.scope.map(|scope| scope.iter().filter_map(scoped).collect());
+        }
+        Ok(Selected {
+            models: self.choices.clone(),
+            start: self.start,
+            level: self.level,
+            scope: self.scope.clone(),
+        })
+    }
+
+    /// All models that there are, with a key or without.
+    pub fn queried(&self) -> QueriedModels {
+        let all: Vec<QueriedModel> = match &self.source {
+            Some(Source { config, keys, added, wanted: Some(_), .. }) => {
+                let keys = with_added(keys, added);
+                let models = config.with_added(added).models().into_iter();
+                let queried = |Endpoint { model, .. }| QueriedModel {
+                    usable: keys.is_configured(&model.provider),
+                    model,
+                };
+                models.map(queried).collect()
+            }
+            _ => {
+                let queried = |choice: &Choice| QueriedModel {
+                    model: choice.model.clone(),
+                    usable: choice.unusable.is_none(),
+                };
+                self.choices.iter().map(queried).collect()
+            }
+        };
+        let scope = self.scope.as_ref();
+        let scope = scope.map(|scope| scope.iter().map(|(at, _)| self.choices[*at].model.clone()).collect());
+        QueriedModels { models: all, scope }
+    }
+
+    /// The settings of the user and the project, as they are written.
+    pub fn settings(&self) -> Value {
+        self.source.as_ref().map(|source| source.config.written_settings.clone()).unwrap_or_default().into()
+    }
+
+    /// What proves who asks.
+    pub fn keys(&self) -> Keys {
+        self.source.as_ref().map(|source| with_added(&source.keys, &source.added)).unwrap_or_default()
+    }
+
+    /// Brings the models up to what is configured and added now; those of the provider `changed` that are gone cannot be
+    /// asked any more.
+    fn renew(&mut self, changed: Option<&str>) {
+        let Some(source) = &self.source else { return };
+        let config = source.config.with_added(&source.added);
+        let keys = with_added(&source.keys, &source.added);
+        let follows = config.dialect.record().level_follows_model;
+        let settings = &config.settings;
+        let vendors = Arc::new(Vendors {
+            http: source.http.clone(),
+            keys: keys.clone(),
+            options: settings.request_options(&source.environment),
+            http_options: settings.http_options(),
+        });
+        for (choice, voice) in self.choices.iter_mut().zip(&mut self.voices) {
+            if let Voice::Provider(_, own) = voice {
+                *own = vendors.clone();
+                if changed == Some(&choice.model.provider) {
+                    let Model { provider, id, .. } = &choice.model;
+                    choice.unusable = Some(errors::model_not_found(config.dialect.base(), provider, id));
+                }
+            }
+        }
+        for endpoint in config.models_of(|provider| keys.is_configured(provider)) {
+            let preferred = follows.then(|| settings.level_of(&endpoint.model)).flatten();
+            let (model, levels) = (endpoint.model.clone(), endpoint.levels.clone());
+            let choice = Choice { model, levels, preferred, unusable: None };
+            let voice = Voice::Provider(Arc::new(endpoint), vendors.clone());
+            match self.place(&choice.model) {
+                Some(at) => (self.choices[at], self.voices[at]) = (choice, voice),
+                None => {
+                    self.choices.push(choice);
+                    self.voices.push(voice);
+                }
+            }
+        }
+    }
+
+    /// The model to begin with is none that hosts are offered.
+    fn add_unlisted(&mut self, endpoint: Endpoint) -> usize {
+        let keys = self.keys();
+        let unusable = keys.check(&endpoint.model).err().map(|error| error.to_string());
+        let (model, levels) = (endpoint.model, endpoint.levels);
+        self.choices.push(Choice { model, levels, preferred: None, unusable });
+        self.voices.push(Voice::Nobody);
+        self.choices.len() - 1
+    }
+
+    fn place(&self, model: &Model) -> Option<usize> {
+        let is_it = |own: &Model| own.provider == model.provider && own.id == model.id;
+        self.choices.iter().position(|choice| is_it(&choice.model))
+    }
+}
+
+fn with_added(keys: &Keys, added: &Added) -> Keys {
+    let mut keys = keys.clone();
+    for (name, provider) in added {
+        keys.add(name, &provider.keys, provider.streams);
+    }
+    keys
+}

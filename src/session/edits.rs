@@ -1,0 +1,41 @@
+//! What models are told in the place of earlier entries. Source: pi 1 source, its session reference.
+
+use super::entry::Entry;
+use crate::protocol::{AgentMessage, ContextEditEntry, ReplacedContent, SessionEntryKind};
+use std::{collections::HashMap, sync::Arc};
+
+/// The edits on a branch, by the entry that each is about; of two about one the later counts.
+#[derive(Debug, Default)]
+pub struct Edits(HashMap<String, Option<ReplacedContent>>);
+
+impl Edits {
+    /// Those among the entries of a branch.
+    pub fn of(path: &[&Entry]) -> Self {
+        let edits = path.iter().filter(|entry| entry.kind() == Some(SessionEntryKind::ContextEdit));
+        let edits = edits.filter_map(|entry| entry.read::<ContextEditEntry>());
+        Self(edits.map(|edit| (edit.target_id, edit.replacement.map(|other| other.content))).collect())
+    }
+
+    /// Whether there is one about this entry.
+    pub fn are_about(&self, entry: &Entry) -> bool {
+        self.0.contains_key(&**entry.id())
+    }
+
+    /// The message of an entry as models are told it; `None`: they are told nothing.
+    pub fn told(&self, entry: &Entry) -> Option<Arc<AgentMessage>> {
+        let message = entry.message()?;
+        match self.0.get(&**entry.id()) {
+            None => Some(message.clone()),
+            Some(None) => None,
+            // What does not fit the role of the message changes nothing.
+            Some(Some(content)) => Some(with(message, content).map_or_else(|| message.clone(), Arc::new)),
+        }
+    }
+}
+
+/// The message with another content.
+fn with(message: &AgentMessage, content: &ReplacedContent) -> Option<AgentMessage> {
+    let mut message = serde_json::to_value(message).ok()?;
+    *message.get_mut("content")? = serde_json::to_value(content).ok()?;
+    serde_json::from_value(message).ok()
+}

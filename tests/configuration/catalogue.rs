@@ -1,0 +1,108 @@
+//! What is known of models without any file.
+
+use pi_rpc::{
+    config::{
+        Environment, Sources, catalogue::BUILT_IN, load, models_file, pattern::full_id, thinking::LevelMap,
+    },
+    model::api::Api,
+    protocol::{Base, Dialect, ThinkingLevel},
+};
+use serde_json::Value;
+
+const MODELS: &str = include_str!("../../data/models.json");
+const PROVIDERS: &str = include_str!("../../data/providers.json");
+
+#[test]
+fn every_model_and_provider_of_the_data_is_read() {
+    let data: Value = serde_json::from_str(MODELS).unwrap();
+    let ids = data["providers"].as_object().unwrap().iter().flat_map(|(provider, models)| {
+        let models = models.as_array().unwrap().iter();
+        models.map(move |model| format!("{provider}/{}", model["id"].as_str().unwrap()))
+    });
+    let read: Vec<String> = BUILT_IN.models(|_| true).iter().map(|entry| full_id(&entry.model)).collect();
+    assert_eq!(read, ids.collect::<Vec<_>>());
+    let data: Value = serde_json::from_str(PROVIDERS).unwrap();
+    let known: Vec<&String> = data["providers"].as_object().unwrap().keys().collect();
+    assert_eq!(BUILT_IN.providers.iter().map(|provider| provider.id).collect::<Vec<_>>(), known);
+    assert_eq!((BUILT_IN.date.len(), BUILT_IN.source.contains("pi-ai")), (10, true));
+}
+
+#[test]
+fn models_are_such_as_this_program_can_ask() {
+    for entry in &BUILT_IN.models(|_| true) {
+        let model = &entry.model;
+        let name = full_id(model);
+        assert!(Api::parse(&model.api).is_some(), "{name}: {}", model.api);
+        assert!(model.base_url.starts_with("https://"), "{name}: {}", model.base_url);
+        for base in Base::ALL {
+            assert!(!entry.levels.levels(model.reasoning, base).is_empty(), "{name} takes no level");
+        }
+        assert!(model.context_window > 0 && model.max_tokens > 0, "{name}");
+    }
+}
+
+#[test]
+fn every_provider_with_models_has_a_key_variable_and_a_default() {
+    let models = BUILT_IN.models(|_| true);
+    let mut providers: Vec<&str> = models.iter().map(|it| it.model.provider.as_str()).collect();
+    providers.dedup();
+    for id in providers {
+        let provider = BUILT_IN.provider(id).unwrap_or_else(|| panic!("{id}"));
+        let has = |default: &&str| models.iter().any(|it| it.model.provider == id && it.model.id == *default);
+        assert!(!provider.env.is_empty(), "{id}");
+        assert!(provider.defaults.iter().any(has), "{id} has none of {:?}", provider.defaults);
+    }
+}
+
+#[test]
+fn a_model_that_decides_how_long_to_think_is_told_efforts() {
+    let sources = Sources {
+        dialect: Dialect::Pi,
+        working_directory: "/nonexistent".into(),
+        environment: Environment::default(),
+    };
+    let config = load(sources);
+    let models = config.models();
+    let of = |name: &str| {
+        let endpoint = models.iter().find(|endpoint| full_id(&endpoint.model) == name).unwrap();
+        (endpoint.adaptive, endpoint.efforts.get(&ThinkingLevel::Xhigh).map(String::as_str))
+    };
+    assert_eq!(of("anthropic/claude-opus-4-6"), (true, Some("max")));
+    assert_eq!(of("anthropic/claude-opus-4-7"), (true, Some("xhigh")));
+    assert_eq!(of("anthropic/claude-haiku-4-5"), (false, None));
+    assert_eq!(of("deepseek/deepseek-v4-pro"), (false, Some("max")));
+}
+
+#[test]
+fn the_schema_of_models_json_is_valid_and_takes_the_built_in_models() {
+    let schema: Value = serde_json::from_str(models_file::SCHEMA).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let data: Value = serde_json::from_str(MODELS).unwrap();
+    for (provider, models) in data["providers"].as_object().unwrap() {
+        let file = serde_json::json!({"providers": {provider.as_str(): {"models": models}}});
+        assert!(validator.is_valid(&file), "{provider}");
+    }
+}
+
+#[test]
+fn the_levels_above_high_are_taken_where_the_model_has_a_word_for_them() {
+    let map = |map: serde_json::Value| LevelMap::new(map.as_object().unwrap());
+    let levels =
+        |map: &LevelMap, base| map.levels(true, base).iter().map(|it| it.as_str()).collect::<Vec<_>>();
+    let usual = ["off", "minimal", "low", "medium", "high"];
+    for base in Base::ALL {
+        assert_eq!(levels(&LevelMap::default(), base), usual, "{base:?}");
+        assert_eq!(LevelMap::default().levels(false, base), [ThinkingLevel::Off], "{base:?}");
+    }
+    let above = map(serde_json::json!({ "off": null, "minimal": null, "max": "ultra" }));
+    assert_eq!(levels(&above, Base::Pi1), ["low", "medium", "high", "max"]);
+    assert_eq!(levels(&above, Base::Pi), ["low", "medium", "high", "xhigh"], "by the name that it has");
+    assert_eq!(above.efforts(Base::Pi)[&ThinkingLevel::Xhigh], "ultra");
+    assert_eq!(above.efforts(Base::Pi1)[&ThinkingLevel::Max], "ultra");
+    let both = map(serde_json::json!({ "xhigh": "more", "max": "most" }));
+    assert_eq!(levels(&both, Base::Pi1).last(), Some(&"max"));
+    assert_eq!(both.efforts(Base::Pi)[&ThinkingLevel::Xhigh], "more");
+    let word = |level: &str, word: Option<&str>| (level.to_owned(), word.map(str::to_owned));
+    let shown: Vec<_> = above.shown().collect();
+    assert_eq!(shown, [word("off", None), word("minimal", None), word("max", Some("ultra"))]);
+}

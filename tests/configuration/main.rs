@@ -1,0 +1,17 @@
+//! What is read of the user's and the project's files: settings, models and keys; prompts, skills and rules.
+#![cfg(feature = "serve")]
+
+#[path = "../commands_support/mod.rs"]
+mod commands_support;
+
+mod as_pi;
+mod catalogue;
+mod files;
+mod keys;
+mod models_command;
+mod prompt_templates;
+mod rule_files;
+mod settings_schema;
+mod skills;
+mod system_prompt;
+mod unknown;

@@ -1,0 +1,230 @@
+//! Prompt templates: where they are found, and what a prompt that calls one stands for.
+
+use crate::commands_support::{Home, assert_warnings, list, names, path};
+use pi_rpc::{
+    prompt::{
+        Commands, Template,
+        discover::{Named, Places},
+    },
+    protocol::CommandLocation,
+};
+use proptest::prelude::*;
+
+/// What a template with this body becomes.
+fn expanded(body: &str, arguments: &str) -> String {
+    let read = Template::read(path("/t.md"), body, CommandLocation::User, path("/t.md"));
+    Commands { templates: vec![read.unwrap()], skills: Vec::new() }
+        .template(&format!("/t {arguments}"))
+        .unwrap()
+}
+
+#[test]
+fn arguments_go_where_the_text_names_them() {
+    let cases = [
+        ("$1-$2-$3", "a b", "a-b-"),
+        ("$0|$10|$99999999999999999999", "a b c d e f g h i j", "|j|"),
+        ("$@ = $ARGUMENTS", "a b", "a b = a b"),
+        ("${@:2}", "a b c", "b c"),
+        ("${@:0}|${@:1}|${@:9}", "a b", "a b|a b|"),
+        ("${@:2:2}|${@:2:0}|${@:1:99999999999999999999}", "a b c d", "b c||a b c d"),
+        ("${@}|${1}|${@:}|${@:x}|$x|$|$$1", "a", "${@}|${1}|${@:}|${@:x}|$x|$|$a"),
+        ("$ARGUMENTS1 $@2", "a", "a1 a2"),
+        ("no places", "a b", "no places"),
+        ("$1$2$3", "", ""),
+    ];
+    for (body, arguments, wanted) in cases {
+        assert_eq!(expanded(body, arguments), wanted, "{body} with {arguments}");
+    }
+}
+
+#[test]
+fn arguments_are_split_at_blanks_outside_of_quotes() {
+    let cases = [
+        ("a  b\tc", "[a][b][c]"),
+        (r#"'a b' "c d""#, "[a b][c d][]"),
+        (r#"a'b c'd e"#, "[ab cd][e][]"),
+        (r#""it's" '"'"#, "[it's][\"][]"),
+        (r#"'open to the end"#, "[open to the end][][]"),
+        (r#"a\ b"#, "[a\\][b][]"),
+        ("'' a", "[a][][]"),
+        ("a\nb", "[a\nb][][]"),
+    ];
+    for (arguments, wanted) in cases {
+        assert_eq!(expanded("[$1][$2][$3]", arguments), wanted, "{arguments}");
+    }
+}
+
+#[test]
+fn what_is_put_in_is_not_looked_at_again() {
+    assert_eq!(expanded("$1 $2 $@", "$2 $@"), "$2 $@ $2 $@");
+    assert_eq!(expanded("${@:$1}", "2 b"), "${@:2}");
+}
+
+proptest! {
+    #[test]
+    fn each_place_becomes_its_arguments_and_nothing_else_changes(
+        arguments in prop::collection::vec("[^ \t\r'\"]{1,6}|\\$[0-9@]|\\$ARGUMENTS|\\$\\{@:[0-9]\\}", 0..6),
+        parts in prop::collection::vec(("[^$\r]{0,5}", 0..20usize, 0..4usize), 0..6),
+    ) {
+        let (mut body, mut wanted) = (String::from("x"), String::from("x"));
+        for (text, number, length) in parts {
+            let (place, range) = match number {
+                0..6 => (format!("${number}"), number.wrapping_sub(1)..number),
+                6..12 => (format!("${{@:{number}}}"), number - 1..usize::MAX),
+                12..18 => (format!("${{@:{}:{length}}}", number - 12), {
+                    let start = (number - 12usize).saturating_sub(1);
+                    start..start + length
+                }),
+                18 => ("$@".to_owned(), 0..usize::MAX),
+                _ => ("$ARGUMENTS".to_owned(), 0..usize::MAX),
+            };
+            // The point keeps a digit of the text from being one of the place.
+            body += &format!("{place}.{text}");
+            let chosen: Vec<_> =
+                arguments.iter().enumerate().filter(|(at, _)| range.contains(at)).map(|(_, it)| it.as_str()).collect();
+            wanted += &format!("{}.{text}", chosen.join(" "));
+        }
+        prop_assert_eq!(expanded(&body, &arguments.join(" ")), wanted);
+    }
+
+    #[test]
+    fn no_text_and_no_arguments_are_too_strange(body in "[$@{}:0-9A-Z'\" \t\n-]{0,40}", arguments in "\\PC{0,40}") {
+        let file = format!("---\ndescription: strange\n---\n{body}");
+        let read = Template::read(path("/t.md"), &file, CommandLocation::User, path("/t.md"));
+        if let Ok(template) = read {
+            let expanded = template.expand(&arguments);
+            prop_assert!(body.contains('$') || expanded == template.body);
+        }
+    }
+}
+
+#[test]
+fn a_prompt_calls_a_template_by_its_whole_name() {
+    let read = Template::read(path("/review.md"), "Review $1", CommandLocation::User, path("/review.md"));
+    let commands = Commands { templates: vec![read.unwrap()], skills: Vec::new() };
+    let of = |text| commands.template(text);
+    assert_eq!(of("/review"), Some("Review ".to_owned()));
+    assert_eq!(of("/review this and that"), Some("Review this".to_owned()));
+    assert_eq!(of("/review  a"), Some("Review a".to_owned()));
+    for other in ["review a", " /review a", "/rev a", "/review\na", "/REVIEW", "/", "", "/ review"] {
+        assert_eq!(of(other), None, "{other:?}");
+    }
+}
+
+#[test]
+fn a_description_is_the_front_matter_s_else_the_first_line_and_says_where_it_is_from() {
+    let long = "ä".repeat(61);
+    let cases = [
+        ("---\ndescription: Look closely\n---\nBody", "Look closely", "Body"),
+        ("---\ndescription: >\n  two\n  lines\nother: [1]\n---\n\n Body \n", "two lines\n", "Body"),
+        ("\n\n  First line\nSecond", "  First line", "\n\n  First line\nSecond"),
+        ("---\r\n---\r\nFirst\r\nSecond", "First", "First\nSecond"),
+        ("---\n# nothing\n---\nFirst", "First", "First"),
+        ("\u{FEFF}---\ndescription: ''\n---\nFirst", "First", "First"),
+        ("---\nno end", "---", "---\nno end"),
+        ("--- no start\n---\n", "--- no start", "--- no start\n---\n"),
+        (&long, &format!("{}...", "ä".repeat(60)), &long),
+        (&long[2..], &long[2..], &long[2..]),
+    ];
+    for (file, description, body) in cases {
+        let read = |location, given| Template::read(path("/a/t.md"), file, location, path(given)).unwrap();
+        let project = read(CommandLocation::Project, "/a/t.md");
+        assert_eq!((project.labelled(), project.body), (format!("{description} (project)"), body.to_owned()));
+        let given = read(CommandLocation::Path, "/mine/set.md");
+        assert_eq!(given.description, description);
+        assert_eq!(given.labelled(), format!("{description} (path:set)"));
+    }
+    let empty = Template::read(path("/t.md"), "\n", CommandLocation::User, path("/t.md")).unwrap();
+    assert_eq!((empty.description.as_str(), empty.labelled()), ("", "(user)".to_owned()));
+}
+
+#[test]
+fn all_places_are_looked_through_and_the_first_of_a_name_counts() {
+    let home = Home::new();
+    home.put(".pi/agent/prompts/both.md", "user's")
+        .put(".pi/agent/prompts/mine.md", "user's")
+        .put(".pi/agent/prompts/deeper/not.md", "not read")
+        .put(".pi/agent/prompts/.hidden.md", "not read")
+        .put(".pi/agent/prompts/notes.txt", "not read")
+        .put("work/.pi/prompts/both.md", "project's")
+        .put("work/.pi/prompts/ours.md", "project's")
+        .put("shared/listed.md", "of a list")
+        .put("shared/deep/down.md", "of a list")
+        .put("work/.pi/more/one.md", "of a list")
+        .put("work/given.md", "given")
+        .put("work/set/in-set.md", "given")
+        .put("work/set/sub/not.md", "not read");
+    let places = Places {
+        templates: Named {
+            by_user: list(&["../../shared", "missing"]),
+            by_project: list(&["more/one.md"]),
+            given: list(&["given.md", "./set"]),
+            only_given: false,
+            ..Named::default()
+        },
+        ..home.places()
+    };
+    let user_first = [
+        "down | of a list (path:down) | Path | ~/shared/deep/down.md",
+        "listed | of a list (path:listed) | Path | ~/shared/listed.md",
+        "one | of a list (path:one) | Path | ~/work/.pi/more/one.md",
+        "both | user's (user) | User | ~/.pi/agent/prompts/both.md",
+        "mine | user's (user) | User | ~/.pi/agent/prompts/mine.md",
+        "ours | project's (project) | Project | ~/work/.pi/prompts/ours.md",
+        "given | given (path:given) | Path | ~/work/given.md",
+        "in-set | given (path:set) | Path | ~/work/set/in-set.md",
+    ];
+    let second = "~/work/.pi/prompts/both.md: the template \"both\" is there already: ~/.pi/agent/prompts/both.md; \
+                  the file is left out";
+    assert_eq!(home.found(&places), (list(&user_first), list(&[second])));
+    let (project_first, _) = home.found(&Places { project_first: true, ..places.clone() });
+    let order: Vec<&str> = project_first.iter().map(|line| line.split(" | ").next().unwrap()).collect();
+    assert_eq!(order, ["one", "down", "listed", "both", "ours", "mine", "given", "in-set"]);
+    assert!(project_first[3].ends_with("~/work/.pi/prompts/both.md"));
+    let only = Named { only_given: true, ..places.templates };
+    assert_eq!(names(&home, &Places { templates: only, ..home.places() }), ["given", "in-set"]);
+}
+
+#[test]
+fn settings_leave_out_and_keep_by_patterns_and_paths() {
+    let home = Home::new();
+    for name in ["a", "b", "draft-a", "draft-b"] {
+        home.put(&format!(".pi/agent/prompts/{name}.md"), "x").put(&format!("[x]/{name}2.md"), "x");
+    }
+    let found = |entries: &[&str]| {
+        let templates = Named { by_user: list(entries), ..Named::default() };
+        names(&home, &Places { templates, ..home.places() })
+    };
+    assert_eq!(found(&[]), ["a", "b", "draft-a", "draft-b"]);
+    assert_eq!(found(&["!draft-*"]), ["a", "b"]);
+    assert_eq!(found(&["!prompts/draft-*", "+prompts/draft-b.md"]), ["a", "b", "draft-b"]);
+    assert_eq!(found(&["+prompts/a.md", "-prompts/a.md"]), ["b", "draft-a", "draft-b"]);
+    assert_eq!(found(&["!../../**/prompts/?.md"]), ["draft-a", "draft-b"]);
+    assert_eq!(found(&["../../[x]", "!*"]), Vec::<String>::new());
+    assert_eq!(
+        found(&["../../[x]", "draft*", "!draft-b*"]),
+        ["draft-a2", "a", "b", "draft-a"],
+        "only what is named has to match a pattern without a sign"
+    );
+    let places =
+        Places { templates: Named { by_user: list(&["![z-a]*"]), ..Named::default() }, ..home.places() };
+    let (all, warnings) = home.found(&places);
+    assert_eq!((all.len(), warnings.len()), (4, 1));
+    assert!(warnings[0].starts_with("the setting \"![z-a]*\" is left out: "), "{}", warnings[0]);
+}
+
+#[test]
+fn what_cannot_be_used_is_left_out_with_a_warning() {
+    let home = Home::new();
+    home.put("work/bad.md", "---\ndescription: a: b: [\n---\nx")
+        .put("work/list.md", "---\n- a\n---\nx")
+        .put("work/long.md", &"x".repeat(1024 * 1024 + 1))
+        .put("work/text.txt", "x")
+        .put("work/latin.md", "x");
+    std::fs::write(home.path("work/latin.md"), b"caf\xe9").unwrap();
+    let given = list(&["bad.md", "list.md", "long.md", "text.txt", "latin.md", "none.md"]);
+    let places = Places { templates: Named { given, ..Named::default() }, ..home.places() };
+    let (found, warnings) = home.found(&places);
+    assert_eq!(found, ["latin | caf\u{FFFD} (path:latin) | Path | ~/work/latin.md"]);
+    assert_warnings("templates_left_out", &warnings);
+}

@@ -1,0 +1,126 @@
+//! Is every scenario worth playing? For each there is a server that fails it: ours, with one thing spoilt on its way
+//! out, and the rules that tell.
+
+use globset::Glob;
+use pi_rpc::{
+    oracle::{
+        live::{Adapter, Playing, Server, play_all},
+        report::Subject,
+        scenario::Scenario,
+    },
+    protocol::{Dialect, Side, Tier},
+};
+use serde::Deserialize;
+use serde_json::Value;
+use std::{
+    collections::BTreeSet,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
+
+/// One way in which a server is broken.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Broken {
+    /// What is wrong with it.
+    what: String,
+    /// The scenarios that it fails, as globs.
+    scenarios: Vec<String>,
+    #[serde(default = "every")]
+    dialects: Vec<String>,
+    /// What is done to its output, as the example `spoil` reads it.
+    #[serde(rename = "do")]
+    ops: Value,
+    /// The server's rules that tell, those that are only observed aside.
+    #[serde(default)]
+    breaks: BTreeSet<String>,
+    /// What stops the scenario on its way, or part of it.
+    stops: Option<String>,
+}
+
+fn every() -> Vec<String> {
+    ["pi", "pi-1", "xcsh"].map(str::to_owned).to_vec()
+}
+
+impl Broken {
+    fn plays(&self, scenario: &Scenario) -> bool {
+        let globs = self.scenarios.iter().map(|glob| Glob::new(glob).expect("a glob").compile_matcher());
+        globs.into_iter().any(|glob| glob.is_match(&scenario.name))
+    }
+
+    /// The dialect in which it plays the scenario; one is enough.
+    fn dialect(&self, scenario: &Scenario) -> Option<Dialect> {
+        let known = self.dialects.iter().filter_map(|name| Dialect::parse(name));
+        known.into_iter().find(|dialect| scenario.is_for(*dialect))
+    }
+
+    fn server(&self, dialect: Dialect) -> Server {
+        let args = vec![self.ops.to_string().into(), env!("CARGO_BIN_EXE_pi-rpc").into()];
+        Server { program: spoil(), args, adapter: Adapter::find("pi-rpc").unwrap(), dialect }
+    }
+}
+
+/// The example, where cargo puts it.
+fn spoil() -> PathBuf {
+    let spoil = Path::new(env!("CARGO_BIN_EXE_pi-rpc")).with_file_name("examples").join("spoil");
+    assert!(
+        spoil.exists(),
+        "cargo test builds the example `spoil`; for this test alone: cargo build --example spoil"
+    );
+    spoil
+}
+
+fn all_broken() -> Vec<Broken> {
+    serde_json::from_str(include_str!("../oracle/broken.json")).expect("broken.json")
+}
+
+#[test]
+fn every_scenario_is_failed_by_a_server_that_is_broken() {
+    let rows = all_broken();
+    assert!(rows.iter().all(|row| row.stops.is_some() || !row.breaks.is_empty()), "nothing tells");
+    let unbroken: Vec<String> = Scenario::carried()
+        .unwrap()
+        .into_iter()
+        .filter(|scenario| !rows.iter().any(|row| row.plays(scenario) && row.dialect(scenario).is_some()))
+        .map(|scenario| scenario.name)
+        .collect();
+    assert_eq!(unbroken, Vec::<String>::new());
+}
+
+#[test]
+fn what_is_broken_is_told_by_its_rules_and_no_others() {
+    let scenarios = Scenario::carried().unwrap();
+    let playing = Playing { jobs: NonZeroUsize::new(2).expect("two"), ..Playing::default() };
+    let mut wrong = Vec::new();
+    for row in all_broken() {
+        for dialect in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh] {
+            let mine: Vec<Scenario> = scenarios
+                .iter()
+                .filter(|scenario| row.plays(scenario) && row.dialect(scenario) == Some(dialect))
+                .cloned()
+                .collect();
+            let played = play_all(&row.server(dialect), &mine, playing, |_| {}).unwrap();
+            wrong.extend(played.iter().filter_map(|subject| row.told(subject)));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+impl Broken {
+    /// What is wrong with what was told of it.
+    fn told(&self, subject: &Subject) -> Option<String> {
+        let of_server = subject
+            .findings
+            .iter()
+            .filter(|found| found.rule.about().side == Side::Server && found.tier != Tier::Observed);
+        let told: BTreeSet<String> = of_server.map(|found| found.rule.to_string()).collect();
+        let stopped = match (&subject.reason, &self.stops) {
+            (Some(reason), Some(stops)) => reason.contains(stops),
+            (reason, stops) => reason.is_none() && stops.is_none(),
+        };
+        (told != self.breaks || !stopped).then(|| {
+            let Subject { name, dialect, reason, .. } = subject;
+            format!("{} ({dialect} {name}): {told:?}, {reason:?}", self.what)
+        })
+    }
+}

@@ -1,0 +1,14 @@
+//! Servers that are driven, tapped, spoilt and played: `conform`, `tap`, `replay` and `serve --hazard`.
+#![cfg(feature = "serve")]
+
+#[path = "../serve_support/mod.rs"]
+mod serve_support;
+
+mod broken_servers;
+mod hazards;
+mod own_server;
+mod random_conversations;
+mod replay;
+mod scenario_files;
+mod standins;
+mod tap;

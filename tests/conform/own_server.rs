@@ -1,0 +1,172 @@
+//! Scenarios with our own server: it passes them all, as `conform` reports it.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::{
+    path::Path,
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+fn conform(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
+    command.env_remove("PI_RPC_DIALECT").arg("conform").args(arguments).output().unwrap()
+}
+
+/// The report on our own server.
+fn report(arguments: &[&str]) -> Value {
+    let binary = env!("CARGO_BIN_EXE_pi-rpc");
+    let output = conform(&[arguments, &["--format", "json", "--jobs", "2", "--", binary]].concat());
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The outcomes that are not `passed`, with what made them so.
+fn not_passed(report: &Value) -> Vec<String> {
+    let subjects = report["subjects"].as_array().expect("subjects").iter();
+    let rest = subjects.filter(|subject| subject["outcome"] != "passed");
+    let broken = |subject: &Value| {
+        let findings = subject["findings"].as_array().into_iter().flatten();
+        findings.map(|found| format!("{} {}", found["tier"], found["rule"])).collect::<Vec<_>>().join(", ")
+    };
+    rest.map(|one| format!("{} {}: {} [{}]", one["name"], one["outcome"], one["reason"], broken(one)))
+        .collect()
+}
+
+#[test]
+fn our_server_passes_every_scenario_of_both_dialects() {
+    for dialect in ["pi", "xcsh"] {
+        let report = report(&["--dialect", dialect]);
+        assert_eq!(not_passed(&report), Vec::<String>::new(), "{dialect}");
+        assert!(report["subjects"].as_array().is_some_and(|subjects| !subjects.is_empty()));
+    }
+}
+
+#[test]
+fn a_conversation_that_is_kept_is_judged_the_same_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let keep = dir.path().join("kept");
+    let played = report(&["--scenario", "prompt-plain", "--keep", keep.to_str().unwrap()]);
+    let kept = keep.join("prompt-plain.jsonl");
+    let checked = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
+        .args(["check", "--format", "json", kept.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let checked: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    let said = |report: &Value| {
+        let subject = &report["subjects"][0];
+        ["framesIn", "framesOut", "processes", "exercised", "findings", "outcome"]
+            .map(|key| subject[key].clone())
+    };
+    assert_eq!(said(&played), said(&checked));
+}
+
+#[test]
+fn a_server_is_given_nothing_of_the_users_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = dir.path().join("environment.json");
+    let text = r#"{ "name": "environment", "title": "What it sees.", "steps": [
+        { "ask": { "type": "bash", "command": "env | cut -d= -f1 | sort | tr '\\n' ' '; ls -A ~ ." },
+          "response": { "data": { "output": { "$not": { "$contains": "CARGO" } }, "exitCode": 0 } } }
+    ] }"#;
+    std::fs::write(&scenario, text).unwrap();
+    assert_eq!(not_passed(&report(&["--scenario", scenario.to_str().unwrap()])), Vec::<String>::new());
+}
+
+#[test]
+fn the_list_names_the_scenarios_of_a_dialect() {
+    let output = conform(&["--list", "--dialect", "pi"]);
+    assert_eq!(output.status.code(), Some(0));
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let names: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"prompt-plain"), "{listed}");
+}
+
+#[test]
+fn a_scenario_file_is_called_as_the_scenario() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let scenario: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(path.file_stem().and_then(|name| name.to_str()), scenario["name"].as_str());
+    }
+}
+
+#[test]
+fn a_command_line_that_asks_for_what_is_not_there_is_refused() {
+    let rows: [(&[&str], &str); 6] = [
+        (
+            &["--scenario", "nothing-*", "--", "pi-rpc"],
+            "--scenario nothing-*: no scenario of pi is called so; see --list",
+        ),
+        (
+            &["--scenario", "missing.json", "--", "pi-rpc"],
+            "missing.json: No such file or directory (os error 2)",
+        ),
+        (
+            &["--adapter", "none", "--", "pi-rpc"],
+            "there is no adapter \"none\"; known: omp, pi, pi-rpc, xcsh",
+        ),
+        (&["--adapter", "none.json", "--", "pi-rpc"], "none.json: No such file or directory (os error 2)"),
+        (
+            &["--dialect", "none", "--", "pi-rpc"],
+            "unknown dialect \"none\"; known: pi, pi-1, xcsh, pi@0.58, pi@0.58.4, pi@0.73",
+        ),
+        (&["--keep", "/proc/none", "--", "pi-rpc"], "--keep: No such file or directory (os error 2)"),
+    ];
+    for (arguments, text) in rows {
+        let output = conform(arguments);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), told), (Some(2), format!("Error: {text}\n")), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_an_error_of_the_harness() {
+    let output = conform(&["--scenario", "prompt-plain", "--", "no-such-program"]);
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(told.contains("no-such-program cannot be started: No such file or directory"), "{told}");
+}
+
+#[test]
+fn a_conform_that_is_told_to_stop_ends_its_servers() {
+    let dir = tempfile::tempdir().unwrap();
+    let (scenario, pids) = (dir.path().join("forever.json"), dir.path().join("pid"));
+    let steps = r#"[{ "expect": { "type": "never" }, "withinMs": 60000 }]"#;
+    let text = format!(r#"{{ "name": "forever", "title": "Never ends.", "steps": {steps} }}"#);
+    std::fs::write(&scenario, text).unwrap();
+    let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conform/stand-in.json");
+    let script = format!(
+        "trap '' TERM; echo $$ >{0}.new; mv {0}.new {0}; while :; do sleep 0.01; done",
+        pids.display()
+    );
+    let mut running = Command::new(env!("CARGO_BIN_EXE_pi-rpc"));
+    running.arg("conform").arg("--scenario").arg(&scenario).arg("--adapter").arg(adapter);
+    let mut running = running.args(["--", "sh", "-c", &script]).stdout(Stdio::null()).spawn().unwrap();
+    let pid = eventually(|| std::fs::read_to_string(&pids).ok());
+    kill_process(Pid::from_child(&running), Signal::TERM).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(130));
+    eventually(|| has_ended(pid.trim()).then_some(()));
+}
+
+/// Whether a process is not there, or only waits for somebody to hear how it ended.
+fn has_ended(pid: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    status.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
+}
+
+/// Waits until there is something.
+#[track_caller]
+fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(started.elapsed() < Duration::from_secs(30), "never");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

@@ -1,0 +1,115 @@
+//! Conversations that seeds make: the same each time, all of them scenarios, and the shortest that still fails.
+
+use pi_rpc::{
+    oracle::{
+        random::{conversation, shortest},
+        scenario::Scenario,
+    },
+    protocol::{Dialect, Inbound, RpcCommandKind, read},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, process::Command};
+
+const BOTH: [Dialect; 2] = [Dialect::Pi, Dialect::Xcsh];
+
+/// The frames that are sent.
+fn sent(scenario: &Value) -> Vec<Value> {
+    let steps = scenario["steps"].as_array().expect("steps").iter();
+    steps.filter_map(|step| step.get("send").cloned()).collect()
+}
+
+#[test]
+fn a_seed_makes_the_same_conversation_each_time() {
+    for seed in [0, 1, u64::MAX] {
+        assert_eq!(conversation(seed, Dialect::Pi), conversation(seed, Dialect::Pi));
+    }
+    assert_ne!(conversation(1, Dialect::Pi)["steps"], conversation(2, Dialect::Pi)["steps"]);
+}
+
+#[test]
+fn what_a_seed_makes_is_a_scenario() {
+    for dialect in BOTH {
+        for seed in 0..200 {
+            let scenario = conversation(seed, dialect).to_string();
+            let scenario = Scenario::from_json(&scenario).unwrap_or_else(|error| panic!("{seed}: {error}"));
+            assert!(scenario.is_for(dialect));
+        }
+    }
+}
+
+#[test]
+fn every_command_is_drawn_and_most_are_legal_frames() {
+    for dialect in BOTH {
+        let sent: Vec<Value> = (0..300).flat_map(|seed| sent(&conversation(seed, dialect))).collect();
+        let drawn: BTreeSet<&str> = sent.iter().filter_map(|frame| frame["type"].as_str()).collect();
+        let own = RpcCommandKind::ALL.into_iter().filter(|kind| kind.is_in(dialect.base()));
+        let missing: Vec<&str> =
+            own.map(RpcCommandKind::as_str).filter(|name| !drawn.contains(name)).collect();
+        assert_eq!(missing, Vec::<&str>::new(), "{dialect}");
+        let legal =
+            sent.iter().filter(|frame| read::<Inbound>(frame.to_string().as_bytes(), dialect).is_ok());
+        let (legal, all) = (legal.count(), sent.len());
+        assert!(legal < all && legal * 10 > all * 8, "{dialect}: {legal} of {all}");
+    }
+}
+
+#[test]
+fn the_shortest_conversation_has_nothing_that_could_be_left_out() {
+    let steps: Vec<Value> = (0..20).map(|n| json!({ "send": { "n": n } })).collect();
+    let scenario = json!({ "name": "long", "steps": steps });
+    let needs = [json!({ "send": { "n": 3 } }), json!({ "send": { "n": 17 } })];
+    let mut asked = 0;
+    let found = shortest(&scenario, 100, |candidate| {
+        asked += 1;
+        let steps = candidate["steps"].as_array().unwrap();
+        needs.iter().all(|need| steps.contains(need))
+    });
+    assert_eq!(found, json!({ "name": "long", "steps": needs }));
+    assert!(asked < 60, "{asked}");
+}
+
+#[test]
+fn shortening_ends_with_its_tries() {
+    let scenario = json!({ "steps": [1, 2, 3, 4] });
+    let mut asked = 0;
+    let found = shortest(&scenario, 1, |_| {
+        asked += 1;
+        true
+    });
+    assert_eq!((found, asked), (json!({ "steps": [3, 4] }), 1));
+}
+
+fn conform(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
+        .env_remove("PI_RPC_DIALECT")
+        .arg("conform")
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn our_server_passes_what_seeds_make() {
+    for dialect in BOTH {
+        let seeds = ["--seed", "1", "--count", "4", "--jobs", "4", "--tier", "should"];
+        let server = ["--dialect", dialect.as_str(), "--", env!("CARGO_BIN_EXE_pi-rpc")];
+        let (status, report, shortened) = conform(&[&seeds[..], &server].concat());
+        assert_eq!((status, shortened.as_str()), (Some(0), ""), "{dialect}: {report}");
+    }
+}
+
+#[test]
+fn a_conversation_that_fails_is_shortened_and_kept() {
+    let adapter = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conform/stand-in.json");
+    let dir = tempfile::tempdir().unwrap();
+    let keep = dir.path().to_str().unwrap();
+    let (status, _, told) = conform(&["--adapter", adapter, "--seed", "7", "--keep", keep, "--", "false"]);
+    let kept = std::fs::read_to_string(dir.path().join("seed-7.json")).unwrap();
+    assert_eq!((status, told), (Some(1), format!("seed-7, shortened:\n{kept}")));
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    // A server that ends at once fails with whatever is said first.
+    let steps = kept["steps"].as_array().map(Vec::len);
+    assert!(kept["name"] == "seed-7" && steps.is_some_and(|steps| steps <= 1), "{kept:#}");
+}

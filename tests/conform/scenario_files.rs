@@ -1,0 +1,105 @@
+//! Scenario files: what fits a pattern, what a name stands for, and what is told of a file that is wrong.
+
+use pi_rpc::{
+    oracle::scenario::{Pattern, Scenario, Variables},
+    protocol::Dialect,
+};
+use serde_json::{Value, json};
+
+#[test]
+fn a_pattern_asks_for_the_part_that_it_names() {
+    let frame = json!({
+        "type": "response", "n": 1, "none": null, "list": [{ "role": "user" }, { "role": "assistant" }], "text": "one two",
+    });
+    let rows: [(Value, bool); 22] = [
+        (json!({}), true),
+        (json!({ "type": "response" }), true),
+        (json!({ "type": "event" }), false),
+        (json!({ "n": 1.0 }), true),
+        (json!({ "none": null }), true),
+        (json!({ "missing": null }), false),
+        (json!({ "missing": { "$absent": true } }), true),
+        (json!({ "none": { "$absent": true } }), false),
+        (json!({ "none": { "$any": true } }), true),
+        (json!({ "missing": { "$any": true } }), false),
+        (json!({ "missing": {} }), false),
+        (json!({ "list": [{ "role": "user" }, {}] }), true),
+        (json!({ "list": [{ "role": "user" }] }), false),
+        (json!({ "list": { "$contains": { "role": "assistant" } } }), true),
+        (json!({ "list": { "$contains": { "role": "custom" } } }), false),
+        (json!({ "text": { "$contains": "two" } }), true),
+        (json!({ "text": { "$prefix": "one" } }), true),
+        (json!({ "text": { "$prefix": "two" } }), false),
+        (json!({ "n": { "$one": [0, 1] } }), true),
+        (json!({ "n": { "$one": [] } }), false),
+        (json!({ "n": { "$not": 2 } }), true),
+        (json!({ "list": { "$not": { "$contains": { "role": "user" } } } }), false),
+    ];
+    for (pattern, expected) in rows {
+        let fits = Pattern::try_from(pattern.clone()).unwrap().fits(&frame);
+        assert_eq!(fits, expected, "{pattern}");
+    }
+}
+
+#[test]
+fn a_name_stands_for_its_value() {
+    let mut variables = Variables::default();
+    variables.set("id", "a");
+    variables.set("n", 7);
+    let filled = variables.fill(&json!({ "${id}": ["${n}", "${n}${id}", "${", "$n"], "x": true }));
+    assert_eq!(filled, Ok(json!({ "a": [7, "7a", "${", "$n"], "x": true })));
+    assert_eq!(variables.fill_text("${other}"), Err("`${other}` has no value here".to_owned()));
+}
+
+#[test]
+fn a_file_that_is_wrong_is_told_with_the_place_and_what_was_expected() {
+    let with = |steps: Value| json!({ "name": "a", "title": "A.", "steps": steps }).to_string();
+    let rows = [
+        ("{".to_owned(), "the scenario is not JSON: EOF while parsing an object at line 1 column 1"),
+        ("{}".to_owned(), "scenario error at .: missing field `name` at line 1 column 2"),
+        (
+            with(json!([{}])),
+            "scenario error at steps[0]: expected one of the keys send, sendRaw, ask, expect, idle, put, expectFile, signal, closeInput, closeOutput, reading, expectExit, restart, only",
+        ),
+        (
+            with(json!([{ "send": {}, "withinMs": 1 }])),
+            "scenario error at steps[0]: `withinMs`: unknown field `withinMs`, expected `send`",
+        ),
+        (
+            with(json!([{ "expect": { "a": { "$some": 1 } } }])),
+            "scenario error at steps[0]: `expect`: `$some` is none of $any, $absent, $prefix, $contains, $one, $not",
+        ),
+        (
+            with(json!([{ "expect": [] }])),
+            "scenario error at steps[0]: `expect`: expected at least one pattern",
+        ),
+        (
+            with(json!([{ "expect": { "$any": 1 } }])),
+            "scenario error at steps[0]: `expect`: `$any`: expected true",
+        ),
+        (with(json!([{ "idle": false }])), "scenario error at steps[0]: `idle`: expected true"),
+        (
+            with(json!([{ "only": ["none"], "steps": [] }])),
+            "scenario error at steps[0]: `only`: unknown dialect \"none\"; known: pi, pi-1, xcsh, pi@0.58, pi@0.58.4, pi@0.73",
+        ),
+    ];
+    for (text, expected) in rows {
+        let error = Scenario::from_json(&text).expect_err(&text).to_string();
+        // serde_json adds where in the text the step ends.
+        let told = error.split(" at line").next().unwrap_or_default();
+        assert_eq!(told, expected.split(" at line").next().unwrap_or_default(), "{text}");
+    }
+}
+
+#[test]
+fn a_base_stands_for_the_dialects_that_are_built_on_it() {
+    let scenario = |dialects: Value| {
+        let text = json!({ "name": "a", "title": "A.", "dialects": dialects, "steps": [] }).to_string();
+        let scenario = Scenario::from_json(&text).unwrap();
+        Dialect::ALL.into_iter().filter(|dialect| scenario.is_for(*dialect)).collect::<Vec<_>>()
+    };
+    assert_eq!(scenario(json!([])), Dialect::ALL);
+    assert_eq!(scenario(json!(["pi"])), [Dialect::Pi, Dialect::Pi058, Dialect::Pi0584]);
+    assert_eq!(scenario(json!(["pi@0.58"])), [Dialect::Pi058]);
+    assert_eq!(scenario(json!(["xcsh"])), [Dialect::Xcsh]);
+}

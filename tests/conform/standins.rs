@@ -1,0 +1,195 @@
+//! Servers that misbehave on purpose, as shell scripts: what the driver makes of them.
+
+use pi_rpc::{
+    oracle::{
+        live::{Adapter, Playing, Server, play_all},
+        report::{Outcome, Subject},
+        scenario::Scenario,
+    },
+    protocol::Dialect,
+};
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+use tempfile::TempDir;
+
+/// Plays these steps with a server that is this shell script; gives what came out, and the conversation.
+fn play(script: &str, steps: Value) -> (Subject, Vec<Value>) {
+    let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conform/stand-in.json");
+    let adapter = Adapter::find(adapter.to_str().unwrap()).unwrap();
+    let args = vec!["-c".into(), script.into()];
+    let server = Server { program: "/bin/sh".into(), args, adapter, dialect: Dialect::Pi };
+    let scenario = json!({"name": "stand-in", "title": "A test.", "steps": steps});
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
+    let keep = TempDir::new().unwrap();
+    let playing = Playing { keep: Some(keep.path()), ..Playing::default() };
+    let played = play_all(&server, &[scenario], playing, |_| {}).unwrap();
+    let kept = fs::read_to_string(keep.path().join("stand-in.jsonl")).unwrap();
+    let records = kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (played.into_iter().next().unwrap(), records)
+}
+
+/// What came out, and why.
+fn outcome(script: &str, steps: Value) -> (Outcome, String) {
+    let (subject, _) = play(script, steps);
+    (subject.outcome, subject.reason.unwrap_or_default())
+}
+
+fn failed(reason: &str) -> (Outcome, String) {
+    (Outcome::Failed, reason.to_owned())
+}
+
+/// One that says these lines, then reads until its input ends.
+fn says(lines: &[Value]) -> String {
+    let lines = lines.iter().map(|line| format!("echo '{line}'; ")).collect::<String>();
+    format!("{lines}cat >/dev/null")
+}
+
+#[test]
+fn one_that_ends_at_once_is_told_with_its_status_and_what_it_complained_of() {
+    let steps = json!([{ "expect": { "type": "agent_start" } }]);
+    assert_eq!(
+        outcome("echo no model >&2; exit 3", steps),
+        failed(
+            "steps[0]: the server ended with status 3; expected a frame like {\"type\":\"agent_start\"}\nstderr: no model"
+        )
+    );
+}
+
+#[test]
+fn one_that_never_answers_fails_when_its_time_is_over() {
+    let steps = json!([{ "ask": { "type": "get_state" }, "withinMs": 50 }]);
+    let reason = "steps[0]: waited in vain for the response to {\"type\":\"get_state\",\"id\":\"ask-1\"}";
+    let (subject, records) = play("cat >/dev/null", steps);
+    assert_eq!((subject.outcome, subject.reason.as_deref()), (Outcome::Failed, Some(reason)));
+    let events: Vec<&str> = records.iter().filter_map(|record| record["frame"]["event"].as_str()).collect();
+    assert_eq!(events, ["spawn", "timeout", "stdin closed", "exit"]);
+}
+
+#[test]
+fn one_that_says_garbage_is_passed_over_and_recorded() {
+    let script = r"printf 'garbage\n\377\n42\n'; echo '{\x22type\x22:\x22agent_start\x22}' | sed 's/\\x22/\x22/g'; cat >/dev/null";
+    let (subject, records) = play(script, json!([{ "expect": { "type": "agent_start" } }]));
+    let raw: Vec<&Value> = records.iter().filter(|record| record["dir"] == "out").collect();
+    let said = |key: &str| raw.iter().filter_map(|record| record.get(key)).cloned().collect::<Vec<_>>();
+    assert_eq!(said("raw"), [json!("garbage")]);
+    assert_eq!(said("raw64"), [json!("/w==")]);
+    assert_eq!(said("frame").len(), 2);
+    assert_eq!(subject.reason, None);
+}
+
+#[test]
+fn one_that_does_not_end_with_its_input_is_killed_with_all_that_it_started() {
+    let script = r#"trap '' TERM; sh -c 'trap "" TERM; while :; do sleep 0.01; done' & echo "{\"type\":\"pids\",\"own\":$$,\"child\":$!}"; while :; do sleep 0.01; done"#;
+    let (subject, records) = play(script, json!([{ "expect": { "type": "pids" } }]));
+    assert_eq!(subject.reason.as_deref(), Some("the server did not end within 300 ms of its input"));
+    let pids = &records.iter().find(|record| record["dir"] == "out").unwrap()["frame"];
+    for pid in [&pids["own"], &pids["child"]] {
+        assert!(!runs(pid), "{pid} runs");
+    }
+    assert_eq!(records.last().unwrap()["frame"], json!({"event": "exit", "code": 137}));
+}
+
+/// Whether a process is there and has not ended.
+fn runs(pid: &Value) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    status.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z') && !rest.starts_with('X'))
+}
+
+#[test]
+fn one_that_does_not_know_a_command_does_not_support_the_scenario() {
+    let error = "Unknown command: compact";
+    let script = says(&[json!({"type": "response", "command": "compact", "success": false, "error": error})]);
+    let steps = json!([{ "ask": { "type": "compact" } }]);
+    let reason = "steps[0]: the server does not know the command `compact`".to_owned();
+    assert_eq!(outcome(&script, steps), (Outcome::NotSupported, reason));
+}
+
+#[test]
+fn a_race_that_went_the_other_way_is_not_exercised() {
+    let script = says(&[json!({"type": "agent_end"}), json!({"type": "turn_end"})]);
+    let steps = json!([{ "expect": { "type": "turn_end" }, "unless": { "type": "agent_end" } }]);
+    let reason = "steps[0]: {\"type\":\"agent_end\"} came before {\"type\":\"turn_end\"}".to_owned();
+    assert_eq!(outcome(&script, steps), (Outcome::NotExercised, reason));
+}
+
+#[test]
+fn what_must_not_come_first_is_a_failure() {
+    let script = says(&[json!({"type": "a"}), json!({"type": "b"})]);
+    let steps = json!([{ "expect": { "type": "b" }, "without": {} }]);
+    assert_eq!(
+        outcome(&script, steps),
+        failed("steps[0]: expected {\"type\":\"b\"} without {\"type\":\"a\"}")
+    );
+}
+
+#[test]
+fn several_frames_are_waited_for_in_any_order_and_each_counts_once() {
+    let script =
+        says(&[json!({"type": "b", "n": 2}), json!({"type": "a", "n": 1}), json!({"type": "b", "n": 3})]);
+    let all = json!([{ "type": "a" }, { "type": "b" }, { "type": "b" }]);
+    let steps = json!([{ "expect": all, "capture": { "first": "/1/n", "second": "/2/n" } }, { "expect": "${first} ${second}", "withinMs": 1 }]);
+    assert_eq!(outcome(&script, steps), failed("steps[1]: waited in vain for a frame like \"2 3\""));
+}
+
+#[test]
+fn a_response_is_found_behind_events_which_wait_for_later_steps() {
+    let script = r#"read line; echo '{"type":"agent_start"}'; echo '{"id":"ask-1","type":"response","success":true}'; cat >/dev/null"#;
+    let steps = json!([{ "ask": { "type": "get_state" } }, { "expect": { "type": "agent_start" } }]);
+    assert_eq!(outcome(script, steps).1, "");
+}
+
+#[test]
+fn a_response_that_is_not_as_expected_is_a_failure() {
+    let script = r#"read line; echo '{"id":"ask-1","type":"response","success":false}'; cat >/dev/null"#;
+    let reason = "steps[0]: expected a response like {\"success\":true}, got {\"id\":\"ask-1\",\"type\":\"response\",\"success\":false}";
+    assert_eq!(outcome(script, json!([{ "ask": { "type": "get_state" } }])), failed(reason));
+}
+
+#[test]
+fn neither_side_waits_for_the_other_when_both_say_much() {
+    let line = json!([{ "sendRaw": ["{\"type\":\"much\",\"text\":\"", { "repeat": "x", "times": 5_000_000 }, "\"}\n"] },
+        { "expect": { "type": "much" } }]);
+    assert_eq!(outcome("cat", line).1, "");
+}
+
+#[test]
+fn input_that_is_not_read_fails_when_its_time_is_over() {
+    // The time of a write is that of a step, so the one that is not read is ended first. A process that another test
+    // starts may hold the pipe for a moment: only more than a pipe takes has to wait until nobody does.
+    let steps = json!([{ "signal": "KILL" }, { "expectExit": 137 }, { "sendRaw": [{ "repeat": "x", "times": 5_000_000 }] }]);
+    assert_eq!(
+        outcome("sleep 60", steps),
+        failed("steps[2]: the server does not read its input any more: Broken pipe (os error 32)")
+    );
+}
+
+#[test]
+fn a_process_is_started_again_in_the_same_home() {
+    let script = r#"if [ -e seen ]; then echo "{\"type\":\"again\",\"option\":\"$0\"}"; else touch seen; echo '{"type":"first"}'; fi; cat >/dev/null"#;
+    let steps = json!([{ "expect": { "type": "first" } }, { "restart": ["--more"] }, { "expect": { "type": "again", "option": "--more" } }]);
+    let (subject, records) = play(script, steps);
+    assert_eq!((subject.reason, subject.processes), (None, 2));
+    let events: Vec<&str> = records.iter().filter_map(|record| record["frame"]["event"].as_str()).collect();
+    assert_eq!(events, ["spawn", "stdin closed", "exit", "spawn", "stdin closed", "exit"]);
+}
+
+#[test]
+fn files_are_put_and_awaited_where_the_server_works() {
+    let script = r#"until [ -e deep/go ]; do sleep 0.01; done; cp deep/go copy; echo '{"n":1}' >>copy; cat >/dev/null"#;
+    let found = json!([{ "put": "deep/go", "text": "{\"n\":0}\n" }, { "expectFile": "copy", "contains": "n", "lines": [{ "n": 0 }, { "n": 1 }] }]);
+    assert_eq!(outcome(script, found).1, "");
+    let (_, reason) = outcome("cat >/dev/null", json!([{ "expectFile": "none", "withinMs": 20 }]));
+    assert!(reason.ends_with("/work/none: No such file or directory (os error 2)"), "{reason}");
+}
+
+#[test]
+fn a_name_without_a_value_is_an_error_of_the_scenario() {
+    let steps = json!([{ "send": { "type": "${none}" } }]);
+    assert_eq!(outcome("cat", steps), (Outcome::Error, "steps[0]: `${none}` has no value here".to_owned()));
+}
+
+#[test]
+fn steps_for_another_dialect_are_left_out() {
+    let steps = json!([{ "only": ["xcsh"], "steps": [{ "expect": { "type": "never" } }] }, { "only": ["pi"], "steps": [{ "closeInput": true }] }]);
+    assert_eq!(outcome("cat", steps).1, "");
+}

@@ -1,0 +1,130 @@
+//! The scenarios with real pi: what each release breaks is listed in `tests/peers/`, with the reason. Beside each list is the
+//! report in short; `UPDATE=1 cargo test --test conform_peers` writes it anew.
+
+#[path = "peer_support/install.rs"]
+mod install;
+#[path = "peer_support/report.rs"]
+mod report;
+mod toolchain_support;
+
+use serde_json::Value;
+use std::{env, fs, path::Path, process::Command};
+
+/// A release of pi, by what it is judged, and which scenarios are played.
+struct Peer {
+    version: &'static str,
+    dialect: &'static str,
+    /// Names with `*`; all scenarios of the dialect if there are none, or if [`ALL`] is set.
+    scenarios: &'static [&'static str],
+}
+
+/// Set to 1, it plays all scenarios with everybody, and leaves the pages alone.
+const ALL: &str = "PI_RPC_ALL_SCENARIOS";
+
+#[test]
+fn pi_0_52_12_breaks_what_is_listed_and_nothing_else() {
+    Peer { version: "0.52.12", dialect: "pi", scenarios: &[] }.breaks_what_is_listed();
+}
+
+#[test]
+fn pi_0_73_1_breaks_what_is_listed_and_nothing_else() {
+    Peer { version: "0.73.1", dialect: "pi@0.73", scenarios: OF_0_73 }.breaks_what_is_listed();
+}
+
+#[test]
+fn pi_1_5_2_breaks_what_is_listed_and_nothing_else() {
+    Peer { version: "1.5.2", dialect: "pi-1", scenarios: &[] }.breaks_what_is_listed();
+}
+
+/// Where `pi@0.73` differs from `pi`, and one or two of everything else.
+const OF_0_73: &[&str] = &[
+    "abort-in-first-tool",
+    "abort-in-retry",
+    "abort-with-*",
+    "bash-abort-beside-run",
+    "bash-in-run",
+    "compact-*",
+    "end-in-*",
+    "end-with-dialog",
+    "error-length",
+    "error-torn-stream",
+    "extension-command*",
+    "extension-message",
+    "extension-tool",
+    "follow-up-in-tool",
+    "framing-malformed",
+    "framing-separators",
+    "framing-split",
+    "ids-other-types",
+    "malformed-*",
+    "model-cycle",
+    "model-levels",
+    "prompt-blocks",
+    "prompt-busy*",
+    "prompt-completions",
+    "prompt-plain",
+    "prompt-responses",
+    "prompt-slash",
+    "queue-dropped",
+    "queue-told",
+    "retry-exhausted",
+    "retry-prompt",
+    "session-clone",
+    "session-fork*",
+    "session-in-memory",
+    "session-name",
+    "session-*-in-run",
+    "session-stats",
+    "signal-in-run",
+    "state-start",
+    "steer-in-*",
+    "tools-not-skipped",
+    "tools-together",
+    "ui-in-run",
+];
+
+impl Peer {
+    #[track_caller]
+    fn breaks_what_is_listed(&self) {
+        let Some(pi) = install::peer(self.version) else { return };
+        let all = env::var(ALL).is_ok_and(|value| value == "1");
+        let scenarios = if all { &[] } else { self.scenarios };
+        let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
+        let dir = tempfile::tempdir().unwrap();
+        let json = dir.path().join("report.json");
+        let conform = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
+            .env_remove("PI_RPC_DIALECT")
+            .args([
+                "conform",
+                "--adapter",
+                "pi",
+                "--dialect",
+                self.dialect,
+                "--jobs",
+                "2",
+                "--format",
+                "json",
+            ])
+            .args(scenarios.iter().flat_map(|name| ["--scenario", name]))
+            .arg("--report")
+            .arg(&json)
+            .arg("--expect")
+            .arg(peers.join(format!("pi-{}.json", self.version)))
+            .arg("--")
+            .args(pi)
+            .output()
+            .unwrap();
+        assert_eq!(conform.status.code(), Some(0), "{}", String::from_utf8_lossy(&conform.stdout));
+        let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+        if all {
+            return;
+        }
+        let page = peers.join(format!("pi-{}.md", self.version));
+        if env::var_os("UPDATE").is_some() {
+            fs::write(&page, report::page(&format!("pi {}", self.version), &report)).unwrap();
+        }
+        // What is found where depends on who is faster; what was played does not.
+        let page = fs::read_to_string(&page).unwrap_or_default();
+        assert_eq!(report::names_on(&page), report::names_in(&report), "UPDATE=1 writes the page anew");
+    }
+}

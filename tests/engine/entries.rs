@@ -1,0 +1,160 @@
+//! The entries of a session as hosts read them, and sessions made of its branch.
+
+use crate::worked_support::{Played, Scenario, say::*, scenario};
+use pi_rpc::protocol::Dialect::{self, Pi1, Pi073};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const PATH: &str = "/sessions/other.jsonl";
+
+const AT: &str = "2025-01-01T00:00:00.000Z";
+
+/// Something was said twice in the place of `b`; the leaf is on the second way. `a` is marked.
+fn branched() -> Vec<Value> {
+    let user = |id: &str, parent: &str, text: &str, at: &str| {
+        json!({
+            "type": "message", "id": id, "parentId": parent, "timestamp": at,
+            "message": { "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": 1 },
+        })
+    };
+    vec![
+        json!({ "type": "model_change", "id": "m", "parentId": null, "timestamp": AT, "provider": "scripted", "modelId": "work" }),
+        json!({ "type": "thinking_level_change", "id": "t", "parentId": "m", "timestamp": AT, "thinkingLevel": "low" }),
+        user("a", "t", "first", "2025-01-01T00:00:01.000Z"),
+        user("b", "a", "left", "2025-01-01T00:00:03.000Z"),
+        json!({ "type": "label", "id": "l", "parentId": "b", "timestamp": AT, "targetId": "a", "label": "here" }),
+        json!({ "type": "future", "id": "f", "parentId": "l", "timestamp": AT, "what": "nobody knows" }),
+        user("c", "a", "second", "2025-01-01T00:00:02.000Z"),
+    ]
+}
+
+fn file(entries: &[Value]) -> String {
+    let header =
+        json!({ "type": "session", "version": 3, "id": "0193f00d", "timestamp": AT, "cwd": "/work" });
+    std::iter::once(&header).chain(entries).map(|line| format!("{line}\n")).collect()
+}
+
+fn opened(frames: &[Value]) -> Scenario {
+    let scenario = scenario(json!([])).file(PATH, file(&branched())).opened(PATH);
+    frames.iter().fold(scenario, |scenario, frame| scenario.host(0, frame.clone()))
+}
+
+fn answer(played: &Played, id: &str) -> Value {
+    let answers = played.answers(id);
+    assert_eq!(answers.len(), 1, "{}", played.log);
+    answers[0].clone()
+}
+
+fn data(scenario: &Scenario, dialect: Dialect, id: &str) -> Value {
+    answer(&scenario.finish(dialect), id)["data"].clone()
+}
+
+fn since(id: &str) -> Value {
+    json!({ "id": "get_entries", "type": "get_entries", "since": id })
+}
+
+fn refused(id: &str, text: &str) -> Value {
+    json!({ "id": id, "type": "response", "command": id, "success": false, "error": text })
+}
+
+/// The entries without those that the dialect does not know.
+fn known() -> Vec<Value> {
+    branched().into_iter().filter(|entry| entry["type"] != "future").collect()
+}
+
+#[test]
+fn entries_are_told_of_all_branches_in_the_order_of_the_file() {
+    let all = data(&opened(&[command("get_entries")]), Pi1, "get_entries");
+    assert_eq!(all, json!({ "entries": known(), "leafId": "c" }));
+}
+
+#[test]
+fn entries_since_one_of_them_are_those_behind_it_in_the_file() {
+    let behind = |id: &str| data(&opened(&[since(id)]), Pi1, "get_entries")["entries"].clone();
+    assert_eq!(behind("b"), json!(&known()[4..]));
+    assert_eq!(behind("f"), json!(&known()[5..]), "also behind one of an unknown kind");
+    assert_eq!(behind("c"), json!([]));
+}
+
+#[test]
+fn entries_since_one_that_is_not_there_are_refused() {
+    let played = opened(&[since("nonexistent")]).finish(Pi1);
+    assert_eq!(answer(&played, "get_entries"), refused("get_entries", "Entry not found: nonexistent"));
+}
+
+#[test]
+fn the_tree_has_children_by_their_time_labels_and_a_root_for_each_orphan() {
+    let known = known();
+    let leaf = |entry: usize| json!({ "entry": known[entry], "children": [] });
+    let mut entries = branched();
+    entries.push(json!({ "type": "custom", "customType": "x", "id": "o", "parentId": "f", "timestamp": AT }));
+    let opened = scenario(json!([])).file(PATH, file(&entries)).opened(PATH).host(0, command("get_tree"));
+    let tree = json!([
+        { "entry": known[0], "children": [
+            { "entry": known[1], "children": [
+                { "entry": known[2], "label": "here", "labelTimestamp": AT, "children": [
+                    leaf(5),
+                    { "entry": known[3], "children": [leaf(4)] },
+                ] },
+            ] },
+        ] },
+        { "entry": entries[7], "children": [] },
+    ]);
+    assert_eq!(data(&opened, Pi1, "get_tree"), json!({ "tree": tree, "leafId": "o" }));
+}
+
+#[test]
+fn a_tree_that_is_too_deep_to_be_read_is_refused() {
+    let named = |at: usize| {
+        let parent = (at > 0).then(|| (at - 1).to_string());
+        json!({ "type": "session_info", "id": at.to_string(), "parentId": parent, "timestamp": AT, "name": "n" })
+    };
+    // One more is added where the session is taken up: the level.
+    let entries: Vec<Value> = (0..400).map(named).collect();
+    let deep = scenario(json!([])).file(PATH, file(&entries)).opened(PATH).host(0, command("get_tree"));
+    let played = deep.finish(Pi1);
+    let text = "The session has more than 400 entries in a row, too deep for a tree. get_entries tells them with \
+                their parents.";
+    assert_eq!(answer(&played, "get_tree"), refused("get_tree", text));
+}
+
+#[test]
+fn a_clone_holds_the_branch_and_goes_on_in_a_file_of_its_own() {
+    for dialect in [Pi073, Pi1] {
+        let played = opened(&[command("clone"), command("get_state")]).finish(dialect);
+        assert_eq!(answer(&played, "clone")["data"], json!({ "cancelled": false }), "{dialect}");
+        assert_eq!(answer(&played, "get_state")["data"]["messageCount"], 2, "{dialect}");
+        let tree = played.disk.tree().expect("a session");
+        assert_eq!(tree.header().parent_session.as_deref(), Some(PATH), "{dialect}");
+        let ids: Vec<&str> = tree.entries().iter().map(|entry| entry.id().as_ref()).collect();
+        assert_eq!(ids[..4], ["m", "t", "a", "c"], "{dialect}: {ids:?}");
+        assert_eq!(tree.labels()["a"], "here", "{dialect}");
+        assert_eq!(played.disk.text(Path::new(PATH)), Some(file(&branched()).as_str()), "{dialect}");
+    }
+}
+
+#[test]
+fn what_was_only_begun_cannot_be_cloned_unless_it_is_kept_in_memory() {
+    let begun = scenario(json!([])).host(0, command("clone"));
+    let text = "This session has not been saved yet. Send a message before cloning or forking it.";
+    for dialect in [Pi073, Pi1] {
+        assert_eq!(data(&begun, dialect, "clone"), json!({ "cancelled": false }), "{dialect}: in memory");
+        let played = scenario(json!([])).kept().host(0, command("clone")).finish(dialect);
+        assert_eq!(answer(&played, "clone"), refused("clone", text), "{dialect}");
+    }
+}
+
+#[test]
+fn forks_begin_at_messages_of_the_branch_alone_where_the_dialect_has_it_so() {
+    let fork = |entry: &str| json!({ "id": "fork", "type": "fork", "entryId": entry });
+    let listed = |dialect| data(&opened(&[command("get_fork_messages")]), dialect, "get_fork_messages");
+    let message = |id: &str, text: &str| json!({ "entryId": id, "text": text });
+    let (first, left, second) = (message("a", "first"), message("b", "left"), message("c", "second"));
+    assert_eq!(listed(Pi1), json!({ "messages": [first, second] }));
+    assert_eq!(listed(Pi073), json!({ "messages": [first, left, second] }));
+    let played = opened(&[fork("b")]).finish(Pi1);
+    assert_eq!(answer(&played, "fork"), refused("fork", "Invalid entry ID for forking"));
+    let forked = opened(&[fork("c")]);
+    assert_eq!(data(&forked, Pi1, "fork"), json!({ "text": "second", "cancelled": false }));
+    assert_eq!(data(&opened(&[fork("b")]), Pi073, "fork"), json!({ "text": "left", "cancelled": false }));
+}

@@ -1,0 +1,192 @@
+//! What extensions may do, and how long they may take, in virtual time.
+
+use pi_rpc::{
+    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox},
+    protocol::{Dialect, Encoder, ThinkingLevel, ToExtension, read, read_line},
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const EXTENSION: &str = "/ext/one";
+
+/// The time limit of a hook, in seconds.
+const HOOK: u64 = 30;
+
+/// An engine with one extension, at a time in seconds.
+struct World {
+    engine: Engine,
+    seconds: u64,
+    encoder: Encoder,
+    /// What the host was told since it was last asked for.
+    said: Vec<Value>,
+    /// What the extension was told since.
+    told: Vec<Value>,
+    process: u64,
+}
+
+impl World {
+    /// The extension has registered with `adds`.
+    fn with(mut adds: Value) -> Self {
+        let model = json!({
+            "id": "m", "name": "m", "api": "scripted", "provider": "lab", "baseUrl": "", "reasoning": false,
+            "input": ["text"], "contextWindow": 128_000, "maxTokens": 16_384,
+            "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 },
+        });
+        let model = serde_json::from_value(model).expect("a model");
+        let choice = Choice { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: None };
+        let setup = Setup {
+            dialect: Dialect::Pi,
+            models: vec![choice],
+            start: 0,
+            chosen: false,
+            scope: None,
+            level: None,
+            modes: Modes::of(Dialect::Pi),
+            place: Place::in_memory("/work"),
+            session: None,
+            tools: Toolbox::new(Vec::new()),
+            system_prompt: "".into(),
+            extending: Extending { extensions: vec![EXTENSION.to_owned()], ..Extending::default() },
+            name: None,
+            seed: 1,
+            checked: true,
+        };
+        let engine = Engine::new(setup, Now { monotonic: Duration::ZERO, wall: 0 });
+        let (said, told) = (Vec::new(), Vec::new());
+        let mut world =
+            Self { engine, seconds: 0, encoder: Encoder::new(Dialect::Pi), said, told, process: 0 };
+        world.perform();
+        adds["type"] = "register".into();
+        world.hears(adds);
+        world.said.clear();
+        world.told.clear();
+        world
+    }
+
+    fn handle(&mut self, input: Input) {
+        self.engine.handle(input, Now { monotonic: Duration::from_secs(self.seconds), wall: 0 });
+        self.perform();
+    }
+
+    fn perform(&mut self) {
+        while let Some(output) = self.engine.poll() {
+            match output {
+                Output::Say(said) => {
+                    let mut bytes = Vec::new();
+                    self.encoder.encode(&said, &mut bytes);
+                    self.said.push(serde_json::from_slice(&bytes).expect("JSON"));
+                }
+                Output::ToExtension { frame, .. } => {
+                    let frame: &ToExtension = &frame;
+                    self.told.push(serde_json::to_value(frame).expect("JSON"));
+                }
+                Output::StartExtension { process, .. } => self.process = process,
+                Output::Violation(violation) => panic!("{violation}"),
+                _ => {}
+            }
+        }
+    }
+
+    /// The extension says something.
+    fn hears(&mut self, frame: Value) {
+        let frame = Box::new(read(frame.to_string().as_bytes(), Dialect::Pi).expect("a frame"));
+        self.handle(Input::Extension { from: self.process, frame });
+    }
+
+    /// The host says something.
+    fn host(&mut self, frame: Value) {
+        let line = read_line(frame.to_string().as_bytes(), Dialect::Pi).transpose().expect("no blank line");
+        self.handle(Input::line(line));
+    }
+
+    /// It is that many seconds later; gives what the host is told.
+    fn later(&mut self, seconds: u64) -> Vec<Value> {
+        self.seconds += seconds;
+        let due = self.engine.deadline().is_some_and(|due| due <= Duration::from_secs(self.seconds));
+        if due {
+            self.handle(Input::Time);
+        }
+        std::mem::take(&mut self.said)
+    }
+}
+
+fn late() -> Value {
+    let error = format!("No answer within {HOOK} s");
+    json!({"type": "extension_error", "extensionPath": EXTENSION, "event": "input", "error": error})
+}
+
+/// The extension is asked about a prompt.
+fn asked() -> World {
+    let mut world = World::with(json!({"hooks": ["input"]}));
+    world.host(json!({"type": "prompt", "message": "hello"}));
+    assert_eq!(world.told.last().expect("the hook")["hook"]["text"], "hello");
+    world
+}
+
+#[test]
+fn who_does_not_answer_a_hook_in_time_has_had_a_say() {
+    let mut world = asked();
+    assert_eq!(world.later(HOOK - 1), Vec::<Value>::new());
+    assert_eq!(
+        world.later(1)[..2],
+        [late(), json!({"type": "response", "command": "prompt", "success": true})]
+    );
+}
+
+#[test]
+fn while_nobody_is_heard_nobody_is_late() {
+    let mut world = asked();
+    world.later(HOOK - 1);
+    world.handle(Input::Hearing(false));
+    world.handle(Input::Hearing(false));
+    assert_eq!(world.engine.deadline(), None);
+    assert_eq!(world.later(10 * HOOK), Vec::<Value>::new());
+    world.handle(Input::Hearing(true));
+    assert_eq!(world.later(0), Vec::<Value>::new());
+    assert_eq!(world.later(1)[0], late());
+}
+
+#[test]
+fn what_was_said_while_nobody_was_heard_counts() {
+    let mut world = asked();
+    world.handle(Input::Hearing(false));
+    world.later(10 * HOOK);
+    world.handle(Input::Hearing(true));
+    let id = world.told.last().expect("the hook")["id"].clone();
+    world.hears(json!({"type": "done", "id": id, "result": {"action": "handled"}}));
+    assert_eq!(world.later(0), [json!({"type": "response", "command": "prompt", "success": true})]);
+}
+
+#[test]
+fn what_is_not_wanted_any_more_is_over_in_time_whether_it_is_heard_or_not() {
+    let mut world = asked();
+    world.handle(Input::Hearing(false));
+    world.host(json!({"type": "abort"}));
+    let said = world.later(2);
+    assert!(said.iter().any(|frame| frame["command"] == "prompt"), "{said:?}");
+}
+
+#[test]
+fn of_too_many_dialogs_the_last_are_over_at_once_and_in_the_end_so_is_the_extension() {
+    let mut world = World::with(json!({}));
+    let dialog = |id: usize| {
+        let id = id.to_string();
+        let request = json!({"type": "extension_ui_request", "id": id, "method": "confirm", "title": "T", "message": "M"});
+        json!({"type": "ui", "request": request})
+    };
+    for id in 0..100 {
+        world.hears(dialog(id));
+    }
+    assert_eq!((world.said.len(), world.told.len()), (100, 0));
+    world.said.clear();
+    world.hears(dialog(100));
+    let answer = json!({"type": "extension_ui_response", "id": "100", "cancelled": true});
+    assert_eq!(world.told, [json!({"type": "ui_answer", "response": answer})]);
+    let told = |text: &str| json!({"type": "extension_error", "extensionPath": EXTENSION, "event": "frame", "error": text});
+    assert_eq!(world.later(0), [told("A line is no frame: more than 100 dialogs are open")]);
+    (0..15).for_each(|id| world.hears(dialog(id)));
+    assert_eq!(world.later(0), [told("16 lines were no frames; the extension was ended")]);
+    let wait = json!({"id": "1", "type": "get_state"});
+    world.host(wait);
+    assert_eq!(world.later(0)[0]["success"], true);
+}

@@ -1,0 +1,119 @@
+//! What hosts are told of the messages that wait, in the dialects that tell it.
+
+use crate::worked_support::{Scenario, say::*, scenario};
+use pi_rpc::protocol::Dialect::{self, Pi1, Pi073};
+use serde_json::{Value, json};
+
+const TELLING: [Dialect; 2] = [Pi073, Pi1];
+
+/// A run whose answer has begun to come, at 75 ms; two more turns follow at most.
+fn streaming() -> Scenario {
+    let slow = json!({ "say": [{ "text": "Well, well.", "size": 4 }], "delayMs": 50 });
+    scenario(json!([slow, says("Two."), says("Three."), says("Four.")])).host(0, prompt("p", "hi"))
+}
+
+/// Without what some dialects tell the model first.
+fn shape(scenario: &Scenario, dialect: Dialect) -> String {
+    let mut shape = scenario.finish(dialect).shape();
+    shape.retain(|step| step != "system");
+    shape.join(" · ")
+}
+
+fn data(scenario: &Scenario, dialect: Dialect, id: &str) -> Value {
+    let played = scenario.finish(dialect);
+    let answers = played.answers(id);
+    assert_eq!(answers.len(), 1, "{dialect}\n{}", played.log);
+    answers[0]["data"].clone()
+}
+
+#[test]
+fn what_waits_is_told_whole_before_the_answer_and_before_each_delivery() {
+    let queued = streaming().host(75, steer("S1")).host(76, follow_up("F1")).host(77, queued("S2", "steer"));
+    let expected = "ok p · agent_start · turn_start · user hi · ms · text · queue [S1|] · ok S1 · queue [S1|F1] · \
+                    ok F1 · queue [S1 S2|F1] · ok S2 · text · me stop · turn_end [] · \
+                    turn_start · queue [S2|F1] · user S1 · ms · text · me stop · turn_end [] · \
+                    turn_start · queue [|F1] · user S2 · ms · text · me stop · turn_end [] · \
+                    turn_start · queue [|] · user F1 · ms · text · me stop · turn_end [] · ";
+    for dialect in TELLING {
+        let shape = shape(&queued, dialect);
+        assert!(shape.starts_with(expected), "{dialect}: {shape}");
+    }
+}
+
+#[test]
+fn messages_that_go_together_are_told_one_by_one() {
+    let mode = json!({ "id": "all", "type": "set_steering_mode", "mode": "all" });
+    let queued = streaming().host(60, mode).host(75, steer("S1")).host(76, steer("S2"));
+    for dialect in TELLING {
+        let shape = shape(&queued, dialect);
+        let expected = "turn_start · queue [S2|] · user S1 · queue [|] · user S2 · ms";
+        assert!(shape.contains(expected), "{dialect}: {shape}");
+    }
+}
+
+#[test]
+fn a_message_that_came_while_nothing_ran_follows_the_next_prompt() {
+    let waiting = scenario(json!([says("One.")])).host(0, steer("S1")).host(1, prompt("p", "hi"));
+    let expected =
+        "queue [S1|] · ok S1 · ok p · agent_start · turn_start · user hi · queue [|] · user S1 · ms · ";
+    for dialect in TELLING {
+        let shape = shape(&waiting, dialect);
+        assert!(shape.starts_with(expected), "{dialect}: {shape}");
+    }
+}
+
+#[test]
+fn an_abort_leaves_what_waits_and_tells_nothing_of_it() {
+    let aborted = streaming().host(75, steer("S1")).host(76, command("abort")).host(90, command("get_state"));
+    for dialect in TELLING {
+        let shape = shape(&aborted, dialect);
+        assert_eq!(shape.matches("queue").count(), 1, "{dialect}: {shape}");
+        assert_eq!(data(&aborted, dialect, "get_state")["pendingMessageCount"], 1, "{dialect}");
+    }
+}
+
+#[test]
+fn what_is_taken_back_is_told_also_where_nothing_waited() {
+    let cleared = scenario(json!([says("One.")]))
+        .host(0, steer("S1"))
+        .host(1, follow_up("F1"))
+        .host(2, command("clear_queue"))
+        .host(3, json!({ "id": "again", "type": "clear_queue" }));
+    let expected =
+        "queue [S1|] · ok S1 · queue [S1|F1] · ok F1 · queue [|] · ok clear_queue · queue [|] · ok again";
+    assert_eq!(shape(&cleared, Pi1), expected);
+    assert_eq!(data(&cleared, Pi1, "clear_queue"), json!({ "steering": ["S1"], "followUp": ["F1"] }));
+    assert_eq!(data(&cleared, Pi1, "again"), json!({ "steering": [], "followUp": [] }));
+}
+
+#[test]
+fn another_session_has_no_messages_that_wait() {
+    for leave in [command("new_session"), command("clone")] {
+        let left =
+            scenario(json!([])).host(0, steer("S1")).host(1, leave.clone()).host(2, command("get_state"));
+        for dialect in [Pi073, Pi1] {
+            assert_eq!(data(&left, dialect, "get_state")["pendingMessageCount"], 0, "{dialect} {leave}");
+        }
+    }
+}
+
+#[test]
+fn answers_say_what_became_of_what_was_said() {
+    let said = streaming().host(75, queued("q", "followUp")).host(76, steer("s")).host(77, follow_up("f"));
+    for (id, disposition) in [("p", "started"), ("q", "queued"), ("s", "queued"), ("f", "queued")] {
+        assert_eq!(data(&said, Pi1, id), json!({ "disposition": disposition }), "{id}");
+        assert_eq!(data(&said, Pi073, id), Value::Null, "{id}");
+    }
+}
+
+#[test]
+fn a_prompt_that_says_nothing_of_queues_is_refused_until_the_run_has_settled() {
+    let text = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
+    let expected =
+        json!({ "id": "q", "type": "response", "command": "prompt", "success": false, "error": text });
+    let waits = scenario(json!([overloaded(), says("One.")])).host(0, prompt("p", "hi"));
+    for busy in [streaming().host(75, prompt("q", "now")), waits.host(1000, prompt("q", "now"))] {
+        let played = busy.finish(Pi1);
+        assert_eq!(played.answers("q"), [&expected], "{}", played.log);
+    }
+}

@@ -1,0 +1,126 @@
+//! What hosts are told of names, levels and the fill of the context, in the dialects that tell it.
+
+use crate::worked_support::{Scenario, say::*, scenario};
+use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073};
+use serde_json::{Value, json};
+
+const TELLING: [Dialect; 2] = [Pi073, Pi1];
+
+fn named(id: &str, name: &str) -> Value {
+    json!({ "id": id, "type": "set_session_name", "name": name })
+}
+
+fn level(level: &str) -> Value {
+    json!({ "id": level, "type": "set_thinking_level", "level": level })
+}
+
+fn model(id: &str) -> Value {
+    json!({ "id": id, "type": "set_model", "provider": "scripted", "modelId": id })
+}
+
+/// At once, in that order.
+fn asked(frames: &[Value]) -> Scenario {
+    frames.iter().fold(scenario(json!([])), |scenario, frame| scenario.host(0, frame.clone()))
+}
+
+fn shape(scenario: &Scenario, dialect: Dialect) -> String {
+    scenario.finish(dialect).shape().join(" · ")
+}
+
+fn data(scenario: &Scenario, dialect: Dialect, id: &str) -> Value {
+    let played = scenario.finish(dialect);
+    let answers = played.answers(id);
+    assert_eq!(answers.len(), 1, "{dialect}\n{}", played.log);
+    answers[0]["data"].clone()
+}
+
+#[test]
+fn a_name_is_told_before_the_answer_also_where_it_is_the_same_again() {
+    let names = asked(&[named("a", "  mine "), named("b", "mine"), named("c", " ")]);
+    for dialect in TELLING {
+        assert_eq!(shape(&names, dialect), "named mine · ok a · named mine · ok b · no c", "{dialect}");
+    }
+    assert_eq!(shape(&names, Pi), "ok a · ok b · no c");
+}
+
+#[test]
+fn a_name_is_on_one_line_in_pi_1() {
+    let name = |dialect| {
+        let played = asked(&[named("a", " one\r\n\ntwo  three\t\n")]).finish(dialect);
+        played.last("session_info_changed")["name"].clone()
+    };
+    assert_eq!(name(Pi1), "one two  three");
+    assert_eq!(name(Pi073), "one\r\n\ntwo  three");
+}
+
+#[test]
+fn a_level_is_told_where_it_is_another_one() {
+    let levels = asked(&[level("high"), level("high"), level("xhigh"), command("cycle_thinking_level")]);
+    for dialect in TELLING {
+        let expected = "level high · ok high · ok high · ok xhigh · level off · ok cycle_thinking_level";
+        assert_eq!(shape(&levels, dialect), expected, "{dialect}");
+    }
+}
+
+#[test]
+fn a_model_that_does_not_think_takes_the_level_along() {
+    let there_and_back =
+        asked(&[model("plain"), model("work"), command("cycle_model"), command("get_state")]);
+    let off = "level off · ok plain · ok work · ok cycle_model · ok get_state";
+    assert_eq!(shape(&there_and_back, Pi1), off, "and does not bring it back");
+    let cycled = asked(&[model("plain"), command("cycle_model")]);
+    assert_eq!(shape(&cycled, Pi073), "level off · ok plain · level medium · ok cycle_model");
+    assert_eq!(shape(&cycled, Pi1), "level off · ok plain · ok cycle_model");
+}
+
+#[test]
+fn the_levels_of_the_model_are_listed() {
+    let levels = asked(&[command("get_available_thinking_levels")]);
+    let all = json!({ "levels": ["off", "minimal", "low", "medium", "high"] });
+    assert_eq!(data(&levels, Pi1, "get_available_thinking_levels"), all);
+    let levels = asked(&[model("plain"), command("get_available_thinking_levels")]);
+    assert_eq!(data(&levels, Pi1, "get_available_thinking_levels"), json!({ "levels": ["off"] }));
+}
+
+#[test]
+fn the_fill_of_the_context_is_told_with_the_statistics() {
+    let talk = scenario(json!([fills("One.", 12_800)])).host(0, command("get_session_stats"));
+    let talk =
+        talk.host(10, prompt("p", "hi")).host(20, json!({ "id": "after", "type": "get_session_stats" }));
+    let usage =
+        |tokens: u64, percent: u64| json!({ "tokens": tokens, "contextWindow": 128_000, "percent": percent });
+    for dialect in TELLING {
+        let before = data(&talk, dialect, "get_session_stats")["contextUsage"].clone();
+        assert_eq!(before, json!({ "tokens": 0, "contextWindow": 128_000, "percent": 0 }), "{dialect}");
+        assert_eq!(data(&talk, dialect, "after")["contextUsage"], usage(12_800, 10), "{dialect}");
+    }
+    assert_eq!(data(&talk, Pi, "after")["contextUsage"], Value::Null);
+}
+
+#[test]
+fn from_a_compaction_to_the_next_answer_nobody_knows_how_full_the_context_is() {
+    let stats = |id: &str| json!({ "id": id, "type": "get_session_stats" });
+    let talk = scenario(json!([
+        fills("One.", 50_000),
+        fills("Two.", 60_000),
+        summary("So far."),
+        fills("Three.", 6_400),
+    ]));
+    let talk = talk
+        .modes(|modes| modes.compaction.keep_recent = 10)
+        .host(0, prompt("p", "hi"))
+        .host(10, prompt("q", &"again ".repeat(40)))
+        .host(20, command("compact"))
+        .host(200, stats("unknown"))
+        .host(210, prompt("r", "more"))
+        .host(220, stats("known"));
+    for dialect in TELLING {
+        let unknown = json!({ "tokens": null, "contextWindow": 128_000, "percent": null });
+        assert_eq!(data(&talk, dialect, "unknown")["contextUsage"], unknown, "{dialect}");
+        let known = json!({ "tokens": 6400, "contextWindow": 128_000, "percent": 5 });
+        assert_eq!(data(&talk, dialect, "known")["contextUsage"], known, "{dialect}");
+    }
+    let counted = |dialect, id: &str| data(&talk, dialect, id)["assistantMessages"].clone();
+    assert_eq!(counted(Pi1, "known"), 3, "the whole session");
+    assert_eq!(counted(Pi073, "known"), 2, "what is in memory");
+}

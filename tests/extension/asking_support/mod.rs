@@ -1,0 +1,70 @@
+//! Conversations with extensions, dialogs and host tools, in virtual time: the worked sequences' world, and the words in
+//! which extensions write.
+
+pub use crate::worked_support::{Does, Extension, Played, Scenario, say, scenario};
+
+use serde_json::{Value, json};
+
+pub fn waits(time: u64) -> Does {
+    Does::Waits(time)
+}
+
+pub fn writes(frame: Value) -> Does {
+    Does::Writes(frame)
+}
+
+/// The request is done.
+pub fn done() -> Does {
+    writes(json!({ "type": "done", "id": "$" }))
+}
+
+/// The hook is done, and this is the extension's say.
+pub fn says(result: Value) -> Does {
+    writes(json!({ "type": "done", "id": "$", "result": result }))
+}
+
+pub fn accepts() -> Does {
+    writes(json!({ "type": "accept", "id": "$" }))
+}
+
+pub fn fails(error: &str) -> Does {
+    writes(json!({ "type": "failed", "id": "$", "error": error }))
+}
+
+/// Wants something of the user interface, on behalf of the request; `own` is its own id of it.
+pub fn ui(own: &str, request: Value) -> Does {
+    writes(json!({ "type": "ui", "origin": "$", "request": with_id(own, request) }))
+}
+
+/// The same on nobody's behalf.
+pub fn ui_of_none(own: &str, request: Value) -> Does {
+    writes(json!({ "type": "ui", "request": with_id(own, request) }))
+}
+
+fn with_id(own: &str, request: Value) -> Value {
+    let mut frame = json!({ "type": "extension_ui_request", "id": own });
+    for (key, value) in request.as_object().into_iter().flatten() {
+        frame[key] = value.clone();
+    }
+    frame
+}
+
+/// A result with that text.
+pub fn result(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+pub fn tool_result(text: &str) -> Does {
+    writes(json!({ "type": "tool_result", "id": "$", "result": result(text) }))
+}
+
+pub fn tool_update(text: &str) -> Does {
+    writes(json!({ "type": "tool_update", "id": "$", "partialResult": result(text) }))
+}
+
+/// The host's answer to the dialog of that number.
+pub fn answer(number: usize, key: &str, value: impl Into<Value>) -> Value {
+    let mut frame = json!({ "type": "extension_ui_response", "id": format!("ui {number}") });
+    frame[key] = value.into();
+    frame
+}

@@ -1,0 +1,191 @@
+//! Slash commands of extensions.
+
+use crate::asking_support::{Does, Extension, accepts, done, fails, say, scenario, waits, writes};
+use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use say::{calls, command, prompt, says as model_says};
+use serde_json::{Value, json};
+
+const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
+
+/// An extension with the command `do`, which does this.
+fn does(steps: impl IntoIterator<Item = Does>) -> Extension {
+    Extension::new("a", json!({ "commands": [{ "name": "do", "description": "Does it." }] }))
+        .on("command do", steps)
+}
+
+/// A model that answers with a text after that time.
+fn answers_after(time: u64) -> Value {
+    json!({ "say": [{ "text": "Well." }], "firstDelayMs": time })
+}
+
+#[test]
+fn a_command_is_acknowledged_when_it_is_taken_up_and_opens_no_run() {
+    for dialect in DIALECTS {
+        for (steps, talk) in [
+            (vec![waits(20), accepts(), waits(50_000), done()], "20 <a accept · 20 ok p · 50020 <a done"),
+            (vec![waits(20), done()], "20 <a done · 20 ok p"),
+            (
+                vec![
+                    waits(20),
+                    writes(json!({ "type": "set_session_name", "origin": "$", "name": "x" })),
+                    waits(50_000),
+                    done(),
+                ],
+                "20 <a set_session_name · 20 ok p · 50020 <a done",
+            ),
+        ] {
+            let played =
+                scenario(json!([])).extended(does(steps)).host(0, prompt("p", "/do it  well")).play(dialect);
+            assert_eq!(played.timed(), format!("0 < p · 0 >a command do · {talk}"), "{dialect}");
+            assert_eq!(played.wrote(">a", "command do")[0]["arguments"], "it  well", "{dialect}");
+        }
+    }
+}
+
+#[test]
+fn a_command_without_arguments_has_empty_ones() {
+    let played = scenario(json!([])).extended(does([done()])).host(0, prompt("p", "/do")).play(Pi);
+    assert_eq!(played.wrote(">a", "command do")[0]["arguments"], "");
+}
+
+#[test]
+fn a_command_that_fails_is_told_and_acknowledged_all_the_same() {
+    for dialect in DIALECTS {
+        for (steps, told) in [
+            (vec![fails("no idea")], "<a failed · ok p · error command: no idea"),
+            (
+                vec![accepts(), waits(20_000), fails("no idea")],
+                "<a accept · ok p · <a failed · error command: no idea",
+            ),
+            (vec![], ">a cancel · error command: The command was not taken up within 10 s · ok p"),
+            (
+                vec![waits(15_000), done()],
+                ">a cancel · error command: The command was not taken up within 10 s · ok p · <a done",
+            ),
+            (
+                vec![waits(5), Does::Ends("killed")],
+                "<a ends · error end: The extension has ended: killed · error command: The extension has ended: killed · ok p",
+            ),
+        ] {
+            let played = scenario(json!([])).extended(does(steps)).host(0, prompt("p", "/do")).play(dialect);
+            assert_eq!(played.talk(), format!("< p · >a command do · {told}"), "{dialect}");
+            let path =
+                played.said.iter().rfind(|it| it["type"] == "extension_error").map(|it| &it["extensionPath"]);
+            assert_eq!(path, Some(&json!("command:do")), "{dialect}");
+        }
+    }
+}
+
+#[test]
+fn a_command_is_carried_out_whatever_goes_on() {
+    let fails = json!({ "fail": { "status": 529 } });
+    for dialect in DIALECTS {
+        for (state, turns, before) in [
+            ("streaming.message", json!([answers_after(5000)]), vec![prompt("p", "go")]),
+            (
+                "streaming.tools",
+                json!([calls("t1", "bash", "sleep 5000"), model_says("Well.")]),
+                vec![prompt("p", "go")],
+            ),
+            ("retrying", json!([fails, model_says("Well.")]), vec![prompt("p", "go")]),
+            (
+                "compacting",
+                json!([say::fills("Well.", 127_000), say::summary("So far.")]),
+                vec![prompt("p", "go")],
+            ),
+        ] {
+            let scenario =
+                before.into_iter().fold(scenario(turns), |scenario, frame| scenario.host(10, frame));
+            // In small pieces, so that something can be summed up.
+            let played = scenario
+                .modes(|modes| modes.compaction.keep_recent = 1)
+                .extended(does([accepts(), done()]))
+                .host(20, prompt("c", "/do"))
+                .play(dialect);
+            let talk = played.talk();
+            assert!(
+                talk.contains("< c · >a command do · <a accept · ok c · <a done"),
+                "{state} in {dialect}: {talk}"
+            );
+            let met =
+                played.steps.iter().find(|step| step.frame["id"] == "c" && step.frame["type"] == "response");
+            assert_eq!(met.map(|step| step.state.as_str()), Some(state), "{dialect}: {talk}");
+        }
+    }
+}
+
+#[test]
+fn commands_are_not_queued() {
+    for dialect in DIALECTS {
+        let steer = json!({ "id": "s", "type": "steer", "message": "/do it" });
+        let follow_up = json!({ "id": "f", "type": "follow_up", "message": "/do" });
+        let played =
+            scenario(json!([])).extended(does([done()])).host(0, steer).host(1, follow_up).play(dialect);
+        let text = "Extension command \"/do\" cannot be queued. Use prompt() or execute the command when not streaming.";
+        let errors: Vec<&str> = played.said.iter().filter_map(|it| it["error"].as_str()).collect();
+        let text = if dialect == Xcsh { format!("Failed to parse command: {text}") } else { text.to_owned() };
+        assert_eq!(errors, [&text, &text], "{dialect}");
+        assert_eq!(played.wrote(">a", "command do").len(), 0, "{dialect}");
+    }
+}
+
+#[test]
+fn a_name_that_nobody_registered_is_said_to_the_model() {
+    for dialect in DIALECTS {
+        for text in ["/unknown thing", "/dot", "/ do", "say /do"] {
+            let played = scenario(json!([model_says("Well.")]))
+                .extended(does([done()]))
+                .host(0, prompt("p", text))
+                .play(dialect);
+            assert_eq!(
+                played.talk(),
+                format!("< p · ok p · agent_start · user {text} · agent_end [ua]"),
+                "{dialect}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_first_of_two_extensions_with_a_command_of_one_name_has_it() {
+    let second = Extension::new("b", json!({ "commands": [{ "name": "do" }] }));
+    let played = scenario(json!([]))
+        .extended(does([done()]))
+        .extended(second)
+        .host(0, prompt("p", "/do"))
+        .host(10, command("get_commands"))
+        .play(Pi);
+    assert_eq!(played.talk(), "< p · >a command do · <a done · ok p · < get_commands · ok get_commands");
+    let first = json!({ "name": "do", "description": "Does it.", "source": "extension", "path": "/x/a" });
+    assert_eq!(played.answers("get_commands")[0]["data"]["commands"][0], first);
+}
+
+#[test]
+fn in_a_dialect_that_serves_one_by_one_a_command_is_answered_before_what_comes_after_it() {
+    let played = scenario(json!([]))
+        .extended(does([waits(100), accepts(), waits(100), done()]))
+        .host(0, prompt("p", "/do"))
+        .host(10, command("get_state"))
+        .play(Xcsh);
+    assert_eq!(
+        played.talk(),
+        "< p · >a command do · < get_state · <a accept · ok p · ok get_state · <a done"
+    );
+}
+
+#[test]
+fn a_command_that_does_not_end_holds_the_process_up_for_ten_seconds_or_not_at_all() {
+    let late = " · 10050 >a cancel · 10050 error command: No answer within 10 s · 10050 exit";
+    for (dialect, end) in [(Pi, late), (Xcsh, " · 50 exit")] {
+        let played = scenario(json!([]))
+            .extended(does([accepts()]))
+            .host(10, prompt("p", "/do"))
+            .ends(50)
+            .finish(dialect);
+        assert_eq!(
+            played.timed(),
+            format!("10 < p · 10 >a command do · 10 <a accept · 10 ok p · 50 < end of input{end}"),
+            "{dialect}"
+        );
+    }
+}

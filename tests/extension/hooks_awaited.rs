@@ -1,0 +1,347 @@
+//! Events that extensions wait for: what they do in answer counts for what comes next.
+
+use crate::asking_support::{Does, Extension, Scenario, done, fails, say, says, scenario, waits, writes};
+use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi058, Pi073, Xcsh};
+use say::{calls, command, prompt, says as model_says};
+use serde_json::{Value, json};
+
+const DIALECTS: [Dialect; 5] = [Pi, Pi058, Pi073, Pi1, Xcsh];
+
+/// An extension that waits for events of these types.
+fn awaits(name: &'static str, events: &[&str]) -> Extension {
+    Extension::new(name, json!({ "hooks": ["event"], "events": events, "awaits": events }))
+}
+
+/// The same for one type; it does this when it is told.
+fn answers(event: &str, does: impl IntoIterator<Item = Does>) -> Extension {
+    awaits("a", &[event]).on(&format!("awaited {event}"), does)
+}
+
+/// A conversation of one prompt `go` after 10 ms, and the answers of the model.
+fn prompted(turns: Value) -> Scenario {
+    scenario(turns).host(10, prompt("p", "go"))
+}
+
+/// The extension steers what goes on.
+fn steers() -> Does {
+    writes(json!({
+        "type": "send_user_message", "origin": "$", "content": "left", "deliverAs": "steer",
+    }))
+}
+
+#[test]
+fn every_event_of_a_run_is_heard_before_what_follows_it_begins() {
+    let events = [
+        "agent_start",
+        "turn_start",
+        "message_start",
+        "message_end",
+        "tool_execution_start",
+        "tool_execution_end",
+        "turn_end",
+        "agent_end",
+    ];
+    for dialect in DIALECTS {
+        let slow = events.iter().fold(awaits("a", &events), |extension, event| {
+            extension.on(&format!("awaited {event}"), [waits(1000), done()])
+        });
+        let turns = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
+        let slow = prompted(turns.clone()).extended(slow).play(dialect);
+        let heard: Vec<&str> = slow
+            .steps
+            .iter()
+            .filter(|step| step.who == ">a")
+            .filter_map(|it| it.frame["hook"]["event"]["type"].as_str())
+            .collect();
+        let said: Vec<&str> =
+            slow.said.iter().filter_map(|it| it["type"].as_str()).filter(|it| events.contains(it)).collect();
+        assert_eq!(heard, said, "{dialect}");
+        let alone = prompted(turns).play(dialect);
+        assert_eq!(slow.shape(), alone.shape(), "{dialect}");
+        // Each was told only when the one before it was heard.
+        let told: Vec<u64> = slow
+            .steps
+            .iter()
+            .filter(|step| step.who == ">a" && step.frame["type"] == "hook")
+            .map(|it| it.at)
+            .collect();
+        assert!(told.windows(2).all(|pair| pair[1] >= pair[0] + 1000), "{dialect}: {told:?}");
+        let last = slow.steps.iter().rfind(|step| step.who == "<a").map(|step| step.at);
+        assert_eq!(slow.steps.iter().filter(|step| step.who == "<a").count(), heard.len() + 1, "{dialect}");
+        assert!(last >= told.last().map(|at| at + 1000), "{dialect}");
+    }
+}
+
+#[test]
+fn steering_of_who_hears_the_end_of_a_turn_is_told_to_the_model_next() {
+    for dialect in DIALECTS {
+        let turns = json!([calls("t1", "bash", "echo one"), model_says("Well."), model_says("Left, then.")]);
+        let once = answers("turn_end", [waits(50), steers(), done()]).on("awaited turn_end", [done()]);
+        let played = prompted(turns.clone()).extended(once).play(dialect);
+        let second = &played.called[1].messages;
+        assert_eq!(
+            second.last().map(|it| it["content"][0]["text"].clone()),
+            Some(json!("left")),
+            "{dialect}"
+        );
+        assert_eq!(
+            played.last("agent_end")["messages"].as_array().map(|all| roles(all)),
+            Some("uatua".to_owned()),
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn a_run_that_is_about_to_end_goes_on_with_what_its_last_turn_made_somebody_say() {
+    for dialect in DIALECTS {
+        let once = answers("turn_end", [waits(50), steers(), done()]).on("awaited turn_end", [done()]);
+        let played =
+            prompted(json!([model_says("Well."), model_says("Left, then.")])).extended(once).play(dialect);
+        assert_eq!(roles(played.last("agent_end")["messages"].as_array().unwrap()), "uaua", "{dialect}");
+    }
+}
+
+#[test]
+fn an_abort_while_the_start_of_a_run_is_heard_leaves_the_model_unasked() {
+    for dialect in DIALECTS {
+        let played = prompted(json!([model_says("Never.")]))
+            .extended(answers("agent_start", [waits(100), done()]))
+            .host(50, command("abort"))
+            .play(dialect);
+        assert_eq!(played.called.len(), 0, "{dialect}");
+        assert!(
+            played.talk().ends_with("agent_end [ua] · ok abort")
+                || played.talk().contains("agent_end [ua] · agent_settled · ok abort"),
+            "{dialect}: {}",
+            played.talk()
+        );
+    }
+}
+
+#[test]
+fn an_abort_while_the_end_of_a_turn_is_heard_asks_the_model_no_more() {
+    for dialect in DIALECTS {
+        let turns = json!([calls("t1", "bash", "echo one"), model_says("Never.")]);
+        let played = prompted(turns)
+            .extended(answers("turn_end", [waits(1000), done()]))
+            .host(500, command("abort"))
+            .play(dialect);
+        assert_eq!(played.called.len(), 1, "{dialect}");
+        assert_eq!(played.answers("abort").len(), 1, "{dialect}");
+        assert_eq!(roles(played.last("agent_end")["messages"].as_array().unwrap()), "uata", "{dialect}");
+    }
+}
+
+#[test]
+fn a_call_whose_beginning_is_heard_while_the_run_is_aborted_does_not_run() {
+    for dialect in DIALECTS {
+        let turns = json!([calls("t1", "bash", "echo one"), model_says("Never.")]);
+        let played = prompted(turns)
+            .extended(answers("tool_execution_start", [waits(1000), done()]))
+            .host(500, command("abort"))
+            .play(dialect);
+        assert_eq!(played.last("tool_execution_end")["isError"], true, "{dialect}");
+        assert_eq!(played.answers("abort").len(), 1, "{dialect}");
+    }
+}
+
+#[test]
+fn what_the_host_asks_for_while_the_end_of_a_run_is_heard_follows_it() {
+    for dialect in [Pi, Pi058, Pi073, Xcsh] {
+        let played = prompted(json!([model_says("Well."), model_says("Again.")]))
+            .extended(answers("agent_end", [waits(1000), done()]))
+            .host(500, prompt("q", "more"))
+            .host(501, command("get_state"))
+            .play(dialect);
+        let talk = played.talk();
+        let at = |what: &str| talk.find(what).unwrap_or_else(|| panic!("{dialect}: no {what}: {talk}"));
+        assert!(
+            at("agent_end [ua] · >a awaited agent_end · < q · < get_state · <a done") < at("ok q"),
+            "{dialect}"
+        );
+        assert!(at("ok q") < at("ok get_state"), "{dialect}: {talk}");
+        assert_eq!(played.called.len(), 2, "{dialect}");
+    }
+}
+
+#[test]
+fn an_event_is_shown_to_who_watches_and_told_to_who_waits() {
+    let both = Extension::new(
+        "a",
+        json!({ "hooks": ["event"], "events": ["*"], "awaits": ["agent_end", "message_update"] }),
+    )
+    .on("awaited agent_end", [done()]);
+    let played = prompted(json!([model_says("Well.")])).extended(both).play(Pi);
+    let seen: Vec<(&str, &str)> = played
+        .steps
+        .iter()
+        .filter(|step| step.who == ">a")
+        .filter_map(|step| match step.frame["type"].as_str()? {
+            "hook" => Some(("hook", step.frame["hook"]["event"]["type"].as_str()?)),
+            "event" => Some(("event", step.frame["event"]["type"].as_str()?)),
+            _ => None,
+        })
+        .collect();
+    let said: Vec<(&str, &str)> = played
+        .said
+        .iter()
+        .filter_map(|it| it["type"].as_str())
+        .filter(|it| *it != "response")
+        .map(|it| (if it == "agent_end" { "hook" } else { "event" }, it))
+        .collect();
+    assert_eq!(seen, said);
+}
+
+#[test]
+fn who_does_not_answer_or_fails_or_is_gone_holds_nothing_up_for_ever() {
+    for dialect in DIALECTS {
+        for (does, at, error) in [
+            (vec![], 30_000, Some("turn_end: No answer within 30 s")),
+            (vec![waits(70), fails("no")], 70, Some("turn_end: no")),
+            (vec![waits(70), Does::Ends("it fell")], 70, None),
+        ] {
+            let played =
+                prompted(json!([model_says("Well.")])).extended(answers("turn_end", does)).play(dialect);
+            let end = |kind: &str| {
+                played
+                    .steps
+                    .iter()
+                    .find(|step| step.who == ">" && step.frame["type"] == kind)
+                    .map(|step| step.at)
+            };
+            assert_eq!(
+                end("agent_end").zip(end("turn_end")).map(|(end, turn)| end - turn),
+                Some(at),
+                "{dialect}"
+            );
+            if let Some(error) = error {
+                assert!(played.talk().contains(&format!("error {error}")), "{dialect}: {}", played.talk());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_end_comes_while_somebody_hears_something() {
+    for dialect in DIALECTS {
+        for event in ["agent_start", "message_end", "tool_execution_start", "turn_end", "agent_end"] {
+            for stop in [true, false] {
+                let turns = json!([calls("t1", "bash", "echo one"), model_says("Well.")]);
+                let scenario = prompted(turns).extended(answers(event, []));
+                let played = if stop { scenario.stops(500) } else { scenario.ends(500) }.finish(dialect);
+                let last = played.steps.last().map_or(0, |step| step.at);
+                // One deadline for each time that it is asked; then it is ended for hanging, and started again.
+                let most = if stop { 1_000 } else { 8 * 31_000 };
+                assert!(last <= most, "{dialect} {event} {stop}: {last}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_conversation_that_a_model_is_told_is_what_the_extensions_make_of_it() {
+    let instead = json!([{ "role": "user", "content": "forget it", "timestamp": 1 }]);
+    for dialect in DIALECTS {
+        let hooks = json!({ "hooks": ["context"] });
+        let played = prompted(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
+            .extended(
+                Extension::new("a", hooks.clone())
+                    .on("hook context", [waits(9), says(json!({ "messages": instead }))])
+                    .on("hook context", [done()]),
+            )
+            .extended(Extension::new("b", hooks).on("hook context", [done()]))
+            .play(dialect);
+        let told: Vec<String> = played
+            .wrote(">b", "hook context")
+            .iter()
+            .map(|it| roles(it["hook"]["messages"].as_array().unwrap()))
+            .collect();
+        assert_eq!(told, ["u", "uat"], "{dialect}");
+        assert_eq!(played.called[0].messages, [instead[0].clone()], "{dialect}");
+        assert_eq!(roles(played.last("agent_end")["messages"].as_array().unwrap()), "uata", "{dialect}");
+    }
+}
+
+#[test]
+fn an_abort_while_extensions_think_about_the_conversation_leaves_the_model_unasked() {
+    for dialect in DIALECTS {
+        let hooks = json!({ "hooks": ["context"] });
+        let played = prompted(json!([model_says("Never.")]))
+            .extended(Extension::new("a", hooks).on("hook context", [waits(100), done()]))
+            .host(50, command("abort"))
+            .play(dialect);
+        assert_eq!((played.called.len(), played.answers("abort").len()), (0, 1), "{dialect}");
+    }
+}
+
+#[test]
+fn a_message_that_is_complete_is_replaced_before_it_is_kept_and_told() {
+    for dialect in [Pi073, Pi1] {
+        let replaces = |role: &str| {
+            let message = match role {
+                "toolResult" => {
+                    json!({ "role": role, "toolCallId": "t1", "toolName": "bash", "content": [{ "type": "text", "text": "mine" }], "isError": false, "timestamp": 1 })
+                }
+                role => json!({ "role": role, "content": "mine", "timestamp": 1 }),
+            };
+            says(json!({ "messages": [message] }))
+        };
+        let hooks = json!({ "hooks": ["message_end"] });
+        let system = dialect == Pi1;
+        let mut extension = Extension::new("a", hooks);
+        if system {
+            extension = extension.on("hook message_end", [done()]);
+        }
+        let extension = extension
+            .on("hook message_end", [replaces("user")])
+            .on("hook message_end", [replaces("user")])
+            .on("hook message_end", [replaces("toolResult")])
+            .on("hook message_end", [done()]);
+        let played = prompted(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
+            .extended(extension)
+            .play(dialect);
+        let kept = &played.called[1].messages;
+        let texts: Vec<&Value> =
+            kept.iter().filter(|it| it["role"] != "system").map(|it| &it["content"]).collect();
+        assert_eq!(texts[0], "mine", "{dialect}");
+        assert_eq!(texts[2][0]["text"], "mine", "{dialect}");
+        // The second one had another role.
+        assert!(
+            played.talk().contains("error message_end: The message instead must have the same role"),
+            "{dialect}"
+        );
+        let end = played.said.iter().find(|it| it["type"] == "turn_end").unwrap();
+        assert_eq!(end["toolResults"][0]["content"][0]["text"], "mine", "{dialect}");
+    }
+}
+
+#[test]
+fn a_choice_of_model_and_level_is_told() {
+    let hooks = json!({ "hooks": ["model_select", "thinking_level_select"] });
+    let extension = Extension::new("a", hooks)
+        .on("hook model_select", [done()])
+        .on("hook thinking_level_select", [done()]);
+    let played = scenario(json!([]))
+        .extended(extension)
+        .host(10, command("cycle_model"))
+        .host(20, json!({ "id": "level", "type": "set_thinking_level", "level": "high" }))
+        .host(30, json!({ "id": "same", "type": "set_thinking_level", "level": "high" }))
+        .play(Pi073);
+    let told: Vec<&Value> = played
+        .steps
+        .iter()
+        .filter(|step| step.who == ">a")
+        .map(|it| &it.frame["hook"])
+        .filter(|it| !it.is_null())
+        .collect();
+    let sources: Vec<String> = told
+        .iter()
+        .map(|it| format!("{} {}", it["type"], it.get("source").unwrap_or(&it["level"])))
+        .collect();
+    assert_eq!(sources, ["\"model_select\" \"cycle\"", "\"thinking_level_select\" \"high\""]);
+}
+
+fn roles(messages: &[Value]) -> String {
+    messages.iter().filter_map(|it| it["role"].as_str()?.chars().next()).filter(|it| *it != 's').collect()
+}

@@ -1,0 +1,240 @@
+//! The processes of extensions: how they register, how they fail, and that the conversation goes on.
+
+use crate::asking_support::{Does, Extension, done, say, scenario, ui, waits, writes};
+use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use say::{command, prompt, says as model_says};
+use serde_json::{Value, json};
+
+const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
+
+/// An extension with the command `do`, which does this.
+fn does(steps: impl IntoIterator<Item = Does>) -> Extension {
+    Extension::new("a", json!({ "commands": [{ "name": "do", "description": "Does it." }] }))
+        .on("command do", steps)
+}
+
+#[test]
+fn the_host_is_heard_when_every_extension_has_registered_or_ten_seconds_are_over() {
+    let register = writes(json!({ "type": "register", "commands": [{ "name": "do" }] }));
+    let late = Extension::silent("a").on("hello", [waits(3000), register]).on("command do", [done()]);
+    for dialect in DIALECTS {
+        let played = scenario(json!([])).extended(late.clone()).host(10, prompt("p", "/do")).play(dialect);
+        assert_eq!(played.timed(), "10 < p · 3000 >a command do · 3000 <a done · 3000 ok p", "{dialect}");
+        let first = played.said.first().map(|it| it["type"].as_str().unwrap_or_default());
+        assert_eq!(first, Some(if dialect == Xcsh { "ready" } else { "response" }), "{dialect}");
+
+        let served = match dialect {
+            Xcsh => "10000 <a done · 10000 ok p · 10000 ok get_state",
+            _ => "10000 ok get_state · 10000 <a done · 10000 ok p",
+        };
+        let never = Extension::silent("b");
+        let played = scenario(json!([]))
+            .extended(late.clone())
+            .extended(never)
+            .host(10, prompt("p", "/do"))
+            .host(20, command("get_state"))
+            .play(dialect);
+        assert_eq!(
+            played.timed(),
+            format!(
+                "10 < p · 20 < get_state · 10000 #b stopped · \
+                 10000 error start: It did not register within 10 s and was ended · 10000 >a command do · {served} · \
+                 10003 <b ends · 10003 error end: The extension has ended and is not started again: killed"
+            ),
+            "{dialect}"
+        );
+        let error = played.last("extension_error");
+        assert_eq!(error["extensionPath"], "/x/b", "{dialect}");
+    }
+}
+
+#[test]
+fn what_an_extension_does_before_all_have_registered_is_done_when_they_have() {
+    let note = json!({ "type": "send_message", "message": { "customType": "note", "content": "Well.", "display": true } });
+    let quick = Extension::new("a", json!({})).on("start", [waits(10), writes(note)]);
+    let late = Extension::silent("b").on("hello", [waits(3000), writes(json!({ "type": "register" }))]);
+    for dialect in DIALECTS {
+        let played = scenario(json!([])).extended(quick.clone()).extended(late.clone()).play(dialect);
+        assert_eq!(played.timed(), "10 <a send_message · 3000 custom note", "{dialect}");
+    }
+}
+
+#[test]
+fn a_process_that_is_told_to_stop_before_all_have_registered_says_nothing_any_more() {
+    let note = json!({ "type": "send_message", "message": { "customType": "note", "content": "Well.", "display": true } });
+    let quick = Extension::new("a", json!({ "hooks": ["session_shutdown"] }))
+        .on(
+            "hook session_shutdown",
+            [
+                writes(note),
+                ui("told", json!({ "method": "notify", "message": "Bye." })),
+                ui("mine", json!({ "method": "input", "title": "Why?" })),
+            ],
+        )
+        .on("ui_answer mine", [waits(500), done()]);
+    let late = Extension::silent("b").on("hello", [waits(300), writes(json!({ "type": "register" }))]);
+    for dialect in DIALECTS {
+        let played =
+            scenario(json!([])).extended(quick.clone()).extended(late.clone()).stops(100).finish(dialect);
+        assert_eq!(
+            played.timed(),
+            "100 < shutdown · 100 >a hook session_shutdown · 100 <a send_message · 100 <a ui notify · \
+             100 <a ui input · 100 >a ui_answer mine · 600 <a done · 600 exit",
+            "{dialect}"
+        );
+        assert_eq!(played.said, Vec::<Value>::new(), "{dialect}");
+    }
+}
+
+#[test]
+fn input_that_ends_before_every_extension_has_registered_is_served_all_the_same() {
+    let register = writes(json!({ "type": "register", "commands": [{ "name": "do" }] }));
+    let late = Extension::silent("a").on("hello", [waits(3000), register]).on("command do", [done()]);
+    let played = scenario(json!([])).extended(late).host(10, prompt("p", "/do")).ends(20).play(Pi);
+    assert_eq!(
+        played.timed(),
+        "10 < p · 20 < end of input · 3000 >a command do · 3000 <a done · 3000 ok p · 3000 exit"
+    );
+}
+
+#[test]
+fn a_process_that_is_told_to_stop_does_not_wait_for_extensions_to_register() {
+    for dialect in DIALECTS {
+        let played = scenario(json!([]))
+            .extended(Extension::silent("a"))
+            .host(5, command("get_state"))
+            .stops(10)
+            .finish(dialect);
+        assert_eq!(played.timed(), "5 < get_state · 10 < shutdown · 10 exit", "{dialect}");
+    }
+}
+
+#[test]
+fn an_extension_that_cannot_be_started_or_does_not_register_is_told_once() {
+    for dialect in DIALECTS {
+        let gone = Extension::silent("a").on("start", [waits(1), Does::Ends("No such file or directory")]);
+        let played =
+            scenario(json!([model_says("Well.")])).extended(gone).host(10, prompt("p", "go")).play(dialect);
+        assert_eq!(
+            played.talk(),
+            "<a ends · error end: The extension has ended and is not started again: No such file or directory · < p · \
+             ok p · agent_start · user go · agent_end [ua]",
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn an_extension_that_ends_is_started_three_times_again() {
+    for dialect in DIALECTS {
+        let ends = does([Does::Ends("killed")]);
+        let played = (0..5).fold(scenario(json!([])).extended(ends), |scenario, n| {
+            scenario.host(100 * n, prompt(&format!("p{n}"), "/do"))
+        });
+        let played = played.play(dialect);
+        let once = |n: u64, text: &str| {
+            format!(
+                "< p{n} · >a command do · <a ends · error end: {text} · error command: {text} · ok p{n} · "
+            )
+        };
+        let again = "The extension has ended: killed";
+        let last = "The extension has ended and is not started again: killed";
+        let gone = "< p4 · error command: The extension is not running · ok p4";
+        let talk = [once(0, again), once(1, again), once(2, again), once(3, last), gone.to_owned()].concat();
+        assert_eq!(played.talk(), talk, "{dialect}");
+        assert_eq!(played.wrote(">a", "hello").len(), 4, "{dialect}");
+    }
+}
+
+#[test]
+fn lines_that_are_no_frames_are_told_once_and_end_the_extension_when_they_are_many() {
+    for dialect in DIALECTS {
+        let babbles = does((0..20).map(|_| Does::Strays("no JSON"))).on("command do", [done()]);
+        let played = scenario(json!([]))
+            .extended(babbles)
+            .host(10, prompt("p", "/do"))
+            .host(100, prompt("q", "/do"))
+            .play(dialect);
+        let strays = "<a strays · ".repeat(15);
+        assert_eq!(
+            played.talk(),
+            format!(
+                "< p · >a command do · <a strays · error frame: A line is no frame: no JSON · {strays}\
+                 error frame: 16 lines were no frames; the extension was ended · #a stopped · <a ends · \
+                 error end: The extension has ended: killed · error command: The extension has ended: killed · ok p · \
+                 < q · >a command do · <a done · ok q"
+            ),
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn an_extension_registers_first() {
+    let text = "A line is no frame: `register` comes first";
+    let early = Extension::silent("a").on(
+        "start",
+        [
+            writes(json!({ "type": "set_session_name", "name": "mine" })),
+            waits(5),
+            writes(json!({ "type": "register" })),
+        ],
+    );
+    let played = scenario(json!([])).extended(early).host(10, command("get_state")).play(Pi);
+    assert_eq!(
+        played.talk(),
+        format!("<a set_session_name · error frame: {text} · < get_state · ok get_state")
+    );
+    assert_eq!(played.answers("get_state")[0]["data"]["sessionName"], Value::Null);
+}
+
+#[test]
+fn what_cannot_be_registered_is_told_and_the_rest_holds() {
+    let tool = |name: &str, description: &str, parameters: Value| json!({ "name": name, "description": description, "parameters": parameters });
+    let adds = json!({
+        "commands": [{ "name": "two words" }, { "name": "" }, { "name": "do" }],
+        "tools": [
+            tool("", "Nameless.", json!({})),
+            tool("mute", " ", json!({})),
+            tool("broken", "Broken.", json!({ "type": 7 })),
+            tool("mine", "Mine.", json!({ "type": "object" })),
+            tool("mine", "Mine, too.", json!({ "type": "object" })),
+        ],
+    });
+    let played = scenario(json!([model_says("Well.")]))
+        .extended(Extension::new("a", adds).on("command do", [done()]))
+        .host(10, prompt("p", "/do"))
+        .host(20, prompt("q", "go"))
+        .play(Pi);
+    let errors: Vec<String> = played
+        .said
+        .iter()
+        .filter(|it| it["type"] == "extension_error")
+        .map(|it| {
+            format!(
+                "{} {}",
+                it["event"].as_str().unwrap_or_default(),
+                it["error"].as_str().unwrap_or_default()
+            )
+        })
+        .collect();
+    let (schemas, rest): (Vec<String>, Vec<String>) =
+        errors.into_iter().partition(|it| it.contains("are no JSON Schema"));
+    assert_eq!(schemas.len(), 1);
+    assert!(
+        schemas[0].starts_with("register Tool \"broken\": its parameters are no JSON Schema: "),
+        "{schemas:?}"
+    );
+    assert_eq!(
+        rest,
+        [
+            "register Command \"two words\": expected a name without blanks, not empty",
+            "register Command \"\": expected a name without blanks, not empty",
+            "register Tool \"\": expected a name and a description, not empty",
+            "register Tool \"mute\": expected a name and a description, not empty",
+            "register Tool \"mine\" conflicts with an existing tool",
+        ]
+    );
+    assert_eq!(played.called[0].tools, ["bash", "probe", "mine"]);
+    assert!(played.talk().contains("< p · >a command do · <a done · ok p"), "{}", played.talk());
+}

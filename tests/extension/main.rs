@@ -1,0 +1,48 @@
+//! Extensions, and what is asked of the host: tools, commands, hooks and dialogs in virtual time; then the processes
+//! themselves, and the real binary with them.
+#![cfg(feature = "serve")]
+
+mod asking_support;
+#[path = "../disk_support/mod.rs"]
+mod disk_support;
+mod extended_support;
+mod extension_support;
+mod python_support;
+#[path = "../serve_support/mod.rs"]
+mod serve_support;
+#[path = "../toolchain_support/mod.rs"]
+mod toolchain_support;
+#[path = "../worked_support/mod.rs"]
+mod worked_support;
+
+mod actions;
+mod actions_random;
+mod commands;
+mod confirming;
+mod dialogs;
+mod examples;
+mod finding;
+mod hooks;
+mod hooks_awaited;
+mod hooks_calls;
+mod hooks_compaction;
+mod hooks_ending;
+mod hooks_sessions;
+mod host_tools;
+mod hosted;
+mod limits;
+mod lives;
+mod models;
+mod node_host;
+mod outside;
+mod packages;
+mod processes;
+mod provider_hooks;
+mod python;
+mod queries;
+mod serve;
+mod serve_damage;
+mod serve_models;
+mod sessions;
+mod tools;
+mod tools_pi1;

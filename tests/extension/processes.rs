@@ -1,0 +1,321 @@
+//! Extensions as processes: what they say and are told, every way to end, every limit.
+
+use crate::extension_support::{MAX_FRAME, MOST_WAITING, Place, cancel, eventually, gone};
+use pi_rpc::{
+    config::Environment,
+    extension::NodeHost,
+    protocol::{ExtensionAnswer, FromExtensionKind, ToExtension},
+};
+use std::fs;
+
+const EXITED: &str = "ended: it exited with status 0";
+
+#[tokio::test]
+async fn frames_go_both_ways_and_the_end_comes_last() {
+    let place = Place::new();
+    let mut world = place.runs(
+        r#"read -r line
+           printf '{"type":"set_session_name","name":"in %s, asked for %s"}\n' "$(pwd -P)" "$PI_RPC_EXTENSION"
+           printf '%s\n' "$line" > told
+           read -r line || printf '{"type":"accept","id":"the end"}'"#,
+    );
+    world.tell(1, "a");
+    let here = fs::canonicalize(place.dir.path()).unwrap();
+    let name = format!(r#"{{"type":"set_session_name","name":"in {}, asked for 1"}}"#, here.display());
+    assert_eq!(world.next().await, (1, name));
+    place.awaits("told").await;
+    assert_eq!(fs::read_to_string(place.path("told")).unwrap(), "{\"type\":\"cancel\",\"id\":\"a\"}\n");
+    world.extensions.close().await;
+    assert_eq!(world.all().await, [r#"{"type":"accept","id":"the end"}"#, EXITED]);
+}
+
+#[tokio::test]
+async fn a_line_that_is_no_frame_is_told_with_what_is_wrong_and_costs_no_other() {
+    let place = Place::new();
+    let long = "x".repeat(200);
+    let shown = format!("expected value at column 1: {}…", "x".repeat(80));
+    let notify = r#"{"type":"ui","request":{"type":"extension_ui_request","id":"1","method":"notify"}}"#;
+    let short = format!("`request`: missing field `message`: {}…", &notify[..80]);
+    let types = FromExtensionKind::ALL.map(|kind| format!("`{}`", kind.as_str())).join(", ");
+    let unknown = format!(r#"`type`: `nonsense` is not one of {types}: {{"type":"nonsense"}}"#);
+    let cases: [(&[u8], &str); 9] = [
+        ("Loading…".as_bytes(), "expected value at column 1: Loading…"),
+        (b"{\"type\":", "EOF while parsing a value at column 8: {\"type\":"),
+        (b"[1]", "invalid type: array, expected an object with `type` (FromExtension): [1]"),
+        (br#"{"id":"1"}"#, r#"missing field `type`: {"id":"1"}"#),
+        (br#"{"type":"nonsense"}"#, &unknown),
+        (br#"{"type":"accept"}"#, r#"missing field `id`: {"type":"accept"}"#),
+        (notify.as_bytes(), &short),
+        (b"\xff", "invalid utf-8 sequence of 1 bytes from index 0: \u{fffd}"),
+        (long.as_bytes(), &shown),
+    ];
+    let mut texts = Vec::new();
+    for (line, _) in cases {
+        fs::write(place.path("line"), [line, b"\r\n\n  \n{\"type\":\"shutdown\"}\n"].concat()).unwrap();
+        let said = place.runs("cat line").all().await;
+        assert_eq!(said[1..], [r#"{"type":"shutdown"}"#, EXITED]);
+        texts.push(said[0].clone());
+    }
+    let beginning = "strayed: ";
+    let wanted = cases.map(|(_, wanted)| format!("{beginning}{wanted}"));
+    assert_eq!(texts, wanted);
+}
+
+#[tokio::test]
+async fn half_a_character_in_an_escape_is_replaced() {
+    let place = Place::new();
+    let said = place.runs(r#"echo '{"type":"accept","id":"a\udcffb"}'"#).all().await;
+    assert_eq!(said, ["{\"type\":\"accept\",\"id\":\"a\u{fffd}b\"}", EXITED]);
+}
+
+#[tokio::test]
+async fn the_end_says_how_it_came_and_what_was_said_last_on_stderr() {
+    let place = Place::new();
+    let too_long = format!("it wrote a line of more than {MAX_FRAME} bytes");
+    let limit = MAX_FRAME;
+    let cases = [
+        ("exit 3".to_owned(), "it exited with status 3"),
+        (
+            "echo one >&2; echo 'no module' >&2; echo >&2; exit 1".to_owned(),
+            "it exited with status 1: no module",
+        ),
+        ("kill -9 $$".to_owned(), "it was killed by signal 9"),
+        ("echo why >&2; kill -TERM $$".to_owned(), "it was killed by signal 15: why"),
+        ("exec >&-; exec sleep 1000".to_owned(), "it closed its stdout"),
+        (format!("head -c {limit} /dev/zero | tr '\\0' x; printf x; exec sleep 1000"), &too_long),
+        ("yes no line feed | tr -d '\\n'".to_owned(), &too_long),
+        (format!("head -c {limit} /dev/zero | tr '\\0' x; printf 'x\\n'; exec sleep 1000"), &too_long),
+    ];
+    for (body, wanted) in cases {
+        assert_eq!(place.runs(&body).all().await, [format!("ended: {wanted}")], "{body}");
+    }
+    assert_eq!(place.processes.living(), Vec::<u32>::new());
+}
+
+#[tokio::test]
+async fn the_longest_line_is_not_too_long() {
+    let place = Place::new();
+    let frame = |blanks| format!(r#"{{"type":"accept","id":"1"{}}}"#, " ".repeat(blanks));
+    let room = MAX_FRAME as usize - frame(0).len();
+    let too_long = format!("ended: it wrote a line of more than {MAX_FRAME} bytes");
+    for (blanks, wanted) in [(room, vec![frame(0), EXITED.to_owned()]), (room + 1, vec![too_long])] {
+        fs::write(place.path("line"), frame(blanks) + "\n").unwrap();
+        assert_eq!(place.runs("cat line").all().await, wanted);
+    }
+}
+
+#[tokio::test]
+async fn one_that_closed_its_stdin_is_ended_when_it_is_told_something() {
+    let place = Place::new();
+    let mut world = place.runs("exec <&-; echo '{\"type\":\"shutdown\"}'; exec sleep 1000");
+    assert_eq!(world.next().await.1, r#"{"type":"shutdown"}"#);
+    world.tell(1, "a");
+    assert_eq!(world.next().await.1, "ended: it closed its stdin");
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_says_why() {
+    let place = Place::new();
+    fs::create_dir(place.path("folder")).unwrap();
+    fs::write(place.path("plain"), "text").unwrap();
+    place.executable("rootless", "#!/no/such/interpreter -x\n");
+    place.executable("nothing", "\x01\x02\x03");
+    let cases = [
+        ("missing", "there is no such file"),
+        ("folder", "it is a folder without an executable"),
+        ("plain", "the file is not executable (chmod +x)"),
+        ("rootless", "its interpreter is missing: /no/such/interpreter -x"),
+        ("nothing", "the file is neither a program for this machine nor a script that begins with #!"),
+    ];
+    for (name, why) in cases {
+        let mut world = place.world(vec![place.path(name).to_str().unwrap().to_owned()]);
+        world.extensions.start(1, 0);
+        world.tell(1, "nobody hears it");
+        assert_eq!(world.all().await, [format!("ended: it cannot be started: {why}")]);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_started_any_more_when_the_server_ends() {
+    let place = Place::new();
+    place.processes.end_all().await;
+    let wanted = "ended: it cannot be started: the server is ending";
+    assert_eq!(place.runs("touch started").all().await, [wanted]);
+    assert!(!place.path("started").exists());
+}
+
+/// Starts a process that is deaf to TERM, and leaves its id in the file `child`.
+const STUBBORN_CHILD: &str = "(trap '' TERM; sh -c 'echo $$ > new; mv new child; while :; do sleep 1; done' \
+                              > /dev/null 2>&1 < /dev/null) &";
+
+#[tokio::test]
+async fn one_that_is_stopped_is_not_heard_any_more_and_ends_with_all_that_it_started() {
+    let place = Place::new();
+    let mut world = place.runs(&format!(
+        "trap 'echo \"{{\\\"type\\\":\\\"shutdown\\\"}}\"; exit 0' TERM\n{STUBBORN_CHILD}\nwhile :; do sleep 0.01; done"
+    ));
+    place.awaits("child").await;
+    world.extensions.stop(1);
+    world.tell(1, "nobody hears it");
+    world.extensions.stop(1);
+    assert_eq!(world.all().await, ["ended: it was stopped"]);
+    gone(&place.path("child")).await;
+    assert_eq!(place.processes.living(), Vec::<u32>::new());
+}
+
+#[tokio::test]
+async fn what_one_leaves_behind_ends_with_it_and_does_not_hold_up_its_end() {
+    let place = Place::new();
+    // The child inherits stdout, and writes on.
+    let mut world = place.runs(
+        "(trap '' TERM; sh -c 'echo $$ > new; mv new child; while :; do echo; sleep 0.01; done') &
+         while ! [ -e child ]; do sleep 0.01; done
+         echo '{\"type\":\"shutdown\"}'",
+    );
+    assert_eq!(world.all().await, [r#"{"type":"shutdown"}"#, EXITED]);
+    gone(&place.path("child")).await;
+}
+
+#[tokio::test]
+async fn all_that_one_wrote_is_heard_before_its_end() {
+    let place = Place::new();
+    let frames = 2000;
+    let mut world = place.runs(&format!(
+        "i=0; while [ $i -lt {frames} ]; do echo \"{{\\\"type\\\":\\\"accept\\\",\\\"id\\\":\\\"$i\\\"}}\"; i=$((i+1)); done"
+    ));
+    let mut wanted: Vec<_> = (0..frames).map(|id| format!(r#"{{"type":"accept","id":"{id}"}}"#)).collect();
+    wanted.push(EXITED.to_owned());
+    assert_eq!(world.all().await, wanted);
+}
+
+#[tokio::test]
+async fn what_it_was_told_last_is_written_before_its_stdin_is_closed() {
+    let place = Place::new();
+    let mut world = place.runs("exec cat > told");
+    for id in 0..5000 {
+        world.tell(1, &id.to_string());
+    }
+    world.extensions.close().await;
+    eventually("all is told", || {
+        let told = fs::read_to_string(place.path("told")).unwrap_or_default();
+        told.lines().last() == Some(r#"{"type":"cancel","id":"4999"}"#)
+    })
+    .await;
+    assert_eq!(fs::read_to_string(place.path("told")).unwrap().lines().count(), 5000);
+}
+
+#[tokio::test]
+async fn one_that_stays_when_its_stdin_is_closed_is_ended_with_the_others() {
+    let place = Place::new();
+    let mut world = place.runs(&format!("trap '' TERM\n{STUBBORN_CHILD}\nwhile :; do sleep 1; done"));
+    place.awaits("child").await;
+    world.extensions.close().await;
+    assert_eq!(place.processes.living().len(), 1);
+    place.processes.end_all().await;
+    gone(&place.path("child")).await;
+    assert_eq!(world.all().await, ["ended: it was killed by signal 9"]);
+}
+
+#[tokio::test]
+async fn one_that_does_not_read_is_ended_when_too_much_waits() {
+    let place = Place::new();
+    let mut world = place.runs("exec sleep 1000");
+    let id = "x".repeat(1 << 10);
+    // One more than fits, and one to find that out.
+    for _ in 0..=MOST_WAITING / id.len() + 1 {
+        world.tell(1, &id);
+    }
+    let text = format!("ended: it does not read: more than {MOST_WAITING} bytes wait for it");
+    assert_eq!(world.all().await, [text]);
+}
+
+#[tokio::test]
+async fn a_frame_may_be_longer_than_what_may_wait() {
+    let place = Place::new();
+    let mut world =
+        place.runs("wc -c > told; mv told counted; echo '{\"type\":\"shutdown\"}'; exec sleep 1000");
+    let frame = cancel(&"x".repeat(MOST_WAITING));
+    world.extensions.tell(1, &frame);
+    world.extensions.close().await;
+    assert_eq!(world.next().await.1, r#"{"type":"shutdown"}"#);
+    let length = serde_json::to_vec(&frame).unwrap().len() + 1;
+    assert_eq!(fs::read_to_string(place.path("counted")).unwrap().trim(), length.to_string());
+}
+
+#[tokio::test]
+async fn while_the_host_does_not_read_nothing_is_heard() {
+    let place = Place::new();
+    place.gate.send_replace(false);
+    let mut world = place.runs("echo '{\"type\":\"shutdown\"}'; touch written");
+    place.awaits("written").await;
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    let heard = tokio::time::timeout(std::time::Duration::ZERO, world.inputs.next()).await;
+    assert!(heard.is_err(), "{heard:?}");
+    place.gate.send_replace(true);
+    assert_eq!(world.all().await, [r#"{"type":"shutdown"}"#, EXITED]);
+}
+
+#[tokio::test]
+async fn one_that_is_not_heard_can_be_stopped() {
+    let place = Place::new();
+    place.gate.send_replace(false);
+    let mut world = place.runs("yes '{\"type\":\"shutdown\"}'");
+    world.extensions.stop(1);
+    assert_eq!(world.all().await, ["ended: it was stopped"]);
+}
+
+#[tokio::test]
+async fn one_that_floods_leaves_room_for_the_others() {
+    let place = Place::new();
+    let flood = place.script("flood", "exec yes '{\"type\":\"shutdown\"}'");
+    let quiet =
+        place.script("quiet", "while read -r line; do printf '{\"type\":\"accept\",\"id\":\"me\"}\\n'; done");
+    let mut world = place.world(vec![flood, quiet]);
+    world.extensions.start(7, 0);
+    world.extensions.start(8, 1);
+    let mut most = 0;
+    for round in 0..20 {
+        world.tell(8, "a");
+        let mut others = 0;
+        loop {
+            match world.next().await {
+                (8, frame) => break assert_eq!(frame, r#"{"type":"accept","id":"me"}"#, "{round}"),
+                (_, frame) => assert_eq!(frame, r#"{"type":"shutdown"}"#),
+            }
+            others += 1;
+        }
+        most = most.max(others);
+    }
+    println!("at most {most} frames before the other's");
+    world.extensions.stop(7);
+    world.extensions.stop(8);
+}
+
+#[tokio::test]
+async fn answers_go_to_a_descriptor_of_their_own_where_the_process_has_one() {
+    let place = Place::new();
+    let answers = r#"read -r first; read -r answer <&3; read -r second
+        printf '%s\n' "$first" "$answer" "$second" > said
+        mv said heard; cat <&3 > rest; touch closed"#;
+    let node = place.script("node", answers);
+    let environment =
+        [("PI_RPC_NODE", node.clone()), ("XDG_CACHE_HOME", place.path("").display().to_string())];
+    let host = NodeHost::find(&environment.into_iter().collect::<Environment>()).unwrap();
+    let mut world = place.hosting(host);
+    world.extensions.start(1, 0);
+    world.tell(1, "first");
+    let answer = ExtensionAnswer { id: "q".to_owned(), data: None, error: Some("nothing".to_owned()) };
+    let answer = ToExtension::Answer(answer);
+    world.extensions.tell(1, &answer);
+    world.tell(1, "second");
+    place.awaits("heard").await;
+    let told = [cancel("first"), answer, cancel("second")];
+    let told = told.map(|frame| serde_json::to_string(&frame).unwrap() + "\n").concat();
+    assert_eq!(fs::read_to_string(place.path("heard")).unwrap(), told);
+    // Its end closes both.
+    world.extensions.close().await;
+    assert!(place.path("closed").exists());
+    assert_eq!(fs::read_to_string(place.path("rest")).unwrap(), "");
+}

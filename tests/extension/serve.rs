@@ -1,0 +1,215 @@
+//! Extensions as a host sees them: what they add, and what becomes of it when they are killed.
+
+use crate::{
+    extended_support::{answer, assert_goes_on, calling, error, extended, kill, notice, outcome},
+    serve_support::{BOTH, Server, of_type},
+};
+use pi_rpc::protocol::Dialect::{Pi, Xcsh};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// Less than any deadline that is not meant.
+const SOON: Duration = Duration::from_secs(8);
+
+/// A tool `slow`, a command `/ask`, a say in tool calls if the script gives one.
+const REGISTER: &str = r#"say '{"type":"register","commands":[{"name":"ask"}],"tools":[{"name":"slow",
+"description":"Takes its time.","parameters":{"type":"object"}}]}' | tr -d '\n'; echo"#;
+
+/// One that guards tool calls.
+const GUARD: &str = r#"say '{"type":"register","hooks":["tool_call"]}'"#;
+
+const KILLED: &str = "The extension has ended: it was killed by signal 9";
+
+/// A script behind its registration.
+fn behind(registration: &str, body: &str) -> String {
+    format!("{registration}\n{body}")
+}
+
+/// Ends the input of an idle server, which ends at once and in good order.
+#[track_caller]
+fn finishes(mut server: Server) {
+    server.close_stdin();
+    let ended = server.ends_within(SOON);
+    assert_eq!((ended.status.code(), ended.frames, ended.stderr.as_str()), (Some(0), vec![], ""));
+}
+
+#[test]
+fn a_tool_tells_how_far_it_has_come_and_what_came_of_it() {
+    let body = r#"
+        await tool_call
+        say '{"type":"tool_update","id":"'$id'","partialResult":{"content":[{"type":"text","text":"half"}]}}'
+        say '{"type":"tool_result","id":"'$id'","result":{"content":[{"type":"text","text":"whole"}],"details":{"n":1}}}'
+        await nothing"#;
+    for dialect in BOTH {
+        let mut server = extended(dialect, &calling("slow", json!({})), &[("tool", &behind(REGISTER, body))]);
+        let frames = server.run("go");
+        let updates = of_type(&frames, "tool_execution_update");
+        assert_eq!(updates.len(), 1);
+        assert_eq!(updates[0]["partialResult"], json!({"content": [{"type": "text", "text": "half"}]}));
+        let end = of_type(&frames, "tool_execution_end")[0];
+        assert_eq!(
+            end["result"],
+            json!({"content": [{"type": "text", "text": "whole"}], "details": {"n": 1}})
+        );
+        assert_goes_on(&mut server);
+        finishes(server);
+    }
+}
+
+#[test]
+fn a_dialog_of_a_command_goes_to_the_host_and_its_answer_comes_back() {
+    let body = r#"
+        await command
+        say '{"type":"ui","origin":"'$id'","request":{"type":"extension_ui_request","id":"mine","method":"input","title":"Name?"}}'
+        await ui_answer
+        notify "$(printf %s "$line" | tr -d '\"')"
+        await nothing"#;
+    let mut server = extended(Pi, &calling("slow", json!({})), &[("tool", &behind(REGISTER, body))]);
+    server.send(json!({"id": "c", "type": "prompt", "message": "/ask"}));
+    let frames = server.until(|frame| frame["method"] == "input");
+    let wanted = json!([
+        {"id": "c", "type": "response", "command": "prompt", "success": true},
+        {"type": "extension_ui_request", "id": frames[1]["id"], "method": "input", "title": "Name?"},
+    ]);
+    assert_eq!(Value::from(frames.clone()), wanted);
+    server.send(json!({"type": "extension_ui_response", "id": frames[1]["id"], "value": "Ada"}));
+    let told = server.next();
+    let wanted = "{type:ui_answer,response:{type:extension_ui_response,id:mine,value:Ada}}";
+    assert_eq!(notice(&told), Some(wanted));
+    server.close_stdin();
+}
+
+#[test]
+fn killed_while_idle_it_is_told_and_started_again() {
+    let body = "echo $$ > pid; notify ready\nawait command\nnotify asked\nawait nothing";
+    for dialect in BOTH {
+        let mut server = extended(dialect, &calling("slow", json!({})), &[("tool", &behind(REGISTER, body))]);
+        server.until(|frame| notice(frame) == Some("ready"));
+        kill(&server, "pid");
+        let frames = server.until(|frame| notice(frame) == Some("ready"));
+        assert_eq!(frames[0], error(&server, "tool", "end", KILLED));
+        assert_eq!(frames.len(), 2);
+        assert_goes_on(&mut server);
+        server.send(json!({"type": "prompt", "message": "/ask"}));
+        server.until(|frame| notice(frame) == Some("asked"));
+    }
+}
+
+#[test]
+fn killed_again_and_again_it_is_started_three_times_more_and_stays_away_then() {
+    let body = "echo $$ > pid; notify ready\nawait nothing";
+    let mut server = extended(Pi, &calling("slow", json!({})), &[("tool", &behind(REGISTER, body))]);
+    server.until(|frame| notice(frame) == Some("ready"));
+    for _ in 0..3 {
+        kill(&server, "pid");
+        let frames = server.until(|frame| notice(frame) == Some("ready"));
+        assert_eq!(frames[0], error(&server, "tool", "end", KILLED));
+    }
+    kill(&server, "pid");
+    let gone = "The extension has ended and is not started again: it was killed by signal 9";
+    assert_eq!(server.next(), error(&server, "tool", "end", gone));
+    assert_eq!(outcome(&server.run("go")), ("The extension is not running", true));
+    server.send(json!({"id": "c", "type": "prompt", "message": "/ask"}));
+    let away = json!({
+        "type": "extension_error", "extensionPath": "command:ask", "event": "command",
+        "error": "The extension is not running",
+    });
+    assert_eq!(server.next(), away);
+    assert_eq!(server.next()["success"], true);
+    assert_goes_on(&mut server);
+    finishes(server);
+}
+
+#[test]
+fn killed_in_the_middle_of_a_tool_call_the_call_fails_and_the_run_goes_on() {
+    let body = "await tool_call\nkill -9 $$";
+    for dialect in BOTH {
+        let mut server = extended(dialect, &calling("slow", json!({})), &[("tool", &behind(REGISTER, body))]);
+        let frames = server.run("go");
+        assert_eq!(outcome(&frames), (KILLED, true));
+        assert_eq!(of_type(&frames, "extension_error"), [&error(&server, "tool", "end", KILLED)]);
+        assert_eq!(answer(&frames), "So it was.");
+        assert_goes_on(&mut server);
+        finishes(server);
+    }
+}
+
+#[test]
+fn killed_while_its_dialog_is_open_nobody_waits_for_the_answer() {
+    let body = r#"
+        echo $$ > pid
+        await command
+        say '{"type":"ui","origin":"'$id'","request":{"type":"extension_ui_request","id":"1","method":"confirm","title":"T","message":"M"}}'
+        await nothing"#;
+    for dialect in BOTH {
+        let mut server = extended(dialect, &calling("slow", json!({})), &[("tool", &behind(REGISTER, body))]);
+        server.send(json!({"id": "c", "type": "prompt", "message": "/ask"}));
+        let dialog = server.until(|frame| frame["method"] == "confirm").pop().unwrap();
+        kill(&server, "pid");
+        let command = json!({
+            "type": "extension_error", "extensionPath": "command:ask", "event": "command", "error": KILLED,
+        });
+        assert_eq!([server.next(), server.next()], [error(&server, "tool", "end", KILLED), command]);
+        server.send(json!({"type": "extension_ui_response", "id": dialog["id"], "confirmed": true}));
+        assert_goes_on(&mut server);
+        finishes(server);
+    }
+}
+
+#[test]
+fn killed_while_it_is_asked_about_a_call_the_call_is_blocked() {
+    let turns = calling("bash", json!({"command": "touch ran"}));
+    for dialect in BOTH {
+        let mut server = extended(dialect, &turns, &[("gate", &behind(GUARD, "await hook\nkill -9 $$"))]);
+        let frames = server.run("go");
+        let blocked = format!("Extension failed, blocking execution: {KILLED}");
+        assert_eq!(outcome(&frames), (blocked.as_str(), true));
+        let wanted = ["end", "tool_call"].map(|event| error(&server, "gate", event, KILLED));
+        assert_eq!(of_type(&frames, "extension_error"), wanted.iter().collect::<Vec<_>>());
+        assert!(!server.path("ran").exists());
+        assert_goes_on(&mut server);
+        finishes(server);
+    }
+}
+
+#[test]
+fn one_that_never_answers_a_hook_holds_up_nothing_but_that_call() {
+    for dialect in BOTH {
+        let mut server = hung_hook(dialect);
+        assert_eq!(server.data(json!({"type": "get_state"}))["isStreaming"], true);
+        server.send(json!({"type": "abort"}));
+        let frames = server.until_type("agent_end");
+        assert!(outcome(&frames).1);
+        assert_eq!(of_type(&frames, "extension_error"), Vec::<&Value>::new());
+        assert_goes_on(&mut server);
+    }
+}
+
+#[test]
+fn one_that_never_answers_a_hook_keeps_no_signal_from_ending_the_server() {
+    for dialect in BOTH {
+        let server = hung_hook(dialect);
+        server.signal(rustix::process::Signal::TERM);
+        let ended = server.ends_within(SOON);
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(143), ""));
+        assert_eq!(ended.frames.last().unwrap()["type"], "agent_end");
+    }
+}
+
+#[test]
+fn in_xcsh_one_that_never_answers_a_hook_keeps_the_end_of_input_from_nothing() {
+    let mut server = hung_hook(Xcsh);
+    server.close_stdin();
+    assert_eq!(server.ends_within(SOON).status.code(), Some(0));
+}
+
+/// In a run whose call waits for the say of an extension that has none.
+fn hung_hook(dialect: pi_rpc::protocol::Dialect) -> Server {
+    let turns = calling("bash", json!({"command": "touch ran"}));
+    let body = behind(GUARD, "await hook\n> asked\nawait nothing");
+    let mut server = extended(dialect, &turns, &[("gate", &body)]);
+    server.send(json!({"type": "prompt", "message": "go"}));
+    server.until_type("tool_execution_start");
+    server.awaits("asked");
+    server
+}

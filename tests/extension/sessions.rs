@@ -1,0 +1,424 @@
+//! Extensions that go from session to session and from branch to branch.
+
+use crate::asking_support::{Extension, Played, done, say, says, scenario, waits, writes};
+use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh};
+use say::{calls, prompt, says as model_says, summary};
+use serde_json::{Value, json};
+
+const DIALECTS: [Dialect; 4] = [Pi, Pi073, Pi1, Xcsh];
+
+/// An action with the id `r`.
+fn action(kind: &str, rest: Value) -> Value {
+    let mut frame = json!({ "type": kind, "id": "r" });
+    for (key, value) in rest.as_object().into_iter().flatten() {
+        frame[key] = value.clone();
+    }
+    frame
+}
+
+/// An extension with these hooks that does this at 300 ms.
+fn at_300(hooks: Value, frame: Value) -> Extension {
+    Extension::new("a", json!({ "hooks": hooks })).on("start", [waits(300), writes(frame)])
+}
+
+/// The only response to the action.
+fn response(played: &Played) -> &Value {
+    let all = played.wrote(">a", "response r");
+    let [response] = all[..] else { panic!("{} responses\n{}", all.len(), played.log) };
+    response
+}
+
+/// The id of the entry on disk in which `text` was said.
+fn said(played: &Played, text: &str) -> String {
+    let lines = played.disk.lines();
+    let is_it = |line: &&Value| line["message"]["role"] == "user" && line.to_string().contains(text);
+    lines.iter().find(is_it).expect("said")["id"].as_str().expect("an id").to_owned()
+}
+
+/// What the model was asked last, without what it was told of itself.
+fn last_asked(played: &Played) -> String {
+    let (what, roles) = played.asked.last().and_then(|it| it.split_once('[')).unwrap_or_default();
+    format!("{what}[{}", roles.replace('s', ""))
+}
+
+/// Two prompts of a conversation that is kept, and what the model says.
+fn two_prompts(turns: Value) -> crate::asking_support::Scenario {
+    scenario(turns).kept().host(10, prompt("p", "one")).host(100, prompt("q", "two"))
+}
+
+#[test]
+fn a_new_session_begins_with_what_the_extension_gives_it() {
+    let wanted = action(
+        "new_session",
+        json!({ "parentSession": "/sessions/old.jsonl", "entries": [
+            { "role": "user", "content": "As I said." },
+            { "role": "custom", "customType": "note", "content": "By the way.", "display": true },
+        ] }),
+    );
+    for dialect in DIALECTS {
+        let played = two_prompts(json!([model_says("1"), model_says("2"), model_says("3")]))
+            .extended(
+                at_300(json!(["session_before_switch"]), wanted.clone())
+                    .on("hook session_before_switch", [done()]),
+            )
+            .host(400, prompt("r", "three"))
+            .play(dialect);
+        assert_eq!(
+            *response(&played),
+            json!({ "type": "response", "id": "r", "success": true, "data": { "cancelled": false } })
+        );
+        assert_eq!(played.wrote(">a", "hook session_before_switch").len(), 1, "{dialect}");
+        assert_eq!(last_asked(&played), "turn play [ucu]", "{dialect}\n{}", played.log);
+        assert!(played.answers("r").iter().all(|it| it["command"] == "prompt"), "{dialect}");
+    }
+}
+
+#[test]
+fn what_a_session_cannot_begin_with_is_refused_before_anything_happens() {
+    let wanted = action(
+        "new_session",
+        json!({ "entries": [{ "role": "user", "content": "a" }, { "role": "nobody" }] }),
+    );
+    let played =
+        two_prompts(json!([model_says("1"), model_says("2")])).extended(at_300(json!([]), wanted)).play(Pi);
+    let error = response(&played)["error"].as_str().expect("an error");
+    assert!(error.starts_with("entries[1]: "), "{error}");
+    assert_eq!(played.disk.paths().count(), 1);
+}
+
+#[test]
+fn an_extension_forks_before_a_message_or_with_any_entry() {
+    for dialect in DIALECTS {
+        for (position, asked) in
+            [(None, "turn play [uau]"), (Some("before"), "turn play [uau]"), (Some("at"), "turn play [uauu]")]
+        {
+            let mut wanted = action("fork", json!({ "entryId": "$second" }));
+            if let Some(position) = position {
+                wanted["position"] = position.into();
+            }
+            // The same conversation has the same ids.
+            let first = two_prompts(json!([model_says("1"), model_says("2")]))
+                .extended(at_300(json!([]), json!({ "type": "accept", "id": "0" })))
+                .play(dialect);
+            wanted["entryId"] = said(&first, "two").into();
+            let played = two_prompts(json!([model_says("1"), model_says("2"), model_says("3")]))
+                .extended(
+                    at_300(json!(["session_before_fork"]), wanted).on("hook session_before_fork", [done()]),
+                )
+                .host(400, prompt("r", "three"))
+                .play(dialect);
+            assert_eq!(
+                response(&played)["data"]["cancelled"],
+                false,
+                "{dialect} {position:?}: {}",
+                response(&played)
+            );
+            let hook = played.wrote(">a", "hook session_before_fork")[0];
+            assert_eq!(hook["hook"]["position"] == "at", position == Some("at"), "{dialect} {position:?}");
+            assert_eq!(last_asked(&played), asked, "{dialect} {position:?}");
+        }
+    }
+}
+
+#[test]
+fn an_extension_that_objects_keeps_the_session_of_another_ones_action() {
+    for (kind, hook, rest) in [
+        ("new_session", "session_before_switch", json!({})),
+        ("switch_session", "session_before_switch", json!({ "sessionPath": "/sessions/x.jsonl" })),
+    ] {
+        for dialect in DIALECTS {
+            let played = two_prompts(json!([model_says("1"), model_says("2")]))
+                .extended(at_300(json!([]), action(kind, rest.clone())))
+                .extended(
+                    Extension::new("b", json!({ "hooks": [hook] }))
+                        .on(&format!("hook {hook}"), [says(json!({ "cancel": true }))]),
+                )
+                .play(dialect);
+            assert_eq!(response(&played)["data"], json!({ "cancelled": true }), "{kind} in {dialect}");
+        }
+    }
+}
+
+#[test]
+fn an_extension_takes_up_a_session_or_hears_why_not() {
+    for dialect in DIALECTS {
+        let wanted = |path: &str| action("switch_session", json!({ "sessionPath": path }));
+        let played = two_prompts(json!([model_says("1"), model_says("2")]))
+            .file("/sessions/bad.jsonl", "no session\n")
+            .extended(at_300(json!([]), wanted("/sessions/bad.jsonl")))
+            .play(dialect);
+        assert_eq!(response(&played)["success"], false, "{dialect}");
+        assert!(response(&played)["error"].as_str().is_some_and(|it| it.contains("bad.jsonl")), "{dialect}");
+        let played = two_prompts(json!([model_says("1"), model_says("2"), model_says("3")]))
+            .extended(at_300(json!([]), wanted("/sessions/new.jsonl")))
+            .host(400, prompt("r", "three"))
+            .play(dialect);
+        assert_eq!(response(&played)["data"], json!({ "cancelled": false }), "{dialect}");
+        assert_eq!(last_asked(&played), "turn play [u]", "{dialect}");
+    }
+}
+
+#[test]
+fn a_run_ends_for_a_session_that_an_extension_wants() {
+    for dialect in DIALECTS {
+        let played = scenario(json!([calls("t1", "bash", "sleep 5000"), model_says("2")]))
+            .kept()
+            .extended(at_300(json!([]), action("new_session", json!({}))))
+            .host(10, prompt("p", "one"))
+            .play(dialect);
+        assert_eq!(response(&played)["data"], json!({ "cancelled": false }), "{dialect}");
+        assert_eq!(played.last("agent_end")["type"], "agent_end", "{dialect}");
+        assert_eq!(played.asked.len(), 1, "{dialect}");
+    }
+}
+
+#[test]
+fn an_extension_compacts_and_is_told_the_result_alone() {
+    for dialect in DIALECTS {
+        let played = two_prompts(json!([
+            model_says("1"),
+            model_says("2"),
+            summary("The sum."),
+            summary("The sum."),
+            summary("Short.")
+        ]))
+        .modes(|modes| modes.compaction.keep_recent = 1)
+        .extended(at_300(json!([]), action("compact", json!({ "customInstructions": "the tests" }))))
+        .play(dialect);
+        let data = &response(&played)["data"];
+        assert!(data["summary"].as_str().is_some_and(|it| it.contains("The sum.")), "{dialect}: {data}");
+        assert!(data["firstKeptEntryId"].is_string(), "{dialect}: {data}");
+        assert!(played.said.iter().all(|it| it["command"] != "compact"), "{dialect}");
+    }
+}
+
+#[test]
+fn a_compaction_that_an_extension_takes_back_or_that_has_nothing_to_do_fails() {
+    for dialect in DIALECTS {
+        let slow = json!({ "summary": true, "say": [{ "text": "The sum." }], "firstDelayMs": 5000 });
+        let withdraw = json!({ "type": "withdraw", "id": "r" });
+        let played = two_prompts(json!([model_says("1"), model_says("2"), slow]))
+            .modes(|modes| modes.compaction.keep_recent = 1)
+            .extended(Extension::new("a", json!({})).on(
+                "start",
+                [waits(300), writes(action("compact", json!({}))), waits(100), writes(withdraw)],
+            ))
+            .play(dialect);
+        assert_eq!(response(&played)["error"], "Compaction cancelled", "{dialect}");
+        let played =
+            scenario(json!([])).extended(at_300(json!([]), action("compact", json!({})))).play(dialect);
+        assert_eq!(response(&played)["success"], false, "{dialect}");
+    }
+}
+
+#[test]
+fn an_abort_of_an_extension_ends_the_run() {
+    for dialect in DIALECTS {
+        let played = scenario(json!([calls("t1", "bash", "sleep 5000"), model_says("2")]))
+            .extended(at_300(json!([]), action("abort", json!({}))))
+            .host(10, prompt("p", "one"))
+            .play(dialect);
+        assert_eq!(
+            *response(&played),
+            json!({ "type": "response", "id": "r", "success": true }),
+            "{dialect}"
+        );
+        assert_eq!(played.asked.len(), 1, "{dialect}");
+        assert!(played.said.iter().all(|it| it["command"] != "abort"), "{dialect}");
+    }
+}
+
+#[test]
+fn who_waits_is_told_when_nothing_goes_on() {
+    for dialect in DIALECTS {
+        let played = scenario(json!([calls("t1", "bash", "sleep 1000"), model_says("2")]))
+            .extended(at_300(json!([]), action("wait_for_idle", json!({}))))
+            .host(10, prompt("p", "one"))
+            .play(dialect);
+        assert_eq!(
+            *response(&played),
+            json!({ "type": "response", "id": "r", "success": true }),
+            "{dialect}"
+        );
+        let place = |wanted: &dyn Fn(&str, &Value) -> bool| {
+            played.steps.iter().rposition(|step| wanted(&step.who, &step.frame))
+        };
+        let over = place(&|who, frame| who == ">" && frame["type"] == "agent_end");
+        assert!(over < place(&|who, frame| who == ">a" && frame["type"] == "response"), "{dialect}");
+        // Nothing goes on: at once.
+        let played =
+            scenario(json!([])).extended(at_300(json!([]), action("wait_for_idle", json!({})))).play(dialect);
+        assert_eq!(response(&played)["success"], true, "{dialect}");
+    }
+}
+
+/// What navigation to the second prompt comes to.
+struct Navigated {
+    rest: Value,
+    /// What `session_before_tree` is answered.
+    say: Value,
+    asked: &'static [&'static str],
+    data: Value,
+    /// The kinds of entries that were added.
+    kept: &'static [&'static str],
+}
+
+#[test]
+fn an_extension_takes_up_another_branch() {
+    let cases = [
+        Navigated {
+            rest: json!({}),
+            say: json!({}),
+            asked: &["turn play [uau]"],
+            data: json!({ "cancelled": false, "editorText": "two" }),
+            kept: &[],
+        },
+        Navigated {
+            rest: json!({}),
+            say: json!({ "cancel": true }),
+            asked: &["turn play [uauau]"],
+            data: json!({ "cancelled": true }),
+            kept: &[],
+        },
+        Navigated {
+            rest: json!({ "label": "here" }),
+            say: json!({ "label": "there" }),
+            asked: &["turn play [uau]"],
+            data: json!({ "cancelled": false, "editorText": "two" }),
+            kept: &["label"],
+        },
+        Navigated {
+            rest: json!({ "summarize": true, "label": "here" }),
+            say: json!({}),
+            asked: &["summary play [u]", "turn play [ua?u]"],
+            data: json!({ "cancelled": false, "editorText": "two" }),
+            kept: &["branch_summary", "label"],
+        },
+        Navigated {
+            rest: json!({ "summarize": true }),
+            say: json!({ "summary": { "summary": "Mine.", "details": { "own": 1 } } }),
+            asked: &["turn play [ua?u]"],
+            data: json!({ "cancelled": false, "editorText": "two" }),
+            kept: &["branch_summary"],
+        },
+    ];
+    for dialect in DIALECTS {
+        let turns = json!([model_says("1"), model_says("2"), summary("The sum."), model_says("3")]);
+        let first = two_prompts(turns.clone())
+            .extended(at_300(json!([]), json!({ "type": "accept", "id": "0" })))
+            .play(dialect);
+        let target = said(&first, "two");
+        for case in &cases {
+            let mut wanted = action("navigate_tree", case.rest.clone());
+            wanted["targetId"] = target.clone().into();
+            let played = two_prompts(turns.clone())
+                .extended(
+                    at_300(json!(["session_before_tree", "session_tree"]), wanted)
+                        .on("hook session_before_tree", [says(case.say.clone())])
+                        .on("hook session_tree", [waits(20), done()]),
+                )
+                .host(500, prompt("r", "three"))
+                .play(dialect);
+            let case_is = format!("{} {} in {dialect}\n{}", case.rest, case.say, played.log);
+            let mut data = response(&played)["data"].clone();
+            let entry = data.as_object_mut().and_then(|it| it.remove("summaryEntry"));
+            assert_eq!(data, case.data, "{case_is}");
+            let asked: Vec<String> = played.asked[2..].iter().map(|it| it.replace("[s", "[")).collect();
+            assert_eq!(asked, case.asked, "{case_is}");
+            let before = first.disk.lines().len();
+            let kinds: Vec<Value> =
+                played.disk.lines()[before..].iter().map(|it| it["type"].clone()).collect();
+            assert_eq!(
+                kinds[..case.kept.len()],
+                case.kept.iter().map(|it| json!(it)).collect::<Vec<_>>()[..],
+                "{case_is}"
+            );
+            let told = played.wrote(">a", "hook session_tree");
+            assert_eq!(told.len(), usize::from(case.data["cancelled"] == false), "{case_is}");
+            if let Some(entry) = entry {
+                assert_eq!(told[0]["hook"]["summaryEntry"], entry, "{case_is}");
+                assert_eq!(entry["parentId"], entry["fromId"], "{case_is}");
+                let own = case.say["summary"]["summary"].as_str().unwrap_or("The sum.");
+                assert!(entry["summary"].as_str().is_some_and(|it| it.contains(own)), "{case_is}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_branch_that_is_not_there_is_refused_and_the_one_that_is_taken_up_stays() {
+    for dialect in DIALECTS {
+        let played = two_prompts(json!([model_says("1"), model_says("2")]))
+            .extended(at_300(json!([]), action("navigate_tree", json!({ "targetId": "nowhere" }))))
+            .play(dialect);
+        assert_eq!(response(&played)["error"], "Entry nowhere not found", "{dialect}");
+        let leaf = played.disk.lines().last().expect("one")["id"].clone();
+        let played = two_prompts(json!([model_says("1"), model_says("2")]))
+            .extended(at_300(
+                json!(["session_before_tree"]),
+                action("navigate_tree", json!({ "targetId": leaf })),
+            ))
+            .play(dialect);
+        assert_eq!(response(&played)["data"], json!({ "cancelled": false }), "{dialect}");
+    }
+}
+
+#[test]
+fn a_prompt_puts_an_end_to_a_summary_of_a_branch() {
+    for dialect in DIALECTS {
+        let slow = json!({ "summary": true, "say": [{ "text": "The sum." }], "firstDelayMs": 5000 });
+        let turns = json!([model_says("1"), model_says("2"), slow, model_says("4")]);
+        let first = two_prompts(turns.clone())
+            .extended(at_300(json!([]), json!({ "type": "accept", "id": "0" })))
+            .play(dialect);
+        let target = said(&first, "two");
+        let wanted = action("navigate_tree", json!({ "targetId": target, "summarize": true }));
+        let played = two_prompts(turns)
+            .extended(at_300(json!([]), wanted))
+            .host(500, prompt("r", "three"))
+            .play(dialect);
+        assert_eq!(response(&played)["data"], json!({ "cancelled": true, "aborted": true }), "{dialect}");
+        assert_eq!(last_asked(&played), "turn play [uauau]", "{dialect}");
+    }
+}
+
+#[test]
+fn a_branch_that_cannot_be_stored_is_not_taken_up() {
+    for dialect in DIALECTS {
+        let turns = json!([model_says("1"), model_says("2"), model_says("3")]);
+        let first = two_prompts(turns.clone())
+            .extended(at_300(json!([]), json!({ "type": "accept", "id": "0" })))
+            .play(dialect);
+        let wanted = action("navigate_tree", json!({ "targetId": said(&first, "two"), "label": "here" }));
+        let played = two_prompts(turns)
+            .extended(at_300(json!([]), wanted))
+            .disk_full(250, 400)
+            .host(500, prompt("r", "three"))
+            .play(dialect);
+        assert_eq!(response(&played)["success"], false, "{dialect}");
+        assert_eq!(last_asked(&played), "turn play [uauau]", "{dialect}");
+    }
+}
+
+#[test]
+fn another_branch_is_not_taken_up_while_anything_goes_on() {
+    for dialect in DIALECTS {
+        let wanted = action("navigate_tree", json!({ "targetId": "anything" }));
+        let played = scenario(json!([calls("t1", "bash", "sleep 1000"), model_says("2")]))
+            .kept()
+            .extended(at_300(json!([]), wanted.clone()))
+            .host(10, prompt("p", "one"))
+            .play(dialect);
+        let text = "Wait for the current response to finish before navigating the session tree.";
+        assert_eq!(response(&played)["error"], text, "{dialect}");
+        assert_eq!(played.asked.len(), 2, "{dialect}");
+        let slow = json!({ "summary": true, "say": [{ "text": "The sum." }], "firstDelayMs": 500 });
+        let played = two_prompts(json!([model_says("1"), model_says("2"), slow, slow, slow]))
+            .modes(|modes| modes.compaction.keep_recent = 1)
+            .extended(at_300(json!([]), wanted))
+            .host(200, json!({ "id": "c", "type": "compact" }))
+            .play(dialect);
+        let text = "Wait for the current compaction or tree navigation to finish before navigating the session tree.";
+        assert_eq!(response(&played)["error"], text, "{dialect}");
+    }
+}

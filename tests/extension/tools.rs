@@ -1,0 +1,134 @@
+//! Tools of extensions.
+
+use crate::asking_support::{
+    Does, Extension, Played, Scenario, fails, say, scenario, tool_result, tool_update, waits,
+};
+use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use say::{calls, command, prompt, says as model_says};
+use serde_json::json;
+
+const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
+
+/// An extension with the tool `mine`.
+fn tool(steps: impl IntoIterator<Item = Does>) -> Extension {
+    let parameters = json!({ "type": "object", "properties": { "command": { "type": "string" } } });
+    let tool = json!({ "name": "mine", "description": "Mine.", "parameters": parameters });
+    Extension::new("a", json!({ "tools": [tool] })).on("tool_call mine", steps)
+}
+
+fn calling(extension: Extension) -> Scenario {
+    scenario(json!([calls("t1", "mine", "now"), model_says("Well.")]))
+        .extended(extension)
+        .host(10, prompt("p", "go"))
+}
+
+const CALLED: &str = "< p · ok p · agent_start · user go · start t1 · >a tool_call mine · ";
+
+/// The text of the result of the last call.
+fn text(played: &Played) -> &str {
+    played.last("tool_execution_end")["result"]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn a_tool_of_an_extension_shows_progress_and_gives_a_result() {
+    for dialect in DIALECTS {
+        let played =
+            calling(tool([tool_update("half"), waits(60_000), tool_result("whole"), tool_result("more")]))
+                .play(dialect);
+        assert_eq!(
+            played.talk(),
+            format!(
+                "{CALLED}<a tool_update · update t1 · <a tool_result · end t1 · <a tool_result · agent_end [uata]"
+            ),
+            "{dialect}"
+        );
+        assert_eq!(text(&played), "whole", "{dialect}");
+        let mut call = played.wrote(">a", "tool_call mine")[0].clone();
+        call["id"].take();
+        assert_eq!(
+            call,
+            json!({
+                "type": "tool_call", "id": null, "toolCallId": "t1", "toolName": "mine",
+                "arguments": { "command": "now" },
+            }),
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn a_tool_that_fails_or_whose_extension_ends_gives_an_error() {
+    for dialect in DIALECTS {
+        for (steps, told, result) in [
+            (vec![fails("no idea")], "<a failed", "no idea"),
+            (
+                vec![Does::Ends("killed")],
+                "<a ends · error end: The extension has ended: killed",
+                "The extension has ended: killed",
+            ),
+        ] {
+            let played = calling(tool(steps)).play(dialect);
+            assert_eq!(played.talk(), format!("{CALLED}{told} · end! t1 · agent_end [uata]"), "{dialect}");
+            assert_eq!(text(&played), result, "{dialect}");
+        }
+    }
+}
+
+#[test]
+fn both_of_two_calls_fail_when_their_extension_ends() {
+    let call = |id: &str| json!({ "tool": "mine", "id": id, "arguments": {}, "size": 0 });
+    let played = scenario(json!([{ "say": [call("t1"), call("t2")] }, model_says("Well.")]))
+        .extended(tool([]).on("tool_call mine", [waits(10), Does::Ends("killed")]))
+        .host(10, prompt("p", "go"))
+        .play(Xcsh);
+    assert_eq!(
+        played.talk(),
+        "< p · ok p · agent_start · user go · start t1 · >a tool_call mine · start t2 · >a tool_call mine · <a ends · \
+         error end: The extension has ended: killed · end! t1 · end! t2 · agent_end [uatta]"
+    );
+}
+
+#[test]
+fn a_call_of_an_extension_that_is_gone_for_good_fails() {
+    let gone = tool([]).on("start", [waits(5), Does::Ends("killed")]);
+    let played = calling(gone.on("start", [waits(1), Does::Ends("killed")])).play(Pi);
+    assert!(played.talk().ends_with("start t1 · end! t1 · agent_end [uata]"), "{}", played.talk());
+    assert_eq!(text(&played), "The extension is not running");
+}
+
+#[test]
+fn a_tool_is_told_of_an_abort_and_has_two_seconds_to_end() {
+    for dialect in DIALECTS {
+        for (steps, told, result) in [
+            (
+                vec![waits(500), tool_result("partly")],
+                "520 <a tool_result · 520 end t1 · 520 agent_end [uata]",
+                "partly",
+            ),
+            (vec![], "2020 end! t1 · 2020 agent_end [uata]", "Operation aborted"),
+        ] {
+            let played = calling(tool([]).on("cancel", steps)).host(20, command("abort")).play(dialect);
+            let talk = played.timed();
+            assert!(talk.contains(&format!("20 < abort · 20 >a cancel · {told}")), "{dialect}: {talk}");
+            assert_eq!(text(&played), result, "{dialect}");
+        }
+    }
+}
+
+#[test]
+fn immediate_steering_tells_a_tool_and_does_not_use_what_it_returns() {
+    let immediate = json!({ "id": "i", "type": "set_interrupt_mode", "mode": "immediate" });
+    let call = |id: &str, tool: &str| json!({ "tool": tool, "id": id, "arguments": { "command": "sleep 50" }, "size": 0 });
+    let played = scenario(json!([{ "say": [call("t1", "mine"), call("t2", "probe")] }, model_says("Well.")]))
+        .extended(tool([]).on("cancel", [waits(10), tool_result("partly")]))
+        .host(1, immediate)
+        .host(10, prompt("p", "go"))
+        .host(20, say::steer("s"))
+        .play(Xcsh);
+    assert_eq!(
+        played.talk(),
+        "< i · ok i · < p · ok p · agent_start · user go · start t1 · >a tool_call mine · start t2 · < s · ok s · end t2 · \
+         >a cancel · <a tool_result · end! t1 · user s · agent_end [uattua]"
+    );
+    assert_eq!(text(&played), "Skipped due to queued user message.");
+}

@@ -1,0 +1,110 @@
+//! What the recorded frames cover; and how they were taken out of recordings.
+
+use crate::{
+    corpus::{Sample, bases, file, read_folders, recorded, samples},
+    frames_common::Frames,
+};
+use pi_rpc::protocol::Dialect;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// More than this nobody reads.
+const MOST_BYTES: u64 = 400_000;
+
+#[test]
+fn every_def_and_every_field_occurs_in_some_frame() {
+    for dialect in bases() {
+        let frames = Frames::of(dialect);
+        let mut missing = all(&frames);
+        for sample in samples(dialect) {
+            facts(&frames, &sample).iter().for_each(|fact| {
+                missing.remove(fact);
+            });
+        }
+        assert_eq!(missing, BTreeSet::new(), "{dialect}: neither recorded nor made up");
+    }
+}
+
+#[test]
+fn the_recorded_frames_are_few_and_each_shows_what_no_other_does() {
+    for dialect in bases() {
+        let frames = Frames::of(dialect);
+        let mut seen = BTreeSet::new();
+        for sample in recorded(dialect) {
+            let (known, new) = (seen.len(), facts(&frames, &sample));
+            seen.extend(new);
+            assert!(seen.len() > known, "{dialect}: nothing new in {}", sample.frame);
+        }
+        assert!(fs::metadata(file(dialect)).expect("a file").len() < MOST_BYTES, "{dialect}");
+    }
+}
+
+#[test]
+#[ignore = "writes generators/frames anew; FRAMES_FROM names a folder with recordings, in a folder for each dialect"]
+fn derive() {
+    let more = std::env::var_os("FRAMES_FROM").map(PathBuf::from);
+    for dialect in bases() {
+        let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/valid");
+        let folders: Vec<PathBuf> = [Some(ours), more.clone()]
+            .into_iter()
+            .flatten()
+            .map(|folder| folder.join(dialect.as_str()))
+            .filter(|folder| folder.is_dir())
+            .collect();
+        let lines: Vec<String> = reduced(dialect, read_folders(&folders))
+            .iter()
+            .map(|sample| serde_json::to_string(sample).expect("JSON") + "\n")
+            .collect();
+        fs::write(file(dialect), lines.concat()).expect("generators/frames");
+    }
+}
+
+/// The smallest frames that together show all that `samples` show.
+fn reduced(dialect: Dialect, mut samples: Vec<Sample>) -> Vec<Sample> {
+    let frames = Frames::of(dialect);
+    let [inbound, outbound] = ["Inbound", "Outbound"].map(|root| frames.validator(root));
+    samples.retain(|sample| match sample.root() {
+        "Inbound" => inbound.is_valid(&sample.frame),
+        _ => outbound.is_valid(&sample.frame),
+    });
+    samples.sort_by_cached_key(|sample| sample.frame.to_string().len());
+    let mut seen = BTreeSet::new();
+    samples.retain(|sample| {
+        let known = seen.len();
+        seen.extend(facts(&frames, sample));
+        seen.len() > known
+    });
+    samples
+}
+
+/// What a frame shows: the defs in it, each with the fields that it has and the word that it is.
+pub fn facts(frames: &Frames, sample: &Sample) -> BTreeSet<String> {
+    let mut facts = BTreeSet::new();
+    for place in frames.places(sample.root(), &sample.frame) {
+        let known = |key: &&String| frames.def(&place.def)["properties"].get(key.as_str()).is_some();
+        let fields = place.value.as_object().into_iter().flatten().map(|(key, _)| key).filter(known);
+        facts.extend(fields.map(|key| format!("{}.{key}", place.def)));
+        if frames.def(&place.def).get("enum").is_some() {
+            facts.insert(format!("{}={}", place.def, place.value));
+        }
+        facts.insert(place.def);
+    }
+    facts
+}
+
+/// Everything that the frames of a dialect can show.
+fn all(frames: &Frames) -> BTreeSet<String> {
+    let mut facts = BTreeSet::new();
+    for def in ["Inbound", "Outbound"].iter().flat_map(|root| frames.reachable(root)) {
+        let schema = frames.def(&def);
+        facts.extend(
+            schema["properties"].as_object().into_iter().flatten().map(|(key, _)| format!("{def}.{key}")),
+        );
+        facts.extend(schema["enum"].as_array().into_iter().flatten().map(|word| format!("{def}={word}")));
+        facts.insert(def);
+    }
+    facts
+}

@@ -1,0 +1,263 @@
+//! Session files that cannot be written: in use, changed by others, without permission, on a full disk.
+
+use crate::{
+    kept_support::{self, agrees, directory, entries, files, keeper, keeping, started, violations},
+    serve_support::{self, BOTH, Server, command},
+};
+use pi_rpc::protocol::Dialect::Pi;
+use rustix::process::{Pid, Resource, Rlimit, geteuid, prlimit};
+use serde_json::{Value, json};
+use std::{
+    fs::{self, OpenOptions, Permissions},
+    io::Write as _,
+    os::unix::fs::{PermissionsExt as _, chown},
+    path::{Path, PathBuf},
+    process::Command,
+};
+use tempfile::TempDir;
+
+#[test]
+fn a_file_that_another_process_has_is_left_alone_until_that_is_gone() {
+    for dialect in BOTH {
+        let mut first = keeper(dialect, answering(), &[]);
+        first.run("Hello?");
+        let path = only_file(&first);
+        let (name, bytes) = (path.to_str().unwrap(), fs::read(&path).unwrap());
+        let text = format!("Session file is in use by another process: {name}");
+
+        let ended =
+            Server::start(dialect, answering(), keeping(dialect, first.dir.path(), &["--session", name]));
+        let ended = ended.ends();
+        assert_eq!((ended.status.code(), ended.stderr.contains(&text)), (Some(1), true), "{}", ended.stderr);
+
+        let mut second = keeper(dialect, answering(), &[]);
+        second.run("Mine?");
+        assert!(switch(&mut second, &path)["error"].as_str().is_some_and(|error| error.contains(&text)));
+        let own = only_file(&second);
+        agrees(&mut second, &own);
+        assert!(fs::read(&path).unwrap() == bytes);
+
+        first.run("Go on.");
+        agrees(&mut first, &path);
+        // One that goes on with another session lets the file go.
+        first.data(json!({ "type": "new_session" }));
+        assert_eq!(switch(&mut second, &path)["success"], true);
+        second.run("Mine now.");
+        assert_eq!(agrees(&mut second, &path).len(), 6);
+        first.finishes();
+        second.finishes();
+    }
+}
+
+#[test]
+fn a_file_that_another_program_has_changed_is_not_written_to() {
+    let appended = |path: &Path| {
+        let mut file = OpenOptions::new().append(true).open(path).unwrap();
+        writeln!(file, r#"{{"type":"custom","customType":"x","id":"feedf00d","parentId":null}}"#).unwrap();
+    };
+    let cut = |path: &Path| OpenOptions::new().write(true).open(path).unwrap().set_len(100).unwrap();
+    let replaced = |path: &Path| {
+        let beside = path.with_extension("new");
+        fs::copy(path, &beside).unwrap();
+        fs::rename(beside, path).unwrap();
+    };
+    let changes: [&dyn Fn(&Path); 3] = [&appended, &cut, &replaced];
+    for (place, change) in changes.into_iter().enumerate() {
+        let mut server = keeper(Pi, answering(), &[]);
+        server.run("Hello?");
+        let path = only_file(&server);
+        change(&path);
+        let bytes = fs::read(&path).unwrap();
+        let text = format!(
+            "Session file was changed or removed by another program; nothing was written: {}",
+            path.display()
+        );
+        refuses(&mut server, &text);
+        assert!(fs::read(&path).unwrap() == bytes, "{place}");
+        // It is still there, and may be given up.
+        server.data(json!({ "type": "new_session" }));
+        server.run("Hello again.");
+        let next = files(server.dir.path()).into_iter().find(|other| *other != path).unwrap();
+        agrees(&mut server, &next);
+        assert!(fs::read(&path).unwrap() == bytes, "{place}");
+    }
+}
+
+#[test]
+fn a_file_that_was_deleted_is_not_begun_anew_in_the_middle() {
+    let mut server = keeper(Pi, answering(), &[]);
+    server.run("Hello?");
+    let path = only_file(&server);
+    fs::remove_file(&path).unwrap();
+    refuses(&mut server, &format!("nothing was written: {}", path.display()));
+    assert!(!path.exists());
+    server.data(json!({ "type": "new_session" }));
+    server.run("Hello again.");
+    let next = only_file(&server);
+    agrees(&mut server, &next);
+}
+
+#[test]
+fn without_permission_nothing_is_written_and_it_is_said() {
+    let dir = answering();
+    fs::create_dir(dir.path().join(kept_support::FOLDER)).unwrap();
+    let mut server = keeper(Pi, dir, &[]);
+    server.run("Hello?");
+    let path = only_file(&server);
+    let dir = server.finishes();
+    let name = path.to_str().unwrap();
+    let bytes = fs::read(&path).unwrap();
+
+    // It can be read, and not written.
+    fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+    let Some(mut server) = unprivileged(dir, &["--session", name]) else { return };
+    assert_eq!(server.data(json!({ "type": "get_session_stats" }))["totalMessages"], 2);
+    refuses(&mut server, &format!("Cannot write session file {name}: Permission denied"));
+    let other = server.path("other.jsonl");
+    assert_eq!(switch(&mut server, &other)["success"], true);
+    server.run("Elsewhere.");
+    agrees(&mut server, &other);
+
+    // It cannot be read.
+    fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
+    let error = switch(&mut server, &path)["error"].take();
+    let text = format!("Cannot open session file {name}: Permission denied");
+    assert!(error.as_str().is_some_and(|error| error.contains(&text)), "{error}");
+    agrees(&mut server, &other);
+
+    // The folder takes no files.
+    let folder = path.parent().unwrap();
+    fs::set_permissions(folder, Permissions::from_mode(0o555)).unwrap();
+    server.data(json!({ "type": "new_session" }));
+    let new = server.data(json!({ "type": "get_state" }))["sessionFile"].take();
+    let new = new.as_str().unwrap();
+    assert!(new.starts_with(folder.to_str().unwrap()), "{new}");
+    refuses(&mut server, &format!("Cannot write session file {new}: Permission denied"));
+    fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+    let end = server.run("Now.").pop().unwrap();
+    assert_eq!(end["messages"][1]["stopReason"], "stop", "{end}");
+    agrees(&mut server, Path::new(new));
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    assert!(fs::read(&path).unwrap() == bytes);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_told_of_at_the_start_and_by_the_first_prompt() {
+    let dir = answering();
+    let mut command = command(serve_support::binary(), dir.path());
+    command.args(["serve", "--model", "scripted/script.json", "--session-dir", "script.json/kept"]);
+    let mut server = started(Pi, dir, command);
+    refuses(&mut server, "Not a directory");
+    server.close_stdin();
+    let ended = server.ends();
+    assert_eq!(ended.status.code(), Some(0));
+    assert!(
+        ended.stderr.lines().next().is_some_and(|line| line.contains("script.json/kept: ")),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn on_a_full_disk_a_run_ends_and_with_room_everything_is_written() {
+    for dialect in BOTH {
+        let dir = answering();
+        let mut command = command(Path::new("sh"), dir.path());
+        // A write beyond the limit fails like one on a full disk: a part is written, then none.
+        let script = r#"trap "" XFSZ; exec "$@""#;
+        command.args(["-c", script, "sh"]).arg(serve_support::binary());
+        command.args(keeping(dialect, dir.path(), &[]).get_args());
+        let mut server = started(dialect, dir, command);
+        server.run("Hello?");
+        let path = only_file(&server);
+        let length = fs::metadata(&path).unwrap().len();
+
+        // Room for the prompt, but not for its answer.
+        room(&server, Some(length + 300));
+        let end = server.run("Go on.").pop().unwrap();
+        let answer = end["messages"].as_array().unwrap().last().unwrap();
+        assert_eq!((&answer["role"], &answer["stopReason"]), (&json!("assistant"), &json!("error")), "{end}");
+        let text = answer["errorMessage"].as_str().unwrap();
+        assert!(
+            text.contains(&format!("Cannot write session file {}: File too large", path.display())),
+            "{text}"
+        );
+        let full = fs::read(&path).unwrap();
+        assert_eq!((violations(&full), entries(&full).len()), (Vec::new(), 5));
+
+        refused(&mut server, "File too large");
+        server.send(json!({ "type": "set_session_name", "name": "N".repeat(2000) }));
+        let named = server.until_type("response").pop().unwrap();
+        assert!(named["error"].as_str().is_some_and(|error| error.contains("File too large")), "{named}");
+        assert!(fs::read(&path).unwrap() == full);
+
+        room(&server, None);
+        let end = server.run("There is room.").pop().unwrap();
+        assert_eq!(end["messages"][1]["stopReason"], "stop", "{end}");
+        assert_eq!(agrees(&mut server, &path).len(), 6);
+        assert!(fs::read(&path).unwrap().starts_with(&full));
+    }
+}
+
+/// Nothing can be written: a run ends with the text, and a prompt after it is refused with it.
+#[track_caller]
+fn refuses(server: &mut Server, text: &str) {
+    let end = server.run("Is anybody there?").pop().unwrap();
+    let last = end["messages"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["stopReason"], "error", "{end}");
+    assert!(last["errorMessage"].as_str().is_some_and(|error| error.contains(text)), "{last}");
+    refused(server, text);
+}
+
+/// The next prompt is refused; in some dialects it is acknowledged before that.
+fn refused(server: &mut Server, text: &str) {
+    server.send(json!({ "type": "prompt", "message": "And now?" }));
+    let refused = server.until(|frame| frame["success"] == false).pop().unwrap();
+    assert!(refused["error"].as_str().is_some_and(|error| error.contains(text)), "{refused}");
+}
+
+/// Limits how long a file may become that the server writes; `None`: no limit.
+fn room(server: &Server, bytes: Option<u64>) {
+    let limit = Rlimit { current: bytes, maximum: None };
+    prlimit(Some(Pid::from_child(&server.child)), Resource::Fsize, limit).unwrap();
+}
+
+/// A server that may not do everything, which the user `root` may. `None`: there is no way to start it.
+fn unprivileged(dir: TempDir, options: &[&str]) -> Option<Server> {
+    let command = keeping(Pi, dir.path(), options);
+    if !geteuid().is_root() {
+        return Some(started(Pi, dir, command));
+    }
+    if Command::new("setpriv").arg("--version").output().is_err() {
+        eprintln!("not tested: permissions, for want of setpriv");
+        return None;
+    }
+    let mut less = serve_support::command(Path::new("setpriv"), dir.path());
+    less.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
+    less.arg(command.get_program()).args(command.get_args());
+    let inside = fs::read_dir(dir.path().join(kept_support::FOLDER)).unwrap().flatten();
+    for path in
+        inside.map(|file| file.path()).chain([dir.path().join(kept_support::FOLDER), dir.path().into()])
+    {
+        chown(path, Some(65534), Some(65534)).unwrap();
+    }
+    Some(started(Pi, dir, less))
+}
+
+/// The one session file of a server.
+#[track_caller]
+fn only_file(server: &Server) -> PathBuf {
+    let [path] = files(server.dir.path()).try_into().unwrap();
+    path
+}
+
+/// A directory with a model that answers.
+fn answering() -> TempDir {
+    directory(&json!([{ "repeat": true, "say": [{ "text": "An answer." }] }]))
+}
+
+fn switch(server: &mut Server, path: &Path) -> Value {
+    let command = json!({ "type": "switch_session", "sessionPath": path });
+    server.send(command);
+    server.until_type("response").pop().unwrap()
+}

@@ -1,0 +1,107 @@
+//! Anthropic Messages as its clients hear it.
+
+use crate::mock_support::{MESSAGES, prompt, rich, snapshots, turns};
+use serde_json::json;
+
+#[tokio::test]
+async fn an_answer_is_streamed_event_by_event() {
+    let served = turns(rich()).await;
+    let response = served.send(MESSAGES, &prompt(MESSAGES, "hi", true)).await;
+    let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(header("content-type"), "text/event-stream; charset=utf-8");
+    assert_eq!(header("request-id"), "req_scripted_1");
+    let text = response.text().await.unwrap();
+    snapshots().bind(|| insta::assert_snapshot!("mock_anthropic_stream", text));
+}
+
+#[tokio::test]
+async fn an_answer_comes_whole_when_nobody_asks_for_a_stream() {
+    let served = turns(rich()).await;
+    let (status, message) = served.ask_json(MESSAGES, &prompt(MESSAGES, "hi", false)).await;
+    assert_eq!(status, 200);
+    assert_eq!(
+        message,
+        json!({
+            "id": "msg_scripted_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "m",
+            "content": [
+                { "type": "thinking", "thinking": "Let me look.", "signature": "c2lnbmVk" },
+                { "type": "redacted_thinking", "data": "aGlkZGVu" },
+                { "type": "text", "text": "I look\ninto it." },
+                { "type": "tool_use", "id": "call_1_1", "name": "read", "input": { "path": "a.txt" } },
+                { "type": "tool_use", "id": "call_1_2", "name": "ls", "input": {} },
+            ],
+            "stop_reason": "tool_use",
+            "stop_sequence": null,
+            "usage": {
+                "input_tokens": 10,
+                "cache_creation_input_tokens": 4,
+                "cache_read_input_tokens": 3,
+                "cache_creation": { "ephemeral_5m_input_tokens": 4, "ephemeral_1h_input_tokens": 0 },
+                "output_tokens": 20,
+                "service_tier": "standard",
+            },
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_turn_is_chosen_by_the_newest_prompt_and_the_last_result() {
+    let served = turns(json!([
+        { "onResult": "three", "say": [{ "text": "I saw the result." }] },
+        { "match": "again", "say": [{ "text": "Once more." }] },
+        { "say": [{ "tool": "read", "id": "toolu_1" }] },
+    ]))
+    .await;
+    let mut messages = json!([{ "role": "user", "content": "look" }]);
+    let body = |messages: &serde_json::Value| json!({ "model": "m", "max_tokens": 9, "messages": messages });
+    let (_, call) = served.ask_json(MESSAGES, &body(&messages)).await;
+    assert_eq!(call["stop_reason"], "tool_use");
+    let all = messages.as_array_mut().unwrap();
+    all.push(json!({ "role": "assistant", "content": call["content"] }));
+    all.push(json!({ "role": "user", "content": [
+        { "type": "tool_result", "tool_use_id": "toolu_1", "content": [{ "type": "text", "text": "one two three" }] },
+    ]}));
+    let (_, answer) = served.ask_json(MESSAGES, &body(&messages)).await;
+    assert_eq!(answer["content"], json!([{ "type": "text", "text": "I saw the result." }]));
+    let all = messages.as_array_mut().unwrap();
+    all.push(json!({ "role": "assistant", "content": answer["content"] }));
+    all.push(json!({ "role": "user", "content": [{ "type": "text", "text": "again" }] }));
+    let (_, answer) = served.ask_json(MESSAGES, &body(&messages)).await;
+    assert_eq!(answer["content"], json!([{ "type": "text", "text": "Once more." }]));
+}
+
+#[tokio::test]
+async fn any_prefix_leads_to_it_and_the_request_is_remembered() {
+    let served = turns(json!([{ "say": [{ "text": "Hello" }], "stop": "length" }])).await;
+    let (path, body) = ("/some/proxy/v1/messages?beta=true", prompt(MESSAGES, "hi", false));
+    let request = served.request(path, &body).header("anthropic-beta", "interleaved-thinking-2025-05-14");
+    let text = request.send().await.unwrap().text().await.unwrap();
+    assert!(text.contains(r#""stop_reason":"max_tokens""#), "{text}");
+    let received = &served.journal.received()[0];
+    assert_eq!((received.method.as_str(), received.path.as_str()), ("POST", path));
+    assert_eq!(received.header("anthropic-beta"), Some("interleaved-thinking-2025-05-14"));
+    assert_eq!(received.header("x-api-key"), Some("key"));
+    assert_eq!((&received.body, received.status, &received.refusal), (&body, Some(200), &None));
+}
+
+#[tokio::test]
+async fn the_models_are_listed() {
+    let served = turns(json!([])).await;
+    let get = |path: &str| served.client.get(format!("{}{path}", served.url)).header("x-api-key", "key");
+    let model = json!({
+        "type": "model", "id": "scripted", "display_name": "Test", "created_at": "2023-11-14T22:13:20Z",
+    });
+    let one: serde_json::Value =
+        serde_json::from_str(&get("/v1/models/scripted").send().await.unwrap().text().await.unwrap())
+            .unwrap();
+    assert_eq!(one, model);
+    let all: serde_json::Value =
+        serde_json::from_str(&get("/v1/models").send().await.unwrap().text().await.unwrap()).unwrap();
+    assert_eq!(
+        all,
+        json!({ "data": [model], "has_more": false, "first_id": "scripted", "last_id": "scripted" })
+    );
+}

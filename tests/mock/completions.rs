@@ -1,0 +1,94 @@
+//! OpenAI Chat Completions as its clients hear it.
+
+use crate::mock_support::{COMPLETIONS, prompt, rich, snapshots, turns};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn an_answer_is_streamed_chunk_by_chunk() {
+    let served = turns(rich()).await;
+    let mut body = prompt(COMPLETIONS, "hi", true);
+    body["stream_options"] = json!({ "include_usage": true });
+    let response = served.send(COMPLETIONS, &body).await;
+    assert_eq!(response.headers()["content-type"], "text/event-stream; charset=utf-8");
+    assert_eq!(response.headers()["x-request-id"], "req_scripted_1");
+    let text = response.text().await.unwrap();
+    snapshots().bind(|| insta::assert_snapshot!("mock_completions_stream", text));
+}
+
+#[tokio::test]
+async fn the_usage_is_told_only_to_who_asks() {
+    let served = turns(json!([{ "say": [{ "text": "Hi" }] }])).await;
+    let (_, text) = served.ask(COMPLETIONS, &prompt(COMPLETIONS, "hi", true)).await;
+    assert!(!text.contains("usage"), "{text}");
+    assert!(text.ends_with("data: [DONE]\n\n"), "{text}");
+}
+
+#[tokio::test]
+async fn an_answer_comes_whole_when_nobody_asks_for_a_stream() {
+    let served = turns(rich()).await;
+    let (status, completion) = served.ask_json(COMPLETIONS, &prompt(COMPLETIONS, "hi", false)).await;
+    assert_eq!(status, 200);
+    let call = |id: &str, name: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": name, "arguments": arguments } });
+    assert_eq!(
+        completion,
+        json!({
+            "id": "chatcmpl-scripted_1",
+            "object": "chat.completion",
+            "created": 1_700_000_000,
+            "model": "m",
+            "choices": [{
+                "index": 0,
+                "message": {
+                    "role": "assistant",
+                    "content": "I look\ninto it.",
+                    "refusal": null,
+                    "annotations": [],
+                    "reasoning_content": "Let me look.",
+                    "tool_calls": [call("call_1_1", "read", r#"{"path":"a.txt"}"#), call("call_1_2", "ls", "{}")],
+                },
+                "logprobs": null,
+                "finish_reason": "tool_calls",
+            }],
+            "usage": {
+                "prompt_tokens": 17,
+                "completion_tokens": 20,
+                "total_tokens": 37,
+                "prompt_tokens_details": { "cached_tokens": 3, "audio_tokens": 0 },
+                "completion_tokens_details": {
+                    "reasoning_tokens": 0,
+                    "audio_tokens": 0,
+                    "accepted_prediction_tokens": 0,
+                    "rejected_prediction_tokens": 0,
+                },
+            },
+            "service_tier": "default",
+            "system_fingerprint": null,
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_turn_is_chosen_by_the_last_result() {
+    let served = turns(json!([
+        { "onResult": "three", "say": [{ "text": "I saw the result." }] },
+        { "say": [{ "tool": "read" }] },
+    ]))
+    .await;
+    let mut body = prompt(COMPLETIONS, "look", false);
+    let (_, call) = served.ask_json(COMPLETIONS, &body).await;
+    let messages = body["messages"].as_array_mut().unwrap();
+    messages.push(call["choices"][0]["message"].clone());
+    messages.push(json!({ "role": "tool", "tool_call_id": "call_1_1", "content": "one two three" }));
+    let (_, answer) = served.ask_json(COMPLETIONS, &body).await;
+    assert_eq!(answer["choices"][0]["message"]["content"], "I saw the result.");
+}
+
+#[tokio::test]
+async fn the_models_are_listed() {
+    let served = turns(json!([])).await;
+    let get = served.client.get(format!("{}/v1/models", served.url)).header("authorization", "Bearer key");
+    let models: Value = serde_json::from_str(&get.send().await.unwrap().text().await.unwrap()).unwrap();
+    let model =
+        json!({ "id": "scripted", "object": "model", "created": 1_700_000_000, "owned_by": "pi-rpc" });
+    assert_eq!(models, json!({ "object": "list", "data": [model] }));
+}

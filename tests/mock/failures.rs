@@ -1,0 +1,207 @@
+//! Answers that fail: before anything, in the middle, with the connection, or never.
+
+use crate::mock_support::{COMPLETIONS, MESSAGES, RESPONSES, prompt, serve, turns};
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Command, Stdio},
+};
+
+const ALL: [&str; 3] = [MESSAGES, COMPLETIONS, RESPONSES];
+
+#[tokio::test]
+async fn a_failure_before_anything_is_an_http_error_in_the_vendors_shape() {
+    let fail = json!({ "status": 429, "message": "Slow down", "retryAfter": 7 });
+    let served = turns(json!([{ "fail": fail, "repeat": true }])).await;
+    let openai = json!({
+        "error": { "message": "Slow down", "type": "requests", "param": null, "code": "rate_limit_exceeded" },
+    });
+    let anthropic =
+        json!({ "type": "error", "error": { "type": "rate_limit_error", "message": "Slow down" } });
+    for (path, expected) in [(MESSAGES, &anthropic), (COMPLETIONS, &openai), (RESPONSES, &openai)] {
+        for stream in [true, false] {
+            let response = served.send(path, &prompt(path, "hi", stream)).await;
+            assert_eq!(response.status(), 429, "{path}");
+            assert_eq!(response.headers()["retry-after"], "7", "{path}");
+            let body: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
+            assert_eq!(body, *expected, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_scripts_own_error_body_is_kept_to_the_letter() {
+    let fail = json!({ "status": 502, "body": "<html>Bad gateway</html>" });
+    let served = turns(json!([{ "fail": fail, "repeat": true }])).await;
+    for path in ALL {
+        let answer = served.ask(path, &prompt(path, "hi", true)).await;
+        assert_eq!(answer, (502, "<html>Bad gateway</html>".to_owned()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_in_the_middle_ends_the_stream_with_the_vendors_error_event() {
+    let turn = json!({ "say": [{ "text": "Half" }], "fail": { "status": 529 }, "repeat": true });
+    let served = turns(json!([turn])).await;
+    let ends = [
+        (
+            MESSAGES,
+            "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
+        ),
+        (
+            COMPLETIONS,
+            "data: {\"error\":{\"message\":\"Overloaded\",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n",
+        ),
+        (
+            RESPONSES,
+            "event: error\ndata: {\"type\":\"error\",\"sequence_number\":5,\"code\":\"server_error\",\
+             \"message\":\"Overloaded\",\"param\":null}\n\n",
+        ),
+    ];
+    for (path, end) in ends {
+        let (status, text) = served.ask(path, &prompt(path, "hi", true)).await;
+        assert_eq!(status, 200, "{path}");
+        assert!(text.contains("Half") && text.ends_with(end), "{path}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_in_the_middle_is_an_http_error_for_who_waits_for_the_whole() {
+    let turn = json!({ "say": [{ "text": "Half" }], "fail": { "status": 529 }, "repeat": true });
+    let served = turns(json!([turn])).await;
+    for path in ALL {
+        let (status, _) = served.ask(path, &prompt(path, "hi", false)).await;
+        assert_eq!(status, 529, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_broken_connection_breaks_before_the_head_or_after_what_was_said() {
+    let served = turns(json!([
+        { "match": "at once", "fail": { "message": "terminated" }, "repeat": true },
+        { "say": [{ "text": "Half an answer" }], "fail": { "message": "terminated" }, "repeat": true },
+    ]))
+    .await;
+    for path in ALL {
+        let error = served.request(path, &prompt(path, "at once", true)).send().await.unwrap_err();
+        assert!(error.is_request(), "{path}: {error:?}");
+        let mut response = served.send(path, &prompt(path, "later", true)).await;
+        assert_eq!(response.status(), 200, "{path}");
+        let mut said = Vec::new();
+        let error = loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => said.extend(chunk),
+                Ok(None) => panic!("{path}: the stream ends as if all were said"),
+                Err(error) => break error,
+            }
+        };
+        assert!(error.is_body() || error.is_decode(), "{path}: {error:?}");
+        assert!(String::from_utf8(said).unwrap().contains("Half an answer"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_is_cut_at_the_very_byte() {
+    let turn = json!({ "say": [{ "text": "Hello äöü", "size": 1 }], "cutAfterBytes": 777, "repeat": true });
+    let served = turns(json!([turn])).await;
+    for path in ALL {
+        for stream in [true, false] {
+            let mut response = served.send(path, &prompt(path, "hi", stream)).await;
+            let (mut bytes, mut broke) = (0, false);
+            while let Some(chunk) = response.chunk().await.unwrap_or_else(|_| {
+                broke = true;
+                None
+            }) {
+                bytes += chunk.len();
+            }
+            // Whole answers of two vendors are shorter.
+            assert!(bytes == 777 && broke || !stream && bytes < 777 && !broke, "{path} {stream} {bytes}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn silence_lasts_until_the_client_goes() {
+    let served = turns(json!([
+        { "match": "nothing", "hang": true, "repeat": true },
+        { "say": [{ "text": "Half" }], "hang": true, "repeat": true },
+    ]))
+    .await;
+    let mut running = served.journal.running();
+    for path in ALL {
+        let mut response = served.send(path, &prompt(path, "half", true)).await;
+        let mut said = String::new();
+        while !said.contains("Half") {
+            said += str::from_utf8(&response.chunk().await.unwrap().expect("more")).unwrap();
+        }
+        assert_eq!(*running.borrow(), 1, "{path}");
+        drop(response);
+        running.wait_for(|running| *running == 0).await.unwrap();
+
+        let body = prompt(path, "nothing", true);
+        let asking = tokio::spawn(served.request(path, &body).send());
+        running.wait_for(|running| *running == 1).await.unwrap();
+        assert!(!asking.is_finished(), "{path}");
+        asking.abort();
+        running.wait_for(|running| *running == 0).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_lenient_mock_answers_what_it_would_refuse() {
+    let served = serve(json!([{ "say": [{ "text": "Well then." }] }]), |mock| mock.lenient()).await;
+    let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "hi" }] });
+    let (status, answer) = served.ask_json(MESSAGES, &body).await;
+    assert_eq!((status, &answer["content"][0]["text"]), (200, &json!("Well then.")));
+    assert_eq!(served.journal.received()[0].refusal.as_deref(), Some("max_tokens: Field required"));
+}
+
+#[tokio::test]
+async fn the_binary_tells_its_address_logs_and_ends_with_its_stdin() {
+    let folder = tempfile::tempdir().unwrap();
+    let (script, log) = (folder.path().join("script.json"), folder.path().join("log.jsonl"));
+    std::fs::write(&script, json!({ "turns": [{ "say": [{ "text": "Hello" }] }] }).to_string()).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
+        .args(["mock-llm", "--exit-with-stdin", "--script"])
+        .arg(&script)
+        .arg("--log")
+        .arg(&log)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let url = line.strip_prefix("listening on ").expect("the address").trim_end().to_owned();
+
+    let mut served = turns(json!([])).await;
+    served.url = url;
+    let request = served.request(MESSAGES, &prompt(MESSAGES, "hi", false));
+    let secret = ["proxy-authorization", "cf-aig-authorization", "x-goog-api-key", "x-session-token"];
+    let request = secret.iter().fold(request, |request, name| request.header(*name, "sk-secret"));
+    let message = request.send().await.unwrap().text().await.unwrap();
+    let message: Value = serde_json::from_str(&message).unwrap();
+    assert_eq!(message["content"][0]["text"], "Hello");
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+
+    let logged: Value = serde_json::from_str(&std::fs::read_to_string(log).unwrap()).unwrap();
+    assert_eq!((&logged["path"], &logged["status"]), (&json!("/v1/messages"), &json!(200)));
+    assert_eq!(logged["body"], prompt(MESSAGES, "hi", false));
+    let headers = logged["headers"].as_array().unwrap();
+    for name in ["x-api-key"].iter().chain(&secret) {
+        assert!(headers.contains(&json!([name, "***"])), "{headers:?}");
+    }
+    assert!(headers.contains(&json!(["content-type", "application/json"])), "{headers:?}");
+}
+
+#[test]
+fn the_binary_refuses_an_address_that_others_can_reach() {
+    let output = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
+        .args(["mock-llm", "--listen", "0.0.0.0:0"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text, "Error: 0.0.0.0:0 can be reached by others; --allow-remote if that is meant\n");
+}

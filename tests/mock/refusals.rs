@@ -1,0 +1,326 @@
+//! Requests that the vendors refuse, and how they say it.
+
+use crate::mock_support::{COMPLETIONS, MESSAGES, RESPONSES, Served, prompt, snapshots, turns};
+use serde_json::{Value, json};
+
+async fn mock() -> Served {
+    turns(json!([{ "say": [{ "text": "Hello" }], "repeat": true }])).await
+}
+
+/// A request that is fine, but for `changes` to its fields; null takes one away.
+fn changed(path: &str, changes: &Value) -> Value {
+    let mut body = prompt(path, "hi", false);
+    for (name, value) in changes.as_object().expect("changes") {
+        if value.is_null() {
+            body.as_object_mut().expect("a body").shift_remove(name);
+        } else {
+            body[name] = value.clone();
+        }
+    }
+    body
+}
+
+/// What each of the bad requests is answered with, as a table.
+async fn refusals(path: &str, bad: &[Value]) -> String {
+    let served = mock().await;
+    let mut table = String::new();
+    for changes in bad {
+        let (status, answer) = served.ask_json(path, &changed(path, changes)).await;
+        let error = &answer["error"];
+        let param = match (error["param"].as_str(), error["code"].as_str()) {
+            (None, None) => String::new(),
+            (param, code) => format!(" [{} {}]", param.unwrap_or("-"), code.unwrap_or("-")),
+        };
+        let said = error["message"].as_str().unwrap_or("(answered)");
+        table += &format!("{changes}\n    {status} {}{param}\n    {said}\n\n", error["type"]);
+    }
+    table
+}
+
+/// A user's word, what the model says then, and what follows.
+fn after(assistant: &Value, rest: &[Value]) -> Value {
+    let mut messages = vec![json!({ "role": "user", "content": "hi" }), assistant.clone()];
+    messages.extend_from_slice(rest);
+    messages.into()
+}
+
+#[tokio::test]
+async fn anthropic_names_the_field_and_the_rule() {
+    let user = |content: Value| json!({ "messages": [{ "role": "user", "content": content }] });
+    let call = |id: &str| json!({ "type": "tool_use", "id": id, "name": "read", "input": {} });
+    let says = |content: Value| json!({ "role": "assistant", "content": content });
+    let result = |id: &str| json!({ "type": "tool_result", "tool_use_id": id, "content": "ok" });
+    let answers = |content: Value| json!({ "role": "user", "content": content });
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let marked = json!({ "type": "text", "text": "a", "cache_control": { "type": "ephemeral" } });
+    let bad = [
+        json!({ "model": null }),
+        json!({ "max_tokens": null }),
+        json!({ "max_tokens": "many" }),
+        json!({ "max_tokens": 0 }),
+        json!({ "temperature": 1.5 }),
+        json!({ "nonsense": 1 }),
+        json!({ "messages": [] }),
+        json!({ "messages": [{ "role": "system", "content": "hi" }] }),
+        json!({ "messages": [{ "role": "tool", "content": "hi" }] }),
+        json!({ "messages": [{ "role": "user" }] }),
+        json!({ "messages": [{ "role": "user", "content": "hi", "id": "1" }] }),
+        json!({ "messages": [says(json!("hi"))] }),
+        user(json!(7)),
+        user(json!("")),
+        user(json!([])),
+        user(json!([text("")])),
+        user(json!([text(" \n")])),
+        user(json!([{ "type": "input_text", "text": "a" }])),
+        user(json!([{ "text": "a" }])),
+        user(json!([{ "type": "text" }])),
+        user(json!([{ "type": "text", "text": "a", "id": "b" }])),
+        user(
+            json!([{ "type": "image", "source": { "type": "base64", "media_type": "image/bmp", "data": "aa" } }]),
+        ),
+        user(
+            json!([{ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "data:" } }]),
+        ),
+        user(json!([marked, marked, marked, marked, marked])),
+        user(json!([call("toolu_1")])),
+        user(json!([result("toolu_1")])),
+        json!({ "messages": after(&says(json!([{ "type": "thinking", "thinking": "Hm" }])), &[]) }),
+        json!({ "messages": after(&says(json!([call("call 1|x")])), &[]) }),
+        json!({ "messages": after(&says(json!([call("toolu_1")])), &[]) }),
+        json!({ "messages": after(&says(json!([call("toolu_1")])), &[answers(json!("and?"))]) }),
+        json!({ "messages": after(&says(json!([call("toolu_1"), call("toolu_2")])), &[answers(json!([result("toolu_2")]))]) }),
+        json!({ "messages": after(&says(json!([call("toolu_1")])), &[answers(json!([result("toolu_1"), result("toolu_1")]))]) }),
+        json!({ "messages": after(&says(json!([call("toolu_1")])), &[answers(json!([text("so"), result("toolu_1")]))]) }),
+        json!({ "messages": after(&says(json!([call("toolu_1"), call("toolu_1")])), &[answers(json!([result("toolu_1")]))]) }),
+        json!({ "messages": after(&says(json!("I think that ")), &[]) }),
+        json!({ "thinking": { "type": "enabled" } }),
+        json!({ "thinking": { "type": "enabled", "budget_tokens": 512 } }),
+        json!({ "thinking": { "type": "enabled", "budget_tokens": 1024 } }),
+        json!({ "thinking": { "type": "adaptive" }, "temperature": 0.5 }),
+        json!({ "thinking": { "type": "sometimes" } }),
+        json!({ "output_config": { "effort": "extreme" } }),
+        json!({ "tools": [{ "name": "read" }] }),
+        json!({ "tools": [{ "name": "read it", "input_schema": { "type": "object" } }] }),
+        json!({ "tools": [{ "name": "read", "input_schema": { "type": "string" } }] }),
+        json!({ "tools": [{ "type": "function", "function": { "name": "read" } }] }),
+        json!({ "tools": [{ "name": "a", "input_schema": { "type": "object" } }, { "name": "a", "input_schema": { "type": "object" } }] }),
+        json!({ "tool_choice": { "type": "any" } }),
+        json!({ "tool_choice": "auto" }),
+        json!({ "system": [{ "type": "text", "text": "" }] }),
+        json!({ "service_tier": "flex" }),
+        json!({ "metadata": { "user": "me" } }),
+    ];
+    let table = refusals(MESSAGES, &bad).await;
+    snapshots().bind(|| insta::assert_snapshot!("mock_refusals_anthropic", table));
+}
+
+#[tokio::test]
+async fn anthropics_version_of_2026_takes_less() {
+    let served = mock().await;
+    let document =
+        json!({ "type": "document", "source": { "type": "text", "media_type": "text/plain", "data": "a" } });
+    let cites = json!({ "type": "text", "text": "a", "citations": [{ "type": "char_location" }] });
+    let said = json!({ "messages": after(&json!({ "role": "assistant", "content": [document] }), &[]) });
+    let quoted = json!({ "messages": [{ "role": "user", "content": [cites] }] });
+    let removed = [
+        (json!({ "temperature": 1 }), "temperature: Extra inputs are not permitted"),
+        (json!({ "top_p": 1 }), "top_p: Extra inputs are not permitted"),
+        (json!({ "top_k": 1 }), "top_k: Extra inputs are not permitted"),
+        (said, "messages.1.content.0: `document` blocks may not be provided in assistant messages"),
+        (quoted, "messages.0.content.0: `citations` may not be provided in user messages"),
+    ];
+    for (changes, message) in removed {
+        let body = changed(MESSAGES, &changes);
+        assert_eq!(served.ask(MESSAGES, &body).await.0, 200, "{changes}");
+        let request = served.client.post(format!("{}{MESSAGES}", served.url)).bearer_auth("k");
+        let request = request.header("anthropic-version", "2026-10-21").body(body.to_string());
+        let text = request.send().await.unwrap().text().await.unwrap();
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(answer["error"]["message"], message, "{changes}");
+    }
+}
+
+#[tokio::test]
+async fn completions_name_the_parameter() {
+    let user = |content: Value| json!({ "messages": [{ "role": "user", "content": content }] });
+    let call =
+        |id: &str| json!({ "id": id, "type": "function", "function": { "name": "read", "arguments": "{}" } });
+    let calls = |calls: Value| json!({ "role": "assistant", "content": null, "tool_calls": calls });
+    let result = |id: &str| json!({ "role": "tool", "tool_call_id": id, "content": "ok" });
+    let tool = |name: &str| json!({ "type": "function", "function": { "name": name } });
+    let bad = [
+        json!({ "model": null }),
+        json!({ "messages": null }),
+        json!({ "messages": [] }),
+        json!({ "messages": "hi" }),
+        json!({ "nonsense": 1 }),
+        json!({ "messages": [{ "role": "robot", "content": "hi" }] }),
+        json!({ "messages": [{ "content": "hi" }] }),
+        user(json!(7)),
+        user(Value::Null),
+        user(json!([])),
+        user(json!([{ "type": "input_text", "text": "a" }])),
+        user(json!([{ "type": "image_url", "image_url": "data:image/png;base64,aa" }])),
+        user(json!([{ "type": "image_url", "image_url": { "url": "aa" } }])),
+        json!({ "messages": after(&json!({ "role": "assistant", "content": null }), &[]) }),
+        json!({ "messages": after(&calls(json!([])), &[]) }),
+        json!({ "messages": after(&calls(json!([call("a")])), &[]) }),
+        json!({ "messages": after(&calls(json!([call("a"), call("b")])), &[result("a"), json!({ "role": "user", "content": "so" })]) }),
+        json!({ "messages": after(&calls(json!([call("a")])), &[result("a"), result("b")]) }),
+        json!({ "messages": after(&calls(json!([call("a")])), &[json!({ "role": "tool", "content": "ok" })]) }),
+        json!({ "messages": after(&calls(json!([call(&"x".repeat(41))])), &[]) }),
+        json!({ "messages": after(&calls(json!([{ "id": "a", "type": "function", "function": { "name": "read", "arguments": {} } }])), &[]) }),
+        json!({ "messages": [result("a")] }),
+        json!({ "tools": [] }),
+        json!({ "tools": [tool("read it")] }),
+        json!({ "tools": [tool(&"x".repeat(65))] }),
+        json!({ "tools": [{ "name": "read", "input_schema": {} }] }),
+        json!({ "tools": [{ "type": "function", "name": "read" }] }),
+        json!({ "tool_choice": "auto" }),
+        json!({ "tools": [tool("read")], "tool_choice": "sometimes" }),
+        json!({ "tools": [tool("read")], "tool_choice": { "type": "function", "function": { "name": "write" } } }),
+        json!({ "temperature": 3 }),
+        json!({ "top_p": 1.5 }),
+        json!({ "max_completion_tokens": 0 }),
+        json!({ "max_tokens": 5, "max_completion_tokens": 5 }),
+        json!({ "stream_options": { "include_usage": true } }),
+        json!({ "reasoning_effort": "extreme" }),
+        json!({ "stop": ["a", "b", "c", "d", "e"] }),
+    ];
+    let table = refusals(COMPLETIONS, &bad).await;
+    snapshots().bind(|| insta::assert_snapshot!("mock_refusals_completions", table));
+}
+
+#[tokio::test]
+async fn responses_name_the_parameter() {
+    let input = |items: Value| json!({ "input": items });
+    let call = json!({ "type": "function_call", "call_id": "a", "name": "read", "arguments": "{}" });
+    let output = json!({ "type": "function_call_output", "call_id": "a", "output": "ok" });
+    let thought = json!({ "type": "reasoning", "id": "rs_1", "summary": [] });
+    let said = |id: &str| {
+        let part = json!({ "type": "output_text", "text": "a", "annotations": [] });
+        json!({ "type": "message", "id": id, "role": "assistant", "status": "completed", "content": [part] })
+    };
+    let user = json!({ "role": "user", "content": "hi" });
+    let bad = [
+        json!({ "model": null }),
+        json!({ "input": null }),
+        json!({ "input": [] }),
+        json!({ "input": 7 }),
+        json!({ "nonsense": 1 }),
+        json!({ "messages": [] }),
+        input(json!([{ "role": "tool", "content": "hi" }])),
+        input(json!([{ "role": "user", "content": [{ "type": "text", "text": "hi" }] }])),
+        input(json!([{ "role": "user", "content": "hi", "name": "me" }])),
+        input(json!([{ "type": "tool_use", "id": "a" }])),
+        input(json!([user, call])),
+        input(json!([user, output])),
+        input(
+            json!([user, { "type": "function_call", "id": "call_1", "call_id": "a", "name": "read", "arguments": "{}" }]),
+        ),
+        input(
+            json!([user, { "type": "function_call", "call_id": "x".repeat(65), "name": "read", "arguments": "{}" }]),
+        ),
+        input(json!([user, { "type": "function_call", "call_id": "a", "name": "read", "arguments": {} }])),
+        input(json!([user, call, { "type": "function_call_output", "call_id": "a", "output": { "a": 1 } }])),
+        input(json!([user, thought])),
+        input(json!([user, thought, user])),
+        input(json!([user, { "type": "reasoning", "id": "1", "summary": [] }, said("msg_1")])),
+        input(json!([user, { "type": "reasoning", "id": "rs_1" }, said("msg_1")])),
+        input(json!([user, said("1")])),
+        input(json!([user, said(&format!("msg_{}", "x".repeat(61)))])),
+        input(json!([user, said("msg_1"), said("msg_1")])),
+        json!({ "tools": [{ "type": "function", "function": { "name": "read" } }] }),
+        json!({ "tools": [{ "type": "function", "name": "read it" }] }),
+        json!({ "tools": [{ "name": "read" }] }),
+        json!({ "include": ["everything"] }),
+        json!({ "reasoning": { "effort": "extreme" } }),
+        json!({ "max_output_tokens": 1 }),
+        json!({ "max_tokens": 100 }),
+        json!({ "text": { "format": { "type": "xml" } } }),
+        json!({ "prompt_cache_key": "x".repeat(65) }),
+    ];
+    let table = refusals(RESPONSES, &bad).await;
+    snapshots().bind(|| insta::assert_snapshot!("mock_refusals_responses", table));
+}
+
+#[tokio::test]
+async fn a_key_and_anthropics_version_are_wanted() {
+    let served = mock().await;
+    let post = |path: &str| {
+        served.client.post(format!("{}{path}", served.url)).body(prompt(path, "hi", false).to_string())
+    };
+    let anthropic = |kind: &str, message: &str| json!({ "type": kind, "message": message });
+    let no_key = "You didn't provide an API key. You need to provide your API key in an Authorization header using \
+                  Bearer auth (i.e. Authorization: Bearer YOUR_KEY).";
+    let openai = json!({ "message": no_key, "type": "invalid_request_error", "param": null, "code": null });
+    let bad = [
+        (post(MESSAGES), 401, anthropic("authentication_error", "x-api-key header is required")),
+        (
+            post(MESSAGES).header("x-api-key", ""),
+            401,
+            anthropic("authentication_error", "x-api-key header is required"),
+        ),
+        (
+            post(MESSAGES).bearer_auth("k"),
+            400,
+            anthropic("invalid_request_error", "anthropic-version: header is required"),
+        ),
+        (
+            post(MESSAGES).bearer_auth("k").header("anthropic-version", "1"),
+            400,
+            anthropic("invalid_request_error", "anthropic-version: \"1\" is not a valid version"),
+        ),
+        (post(COMPLETIONS), 401, openai.clone()),
+        (post(RESPONSES).header("authorization", "Bearer "), 401, openai),
+    ];
+    for (request, status, error) in bad {
+        let response = request.send().await.unwrap();
+        let answered = response.status();
+        let body: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
+        assert_eq!((answered.as_u16(), &body["error"]), (status, &error));
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_json_no_endpoint_or_no_post_is_said_so() {
+    let served = mock().await;
+    let refusal = async |request: reqwest::RequestBuilder| {
+        let response = request.header("authorization", "Bearer k").send().await.unwrap();
+        let status = response.status().as_u16();
+        let body: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
+        (status, body["error"]["message"].as_str().unwrap().to_owned())
+    };
+    let at = |path: &str| format!("{}{path}", served.url);
+    let get = |path: &str| served.client.get(at(path));
+    let post = |path: &str| served.client.post(at(path));
+    let version = "anthropic-version";
+    assert_eq!(
+        refusal(post(MESSAGES).header(version, "2023-06-01").body("{")).await,
+        (400, "The request body is not a valid JSON object".to_owned())
+    );
+    let (status, message) = refusal(post(RESPONSES).body("[]")).await;
+    assert_eq!((status, &message[..48]), (400, "We could not parse the JSON body of your request"));
+    assert_eq!(refusal(get("/v1/files")).await, (404, "Invalid URL (GET /v1/files)".to_owned()));
+    assert_eq!(refusal(get("/v1/files").header(version, "2023-06-01")).await, (404, "Not Found".to_owned()));
+    assert_eq!(
+        refusal(get(COMPLETIONS)).await,
+        (405, "Not allowed to GET on /v1/chat/completions.".to_owned())
+    );
+    assert_eq!(refusal(get(MESSAGES)).await, (405, "Method Not Allowed".to_owned()));
+    assert_eq!(refusal(get("/v1/models/other")).await, (404, "The model 'other' does not exist".to_owned()));
+    let huge = post(MESSAGES).header(version, "2023-06-01").body(vec![b' '; 32 * 1024 * 1024 + 1]);
+    assert_eq!(refusal(huge).await, (413, "Request exceeds the maximum size".to_owned()));
+}
+
+/// Source: the types of `@anthropic-ai/sdk` 0.91.1.
+#[tokio::test]
+async fn tools_that_anthropic_defines_may_be_named_without_a_date() {
+    let served = mock().await;
+    for kind in ["tool_search_tool_regex", "tool_search_tool_bm25", "tool_search_tool_bm25_20251119"] {
+        let mut body = changed(MESSAGES, &json!({ "tools": [{ "type": kind, "name": kind }] }));
+        body["user_profile_id"] = Value::Null;
+        let (status, answer) = served.ask_json(MESSAGES, &body).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+}

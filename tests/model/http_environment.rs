@@ -1,0 +1,66 @@
+//! Asking a model over HTTP under the environment of the process: proxies and certificates.
+//!
+//! An environment belongs to a whole process, so that each question is asked by a process of its own.
+
+use crate::http_support::{self, ANSWER, Server, finished, ok, request, write};
+use std::{env, process::Stdio, time::Duration};
+use tokio::process::Command;
+
+/// The process that asks, started by the other tests; it prints what it was told. Nothing to do for anybody else.
+#[tokio::test]
+async fn asking() {
+    let Ok(url) = env::var("ASKED") else { return };
+    println!("{:?}", http_support::ask_with(request(&url, "k"), Duration::from_secs(60)).await);
+}
+
+/// What a process under `environment` prints that asks `url`.
+async fn ask(url: &str, environment: &[(&str, &str)]) -> String {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "http_environment::asking", "--nocapture"]).stdin(Stdio::null());
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
+        command.env_remove(name).env_remove(name.to_lowercase());
+    }
+    command.env("ASKED", url).envs(environment.iter().copied()).kill_on_drop(true);
+    String::from_utf8(command.output().await.unwrap().stdout).unwrap()
+}
+
+/// Asks `url`, and answers on `server`; the first line of the request. The answer must arrive.
+async fn line(server: &Server, url: &str, environment: &[(&str, &str)]) -> String {
+    let (printed, request) = tokio::join!(ask(url, environment), async {
+        let (mut connection, request) = server.accept().await;
+        write(&mut connection, ok(ANSWER).as_bytes()).await;
+        request
+    });
+    assert!(printed.contains(&format!("{:?}", finished())), "{printed}");
+    request.lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_model_on_this_machine_needs_neither_proxy_nor_certificates() {
+    let server = Server::new().await;
+    let environment = [
+        ("http_proxy", "http://127.0.0.1:1"),
+        ("ALL_PROXY", "http://127.0.0.1:1"),
+        ("SSL_CERT_FILE", "/nonexistent"),
+        ("SSL_CERT_DIR", "/nonexistent"),
+    ];
+    let url = format!("http://{}/x", server.address());
+    assert_eq!(line(&server, &url, &environment).await, "POST /x HTTP/1.1");
+}
+
+#[tokio::test]
+async fn other_models_are_asked_through_the_proxy() {
+    let server = Server::new().await;
+    let proxy = format!("http://{}", server.address());
+    assert_eq!(
+        line(&server, "http://model.invalid/x", &[("http_proxy", &proxy)]).await,
+        "POST http://model.invalid/x HTTP/1.1"
+    );
+}
+
+#[tokio::test]
+async fn no_proxy_names_those_that_are_asked_directly() {
+    let environment = [("http_proxy", "http://127.0.0.1:1"), ("NO_PROXY", "model.invalid")];
+    let printed = ask("http://model.invalid/x", &environment).await;
+    assert!(printed.contains("Connection error: model.invalid: dns error: "), "{printed}");
+}

@@ -1,0 +1,21 @@
+//! What models are asked and what they answer: each vendor's API, whole requests and streams; asking over HTTP.
+
+#[cfg(feature = "serve")]
+mod http_support;
+mod model_support;
+mod openai_support;
+
+mod anthropic_request;
+mod anthropic_stream;
+mod convert;
+mod failures;
+#[cfg(feature = "serve")]
+mod http_ask;
+#[cfg(feature = "serve")]
+mod http_environment;
+#[cfg(feature = "serve")]
+mod http_retries;
+mod openai_completions_request;
+mod openai_completions_stream;
+mod openai_responses_request;
+mod openai_responses_stream;

@@ -1,0 +1,323 @@
+//! What Responses is asked: whole requests.
+
+use crate::openai_support::*;
+use pi_rpc::{
+    model::{openai_responses::request, request::HttpRequest},
+    protocol::ThinkingLevel,
+};
+use serde_json::{Value, json};
+
+const API: &str = "openai-responses";
+const SELF: &str = "openai/openai-responses/gpt-5.4";
+
+fn asked(model: Value, messages: Value) -> Asked {
+    Asked::new(API, model, messages)
+}
+
+/// The items sent after the instructions.
+fn sent(model: Value, messages: Value) -> Value {
+    let mut body = asked(model, messages).request(request).body;
+    let mut sent = body["input"].take();
+    sent.as_array_mut().unwrap().remove(0);
+    sent
+}
+
+fn sent_call(item: Option<&str>, id: &str, path: &str) -> Value {
+    let arguments = json!({"path": path}).to_string();
+    match item {
+        Some(item) => {
+            json!({"type": "function_call", "id": item, "call_id": id, "name": "read", "arguments": arguments})
+        }
+        None => json!({"type": "function_call", "call_id": id, "name": "read", "arguments": arguments}),
+    }
+}
+
+fn sent_result(id: &str, output: &str) -> Value {
+    json!({"type": "function_call_output", "call_id": id, "output": output})
+}
+
+fn sent_text(id: &str, text: &str) -> Value {
+    let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
+    json!({"type": "message", "role": "assistant", "content": content, "status": "completed", "id": id})
+}
+
+fn thinking(item: &Value) -> Value {
+    json!({"type": "thinking", "thinking": "Hm", "thinkingSignature": item.to_string()})
+}
+
+#[test]
+fn a_request_has_all_keys_in_their_order() {
+    let mut asked = asked(json!({}), json!([user(json!("Hi"))]));
+    asked.level = ThinkingLevel::Low;
+    asked.tools = vec![tool("ls")];
+    asked.options.caches_long = true;
+    let sent = asked.request(request);
+    let expected = json!({
+        "model": "gpt-5.4",
+        "input": [
+            {"role": "developer", "content": "Be brief."},
+            {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+        ],
+        "stream": true,
+        "prompt_cache_key": "session",
+        "prompt_cache_retention": "24h",
+        "store": false,
+        "max_output_tokens": 32000,
+        "tools": [{
+            "type": "function", "name": "ls", "description": "Does ls.",
+            "parameters": {"type": "object", "properties": {}}, "strict": false,
+        }],
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "include": ["reasoning.encrypted_content"],
+    });
+    assert_eq!(sent.body.to_string(), expected.to_string());
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let headers = vec![header("accept", "application/json"), header("authorization", "Bearer key")];
+    let url = "https://api.openai.com/v1/responses".to_owned();
+    assert_eq!(sent, HttpRequest { url, headers, body: expected });
+}
+
+#[test]
+fn a_plain_model_elsewhere_is_asked_for_less() {
+    let model = json!({"baseUrl": "http://localhost/v1", "reasoning": false, "id": "m", "maxTokens": 9});
+    let mut asked = asked(model, json!([]));
+    asked.options.caches_long = true;
+    asked.level = ThinkingLevel::High;
+    let expected = json!({
+        "model": "m",
+        "input": [{"role": "system", "content": "Be brief."}],
+        "stream": true,
+        "prompt_cache_key": "session",
+        "store": false,
+        "max_output_tokens": 9,
+    });
+    assert_eq!(asked.request(request).body.to_string(), expected.to_string());
+}
+
+#[test]
+fn gpt_5_is_told_not_to_think() {
+    let juice =
+        json!({"role": "developer", "content": [{"type": "input_text", "text": "# Juice: 0 !important"}]});
+    assert_eq!(sent(json!({"name": "gpt-5"}), json!([])), json!([juice]));
+    assert_eq!(sent(json!({"name": "o4"}), json!([])), json!([]));
+}
+
+#[test]
+fn a_level_is_said_in_the_models_word() {
+    let mut asked = asked(json!({}), json!([]));
+    asked.level = ThinkingLevel::Xhigh;
+    asked.endpoint.efforts.insert(ThinkingLevel::High, "most".to_owned());
+    assert_eq!(asked.request(request).body["reasoning"], json!({"effort": "most", "summary": "auto"}));
+    asked.level = ThinkingLevel::Off;
+    asked.endpoint.efforts.insert(ThinkingLevel::Off, "none".to_owned());
+    assert_eq!(asked.request(request).body["reasoning"], json!({"effort": "none"}));
+    assert_eq!(asked.request(request).body.get("include"), None);
+}
+
+#[test]
+fn what_the_model_said_goes_back_as_it_came() {
+    let item = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"});
+    let mut said = text("I look.");
+    said["textSignature"] = r#"{"v":1,"id":"msg_a","phase":"commentary"}"#.into();
+    let mut old = text("Old.");
+    old["textSignature"] = "msg_b".into();
+    let mut long = text("Long.");
+    long["textSignature"] = "m".repeat(65).into();
+    let history = json!([
+        assistant(
+            SELF,
+            json!([thinking(&item), said, old, long, call("c1|fc_1", "x"), call("c2|fc_2", "y")])
+        ),
+        result("c2|fc_2", json!([text("two"), text("lines")])),
+        result("c1|fc_1", json!([])),
+    ]);
+    let mut first = sent_text("msg_a", "I look.");
+    first["phase"] = "commentary".into();
+    let mut got = sent(json!({}), history);
+    let hashed = got[3]["id"].take();
+    assert!(hashed.as_str().is_some_and(|id| id.starts_with("msg_") && id.len() <= 64), "{hashed}");
+    let mut third = sent_text("", "Long.");
+    third["id"] = Value::Null;
+    let expected = json!([
+        item,
+        first,
+        sent_text("msg_b", "Old."),
+        third,
+        sent_call(Some("fc_1"), "c1", "x"),
+        sent_call(Some("fc_2"), "c2", "y"),
+        sent_result("c2", "two\nlines"),
+        sent_result("c1", "(see attached image)"),
+    ]);
+    assert_eq!(got.to_string(), expected.to_string());
+}
+
+#[test]
+fn images_go_along_in_what_the_user_says_and_in_results() {
+    let picture = json!({"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,AA"});
+    let told = |text: &str| json!({"type": "input_text", "text": text});
+    let history = json!([
+        user(json!([text("See"), image("AA")])),
+        assistant(SELF, json!([call("a", "x"), call("b", "y")])),
+        result("a", json!([text("ok"), image("AA")])),
+        result("b", json!([image("AA")])),
+    ]);
+    let expected = json!([
+        {"role": "user", "content": [told("See"), picture]},
+        sent_call(None, "a", "x"),
+        sent_call(None, "b", "y"),
+        {"type": "function_call_output", "call_id": "a", "output": [told("ok"), picture]},
+        {"type": "function_call_output", "call_id": "b", "output": [picture]},
+    ]);
+    assert_eq!(sent(json!({}), history), expected);
+}
+
+#[test]
+fn thinking_that_is_no_item_or_that_nothing_follows_is_left_out() {
+    let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
+    let broken = json!({"type": "thinking", "thinking": "Hm", "thinkingSignature": "{"});
+    let history = json!([
+        assistant(SELF, json!([broken, thinking(&json!({"type": "message"})), text("Hi"), thinking(&item)])),
+        assistant(SELF, json!([thinking(&item)])),
+    ]);
+    assert_eq!(sent(json!({}), history), json!([sent_text("msg_0", "Hi")]));
+}
+
+#[test]
+fn another_model_of_the_provider_goes_on_without_the_items_of_the_first() {
+    let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
+    let history = json!([
+        assistant(
+            "openai/openai-responses/gpt-5",
+            json!([thinking(&item), call("c1|fc_1", "x"), call("c.2|odd=", "y")])
+        ),
+        result("c1|fc_1", json!([text("ok")])),
+        result("c.2|odd=", json!([text("ok")])),
+    ]);
+    let expected = json!([
+        sent_text("msg_0", "Hm"),
+        sent_call(None, "c1", "x"),
+        sent_call(None, "c_2", "y"),
+        sent_result("c1", "ok"),
+        sent_result("c_2", "ok"),
+    ]);
+    assert_eq!(sent(json!({}), history), expected);
+}
+
+#[test]
+fn a_conversation_begun_at_anthropic_goes_on() {
+    let by = "anthropic/anthropic-messages/claude";
+    let history = json!([
+        user(json!("Hi")),
+        assistant(
+            by,
+            json!([
+                {"type": "thinking", "thinking": "Hm.", "thinkingSignature": "c2ln"},
+                text("I look."),
+                call("toolu_1", "x"),
+                call("toolu_2", "y"),
+            ])
+        ),
+        result("toolu_1", json!([text("ok")])),
+        user(json!("Go on")),
+    ]);
+    let user = |text: &str| json!({"role": "user", "content": [{"type": "input_text", "text": text}]});
+    let expected = json!([
+        user("Hi"),
+        sent_text("msg_0", "Hm."),
+        sent_text("msg_1", "I look."),
+        sent_call(None, "toolu_1", "x"),
+        sent_call(None, "toolu_2", "y"),
+        sent_result("toolu_1", "ok"),
+        sent_result("toolu_2", "No result provided"),
+        user("Go on"),
+    ]);
+    assert_eq!(sent(json!({}), history), expected);
+}
+
+#[test]
+fn texts_without_an_id_take_none_that_another_text_has() {
+    let mut own = text("Mine.");
+    own["textSignature"] = r#"{"v":1,"id":"msg_1"}"#.into();
+    let history = json!([
+        assistant("anthropic/anthropic-messages/claude", json!([text("One."), text("Two.")])),
+        assistant(SELF, json!([own])),
+    ]);
+    let expected =
+        json!([sent_text("msg_0", "One."), sent_text("msg_2", "Two."), sent_text("msg_1", "Mine.")]);
+    assert_eq!(sent(json!({}), history), expected);
+}
+
+#[test]
+fn a_conversation_that_comes_back_from_anthropic_keeps_what_is_its_own() {
+    let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
+    let history = json!([
+        assistant(SELF, json!([thinking(&item), call("c1|fc_1", "x")])),
+        result("c1|fc_1", json!([text("ok")])),
+        assistant("anthropic/anthropic-messages/claude", json!([text("I look."), call("toolu_1", "y")])),
+        result("toolu_1", json!([text("ok")])),
+        user(json!("Go on")),
+    ]);
+    let expected = json!([
+        item,
+        sent_call(Some("fc_1"), "c1", "x"),
+        sent_result("c1", "ok"),
+        sent_text("msg_0", "I look."),
+        sent_call(None, "toolu_1", "y"),
+        sent_result("toolu_1", "ok"),
+        {"role": "user", "content": [{"type": "input_text", "text": "Go on"}]},
+    ]);
+    assert_eq!(sent(json!({}), history), expected);
+}
+
+#[test]
+fn calls_of_other_providers_items_get_ids_that_the_server_takes() {
+    let long = format!("call/{}|{}", "c".repeat(80), "i+/=".repeat(100));
+    let history = || {
+        json!([
+            assistant("github-copilot/openai-responses/gpt-5.4", json!([call(&long, "x")])),
+            result(&long, json!([text("ok")])),
+        ])
+    };
+    let got = sent(json!({}), history());
+    let item = got[0]["id"].as_str().unwrap();
+    assert!(item.starts_with("fc_") && item.len() <= 64, "{item}");
+    let call_id = format!("call_{}", "c".repeat(59));
+    assert_eq!(got, json!([sent_call(Some(item), &call_id, "x"), sent_result(&call_id, "ok")]));
+
+    // Elsewhere ids have one part.
+    let got = sent(json!({"provider": "mine"}), history());
+    assert_eq!(got, json!([sent_call(None, &call_id, "x"), sent_result(&call_id, "ok")]));
+}
+
+#[test]
+fn a_tool_is_forced_if_it_is_offered() {
+    let body = |forced: Option<&'static str>| {
+        let mut asked = asked(json!({}), json!([user(json!("Hi"))]));
+        asked.tools = vec![tool("todo_write")];
+        (asked.forced_tool, asked.level) = (forced, ThinkingLevel::Low);
+        asked.request(request).body
+    };
+    let forced = body(Some("todo_write"));
+    let expected = json!({
+        "model": "gpt-5.4",
+        "input": [
+            {"role": "developer", "content": "Be brief."},
+            {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+        ],
+        "stream": true,
+        "prompt_cache_key": "session",
+        "store": false,
+        "max_output_tokens": 32000,
+        "tools": [{
+            "type": "function", "name": "todo_write", "description": "Does todo_write.",
+            "parameters": {"type": "object", "properties": {}}, "strict": false,
+        }],
+        "tool_choice": {"type": "function", "name": "todo_write"},
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "include": ["reasoning.encrypted_content"],
+    });
+    assert_eq!(forced.to_string(), expected.to_string());
+    let schema = serde_json::from_str(include_str!("../../schema/vendors/openai-responses.json")).unwrap();
+    assert_eq!(jsonschema::validate(&schema, &forced).map_err(|error| error.to_string()), Ok(()));
+    assert_eq!(body(Some("bash")), body(None));
+}

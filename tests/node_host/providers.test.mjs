@@ -1,0 +1,121 @@
+/** Providers of models, and what later versions register that this server does not have. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { started } from "./server.mjs";
+
+const MODEL = { provider: "mine", id: "m", api: "own" };
+const CALL = {
+  type: "model_call",
+  model: MODEL,
+  systemPrompt: "P",
+  messages: [{ role: "user", content: "hi", timestamp: 1 }],
+  tools: [{ name: "t", description: "d", parameters: {} }],
+  level: "high",
+  sessionId: "s",
+  maxTokens: 5,
+};
+
+const STREAMING = (pi) => {
+  pi.registerProvider("mine", {
+    baseUrl: "http://x",
+    apiKey: "KEY",
+    api: "own",
+    models: [{ id: "m" }],
+    oauth: { name: "Mine", login: async () => {} },
+    streamSimple: async function* (model, context, { signal, apiKey, reasoning, maxTokens }) {
+      if (model.id === "broken") throw new Error("it broke");
+      const partial = { role: "assistant", content: [] };
+      yield { type: "start", partial };
+      yield { type: "text_delta", contentIndex: 0, delta: JSON.stringify({ context, apiKey, reasoning, maxTokens }), partial };
+      if (model.id === "slow") await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      const reason = signal.aborted ? "aborted" : "stop";
+      const message = { ...partial, stopReason: reason };
+      yield signal.aborted ? { type: "error", reason, error: message } : { type: "done", reason, message };
+    },
+  });
+};
+const answers = { api_key: { apiKey: "k" }, register_provider: () => ({}) };
+
+for (const [api, context] of [
+  ["0.73", { systemPrompt: "P", messages: CALL.messages, tools: CALL.tools }],
+  ["1.5", { messages: [{ role: "system", content: "P", toolsAdded: CALL.tools }, ...CALL.messages] }],
+]) {
+  test(`${api}: a provider that streams is registered without its functions, and its models are asked`, async (t) => {
+    const server = await started({ test: t, api, extensions: [STREAMING], answers });
+    const { id, ...told } = await server.hear("register_provider");
+    const config = { baseUrl: "http://x", apiKey: "KEY", api: "own", models: [{ id: "m" }], oauth: { name: "Mine" } };
+    assert.deepEqual(told, { type: "register_provider", name: "mine", config, path: server.paths[0], streams: true });
+
+    server.tell({ ...CALL, id: "c1" });
+    const [start, delta, done] = [await server.hear("model_event"), await server.hear("model_event"), await server.hear("model_event")];
+    assert.deepEqual(start, { type: "model_event", id: "c1", event: { type: "start" } });
+    const given = JSON.parse(delta.event.delta);
+    delete given.context.messages[0].timestamp;
+    if (api === "0.73") context.messages = [{ role: "user", content: "hi" }];
+    assert.deepEqual(given, { context, apiKey: "k", reasoning: "high", maxTokens: 5 });
+    const message = { role: "assistant", content: [], stopReason: "stop" };
+    assert.deepEqual(done.event, { type: "done", reason: "stop", message });
+  });
+}
+
+test("a model that fails says why, and one that is cancelled ends", async (t) => {
+  const server = await started({ test: t, extensions: [STREAMING], answers });
+  const broken = await server.ask({ ...CALL, model: { ...MODEL, id: "broken" } });
+  assert.deepEqual(broken, { type: "failed", error: "it broke" });
+  const unknown = await server.ask({ ...CALL, model: { ...MODEL, provider: "other" } });
+  assert.deepEqual(unknown, { type: "failed", error: "no extension streams the models of other" });
+  server.tell({ ...CALL, id: "c2", model: { ...MODEL, id: "slow" } });
+  await server.hear("model_event");
+  await server.hear("model_event");
+  server.tell({ type: "cancel", id: "c2" });
+  const { event } = await server.hear("model_event");
+  assert.deepEqual([event.type, event.reason], ["error", "aborted"]);
+});
+
+test("a provider that is refused is an error of the extension; one may be taken back", async (t) => {
+  const server = await started({
+    test: t,
+    extensions: [
+      (pi) => {
+        pi.registerProvider("mine", { baseUrl: "http://x" });
+        pi.on("session_start", () => pi.unregisterProvider("mine"));
+      },
+    ],
+    answers: { register_provider: () => ({ success: false, error: "no" }) },
+  });
+  const [extensionPath] = server.paths;
+  assert.deepEqual(await server.hear("error"), { type: "error", extensionPath, event: "register_provider", error: "no" });
+  await server.hook({ type: "session_start", reason: "startup" });
+  assert.deepEqual(server.of("unregister_provider").map(({ name }) => name), ["mine"]);
+});
+
+test("a provider may be given as an object", async (t) => {
+  const server = await started({
+    test: t,
+    extensions: [
+      (pi) =>
+        pi.registerProvider({
+          id: "mine",
+          name: "Mine",
+          getModels: () => [{ id: "m", api: "own" }],
+          streamSimple: () => {},
+        }),
+    ],
+  });
+  const { name, config, streams } = await server.hear("register_provider");
+  assert.deepEqual([name, config.name, config.models, streams], ["mine", "Mine", [{ id: "m", api: "own" }], true]);
+});
+
+test("servers of MCP and virtual models are told to be missing, once", async (t) => {
+  const server = await started({
+    test: t,
+    extensions: [
+      (pi) => {
+        pi.registerMcpServer("m", { command: "x" });
+        pi.registerMcpServer("m", { command: "x" });
+        pi.registerVirtualModel({ provider: "p", id: "v" });
+      },
+    ],
+  });
+  assert.deepEqual(server.of("error").map(({ event }) => event), ["register_mcp_server", "register_virtual_model"]);
+});

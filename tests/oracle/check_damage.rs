@@ -1,0 +1,69 @@
+//! Recordings that are damaged anywhere are judged as far as they go.
+
+use pi_rpc::oracle::{
+    Reading,
+    report::{Outcome, Report, Subject},
+};
+use proptest::prelude::*;
+use std::io::{self, BufReader, Read};
+
+const PLAIN: &str = include_str!("plain.jsonl");
+
+fn judged(bytes: &[u8]) -> Subject {
+    Reading { dialect: None, timeline: true }.judge("damaged", bytes)
+}
+
+proptest! {
+    #[test]
+    fn bytes_that_were_changed_stop_nothing(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)) {
+        let mut bytes = PLAIN.as_bytes().to_owned();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let subject = judged(&bytes);
+        let is_error = subject.outcome == Outcome::Error;
+        prop_assert_eq!(is_error, !subject.unread.is_empty());
+        let report = Report::new(vec![subject], Default::default(), pi_rpc::machine::Tier::Observed);
+        prop_assert!(report.to_junit().is_ok());
+        prop_assert!(serde_json::to_string(&report).is_ok());
+        prop_assert!(report.to_human().len() < report.to_page().len());
+    }
+
+    #[test]
+    fn bytes_of_any_kind_are_told_to_be_no_recording(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let subject = judged(&bytes);
+        prop_assert!(subject.reason.is_some() || subject.frames_out > 0);
+    }
+}
+
+#[test]
+fn a_recording_that_breaks_off_is_judged_until_there() {
+    struct Breaks;
+    impl Read for Breaks {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("the disk is gone"))
+        }
+    }
+    let from = BufReader::new(PLAIN.as_bytes().chain(Breaks));
+    let subject = Reading::default().judge("half", from);
+    assert_eq!(
+        (subject.outcome, subject.frames_out, subject.reason.as_deref()),
+        (Outcome::Error, 13, Some("it cannot be read further: the disk is gone"))
+    );
+}
+
+#[test]
+fn a_log_that_begins_with_prose_is_still_a_log() {
+    let log = "Starting…\n{\"type\":\"agent_start\"}\n";
+    let subject = judged(log.as_bytes());
+    assert_eq!((subject.frames_out, subject.sees.len()), (2, 0));
+}
+
+#[test]
+fn the_first_ten_lines_that_are_no_records_are_told() {
+    let log = format!("{}{}", PLAIN, "{\"t\":\n".repeat(30));
+    let subject = judged(log.as_bytes());
+    assert_eq!(subject.unread.len(), 10);
+    assert_eq!(subject.reason.as_deref(), Some("30 lines of it are no records"));
+}

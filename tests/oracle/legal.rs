@@ -1,0 +1,246 @@
+//! What looks wrong and is not: conversations that a legal server may lead, of which the judge must say nothing.
+
+use pi_rpc::{
+    machine::Rule,
+    oracle::{Judge, View, read_record},
+    protocol::Dialect::{self, Pi, Xcsh},
+};
+use serde_json::{Value, json};
+
+/// A conversation, a millisecond a record.
+#[derive(Clone, Default)]
+struct Talk(Vec<Value>);
+
+impl Talk {
+    fn new(dialect: Dialect) -> Self {
+        let talk = Self::default();
+        if dialect == Xcsh { talk.out(json!({ "type": "ready" })) } else { talk }
+    }
+
+    fn record(mut self, after: u64, dir: &str, frame: &Value) -> Self {
+        let t = self.0.last().map_or(0, |last| last["t"].as_u64().unwrap()) + after;
+        self.0.push(json!({ "t": t, "dir": dir, "frame": frame }));
+        self
+    }
+
+    fn out(self, frame: Value) -> Self {
+        self.record(1, "out", &frame)
+    }
+
+    fn asks(self, id: &str, kind: &str, message: &str) -> Self {
+        self.record(1, "in", &json!({ "id": id, "type": kind, "message": message }))
+    }
+
+    fn done(self, id: &str, command: &str) -> Self {
+        self.out(json!({ "id": id, "type": "response", "command": command, "success": true }))
+    }
+
+    fn ask(self, id: &str, kind: &str, message: &str) -> Self {
+        self.asks(id, kind, message).done(id, kind)
+    }
+
+    fn both(self, message: &Value) -> Self {
+        let start = self.out(json!({ "type": "message_start", "message": message }));
+        start.out(json!({ "type": "message_end", "message": message }))
+    }
+
+    fn begin(self, texts: &[&str]) -> Self {
+        let begun = self.out(json!({ "type": "turn_start" }));
+        texts.iter().fold(begun, |talk, text| talk.both(&user(text)))
+    }
+
+    fn finish(self, message: &Value) -> Self {
+        let said = self.both(message);
+        said.out(json!({ "type": "turn_end", "message": message, "toolResults": [] }))
+    }
+
+    fn start(self) -> Self {
+        self.out(json!({ "type": "agent_start" }))
+    }
+
+    /// The run is over; its list is what was said since it began.
+    fn end(self) -> Self {
+        let begun = self.0.iter().rposition(|record| record["frame"]["type"] == "agent_start").unwrap();
+        let ends = self.0[begun..].iter().filter(|record| record["frame"]["type"] == "message_end");
+        let messages: Vec<Value> = ends.map(|record| record["frame"]["message"].clone()).collect();
+        self.out(json!({ "type": "agent_end", "messages": messages }))
+    }
+
+    fn fails(self, texts: &[&str], error: &str) -> Self {
+        self.start().begin(texts).finish(&failed(error)).end()
+    }
+
+    fn retries(self, attempt: u64, delay: u64, error: &str) -> Self {
+        self.out(json!({
+            "type": "auto_retry_start", "attempt": attempt, "maxAttempts": 3, "delayMs": delay,
+            "errorMessage": error,
+        }))
+    }
+
+    fn input_ends(self, after: u64) -> Self {
+        let closed = self.record(after, "meta", &json!({ "event": "stdin closed" }));
+        closed.record(1, "meta", &json!({ "event": "exit", "code": 0 }))
+    }
+
+    /// The rules that the judge sees broken.
+    fn broken(&self, dialect: Dialect) -> Vec<Rule> {
+        let mut judge = Judge::new(dialect, View::Both);
+        let mut broken = Vec::new();
+        for record in &self.0 {
+            broken.extend(judge.see(&read_record(&record.to_string()).unwrap()));
+        }
+        broken.extend(judge.finish());
+        broken.into_iter().map(|finding| finding.violation.rule).collect()
+    }
+}
+
+fn user(text: &str) -> Value {
+    json!({ "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": 7 })
+}
+
+fn answer(stop_reason: &str) -> Value {
+    let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 });
+    let usage = json!({
+        "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": cost,
+    });
+    json!({
+        "role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m", "usage": usage,
+        "stopReason": stop_reason, "timestamp": 8,
+    })
+}
+
+fn failed(error: &str) -> Value {
+    let mut message = answer("error");
+    message["errorMessage"] = json!(error);
+    message
+}
+
+#[test]
+fn a_prompt_that_was_refused_and_is_sent_again_as_a_follow_up_keeps_the_order() {
+    let busy =
+        "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
+    let refused =
+        json!({ "id": "2", "type": "response", "command": "prompt", "success": false, "error": busy });
+    let talk = |second: &str, third: &str| {
+        let run = Talk::new(Xcsh).ask("1", "prompt", "go").start().begin(&["go"]);
+        let asked = run.ask("2", "prompt", "a").out(refused.clone()).ask("3", "follow_up", "a");
+        let answered = asked.ask("4", "follow_up", "b").finish(&answer("stop"));
+        let turns = answered.begin(&[second]).finish(&answer("stop")).begin(&[third]);
+        turns.finish(&answer("stop")).end().input_ends(1)
+    };
+    assert_eq!(talk("a", "b").broken(Xcsh), [Rule::HostPromptBusy]);
+    assert_eq!(talk("b", "a").broken(Xcsh), [Rule::HostPromptBusy, Rule::DeliverFifo]);
+}
+
+#[test]
+fn a_wait_that_the_provider_asked_for_is_not_the_measure_of_the_next() {
+    let talk = |second: u64| {
+        let first = Talk::new(Xcsh).ask("1", "prompt", "go").fails(&["go"], "overloaded");
+        let again = first.retries(1, 30_000, "overloaded").fails(&[], "overloaded");
+        again.retries(2, second, "overloaded")
+    };
+    assert_eq!(talk(4000).broken(Xcsh), []);
+    assert_eq!(talk(2000).broken(Xcsh), [Rule::RetryDelay]);
+}
+
+#[test]
+fn a_run_may_wait_for_a_compaction_or_a_dialog() {
+    let acked = || Talk::new(Xcsh).ask("1", "prompt", "go");
+    let compacts =
+        json!({ "type": "auto_compaction_start", "reason": "threshold", "action": "context-full" });
+    let dialog = json!({
+        "type": "extension_ui_request", "id": "u", "method": "confirm", "title": "t", "message": "m",
+    });
+    assert_eq!(acked().out(compacts).input_ends(5000).broken(Xcsh), []);
+    assert_eq!(acked().out(dialog).input_ends(5000).broken(Xcsh), []);
+    assert_eq!(acked().input_ends(5000).broken(Xcsh), [Rule::RunAfterAck]);
+}
+
+#[test]
+fn a_recording_may_end_while_something_takes_long() {
+    let talk = |id: &str, kind: &str| {
+        let begun = Talk::new(Pi).ask("1", "abort", "");
+        let asked = begun.record(1, "in", &json!({ "id": id, "type": kind, "command": "sleep 9" }));
+        asked.record(5000, "err", &json!("still there"))
+    };
+    assert_eq!(talk("2", "bash").broken(Pi), []);
+    assert_eq!(talk("2", "compact").broken(Pi), []);
+    assert_eq!(talk("2", "get_state").broken(Pi), [Rule::RespOnce]);
+}
+
+#[test]
+fn a_loop_that_breaks_down_ends_its_run_with_the_reason_alone() {
+    let begun = || Talk::new(Pi).ask("1", "prompt", "go").start();
+    let ends = |talk: Talk, messages: Value| {
+        talk.out(json!({ "type": "agent_end", "messages": messages })).input_ends(1).broken(Pi)
+    };
+    let reason = || json!([failed("no key")]);
+    assert_eq!(ends(begun(), reason()), []);
+    assert_eq!(ends(begun().begin(&["go"]), reason()), []);
+    assert_eq!(ends(begun(), json!([])), [Rule::TurnNesting]);
+    assert_eq!(ends(begun().begin(&["go"]), json!([user("go")])), [Rule::RunNesting]);
+}
+
+#[test]
+fn a_prompt_during_a_compaction_may_come_before_the_run_that_was_promised() {
+    let talk = |asks: bool| {
+        let full = "prompt is too long";
+        let run = Talk::new(Pi).ask("1", "prompt", "go").fails(&["go"], full);
+        let run = run.out(json!({ "type": "auto_compaction_start", "reason": "overflow" }));
+        let run = if asks { run.ask("2", "prompt", "more") } else { run };
+        let result = json!({ "summary": "s", "firstKeptEntryId": "e", "tokensBefore": 1 });
+        let compacted = run.out(json!({
+            "type": "auto_compaction_end", "result": result, "aborted": false, "willRetry": true,
+        }));
+        compacted.start().begin(&["more"]).finish(&answer("stop")).end().input_ends(1)
+    };
+    assert_eq!(talk(true).broken(Pi), []);
+    assert_eq!(talk(false).broken(Pi), [Rule::OverflowRetry]);
+}
+
+#[test]
+fn a_compaction_of_pi_that_found_nothing_has_no_result() {
+    let talk = |dialect: Dialect, again: bool| {
+        let reason = if again { "overflow" } else { "threshold" };
+        let start = json!({ "type": "auto_compaction_start", "reason": reason, "action": "context-full" });
+        let end = json!({
+            "type": "auto_compaction_end", "aborted": false, "willRetry": again, "action": "context-full",
+        });
+        let run = Talk::new(dialect).ask("1", "prompt", "go").fails(&["go"], "prompt is too long");
+        let compacted = run.out(start).out(end);
+        let rest = match again {
+            true => compacted.start().begin(&[]).finish(&answer("stop")).end(),
+            false => compacted,
+        };
+        rest.input_ends(1).broken(dialect)
+    };
+    assert_eq!(talk(Pi, false), []);
+    assert_eq!(talk(Pi, true), [Rule::CompactionFields]);
+    assert_eq!(talk(Xcsh, false), [Rule::CompactionFields]);
+}
+
+#[test]
+fn messages_of_one_millisecond_are_told_apart_in_the_file() {
+    let talk = |first: &str| {
+        let run = Talk::new(Pi).ask("1", "prompt", "a").start().begin(&["a"]).finish(&answer("stop"));
+        let run = run.begin(&["b"]).finish(&answer("stop")).end().input_ends(1);
+        let when = "2026-01-01T00:00:00.000Z";
+        let entry = |id: &str, parent: Value, message: Value| json!({ "type": "message", "id": id, "parentId": parent, "timestamp": when, "message": message });
+        let lines = json!([
+            { "type": "session", "version": 3, "id": "s", "timestamp": when },
+            entry("1", Value::Null, user(first)),
+            entry("2", json!("1"), answer("stop")),
+            entry("3", json!("2"), user("b")),
+        ]);
+        run.record(1, "meta", &json!({ "event": "session file", "lines": lines }))
+    };
+    assert_eq!(talk("a").broken(Pi), []);
+    assert_eq!(talk("c").broken(Pi), [Rule::FileTree]);
+}
+
+#[test]
+fn an_array_is_no_frame_and_moves_nothing() {
+    let talk = Talk::new(Pi).out(json!(["agent_start"])).ask("1", "prompt", "go");
+    let talk = talk.start().begin(&["go"]).finish(&answer("stop")).end().input_ends(1);
+    assert_eq!(talk.broken(Pi), [Rule::Framing]);
+}

@@ -1,0 +1,91 @@
+//! What the simple ways to spoil a recording do not spoil, and why not.
+
+const ENDED: &str = "the input has ended, and xcsh then exits without another word";
+const MAY_BE_ABSENT: &str = "it may be absent, and there may be others";
+const PROGRESS: &str = "each progress shows all that was printed; how often is the server's affair";
+const LENIENT: &str =
+    "arguments are read from what was streamed as far as it goes, and no further than their end";
+const FREE: &str = "what a tool takes, keeps and tells is its own affair";
+const AT_ONCE: &str = "calls run at once, and each ends when it ends";
+const ABORTED: &str = "the message was aborted, and may hold more than was streamed";
+const BESIDE: &str = "it is done beside what else goes on, and may be answered before or after it";
+
+const ENTRY: &str = "what is kept besides messages is told as it comes, and not always";
+
+/// The way, how the label of the frame begins, and why nobody can tell.
+pub const LEGAL: &[(&str, &str, &str)] = &[
+    ("dropped", "agent_end", ENDED),
+    ("dropped", "agent_settled", "the input ends before anything tells that the rest is over"),
+    (
+        "dropped",
+        "auto_retry_end",
+        "nothing comes behind it from which one could know that the run was the last",
+    ),
+    ("dropped", "extension_ui_request notify", "nobody knows what an extension wants to show"),
+    ("dropped", "entry_appended", ENTRY),
+    ("dropped", "message_update text_delta", ABORTED),
+    ("dropped", "message_update toolcall_delta", LENIENT),
+    ("dropped", "response prompt", "xcsh may answer it with the error alone, or had no time before it ended"),
+    ("dropped", "response", ENDED),
+    ("dropped", "summarization_retry_attempt_start", "an abort ends the wait, and then nothing is tried"),
+    ("dropped", "todo_reminder", "a run may begin by itself"),
+    ("dropped", "tool_execution_update", PROGRESS),
+    ("renamed", "auto_compaction_end /result/", MAY_BE_ABSENT),
+    ("renamed", "auto_compaction_end /result", "pi tells so that there was nothing to compact"),
+    ("renamed", "compaction_end /result/", MAY_BE_ABSENT),
+    ("renamed", "extension_ui_request", MAY_BE_ABSENT),
+    ("renamed", "host_tool_call /arguments/", FREE),
+    ("renamed", "message_update text_", MAY_BE_ABSENT),
+    ("renamed", "message_update thinking_", MAY_BE_ABSENT),
+    ("renamed", "message_update toolcall_", MAY_BE_ABSENT),
+    ("renamed", "ready /version", MAY_BE_ABSENT),
+    ("renamed", "response get_messages /data/messages/*/content/*/arguments/", FREE),
+    ("renamed", "response get_messages /data/messages/*/details/", FREE),
+    ("renamed", "response", MAY_BE_ABSENT),
+    ("renamed", "summarization_retry_attempt_start /reason", MAY_BE_ABSENT),
+    ("renamed", "tool_execution_end /isWarning", MAY_BE_ABSENT),
+    ("renamed", "tool_execution_end /result/structuredContent", FREE),
+    ("renamed", "tool_execution_update /partialResult/details", FREE),
+    ("retyped", "host_tool_call /arguments/", FREE),
+    ("retyped", "response get_entries /data/entries/*/message/content/*/arguments/", FREE),
+    ("retyped", "response get_entries /data/entries/*/message/toolsAdded/*/parameters/", FREE),
+    ("retyped", "response get_entries /data/entries/*/systemMessage/toolsAdded/*/parameters/", FREE),
+    ("retyped", "response get_messages /data/messages/*/content/*/arguments/", FREE),
+    ("retyped", "response get_messages /data/messages/*/details/", FREE),
+    ("retyped", "response get_messages /data/messages/*/toolsAdded/*/parameters/", FREE),
+    ("retyped", "response get_tree /data/tree/", FREE),
+    ("retyped", "tool_execution_end /result/structuredContent", FREE),
+    ("said twice", "message_update text_delta", ABORTED),
+    ("said twice", "message_update toolcall_delta", LENIENT),
+    ("said twice", "session_info_changed", "a name may be given again"),
+    ("said twice", "tool_execution_update", PROGRESS),
+    ("swapped with the next", "agent_end", ENTRY),
+    ("swapped with the next", "auto_retry_start", ENTRY),
+    ("swapped with the next", "compaction_start", "extensions have branches summed up, without a compaction"),
+    ("swapped with the next", "entry_appended", ENTRY),
+    ("swapped with the next", "message_update text_delta", ABORTED),
+    ("swapped with the next", "message_update toolcall_delta", "an empty delta adds nothing"),
+    ("swapped with the next", "response abort_bash", BESIDE),
+    ("swapped with the next", "response bash", BESIDE),
+    ("swapped with the next", "response follow_up", BESIDE),
+    ("swapped with the next", "response get_state", BESIDE),
+    (
+        "swapped with the next",
+        "response prompt",
+        "an extension's command may ask before its prompt is answered",
+    ),
+    ("swapped with the next", "response steer", BESIDE),
+    ("swapped with the next", "thinking_level_changed", "a level may be told for another reason"),
+    ("swapped with the next", "tool_execution_end", AT_ONCE),
+    ("swapped with the next", "tool_execution_update", AT_ONCE),
+    (
+        "swapped with the next",
+        "tool_execution_start",
+        "calls to the host and events go two ways to the output",
+    ),
+];
+
+/// Why that is no fault.
+pub fn why(way: &str, what: &str) -> Option<&'static str> {
+    LEGAL.iter().find(|row| row.0 == way && what.starts_with(row.1)).map(|row| row.2)
+}

@@ -1,0 +1,92 @@
+//! Recordings without a fault, spoilt on purpose, and what the oracle says to them.
+
+mod legal;
+mod ops;
+mod ways;
+
+pub use legal::{LEGAL, why};
+pub use ops::{Op, half};
+pub use ways::{Spoilt, ways};
+
+use pi_rpc::{
+    oracle::{Judge, Record, View, read_record},
+    protocol::{Dialect, RuleId},
+};
+use serde_json::Value;
+use std::{collections::BTreeSet, fs, path::Path};
+
+/// A recording, a record at a time.
+pub type Trace = Vec<Value>;
+
+/// The planted faults. Read when the test runs: writing one takes no compiler.
+pub fn mutants_file() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/mutants.json");
+    fs::read_to_string(path).expect("mutants.json")
+}
+
+/// Reads a recording of `tests/oracle/valid`.
+pub fn valid(name: &str) -> Trace {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/valid").join(format!("{name}.jsonl"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The names of all of them, as `dialect/name`.
+pub fn names() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/valid");
+    let mut names = Vec::new();
+    for dialect in ["pi", "pi-1", "xcsh"] {
+        for entry in fs::read_dir(root.join(dialect)).unwrap() {
+            let path = entry.unwrap().path();
+            names.push(format!("{dialect}/{}", path.file_stem().unwrap().to_str().unwrap()));
+        }
+    }
+    names.sort();
+    names
+}
+
+/// The dialect that a recording is named by.
+pub fn dialect(name: &str) -> Dialect {
+    Dialect::parse(name.split('/').next().unwrap_or_default()).expect("a dialect")
+}
+
+/// The rules that the recording breaks.
+pub fn broken(dialect: Dialect, trace: &[Value]) -> BTreeSet<String> {
+    let mut broken = BTreeSet::new();
+    let lines = trace.iter().map(ToString::to_string);
+    findings(Judge::new(dialect, View::Both), lines, |rule| {
+        broken.insert(rule.to_string());
+        true
+    });
+    broken
+}
+
+/// Whether the judge tells anything of the lines but those rules.
+pub fn tells<'a>(judge: Judge, mut lines: impl Iterator<Item = &'a String>, but: &BTreeSet<String>) -> bool {
+    let mut told = false;
+    findings(judge, lines.by_ref(), |rule| {
+        told |= !but.contains(rule.as_str());
+        !told
+    });
+    told
+}
+
+/// Judges the lines until `go_on` has heard enough.
+fn findings(
+    mut judge: Judge,
+    lines: impl Iterator<Item = impl AsRef<str>>,
+    mut go_on: impl FnMut(RuleId) -> bool,
+) {
+    for line in lines {
+        let told = judge.see(&read(line.as_ref()));
+        if !told.into_iter().all(|finding| go_on(finding.violation.rule)) {
+            return;
+        }
+    }
+    judge.finish().into_iter().all(|finding| go_on(finding.violation.rule));
+}
+
+/// One record.
+pub fn read(line: &str) -> Record<'_> {
+    read_record(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}

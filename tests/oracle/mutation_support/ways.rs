@@ -1,0 +1,112 @@
+//! The simple ways to spoil a recording: each is tried with everything that the server said.
+
+use super::{Trace, half};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// One record spoilt.
+pub struct Spoilt {
+    /// How.
+    pub way: &'static str,
+    /// What was spoilt: the type of the frame, with its role, method or command, and where in it.
+    pub what: String,
+    /// What stands there now.
+    pub lines: Vec<String>,
+    /// How many records it stands for.
+    pub replaces: usize,
+}
+
+/// Spoils the record at that place in every simple way. A change inside frames is made once for each kind of frame:
+/// `done` has those that were made.
+pub fn ways(trace: &Trace, at: usize, done: &mut BTreeSet<String>) -> Vec<Spoilt> {
+    let Some(record) = trace.get(at).filter(|record| record["dir"] == "out") else { return Vec::new() };
+    let what = label(record);
+    let spoilt = |way, records: &[&Value], replaces| Spoilt {
+        way,
+        what: what.clone(),
+        lines: records.iter().map(ToString::to_string).collect(),
+        replaces,
+    };
+    let mut ways = vec![
+        spoilt("dropped", &[], 1),
+        spoilt("said twice", &[record, record], 1),
+        spoilt("cut in half", &[&half(record)], 1),
+    ];
+    if let Some(next) = trace.get(at + 1).filter(|next| next["dir"] == "out")
+        && next["frame"] != record["frame"]
+    {
+        ways.push(spoilt("swapped with the next", &[next, record], 2));
+    }
+    for (way, pointer, frame) in changes(&record["frame"]) {
+        let what = format!("{what} {pointer}");
+        if done.insert(format!("{way} {what}")) {
+            let record = json!({ "t": record["t"], "dir": "out", "frame": frame });
+            ways.push(Spoilt { way, what, lines: vec![record.to_string()], replaces: 1 });
+        }
+    }
+    ways
+}
+
+fn label(record: &Value) -> String {
+    let frame = &record["frame"];
+    let details = ["/assistantMessageEvent/type", "/message/role", "/method", "/command"];
+    let detail = details.iter().find_map(|pointer| frame.pointer(pointer)?.as_str());
+    let kind = frame["type"].as_str().unwrap_or_default();
+    detail.map_or_else(|| kind.to_owned(), |detail| format!("{kind} {detail}"))
+}
+
+/// Every frame that differs from this one in the type of one value, or in the name of one member.
+fn changes(frame: &Value) -> Vec<(&'static str, String, Value)> {
+    let mut places = Vec::new();
+    walk(frame, &mut Vec::new(), &mut places);
+    let mut changes = Vec::new();
+    for place in places {
+        let pointer: String = place.iter().map(|step| format!("/{step}")).collect();
+        // Items of a list are alike.
+        let shown: Vec<&str> =
+            place.iter().map(|step| if step.parse::<usize>().is_ok() { "*" } else { step }).collect();
+        let shown = format!("/{}", shown.join("/"));
+        let (above, name) = pointer.rsplit_once('/').expect("a place in the frame");
+        if let Some(other) = frame.pointer(&pointer).and_then(retyped) {
+            let mut changed = frame.clone();
+            *changed.pointer_mut(&pointer).expect("the same frame") = other;
+            changes.push(("retyped", shown.clone(), changed));
+        }
+        let mut changed = frame.clone();
+        if let Some(Value::Object(members)) = changed.pointer_mut(above) {
+            *members = renamed(std::mem::take(members), name);
+            changes.push(("renamed", shown, changed));
+        }
+    }
+    changes
+}
+
+/// The places of all members and items below `value`.
+fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<Vec<String>>) {
+    let steps: Vec<(String, &Value)> = match value {
+        Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), value)).collect(),
+        Value::Array(items) => items.iter().enumerate().map(|(at, item)| (at.to_string(), item)).collect(),
+        _ => return,
+    };
+    for (step, value) in steps {
+        path.push(step);
+        places.push(path.clone());
+        walk(value, path, places);
+        path.pop();
+    }
+}
+
+/// A value of another type.
+fn retyped(value: &Value) -> Option<Value> {
+    match value {
+        Value::String(_) => Some(json!(7)),
+        Value::Number(number) => Some(json!(number.to_string())),
+        Value::Bool(flag) => Some(json!(flag.to_string())),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn renamed(members: Map<String, Value>, name: &str) -> Map<String, Value> {
+    let other = |key: String| if key == name { format!("{key}_") } else { key };
+    members.into_iter().map(|(key, value)| (other(key), value)).collect()
+}

@@ -1,0 +1,187 @@
+//! How good is the oracle? Faults are planted in recordings that have none, and each has to be told by the rules that
+//! it breaks and by no others.
+
+use crate::mutation_support::{
+    LEGAL, Op, Spoilt, broken, dialect, mutants_file, names, read, tells, valid, ways, why,
+};
+use pi_rpc::{
+    oracle::{Judge, View},
+    protocol::{Dialect, RuleId},
+};
+use serde::Deserialize;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    thread,
+};
+
+/// One planted fault.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mutant {
+    /// What is wrong.
+    what: String,
+    /// The recording that is spoilt, in each of the dialects.
+    trace: String,
+    #[serde(default = "every")]
+    dialects: Vec<String>,
+    #[serde(rename = "do")]
+    ops: Vec<Op>,
+    /// The rules that tell.
+    breaks: BTreeSet<String>,
+}
+
+fn every() -> Vec<String> {
+    ["pi", "pi-1", "xcsh"].map(str::to_owned).to_vec()
+}
+
+impl Mutant {
+    /// The recordings to spoil: `dialect/name`.
+    fn traces(&self) -> impl Iterator<Item = String> {
+        self.dialects.iter().map(|dialect| format!("{dialect}/{}", self.trace))
+    }
+}
+
+fn mutants() -> Vec<Mutant> {
+    serde_json::from_str(&mutants_file()).expect("mutants.json")
+}
+
+/// What the host does wrong in the recordings, on purpose: it is how servers refuse.
+const OF_HOST: [(&str, &[&str]); 2] =
+    [("busy", &["host-prompt-busy"]), ("refusals", &["host-line", "host-schema"])];
+
+/// What the host does wrong in that recording.
+fn of_host(name: &str) -> BTreeSet<String> {
+    let rules = OF_HOST
+        .iter()
+        .find(|(trace, _)| name.ends_with(&format!("/{trace}")))
+        .map_or(&[][..], |(_, rules)| rules);
+    rules.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn recordings_without_a_fault_break_no_rule_of_the_server() {
+    let wrong: Vec<_> = names()
+        .into_iter()
+        .map(|name| (broken(dialect(&name), &valid(&name)), name))
+        .filter(|(broken, name)| *broken != of_host(name))
+        .collect();
+    assert_eq!(wrong, []);
+}
+
+#[test]
+fn each_planted_fault_is_told_by_its_rules_and_no_others() {
+    let told = mutants()
+        .into_iter()
+        .flat_map(|mutant| mutant.traces().map(|name| plant(&mutant, &name)).collect::<Vec<_>>());
+    let wrong: Vec<String> = told.flatten().collect();
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// What is wrong with what is told of the fault in that recording.
+fn plant(mutant: &Mutant, name: &str) -> Option<String> {
+    let mut trace = valid(name);
+    mutant.ops.iter().for_each(|op| op.apply(&mut trace));
+    let told = broken(dialect(name), &trace);
+    // A rule that the dialect does not have tells nothing.
+    let has =
+        |rule: &&String| RuleId::parse(rule).is_none_or(|rule| rule.tier(dialect(name).base()).is_some());
+    let mut breaks: BTreeSet<String> = mutant.breaks.iter().filter(has).cloned().collect();
+    breaks.append(&mut of_host(name));
+    (told != breaks).then(|| format!("{} ({name}): {told:?}, not {breaks:?}", mutant.what))
+}
+
+#[test]
+fn every_rule_has_a_mutant_in_every_dialect_that_has_the_rule() {
+    let mutants = mutants();
+    let missing: Vec<String> = [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh]
+        .into_iter()
+        .flat_map(|of| RuleId::ALL.into_iter().map(move |rule| (of, rule)))
+        .filter(|(of, rule)| rule.tier(of.base()).is_some())
+        .filter(|(of, rule)| {
+            !mutants.iter().any(|mutant| {
+                mutant.dialects.iter().any(|name| name == of.as_str())
+                    && mutant.breaks.contains(rule.as_str())
+            })
+        })
+        .map(|(of, rule)| format!("{of}: {rule}"))
+        .collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+/// Everything that the server said is spoilt in every simple way. What nobody tells has to be legal, and is listed with
+/// the reason why it is.
+#[test]
+fn the_mutation_score_is_what_was_published() {
+    let [mut all, of_pi_1, of_xcsh] = thread::scope(|scope| {
+        let parts = ["pi", "pi-1", "xcsh"].map(|dialect| scope.spawn(move || scores(dialect)));
+        parts.map(|part| part.join().expect("a score"))
+    });
+    for (way, score) in of_pi_1.iter().chain(&of_xcsh) {
+        all.entry(way).or_default().add(score);
+    }
+    let shown = shown(&all);
+    println!("{shown}");
+    insta::assert_snapshot!("mutation_score", shown);
+    let untold: Vec<(&str, &str)> =
+        all.iter().flat_map(|(way, score)| score.untold.keys().map(|what| (*way, what.as_str()))).collect();
+    let holes: Vec<_> = untold.iter().filter(|(way, what)| why(way, what).is_none()).collect();
+    assert_eq!(holes, Vec::<&(&str, &str)>::new(), "nobody tells, and nobody says why");
+    let stale = |(of, begins, _): &&(&str, &str, &str)| {
+        !untold.iter().any(|(way, what)| way == of && what.starts_with(begins))
+    };
+    assert_eq!(LEGAL.iter().find(stale), None, "told after all");
+}
+
+#[derive(Default)]
+struct Score {
+    planted: usize,
+    told: usize,
+    untold: BTreeMap<String, usize>,
+}
+
+impl Score {
+    fn add(&mut self, other: &Self) {
+        self.planted += other.planted;
+        self.told += other.told;
+        for (what, count) in &other.untold {
+            *self.untold.entry(what.clone()).or_default() += count;
+        }
+    }
+}
+
+/// The scores of the ways, over the recordings of a dialect.
+fn scores(of: &str) -> BTreeMap<&'static str, Score> {
+    let mut scores: BTreeMap<&str, Score> = BTreeMap::new();
+    let mut done = BTreeSet::new();
+    for name in names().into_iter().filter(|name| name.starts_with(&format!("{of}/"))) {
+        let trace = valid(&name);
+        let lines: Vec<String> = trace.iter().map(ToString::to_string).collect();
+        let mut judge = Judge::new(dialect(&name), View::Both);
+        for (at, line) in lines.iter().enumerate() {
+            for Spoilt { way, what, lines: spoilt, replaces } in ways(&trace, at, &mut done) {
+                let score = scores.entry(way).or_default();
+                score.planted += 1;
+                match tells(judge.clone(), spoilt.iter().chain(&lines[at + replaces..]), &of_host(&name)) {
+                    true => score.told += 1,
+                    false => *score.untold.entry(what).or_default() += 1,
+                }
+            }
+            judge.see(&read(line));
+        }
+    }
+    scores
+}
+
+fn shown(scores: &BTreeMap<&str, Score>) -> String {
+    let mut out = String::new();
+    for (way, score) in scores {
+        let share = 100.0 * score.told as f64 / score.planted as f64;
+        let _ = writeln!(out, "{way}: {} of {} told ({share:.1} %)", score.told, score.planted);
+        for (what, count) in &score.untold {
+            let why = why(way, what).unwrap_or("a hole");
+            let _ = writeln!(out, "  not told: {count} × {what}: {why}");
+        }
+    }
+    out
+}

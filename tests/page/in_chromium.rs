@@ -1,0 +1,117 @@
+//! The page in a real browser: nothing of the content runs, nothing is loaded, everything can be read.
+
+use crate::page_support::{
+    Talk,
+    chromium::{Chromium, PALE, STICKS_OUT, chromium},
+    hostile,
+    sample::sample,
+    text_block,
+};
+use serde_json::json;
+
+/// The width of a small phone.
+const PHONE: u64 = 360;
+
+const UNFOLD: &str = "document.querySelectorAll('details').forEach(details => details.open = true)";
+
+#[test]
+fn hostile_content_runs_nothing_and_loads_nothing() {
+    let Some(mut chromium) = chromium() else { return };
+    for attack in hostile::ATTACKS {
+        let mut page = hostile::everywhere(attack);
+        page.name = Some("untouched".to_owned());
+        chromium.open(&page.html(), PHONE, "light");
+        chromium.value(UNFOLD);
+        // Everything that was waiting to run has run after two frames.
+        chromium
+            .value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))");
+        let seen = (chromium.value("document.title"), chromium.refused(), chromium.requests());
+        assert_eq!(seen, (json!("untouched"), json!([]), Vec::new()), "{attack:?}");
+    }
+}
+
+#[test]
+fn what_got_in_all_the_same_would_be_refused() {
+    let Some(mut chromium) = chromium() else { return };
+    // The address belongs to nobody but this machine, and nothing listens there.
+    let spoilt = "<script>document.title = 'ran'</script><img src=\"http://127.0.0.1:9/p.png\" onerror=\"1\">\
+                  <iframe src=\"http://127.0.0.1:9/\"></iframe><p style=\"color: red\">x</p><main";
+    let page = sample().html().replacen("<main", spoilt, 1);
+    chromium.open(&page, PHONE, "light");
+    let mut refused: Vec<String> = serde_json::from_value(chromium.refused()).unwrap();
+    refused.sort();
+    let expected = [
+        "frame-src http://127.0.0.1:9",
+        "img-src http://127.0.0.1:9/p.png",
+        "script-src-attr inline",
+        "script-src-elem inline",
+        "style-src-attr inline",
+    ];
+    assert_eq!(refused, expected);
+    assert_eq!(chromium.value("document.title"), "Totals that are a cent off");
+    // Without the policy it runs, and what it asks for is seen here.
+    chromium.open(&page.replacen("Content-Security-Policy", "x", 1), PHONE, "light");
+    assert_eq!((chromium.value("document.title"), chromium.refused()), (json!("ran"), json!([])));
+    let mut requests = chromium.requests();
+    requests.sort();
+    assert_eq!(requests, ["http://127.0.0.1:9/", "http://127.0.0.1:9/p.png"]);
+}
+
+#[test]
+fn the_page_is_no_wider_than_a_phone() {
+    let Some(mut chromium) = chromium() else { return };
+    let mut talk = Talk::new();
+    let long = "x".repeat(5000);
+    talk.page.name = Some(long.clone());
+    talk.user(&long);
+    talk.answer(json!([text_block(&format!(
+        "# {long}\n\n`{long}`\n\n- [{long}](https://{long})\n\n```\n{long}\n```\n\n|{long}|b|\n|-|-|\n|1|2|"
+    ))]));
+    let pages = [sample(), talk.page].into_iter().chain(hostile::ATTACKS.map(hostile::everywhere));
+    for page in pages {
+        chromium.open(&page.html(), PHONE, "light");
+        chromium.value(UNFOLD);
+        assert_eq!(chromium.value(STICKS_OUT), json!([0, []]));
+    }
+}
+
+#[test]
+fn every_text_stands_out_from_its_ground() {
+    let Some(mut chromium) = chromium() else { return };
+    for scheme in ["light", "dark"] {
+        for page in [sample(), hostile::everywhere("a\u{202E}b")] {
+            chromium.open(&page.html(), 1280, scheme);
+            chromium.value(UNFOLD);
+            assert_eq!(chromium.value(PALE), json!([true, {}]), "{scheme}");
+        }
+    }
+}
+
+#[test]
+fn a_link_into_a_folded_branch_opens_it() {
+    let Some(mut chromium) = chromium() else { return };
+    chromium.open(&sample().html(), PHONE, "light");
+    let place = "document.querySelector('.branch article')";
+    let is_seen = format!("{place}.checkVisibility() && {place}.getBoundingClientRect().top < innerHeight");
+    assert_eq!(chromium.value(&is_seen), json!(false));
+    let go = format!("new Promise(done => {{ onhashchange = () => done(); location.hash = {place}.id }})");
+    chromium.value(&go);
+    assert_eq!(chromium.value(&is_seen), json!(true));
+}
+
+#[test]
+fn contents_are_open_where_there_is_room_and_all_can_be_unfolded() {
+    let Some(mut chromium) = chromium() else { return };
+    let is_open = |chromium: &mut Chromium, width| {
+        chromium.open(&sample().html(), width, "dark");
+        chromium.value("document.querySelector('nav details').open")
+    };
+    assert_eq!([is_open(&mut chromium, PHONE), is_open(&mut chromium, 1280)], [json!(false), json!(true)]);
+    let folded = "document.querySelectorAll('main details:not([open])').length";
+    let press = |button: u8| format!("document.querySelectorAll('.folding button')[{button}].click()");
+    chromium.value(&press(0));
+    let after_unfolding = chromium.value(folded);
+    chromium.value(&press(1));
+    let open = chromium.value("document.querySelectorAll('main details[open]').length");
+    assert_eq!((after_unfolding, open, chromium.refused()), (json!(0), json!(0), json!([])));
+}

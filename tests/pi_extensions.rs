@@ -1,0 +1,170 @@
+//! pi's own extensions, unmodified: the examples of three versions, and packages of the npm registry, do here what they do
+//! under the real pi. `tests/pi_extensions/` has the conversations, and what the real pi's said in them.
+//!
+//! `UPDATE=1 cargo test --test pi_extensions` writes `TABLE.md` anew; with `RECORD=1` the real pi's are asked again, too.
+#![cfg(feature = "serve")]
+
+mod toolchain_support;
+
+use serde_json::{Value, json};
+use std::{
+    env, fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+use toolchain_support::{had, locked, node};
+
+const FOLDER: &str = "tests/pi_extensions";
+
+/// Set to 1, it makes a failure of what else would be left out.
+const REQUIRED: &str = "PI_RPC_REQUIRE_PEERS";
+
+/// The versions of pi whose examples are loaded, with the dialects that they speak.
+const VERSIONS: [(&str, &str); 3] = [("0.52.12", "pi"), ("0.73.1", "pi@0.73"), ("1.5.2", "pi-1")];
+
+/// How many conversations run at once; most of them wait for something most of the time.
+const AT_ONCE: usize = 6;
+
+#[test]
+fn extensions_of_pi_do_what_they_do_under_pi() {
+    let Some(installed) = had(Installed::new(), REQUIRED) else { return };
+    if env::var_os("RECORD").is_some() {
+        installed.play(&json!({ "record": true, "jobs": 2, "servers": installed.servers(Server::Pi) }));
+    }
+    let made = tempfile::tempdir().unwrap();
+    let page = made.path().join("page");
+    let results = made.path().join("results");
+    installed.play(&json!({
+        "jobs": AT_ONCE, "servers": installed.servers(Server::Ours), "page": page, "results": results,
+        "raw": Path::new(env!("CARGO_TARGET_TMPDIR")).join("pi_extensions"),
+    }));
+    let (page, kept) = (fs::read_to_string(&page).unwrap(), source().join("TABLE.md"));
+    if env::var_os("UPDATE").is_some() {
+        fs::write(&kept, &page).unwrap();
+        assert!(!page.contains("unexplained"), "known.json says why: {}", differences(&results));
+    }
+    let kept = fs::read_to_string(&kept).unwrap_or_default();
+    assert!(lasting(&page) == lasting(&kept), "{}\n{}", changes(&kept, &page), differences(&results));
+    if page != kept {
+        eprintln!("{}\n{}", changes(&kept, &page), differences(&results));
+    }
+}
+
+/// What is the same however busy the machine is: what loads and what it registers. When things are said is not.
+fn lasting(page: &str) -> Vec<String> {
+    let without_last = |line: &str| line.rsplit_once(" | ").map_or(line, |(rest, _)| rest).to_owned();
+    page.lines().map(|line| without_last(line).replace("| same", "| otherwise")).collect()
+}
+
+#[derive(Clone, Copy)]
+enum Server {
+    Ours,
+    Pi,
+}
+
+/// What npm has installed.
+struct Installed {
+    /// The folders with `node_modules`, by [`VERSIONS`].
+    pi: Vec<PathBuf>,
+    packages: PathBuf,
+    /// A Node.js that is recent enough for extensions.
+    node: PathBuf,
+}
+
+impl Installed {
+    fn new() -> Result<Self, String> {
+        node()?;
+        // The Node.js of 1.5.2 is one of several optional packages.
+        let options = |version: &str| if version == "1.5.2" { vec![] } else { vec!["--omit=optional"] };
+        let pi =
+            |(version, _): &(&str, _)| locked(&format!("tests/peer_support/pi-{version}"), &options(version));
+        let pi: Vec<PathBuf> = VERSIONS.iter().map(pi).collect::<Result<_, _>>()?;
+        let packages = locked(&format!("{FOLDER}/packages"), &["--omit=optional", "--legacy-peer-deps"])?;
+        let node = pi.last().expect("versions").join("node_modules/.bin/node");
+        Ok(Self { pi, packages, node })
+    }
+
+    /// Runs the harness, which reads what to do.
+    #[track_caller]
+    fn play(&self, plan: &Value) {
+        let mut plan = plan.clone();
+        plan["expected"] = json!(source().join("expected"));
+        let mut harness = Command::new(&self.node);
+        let mut child = harness.arg(source().join("drive.mjs")).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().expect("a pipe").write_all(plan.to_string().as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success(), "the harness has failed");
+    }
+
+    fn servers(&self, server: Server) -> Vec<Value> {
+        let examples = VERSIONS.iter().zip(&self.pi).map(|((version, dialect), home)| {
+            let extensions = package(home).join("examples/extensions");
+            self.server(server, version, dialect, home, &extensions, "cases.json")
+        });
+        let (last, home) = (VERSIONS[VERSIONS.len() - 1], &self.pi[self.pi.len() - 1]);
+        let packages = self.packages.join("node_modules");
+        let published = self.server(server, "packages", last.1, home, &packages, "packages.json");
+        examples.chain([published]).collect()
+    }
+
+    fn server(
+        &self,
+        server: Server,
+        name: &str,
+        dialect: &str,
+        home: &Path,
+        extensions: &Path,
+        cases: &str,
+    ) -> Value {
+        let ours = env!("CARGO_BIN_EXE_pi-rpc");
+        let (command, quiet) = match server {
+            Server::Ours => (json!([ours]), 120),
+            Server::Pi => (json!([self.node, program(home)]), 350),
+        };
+        json!({
+            "name": name, "command": command, "quietMs": quiet, "extensions": extensions, "cases": cases,
+            "env": { "PI_RPC_NODE": self.node, "PI_RPC_DIALECT": dialect },
+            "mock": ours, "agentFolder": ".pi/agent",
+            "modules": [home.join("node_modules"), self.packages.join("node_modules")],
+        })
+    }
+}
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER)
+}
+
+/// The package of pi that is installed there: it has changed its scope.
+fn package(home: &Path) -> PathBuf {
+    let scopes = ["@mariozechner", "@earendil-works"]
+        .map(|scope| home.join("node_modules").join(scope).join("pi-coding-agent"));
+    scopes.into_iter().find(|folder| folder.exists()).expect("pi is installed")
+}
+
+fn program(home: &Path) -> PathBuf {
+    let package = package(home);
+    let programs = ["dist/bundle/cli.js", "dist/cli.js"].map(|file| package.join(file));
+    programs.into_iter().find(|file| file.exists()).expect("a program")
+}
+
+fn changes(kept: &str, page: &str) -> String {
+    let diff = similar::TextDiff::from_lines(kept, page);
+    diff.unified_diff().context_radius(0).missing_newline_hint(false).to_string()
+}
+
+/// What is said otherwise, extension by extension.
+fn differences(results: &Path) -> String {
+    let results: Value = serde_json::from_slice(&fs::read(results).unwrap()).unwrap();
+    let servers = results.as_object().into_iter().flatten();
+    let lines = servers.flat_map(|(server, list)| {
+        list.as_object().into_iter().flatten().filter_map(move |(name, result)| {
+            let found: Vec<&str> = ["registers", "says"]
+                .iter()
+                .flat_map(|of| result[of].as_array().into_iter().flatten())
+                .filter_map(Value::as_str)
+                .collect();
+            (!found.is_empty()).then(|| format!("{server} {name}:\n  {}", found.join("\n  ")))
+        })
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,256 @@
+//! What `pi-rpc schema` prints is kept in `snapshots/exported`, so that a change of the wire shows in review, and a change
+//! of a dialect comes with the version that `schema/README.md` asks for. `UPDATE=1 cargo test --test protocol exported`
+//! rewrites the files once the version fits.
+
+use crate::serve_support::binary;
+use pi_rpc::{
+    export::{Bump, Part, bump, json_schema, meta, meta_schema, part_schema},
+    protocol::Dialect,
+};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/exported");
+
+/// The formats that there are once, each with the options that print it.
+const ALONE: [&str; 9] =
+    ["meta-schema", "script", "scenario", "adapter", "expect", "report", "settings", "models", "dialects"];
+
+fn told(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(binary()).arg("schema").args(arguments).output().expect("it starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let (status, text, errors) = told(arguments);
+    assert_eq!((status, errors.as_str()), (Some(0), ""), "{arguments:?}");
+    text
+}
+
+/// Every file: its name and what is printed today. Most overlays speak the frames of their base.
+fn files() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for dialect in Dialect::ALL {
+        let of_frames = [("json-schema", "schema.json"), ("typescript", "ts"), ("mermaid", "mmd")];
+        let frames = of_frames.into_iter().filter(|_| dialect.base().as_str() == dialect.as_str());
+        for (format, extension) in frames.chain([("meta", "meta.json")]) {
+            let text = printed(&["--dialect", dialect.as_str(), "--format", format]);
+            files.push((format!("{dialect}.{extension}"), text));
+        }
+    }
+    files.extend(ALONE.map(|format| (format!("{format}.json"), printed(&["--format", format]))));
+    files
+}
+
+fn version(exported: &Value) -> [u64; 3] {
+    let id = exported["frames"].as_str().or(exported["$id"].as_str()).expect("an id");
+    let version = id.rsplit(':').next().expect("a version");
+    let parts: Vec<u64> = version.split('.').map(|part| part.parse().expect("a number")).collect();
+    parts.try_into().expect("three numbers")
+}
+
+/// The least version that such a change asks for.
+fn least([major, minor, patch]: [u64; 3], bump: Bump) -> [u64; 3] {
+    match bump {
+        Bump::None => [major, minor, patch],
+        Bump::Patch => [major, minor, patch + 1],
+        Bump::Minor => [major, minor + 1, 0],
+        Bump::Major => [major + 1, 0, 0],
+    }
+}
+
+#[test]
+fn exported_files_are_as_published_and_what_changes_comes_with_its_version() {
+    let updates = std::env::var_os("UPDATE").is_some();
+    for (name, text) in files() {
+        let path = Path::new(FOLDER).join(&name);
+        let published = fs::read_to_string(&path).unwrap_or_default();
+        let is_versioned = name.ends_with(".schema.json") || name.ends_with(".meta.json");
+        if let (true, Ok(old)) = (is_versioned, serde_json::from_str::<Value>(&published)) {
+            let new: Value = serde_json::from_str(&text).expect("JSON");
+            let (bump, was, is) = (bump(&old, &new).expect("both exported"), version(&old), version(&new));
+            let least = least(was, bump);
+            assert!(
+                is >= least,
+                "{name}: {bump:?} change: the version is {is:?}, and must be {least:?} at least"
+            );
+        }
+        match updates {
+            true => fs::write(&path, text).expect("it can be written"),
+            false => assert_eq!(
+                published, text,
+                "{name}: UPDATE=1 cargo test --test protocol exported rewrites it"
+            ),
+        }
+    }
+}
+
+#[test]
+fn nothing_else_is_kept() {
+    let expected: BTreeSet<String> = files().into_iter().map(|(name, _)| name).collect();
+    let entries = fs::read_dir(FOLDER).expect("the folder");
+    let kept: BTreeSet<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
+    assert_eq!(kept, expected);
+}
+
+#[test]
+fn a_change_of_each_kind_asks_for_its_version() {
+    let schema = json_schema(Dialect::Pi);
+    let changed = |pointer: &str, value: Value| {
+        let mut schema = schema.clone();
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        let parent = schema.pointer_mut(parent).and_then(Value::as_object_mut).expect(pointer);
+        match value {
+            Value::Null => drop(parent.shift_remove(key)),
+            value => drop(parent.insert(key.to_owned(), value)),
+        }
+        bump(&json_schema(Dialect::Pi), &schema).expect("both exported")
+    };
+    let required = |names: &[&str]| changed("/$defs/AgentEndEvent/required", json!(names));
+    assert_eq!(changed("/title", json!("Frames of pi 0.5x")), Bump::Patch);
+    assert_eq!(changed("/$defs/AgentEndEvent/description", json!("It ends.")), Bump::Patch);
+    assert_eq!(changed("/$defs/AgentEndEvent/properties/why", json!({ "type": "string" })), Bump::Minor);
+    assert_eq!(changed("/$defs/SessionState/properties/sessionName", Value::Null), Bump::Minor);
+    assert_eq!(required(&["type"]), Bump::Major);
+    assert_eq!(changed("/$defs/AgentEndEvent/properties/messages", Value::Null), Bump::Major);
+    assert_eq!(changed("/$defs/QueueMode/enum", json!(["all", "one-at-a-time", "none"])), Bump::Major);
+    assert_eq!(bump(&schema, &schema), Ok(Bump::None));
+}
+
+#[test]
+fn the_meta_file_is_valid_and_names_only_what_the_schema_has() {
+    let validator = jsonschema::validator_for(&meta_schema()).expect("a schema");
+    for dialect in Dialect::ALL {
+        let (meta, schema) = (json!(meta(dialect)), json_schema(dialect));
+        let errors: Vec<String> =
+            validator.iter_errors(&meta).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{dialect}");
+        let mut named = BTreeSet::new();
+        for list in ["commands", "events", "dialogs"] {
+            for about in meta[list].as_array().expect("a list") {
+                let defs = ["request", "response", "error", "def", "family"].map(|key| &about[key]);
+                named.extend(defs.into_iter().filter_map(Value::as_str));
+                named.extend(about["answers"].as_array().into_iter().flatten().filter_map(Value::as_str));
+            }
+        }
+        let strange: Vec<&str> = named.into_iter().filter(|def| schema["$defs"].get(def).is_none()).collect();
+        assert_eq!(strange, Vec::<&str>::new(), "{dialect}");
+    }
+}
+
+#[test]
+fn a_part_is_what_its_roots_are_made_of() {
+    let mut missing = Vec::new();
+    for dialect in Dialect::ALL {
+        let whole = json_schema(dialect);
+        for part in Part::ALL {
+            let schema = part_schema(dialect, part);
+            let defs = schema["$defs"].as_object().expect("defs");
+            if defs.is_empty() {
+                missing.push((dialect.as_str(), part.as_str()));
+                continue;
+            }
+            jsonschema::validator_for(&schema).unwrap_or_else(|error| panic!("{dialect} {part:?}: {error}"));
+            for (name, def) in defs {
+                assert_eq!(*def, whole["$defs"][name], "{dialect}: {name}");
+            }
+        }
+    }
+    assert_eq!(
+        missing,
+        ["pi", "pi-1", "pi@0.58", "pi@0.58.4", "pi@0.73"].map(|dialect| (dialect, "host-tools"))
+    );
+}
+
+#[test]
+fn it_is_written_where_o_says_and_a_wrong_wish_is_refused_in_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let path: PathBuf = dir.path().join("pi.json");
+    let path = path.to_str().unwrap();
+    assert_eq!(printed(&["-o", path]), "");
+    assert_eq!(fs::read_to_string(path).unwrap(), printed(&[]));
+    for (arguments, why) in [
+        (&["--dialect", "po"][..], "po"),
+        (&["--part", "host-tools"], "--part host-tools: the dialect pi has none"),
+        (&["--part", "ui", "--format", "meta"], "--part goes with --format json-schema and typescript"),
+        (&["--diff", "pi", "nowhere.json"], "nowhere.json is no dialect, and as a file: No such file"),
+        (&["--diff", "pi", "Cargo.toml"], "Cargo.toml: "),
+        (&["--diff", "pi", "xcsh", "--part", "ui"], "cannot be used with"),
+        (&["-o", "/nowhere/at/all.json"], "/nowhere/at/all.json: No such file"),
+    ] {
+        let (status, text, errors) = told(arguments);
+        assert_eq!((status, text.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(errors.contains(why), "{arguments:?}: {errors}");
+    }
+}
+
+#[test]
+fn what_differs_says_whom_it_breaks_and_the_status_whether_somebody_does() {
+    let (status, text, _) = told(&["--diff", "pi", "xcsh"]);
+    assert_eq!(status, Some(1));
+    for line in [
+        "breaks servers  RpcCommand: `set_todos` is new",
+        "breaks clients  RpcCommand: `fork` is gone",
+        "breaks clients  SessionState: `pendingMessageCount`, which was required, is gone",
+        "breaks servers  SessionState: `queuedMessageCount` is new and required",
+        "                PromptCommand: `locale` is new and optional",
+        "breaks clients  CompactionReason: has a value more, \"idle\"",
+        "breaks clients  commands prompt: states.compacting: is queue if streamingBehavior is steer or followUp, else reject (busy), was run",
+        "breaks servers  rules ready-first: is \"MUST\", was absent",
+        "                record ready: is \"with-version\", was \"none\"",
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line}");
+    }
+    let (status, text, _) = told(&["--diff", "pi", "pi@0.58"]);
+    assert_eq!(status, Some(0));
+    assert_eq!(text.lines().last(), Some("3 differences: clients break by 0, servers by 0; a minor change"));
+    let (status, text, _) = told(&["--diff", "pi", "pi@0.58", "--json"]);
+    let found: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((status, found.as_array().map(Vec::len)), (Some(0), Some(3)));
+}
+
+#[test]
+fn exported_files_are_compared_as_dialects_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, arguments: &[&str]| {
+        let path = dir.path().join(name).to_str().unwrap().to_owned();
+        printed(&[arguments, &["-o", &path]].concat());
+        path
+    };
+    let (pi, xcsh) = (file("pi", &[]), file("xcsh", &["--dialect", "xcsh"]));
+    let (pi_meta, xcsh_meta) = (
+        file("pi.meta", &["--format", "meta"]),
+        file("xcsh.meta", &["--format", "meta", "--dialect", "xcsh"]),
+    );
+    let lines = |a: &str, b: &str| -> Vec<String> {
+        let text = told(&["--diff", a, b]).1;
+        let all = text.lines().map(str::to_owned).collect::<Vec<_>>();
+        all[..all.len() - 1].to_vec()
+    };
+    // Of a frame that only one of them has, one line is enough.
+    let is_new = |line: &String| line.ends_with(": is new") || line.ends_with(": is gone");
+    let is_of_frame =
+        |line: &String| ["commands ", "events ", "dialogs "].iter().any(|list| line[16..].starts_with(list));
+    let (frames, mut behaviour) = (lines(&pi, &xcsh), lines(&pi_meta, &xcsh_meta));
+    assert!(behaviour.contains(&"breaks clients  commands fork: is gone".to_owned()));
+    behaviour.retain(|line| !(is_new(line) && is_of_frame(line)));
+    assert_eq!([frames, behaviour].concat(), lines("pi", "xcsh"));
+    let (commands, lines_of_files) =
+        (file("commands", &["--part", "commands"]), file("session", &["--part", "session-file"]));
+    let (status, _, errors) = told(&["--diff", &commands, &lines_of_files]);
+    assert_eq!(status, Some(2));
+    assert!(errors.contains("the two files are of different parts of the protocol"), "{errors}");
+    let (status, _, errors) = told(&["--diff", &pi, &xcsh_meta]);
+    assert_eq!(status, Some(2));
+    assert!(
+        errors.contains("two files of --format json-schema were expected, or two of --format meta"),
+        "{errors}"
+    );
+}

@@ -1,0 +1,21 @@
+//! The protocol itself: the schema and its export, what reads bytes, and the machine that knows the order of frames.
+
+#[path = "../frames_common/mod.rs"]
+mod frames_common;
+mod machine_support;
+#[cfg(feature = "serve")]
+#[path = "../serve_support/mod.rs"]
+mod serve_support;
+mod vocabulary;
+
+mod differences;
+#[cfg(feature = "serve")]
+mod exported;
+mod line_members;
+mod line_splitting;
+mod machine_rules;
+mod machine_rules_beside;
+mod machine_walk;
+mod read_errors;
+mod read_matches_schema;
+mod schema_vocabulary;

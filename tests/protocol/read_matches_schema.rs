@@ -1,0 +1,200 @@
+//! `read` accepts a frame if and only if the exported schema of the dialect does, and keeps all that the dialect knows.
+//!
+//! The frames are made from the exported schema itself, of every kind in turn; then one thing in each is spoiled. The
+//! seed is fixed, `PROPTEST_RNG_SEED` and `PROPTEST_CASES` go further.
+
+use crate::frames_common::{Choices, Frames, choices, same};
+use pi_rpc::protocol::{Dialect, FromExtension, Inbound, Outbound, ToExtension, read};
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner, contextualize_config};
+use serde_json::{Value, json};
+use std::{cell::RefCell, collections::BTreeSet};
+
+/// Reads and writes again.
+type Reader = fn(&[u8], Dialect) -> Result<Value, String>;
+
+fn inbound(bytes: &[u8], dialect: Dialect) -> Result<Value, String> {
+    let frame = read::<Inbound>(bytes, dialect).map_err(|error| error.to_string())?;
+    serde_json::to_value(frame).map_err(|error| error.to_string())
+}
+
+fn outbound(bytes: &[u8], dialect: Dialect) -> Result<Value, String> {
+    let frame = read::<Outbound>(bytes, dialect).map_err(|error| error.to_string())?;
+    serde_json::to_value(frame).map_err(|error| error.to_string())
+}
+
+fn from_extension(bytes: &[u8], dialect: Dialect) -> Result<Value, String> {
+    let frame = read::<FromExtension>(bytes, dialect).map_err(|error| error.to_string())?;
+    serde_json::to_value(frame).map_err(|error| error.to_string())
+}
+
+fn to_extension(bytes: &[u8], dialect: Dialect) -> Result<Value, String> {
+    let frame = read::<ToExtension>(bytes, dialect).map_err(|error| error.to_string())?;
+    serde_json::to_value(frame).map_err(|error| error.to_string())
+}
+
+/// Everything that one test needs.
+struct Bench {
+    dialect: Dialect,
+    root: &'static str,
+    frames: Frames,
+    validator: jsonschema::Validator,
+    reader: Reader,
+    /// How many frames of each kind are made.
+    cases: u32,
+}
+
+/// What came up.
+#[derive(Default)]
+struct Tally {
+    seen: BTreeSet<String>,
+    accepted: usize,
+    refused: usize,
+}
+
+impl Bench {
+    fn new(dialect: Dialect, root: &'static str, reader: Reader) -> Self {
+        let frames = Frames::of(dialect);
+        let validator = frames.validator(root);
+        Self { dialect, root, frames, validator, reader, cases: 300 }
+    }
+
+    /// Runs `cases` for each kind of frame, and demands that every def of the dialect came up.
+    fn run(&self) {
+        let leaves = self.frames.leaves(self.root);
+        let tally = RefCell::new(Tally::default());
+        for leaf in &leaves {
+            let config = Config {
+                cases: self.cases,
+                failure_persistence: None,
+                rng_seed: RngSeed::Fixed(20_260_101),
+                max_shrink_iters: 20_000,
+                ..Config::default()
+            };
+            let mut runner = TestRunner::new(contextualize_config(config));
+            let outcome = runner.run(&choices(), |numbers| {
+                let mut choices = Choices::new(&numbers);
+                let tally = &mut *tally.borrow_mut();
+                let mut frame = self.frames.value(leaf, &mut choices, &mut tally.seen);
+                if !self.compare(&frame)? {
+                    return Err(TestCaseError::fail(format!("the schema refuses its own {frame}")));
+                }
+                self.frames.spoil(&mut frame, &leaves, &mut choices);
+                if choices.once_in(8) {
+                    self.frames.spoil(&mut frame, &leaves, &mut choices);
+                }
+                match self.compare(&frame)? {
+                    true => tally.accepted += 1,
+                    false => tally.refused += 1,
+                }
+                Ok(())
+            });
+            if let Err(TestError::Fail(reason, _) | TestError::Abort(reason)) = outcome {
+                panic!("{} {leaf}: {reason}", self.dialect);
+            }
+        }
+        let Tally { seen, accepted, refused } = tally.into_inner();
+        let kinds: BTreeSet<String> = leaves.into_iter().collect();
+        let unseen: Vec<_> = self.inner_defs(&kinds).difference(&seen).cloned().collect();
+        assert_eq!(unseen, Vec::<String>::new(), "never generated");
+        // Spoiling is of use only if it spoils, and if it spoils in more ways than the schema can tell.
+        assert!(refused > accepted && accepted > 0, "{accepted} accepted, {refused} refused");
+    }
+
+    /// Every def that values can be of; unions of whole frames are gone through leaf by leaf.
+    fn inner_defs(&self, leaves: &BTreeSet<String>) -> BTreeSet<String> {
+        let is_union_of_frames = |name: &String| {
+            let inner = self.frames.leaves(name);
+            inner.len() > 1 && inner.iter().all(|leaf| leaves.contains(leaf))
+        };
+        self.frames.reachable(self.root).into_iter().filter(|name| !is_union_of_frames(name)).collect()
+    }
+
+    /// Whether the schema accepts `frame`; fails if the reader does not agree, or does not keep what it reads.
+    fn compare(&self, frame: &Value) -> Result<bool, TestCaseError> {
+        let bytes = serde_json::to_vec(frame)?;
+        // Decimal fractions as the reader will find them.
+        let frame: Value = serde_json::from_slice(&bytes)?;
+        let valid = self.validator.is_valid(&frame);
+        match (self.reader)(&bytes, self.dialect) {
+            Ok(read) if valid => {
+                let known = self.frames.known_part(self.root, &frame);
+                match same(&read, &known) {
+                    true => Ok(true),
+                    false => {
+                        Err(TestCaseError::fail(format!("{frame}\nwas read as {read}\ninstead of {known}")))
+                    }
+                }
+            }
+            Ok(_) => Err(TestCaseError::fail(format!("the schema refuses, read accepts {frame}"))),
+            Err(error) if valid => {
+                Err(TestCaseError::fail(format!("the schema accepts, read refuses {frame}: {error}")))
+            }
+            Err(_) => Ok(false),
+        }
+    }
+}
+
+#[test]
+fn what_hosts_write_is_read_as_the_schema_of_pi_has_it() {
+    Bench::new(Dialect::Pi, "Inbound", inbound).run();
+}
+
+#[test]
+fn what_hosts_write_is_read_as_the_schema_of_xcsh_has_it() {
+    Bench::new(Dialect::Xcsh, "Inbound", inbound).run();
+}
+
+#[test]
+fn what_servers_write_is_read_as_the_schema_of_pi_has_it() {
+    Bench::new(Dialect::Pi, "Outbound", outbound).run();
+}
+
+#[test]
+fn what_servers_write_is_read_as_the_schema_of_xcsh_has_it() {
+    Bench::new(Dialect::Xcsh, "Outbound", outbound).run();
+}
+
+#[test]
+fn what_extensions_write_is_read_as_the_schema_has_it() {
+    for dialect in [Dialect::Pi, Dialect::Xcsh] {
+        Bench::new(dialect, "FromExtension", from_extension).run();
+    }
+}
+
+#[test]
+fn what_extensions_are_told_is_read_as_the_schema_has_it() {
+    for dialect in [Dialect::Pi, Dialect::Xcsh] {
+        // Whole messages are deep inside one of them.
+        Bench { cases: 3000, ..Bench::new(dialect, "ToExtension", to_extension) }.run();
+    }
+}
+
+#[test]
+fn which_answer_it_is_depends_on_no_other_dialect() {
+    // `timedOut` is a property of xcsh: wrong there, it makes a frame no `cancelled`; in pi it is not looked at.
+    let answer = |timed_out: Value| {
+        json!({
+            "type": "extension_ui_response", "id": "a", "value": "x", "cancelled": true, "timedOut": timed_out
+        })
+    };
+    for (dialect, timed_out, accepted) in [
+        (Dialect::Pi, json!(true), false),
+        (Dialect::Pi, json!(5), false),
+        (Dialect::Xcsh, json!(true), false),
+        (Dialect::Xcsh, json!(5), true),
+    ] {
+        let outcome = Bench::new(dialect, "Inbound", inbound).compare(&answer(timed_out.clone()));
+        assert_eq!(outcome.map_err(|error| error.to_string()), Ok(accepted), "{dialect} {timed_out}");
+    }
+}
+
+#[test]
+fn a_nullable_text_may_stand_before_the_tag() {
+    let message = json!({
+        "fullOutputPath": "/tmp/out", "role": "bashExecution", "command": "ls", "output": "", "cancelled": false,
+        "truncated": true, "timestamp": 0
+    });
+    let event = json!({ "type": "message_end", "message": message });
+    let outcome = Bench::new(Dialect::Pi, "Outbound", outbound).compare(&event);
+    assert_eq!(outcome.map_err(|error| error.to_string()), Ok(true));
+}

@@ -1,0 +1,85 @@
+//! Rules for what servers say on their own: where it fires, which answer it wants.
+
+use super::*;
+
+/// What a case may ask for besides a property of the event itself: properties of its message.
+const OF_MESSAGE: [&str; 2] = ["role", "stopReason"];
+
+/// Every frame that a server may write, responses left out.
+fn events(bundle: &Value) -> Vec<&str> {
+    let responses = leaves(bundle, "RpcResponse");
+    leaves(bundle, "Outbound").into_iter().filter(|name| !responses.contains(name)).collect()
+}
+
+pub fn fires(bundle: &Value) -> Complaints {
+    let (all, leaves) = (states(bundle), leaf_states(bundle));
+    let events = events(bundle);
+    let mut out = Complaints::new();
+    for name in &events {
+        let def = &bundle["$defs"][*name];
+        let mut fires_for = Vec::new();
+        for case in items(&def["x-fires-in"]) {
+            let known = ["dialects", "when", "in", "to"];
+            let strange = members(case).find(|(key, _)| !known.contains(&key.as_str()));
+            out.extend(strange.map(|(key, _)| format!("{name}: a case of x-fires-in has `{key}`")));
+            if items(&case["in"]).next().is_none() {
+                out.push(format!("{name}: a case of x-fires-in has no states"));
+            }
+            let wrong = texts(&case["in"]).into_iter().filter(|state| *state != "*" && !all.contains(state));
+            out.extend(wrong.map(|state| format!("{name}: fires in `{state}`, which is no state")));
+            if case.get("to").is_some_and(|to| to.as_str().is_none_or(|to| !leaves.contains(&to))) {
+                out.push(format!("{name}: leads to {}, which is no state", case["to"]));
+            }
+            let message = if def["properties"].get("message").is_some() { &OF_MESSAGE[..] } else { &[] };
+            out.extend(wrong_case(bundle, def, case, message).map(|wrong| format!("{name}: {wrong}")));
+            fires_for.extend(match case.get("dialects") {
+                Some(list) => texts(list),
+                None => bases_of(bundle, def),
+            });
+        }
+        let silent = bases_of(bundle, def).into_iter().filter(|base| !fires_for.contains(base));
+        out.extend(silent.map(|base| format!("{name}: fires nowhere in {base}")));
+    }
+    let strangers = defs(bundle)
+        .filter(|(name, def)| def.get("x-fires-in").is_some() && !events.contains(&name.as_str()));
+    out.extend(strangers.map(|(name, _)| format!("{name}: has x-fires-in but is no event")));
+    out
+}
+
+pub fn mentioned(bundle: &Value) -> Complaints {
+    let tag = |name: &str| {
+        let tag = &bundle["$defs"][name]["properties"]["type"]["const"];
+        tag.as_str().unwrap_or_default().to_owned()
+    };
+    let known: Vec<String> = events(bundle).into_iter().map(tag).collect();
+    let mut out = Complaints::new();
+    for (name, def) in defs(bundle) {
+        for key in ["x-causes", "x-after"] {
+            let strange = texts(&def[key]).into_iter().filter(|event| !known.iter().any(|it| it == event));
+            out.extend(strange.map(|event| format!("{name}: {key} names `{event}`, which is no event")));
+        }
+    }
+    let strangers = defs(bundle)
+        .filter(|(name, def)| def.get("x-after").is_some() && !events(bundle).contains(&name.as_str()));
+    out.extend(strangers.map(|(name, _)| format!("{name}: has x-after but is no event")));
+    out
+}
+
+pub fn answers(bundle: &Value) -> Complaints {
+    let requests = leaves(bundle, "RpcExtensionUIRequest");
+    let mut out = Complaints::new();
+    for (name, def) in defs(bundle) {
+        let is_request = requests.contains(&name.as_str());
+        match (is_request, def.get("x-answer")) {
+            (true, None) => out.push(format!("{name}: does not say which answer it wants")),
+            (false, Some(_)) => out.push(format!("{name}: has x-answer but is no ui request")),
+            (true, Some(Value::Null)) | (false, None) => {}
+            (true, Some(answer)) => {
+                if !["value", "confirmed"].iter().any(|known| answer == known) {
+                    out.push(format!("{name}: x-answer {answer} is unknown"));
+                }
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,433 @@
+//! One spoiled copy of the bundle for everything that a rule can complain about.
+
+use serde_json::Value;
+
+/// The rule that is broken, what is changed (a JSON pointer and the new value, or nothing in its place), and all
+/// that the rules together then say.
+pub type Spoiled = (&'static str, &'static [(&'static str, Option<&'static str>)], &'static [&'static str]);
+
+/// Changes `bundle` at each place.
+pub fn spoil(bundle: &mut Value, changes: &[(&str, Option<&str>)]) {
+    for (place, change) in changes {
+        let (parent, key) = place.rsplit_once('/').expect("a pointer");
+        let parent = bundle.pointer_mut(parent).unwrap_or_else(|| panic!("{place} does not exist"));
+        match (parent, change) {
+            (Value::Object(map), Some(text)) => {
+                map.insert(key.to_owned(), serde_json::from_str(text).expect("JSON"));
+            }
+            (Value::Object(map), None) => assert!(map.shift_remove(key).is_some(), "{place} does not exist"),
+            (Value::Array(list), None) => drop(list.remove(key.parse().expect("an index"))),
+            (other, _) => panic!("{place}: nothing to change in {other}"),
+        }
+    }
+}
+
+pub const SPOILED: &[Spoiled] = &[
+    (
+        "a def's title is its key",
+        &[("/$defs/Usage/title", Some(r#""Use""#))],
+        &[r#"Usage: its title is "Use""#],
+    ),
+    (
+        "every def and property is described",
+        &[("/$defs/Usage/description", None), ("/$defs/Usage/properties/cost/description", Some(r#"" ""#))],
+        &["Usage: no description", "Usage.cost: no description"],
+    ),
+    (
+        "every def and property is described",
+        &[("/errors/busy/description", None), ("/texts/focus/description", None)],
+        &["busy: no description", "focus: no description"],
+    ),
+    (
+        "only the keywords of the subset",
+        &[("/$defs/Rule/allOf", Some("[]")), ("/$defs/Rule/properties/globs/items/format", Some(r#""uri""#))],
+        &["Rule.globs.items: `format` is not in the subset", "Rule: `allOf` is not in the subset"],
+    ),
+    (
+        "only the keywords of the subset",
+        &[("/$defs/Rule/x-null", Some("true"))],
+        &["Rule: `x-null` does not belong here"],
+    ),
+    (
+        "every $ref leads somewhere",
+        &[("/$defs/Usage/properties/input/$ref", Some(r##""#/$defs/Number""##))],
+        &[r##"Usage.input: $ref to "#/$defs/Number""##],
+    ),
+    (
+        "every $ref leads somewhere",
+        &[("/$defs/Usage/properties/input/$ref", Some(r#""messages.json""#))],
+        &[r#"Usage.input: $ref to "messages.json""#],
+    ),
+    (
+        "objects list properties that they have",
+        &[("/$defs/ModelList/type", None), ("/$defs/ModelList/additionalProperties", Some("false"))],
+        &["ModelList: has properties but is no object", "ModelList: additionalProperties can only be {}"],
+    ),
+    (
+        "objects list properties that they have",
+        &[("/$defs/ModelList/required", Some(r#"["models", "count"]"#))],
+        &["ModelList: requires `count`, which it does not have"],
+    ),
+    (
+        "objects list properties that they have",
+        &[("/$defs/ReadToolDetails/required", None)],
+        &["ReadToolDetails: does not say what is required"],
+    ),
+    (
+        "enumerations are defs",
+        &[("/$defs/InputKind/enum", Some(r#"["text", "image", "text"]"#))],
+        &["InputKind: lists `text` twice"],
+    ),
+    (
+        "enumerations are defs",
+        &[("/$defs/InputKind/enum", Some(r#"["text", 1]"#))],
+        &["InputKind: an enumeration lists strings"],
+    ),
+    (
+        "only the keywords of the subset",
+        &[("/$defs/ModelThinking/properties/mode/enum", Some(r#"["effort"]"#))],
+        &["ModelThinking.mode: `enum` does not belong here"],
+    ),
+    (
+        "unions say how they are decided",
+        &[("/$defs/UserContent/discriminator", None)],
+        &["UserContent: a union without discriminator and x-union"],
+    ),
+    (
+        "unions say how they are decided",
+        &[("/$defs/Inbound/x-union", Some(r#""guess""#))],
+        &["Inbound: x-union `guess` is unknown"],
+    ),
+    (
+        "unions say how they are decided",
+        &[("/$defs/UserContent/x-union", Some(r#""shape""#))],
+        &["UserContent: has both a discriminator and x-union"],
+    ),
+    (
+        "unions say how they are decided",
+        &[("/$defs/UserContent/discriminator/mapping/image", None)],
+        &["UserContent: the mapping does not list the branches in their order"],
+    ),
+    (
+        "tags are required constants",
+        &[("/$defs/ImageContent/properties/type/const", Some(r#""img""#))],
+        &[
+            "ImageContent: `type` is not the constant `image` that UserContent maps",
+            "ImageContent: `type` is not the constant `image` that MessageBlock maps",
+        ],
+    ),
+    (
+        "tags are required constants",
+        &[("/$defs/ImageContent/required", Some(r#"["data", "mimeType"]"#))],
+        &["ImageContent: does not require its tag `type`", "ImageContent: does not require its tag `type`"],
+    ),
+    (
+        "integers have bounds, other numbers none",
+        &[("/$defs/Count/maximum", None), ("/$defs/Timestamp/maximum", Some("9007199254740992"))],
+        &[
+            "Count: an integer needs both bounds, exact in a double",
+            "Timestamp: an integer needs both bounds, exact in a double",
+        ],
+    ),
+    (
+        "integers have bounds, other numbers none",
+        &[("/$defs/Cost/properties/total/minimum", Some("0"))],
+        &["Cost.total: only integers have bounds"],
+    ),
+    (
+        "dialects, properties and values exist",
+        &[("/$defs/ModelThinking/x-dialects", Some(r#"["xcsh", "pi@0.58"]"#))],
+        &["ModelThinking: x-dialects names `pi@0.58`, which is no base dialect"],
+    ),
+    (
+        "dialects, properties and values exist",
+        &[("/$defs/OutputDiagnostics/properties/summary/x-dialects", Some("[]"))],
+        &["OutputDiagnostics.summary: x-dialects lists no dialects"],
+    ),
+    (
+        "dialects, properties and values exist",
+        &[("/$defs/CompactionReason/x-enum-in", Some(r#"{"tired": ["xcsh"]}"#))],
+        &["CompactionReason: x-enum-in names `tired`, which is no value"],
+    ),
+    (
+        "dialects, properties and values exist",
+        &[("/$defs/BashResult/properties/totalLines/x-required-in", Some(r#"["pi"]"#))],
+        &["BashResult.totalLines: is required in pi, where it does not exist"],
+    ),
+    (
+        "dialects, properties and values exist",
+        &[("/$defs/ModelCycle/required", Some(r#"["model", "isScoped", "thinkingLevel"]"#))],
+        &["ModelCycle.thinkingLevel: is required everywhere and has x-required-in"],
+    ),
+    (
+        "what a property holds exists where it does",
+        &[("/$defs/Model/properties/thinking/x-dialects", None)],
+        &["Model.thinking: holds ModelThinking, which pi does not have"],
+    ),
+    (
+        "null means absent only where null may be",
+        &[("/$defs/LastAssistantText/properties/text/type", Some(r#""string""#))],
+        &["LastAssistantText.text: x-null where null may not be"],
+    ),
+    (
+        "null means absent only where null may be",
+        &[("/$defs/LastAssistantText/required", Some(r#"["text"]"#))],
+        &["LastAssistantText.text: null means absent, but it is required"],
+    ),
+    (
+        "what was observed is not required",
+        &[("/$defs/ReadyFrame/required", Some(r#"["type", "version"]"#))],
+        &["ReadyFrame.version: only observed, but required"],
+    ),
+    (
+        "what was observed is not required",
+        &[("/$defs/ReadyFrame/x-source", Some(r#""hearsay""#))],
+        &[r#"ReadyFrame: x-source "hearsay" is unknown"#],
+    ),
+    ("every def says where it is written", &[("/$defs/Usage/x-doc", Some("[]"))], &["Usage: no x-doc"]),
+    (
+        "every def says where it is written",
+        &[("/$defs/Usage/x-doc", Some(r#"["observed", "a blog: usage"]"#))],
+        &["Usage: x-doc names `a blog: usage`, which is no known source"],
+    ),
+    (
+        "commands and responses go in pairs",
+        &[("/$defs/SteerCommand/x-response", None)],
+        &["SteerCommand: x-response null is no success response", "SteerResponse: answers no command"],
+    ),
+    (
+        "commands and responses go in pairs",
+        &[("/$defs/SteerCommand/x-response", Some(r#""FollowUpResponse""#))],
+        &[
+            r#"SteerCommand: says "steer", its FollowUpResponse says "follow_up""#,
+            "SteerResponse: answers no command",
+        ],
+    ),
+    (
+        "commands and responses go in pairs",
+        &[("/$defs/ForkResponse/x-dialects", None)],
+        &["ForkCommand: is in other dialects than its ForkResponse"],
+    ),
+    (
+        "commands and responses go in pairs",
+        &[("/$defs/ReadyFrame/x-cuts", Some("true"))],
+        &["ReadyFrame: has what only commands have"],
+    ),
+    (
+        "every command has a disposition everywhere",
+        &[("/$defs/PromptCommand/x-in/retrying/2", None), ("/$defs/ForkCommand/x-in/idle", None)],
+        &[
+            "PromptCommand: no disposition in retrying for pi-1",
+            "PromptCommand: no disposition in retrying for xcsh",
+            "ForkCommand: no disposition in idle for pi",
+            "ForkCommand: no disposition in idle for pi-1",
+            "ForkCommand: no disposition in idle for pi@0.73",
+        ],
+    ),
+    (
+        "every command has a disposition everywhere",
+        &[("/$defs/SteerCommand/x-in/asleep", Some(r#""queue""#))],
+        &["SteerCommand: x-in names `asleep`, which is no state"],
+    ),
+    (
+        "every command has a disposition everywhere",
+        &[("/$defs/SteerCommand/x-in/idle", Some(r#""wait""#))],
+        &["SteerCommand: in idle `wait` is no disposition"],
+    ),
+    (
+        "every command has a disposition everywhere",
+        &[("/$defs/CompactCommand/x-in/compacting", Some(r#""reject""#))],
+        &["CompactCommand: in compacting reject names no error"],
+    ),
+    (
+        "every command has a disposition everywhere",
+        &[("/errors/busy/text/xcsh", None)],
+        &[
+            "PromptCommand: in starting reject names `busy`, which has no text for xcsh",
+            "PromptCommand: in streaming reject names `busy`, which has no text for xcsh",
+            "PromptCommand: in retrying reject names `busy`, which has no text for xcsh",
+            "PromptCommand: in compacting reject names `busy`, which has no text for xcsh",
+            "AbortAndPromptCommand: in compacting reject names `busy`, which has no text for xcsh",
+        ],
+    ),
+    (
+        "every command has a disposition everywhere",
+        &[("/$defs/AbortCommand/x-in/idle", Some(r#"[{"disposition": "noop", "error": "busy"}]"#))],
+        &["AbortCommand: in idle noop names an error"],
+    ),
+    (
+        "every command has a disposition everywhere",
+        &[("/$defs/AbortCommand/x-in/idle", Some(r#"[{"disposition": "noop", "unless": "busy"}]"#))],
+        &["AbortCommand: in idle a case has `unless`"],
+    ),
+    (
+        "every command has a disposition everywhere",
+        &[
+            ("/$defs/PromptCommand/x-in/starting/0", None),
+            ("/$defs/StreamingBehavior/enum", Some(r#"["steer"]"#)),
+        ],
+        &[
+            r#"PromptCommand: in streaming `streamingBehavior` is never "followUp""#,
+            r#"PromptCommand: in retrying `streamingBehavior` is never "followUp""#,
+            r#"PromptCommand: in compacting `streamingBehavior` is never "followUp""#,
+        ],
+    ),
+    (
+        "every command has a disposition everywhere",
+        &[("/$defs/AbortCommand/x-in/compacting/1", None)],
+        &[
+            "AbortCommand: no disposition in compacting for pi",
+            "AbortCommand: no disposition in compacting for xcsh",
+            "AbortCommand: no disposition in compacting for pi@0.73",
+            "AbortCommand: no disposition in compacting_manual for pi@0.73",
+        ],
+    ),
+    (
+        "what came later says when",
+        &[
+            ("/$defs/ClearQueueCommand/x-since", Some(r#""lately""#)),
+            ("/$defs/AgentEndEvent/properties/willRetry/x-dialects", None),
+            ("/$defs/QueueUpdateEvent/x-since", Some(r#""0.75.0""#)),
+            ("/$defs/ThinkingLevel/x-since", Some(r#"{"max": 1, "most": "0.80.6", "off": "0.80.0"}"#)),
+        ],
+        &[
+            "ThinkingLevel: x-since names `most`, which is no value",
+            r#"ClearQueueCommand: x-since "lately" is no version"#,
+            "QueueUpdateEvent: came with 0.75.0, but pi@0.73 has it",
+            "ThinkingLevel.max: x-since 1 is no version",
+            "ThinkingLevel.off: came with 0.80.0, but pi has it",
+            "ThinkingLevel.off: came with 0.80.0, but pi@0.73 has it",
+            "AgentEndEvent.willRetry: came with 0.75.4, but pi has it",
+            "AgentEndEvent.willRetry: came with 0.75.4, but pi@0.73 has it",
+        ],
+    ),
+    (
+        "states say where they are, and like which",
+        &[
+            ("/states/regions/0/states/0/like", Some(r#""settling""#)),
+            ("/states/regions/0/states/1/dialects", Some("[]")),
+            ("/states/regions/0/states/4/parent", None),
+            ("/states/regions/0/states/8/dialects", Some(r#"["pi-1", "pi@0.58"]"#)),
+        ],
+        &[
+            "idle: is like `settling`, which is no state with dispositions of its own",
+            "starting: is in no dialect",
+            "streaming.message: its parent is null",
+            "settling: is in `pi@0.58`, which is no base dialect",
+        ],
+    ),
+    (
+        "dialects fit their record",
+        &[("/dialects/3/frames", Some(r#""pi-1""#))],
+        &[r#"dialect pi@0.58: speaks the frames of "pi-1", which it does not extend"#],
+    ),
+    (
+        "commands lead to states",
+        &[("/$defs/PromptCommand/x-leads-to", Some(r#"{"idle": "streaming", "awake": "starting"}"#))],
+        &[
+            r#"PromptCommand: x-leads-to leads from idle to "streaming", which is no state"#,
+            "PromptCommand: x-leads-to names `awake`, which is no state",
+        ],
+    ),
+    (
+        "commands lead to states",
+        &[("/$defs/ForkCommand/x-cuts", Some("false"))],
+        &["ForkCommand: x-cuts can only be true"],
+    ),
+    (
+        "events fire in states",
+        &[("/$defs/TurnEndEvent/x-fires-in", None), ("/$defs/ReadyFrame/x-fires-in", Some("[]"))],
+        &[
+            "TurnEndEvent: fires nowhere in pi",
+            "TurnEndEvent: fires nowhere in pi-1",
+            "TurnEndEvent: fires nowhere in xcsh",
+            "TurnEndEvent: fires nowhere in pi@0.73",
+            "ReadyFrame: fires nowhere in xcsh",
+        ],
+    ),
+    (
+        "events fire in states",
+        &[(
+            "/$defs/TurnEndEvent/x-fires-in",
+            Some(r#"[{"in": ["streaming.tool"], "to": "streaming"}, {"in": []}]"#),
+        )],
+        &[
+            "TurnEndEvent: fires in `streaming.tool`, which is no state",
+            r#"TurnEndEvent: leads to "streaming", which is no state"#,
+            "TurnEndEvent: a case of x-fires-in has no states",
+        ],
+    ),
+    (
+        "events fire in states",
+        &[(
+            "/$defs/AutoRetryEndEvent/x-fires-in",
+            Some(r#"[{"when": {"field": "role", "is": ["user"]}, "in": ["*"]}]"#),
+        )],
+        &["AutoRetryEndEvent: asks for `role`, which is no property"],
+    ),
+    (
+        "events fire in states",
+        &[(
+            "/$defs/ReadyFrame/x-fires-in",
+            Some(r#"[{"dialects": ["pi@0.58"], "in": ["*"], "once": true}]"#),
+        )],
+        &[
+            "ReadyFrame: a case of x-fires-in has `once`",
+            "ReadyFrame: `pi@0.58` is no base dialect",
+            "ReadyFrame: fires nowhere in xcsh",
+        ],
+    ),
+    (
+        "events fire in states",
+        &[("/$defs/Usage/x-fires-in", Some(r#"[{"in": ["*"]}]"#))],
+        &["Usage: has x-fires-in but is no event"],
+    ),
+    (
+        "what is caused and what comes before is an event",
+        &[
+            ("/$defs/AbortCommand/x-causes", Some(r#"["agent_ended"]"#)),
+            ("/$defs/HostToolCancel/x-after", Some(r#"["host_tool"]"#)),
+            ("/$defs/Usage/x-after", Some(r#"["agent_end"]"#)),
+        ],
+        &[
+            "AbortCommand: x-causes names `agent_ended`, which is no event",
+            "HostToolCancel: x-after names `host_tool`, which is no event",
+            "Usage: has x-after but is no event",
+        ],
+    ),
+    (
+        "ui requests say which answer they want",
+        &[("/$defs/InputRequest/x-answer", None), ("/$defs/Usage/x-answer", Some("null"))],
+        &["Usage: has x-answer but is no ui request", "InputRequest: does not say which answer it wants"],
+    ),
+    (
+        "ui requests say which answer they want",
+        &[("/$defs/InputRequest/x-answer", Some(r#""text""#))],
+        &[r#"InputRequest: x-answer "text" is unknown"#],
+    ),
+    (
+        "dialects fit their record",
+        &[("/dialects/0/ready", Some(r#""maybe""#)), ("/dialects/0/bash/timeoutSeconds", Some("-1"))],
+        &[
+            r#"dialect pi: /ready: "maybe" is not one of "none" or "with-version""#,
+            "dialect pi: /bash/timeoutSeconds: -1 is less than the minimum of 0",
+        ],
+    ),
+    (
+        "dialects fit their record",
+        &[("/dialects/2/lanes/todos", None), ("/dialects/2/lanes/todo", Some("true"))],
+        &[
+            r#"dialect xcsh: /lanes: "todos" is a required property"#,
+            "dialect xcsh.lanes: `todo` is not in record.json",
+        ],
+    ),
+    (
+        "dialects fit their record",
+        &[("/dialects/3/extends", Some(r#""pi@0.58.4""#)), ("/dialects/3/id", Some(r#""xcsh""#))],
+        &[
+            r#"dialect xcsh: extends "pi@0.58.4", which is no base dialect"#,
+            r#"dialect xcsh: speaks the frames of "pi", which it does not extend"#,
+            "dialect xcsh: there are two of it",
+        ],
+    ),
+];

@@ -1,0 +1,126 @@
+//! Reports made by hand.
+#![allow(dead_code)] // each test binary uses its part
+
+use insta::Settings;
+use pi_rpc::{
+    machine::{Rule, Tier},
+    oracle::{
+        Direction, Expectations,
+        report::{Found, Moment, Outcome, Quote, Report, Subject, Unread},
+    },
+    protocol::{Dialect, Need},
+};
+use serde_json::json;
+
+/// One subject of each outcome.
+pub fn report(least: Tier) -> Report {
+    let known = rule_of(Tier::Should);
+    let spoilt = Subject {
+        findings: vec![
+            found(Rule::RespOnce, Tier::Must),
+            found(known, Tier::Should),
+            found(rule_of(Tier::Observed), Tier::Observed),
+        ],
+        exercised: vec![Rule::RespOnce, Rule::RespKnownId, known, rule_of(Tier::Observed)],
+        timeline: vec![Moment {
+            record: 1,
+            t: 0.5,
+            direction: Direction::In,
+            text: r#"{"type":"abort"}"#.to_owned(),
+            state: "idle".to_owned(),
+            findings: vec![0],
+        }],
+        ..subject("spoilt.jsonl")
+    };
+    let unread = Unread { line: 3, reason: "no record of a trace".to_owned() };
+    let subjects = vec![
+        Subject { exercised: vec![Rule::RespOnce], ..subject("plain.jsonl") },
+        spoilt,
+        Subject { sees: Vec::new(), ..subject("stdout.log") },
+        Subject {
+            outcome: Outcome::Error,
+            reason: Some("a line of it is no record".to_owned()),
+            unread: vec![unread],
+            ..subject("broken\x1b[2J.jsonl")
+        },
+        Subject {
+            outcome: Outcome::NotSupported,
+            reason: Some("no host tools".to_owned()),
+            ..subject("host tools")
+        },
+        Subject {
+            outcome: Outcome::NotExercised,
+            reason: Some("the abort came late".to_owned()),
+            ..subject("race")
+        },
+        Subject { outcome: Outcome::Failed, reason: Some("no answer in 5 s".to_owned()), ..subject("step") },
+    ];
+    let expected = json!({ "expected": [
+        { "rule": known.as_str(), "trace": "spoilt*", "why": "a defect of the original" },
+        { "rule": "resp-command", "kind": "response(abort ok)", "why": "was so once" },
+    ] });
+    Report::new(subjects, Expectations::from_json(&expected.to_string()).unwrap(), least)
+}
+
+pub fn subject(name: &str) -> Subject {
+    Subject {
+        name: name.to_owned(),
+        outcome: Outcome::Passed,
+        reason: None,
+        dialect: Dialect::Pi,
+        sees: vec![Need::Host, Need::End],
+        processes: 1,
+        frames_in: 2,
+        frames_out: 12,
+        duration_ms: 1500.5,
+        findings: Vec::new(),
+        exercised: Vec::new(),
+        unread: Vec::new(),
+        timeline: Vec::new(),
+        left_out: 0,
+    }
+}
+
+pub fn found(rule: Rule, tier: Tier) -> Found {
+    let quote = |record: u64, text: &str| Quote {
+        record,
+        t: record as f64,
+        direction: if record == 6 { Direction::In } else { Direction::Out },
+        text: text.to_owned(),
+        marked: record == 7,
+    };
+    Found {
+        rule,
+        tier,
+        count: if tier == Tier::Must { 3 } else { 1 },
+        record: 7,
+        t: 7.0,
+        process: 1,
+        kind: "response(abort ok)".to_owned(),
+        state: "idle".to_owned(),
+        expected: "a request that waits\x1b[2J".to_owned(),
+        also_expected: if tier == Tier::Must { vec!["one response".to_owned()] } else { Vec::new() },
+        known: None,
+        excerpt: vec![
+            quote(6, r#"{"id":"1","type":"abort"}"#),
+            quote(7, r#"{"id":"1","type":"response","command":"abort","success":true}"#),
+            quote(8, r#"{"type":"agent_start"}"#),
+        ],
+    }
+}
+
+/// A rule that has this tier in dialect pi and needs the host's side at most.
+pub fn rule_of(tier: Tier) -> Rule {
+    let of_tier = |rule: &Rule| rule.tier(Dialect::Pi.base()) == Some(tier);
+    match tier {
+        Tier::Must => Rule::RespOnce,
+        _ => Rule::ALL.into_iter().find(of_tier).unwrap(),
+    }
+}
+
+pub fn snapshots() -> Settings {
+    let mut settings = Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings
+}

@@ -1,0 +1,56 @@
+//! The SDK for Python: generated from the schema as it is, well typed, and good in the shared conversations.
+
+use crate::toolchain_support::{environment, run};
+use std::{path::Path, process::Command};
+
+const SDK: &str = "sdk/python";
+
+/// Python with what the SDK needs, in its folder; what it keeps goes below `target`.
+fn python() -> Option<Command> {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join(SDK);
+    let mut python = Command::new(environment("sdk/python/requirements.txt")?);
+    python.current_dir(home.join("tests"));
+    python.env("PYTHONPATH", &home).env("PYTHONDONTWRITEBYTECODE", "1");
+    python.env("MYPY_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("mypy-sdk"));
+    python.env("PI_RPC_BIN", env!("CARGO_BIN_EXE_pi-rpc"));
+    Some(python)
+}
+
+#[track_caller]
+fn passes(python: &mut Command) {
+    if let Err(complaint) = run(python) {
+        panic!("{complaint}");
+    }
+}
+
+#[test]
+fn the_python_sdk_is_what_its_script_makes_of_the_schema() {
+    let Some(mut python) = python() else { return };
+    passes(python.args(["../generate.py", env!("CARGO_BIN_EXE_pi-rpc"), "--check"]));
+}
+
+#[test]
+fn the_python_sdk_is_well_typed() {
+    let Some(mut python) = python() else { return };
+    passes(python.args(["-m", "mypy"]).current_dir(SDK));
+}
+
+#[test]
+fn the_python_sdk_passes_its_own_tests() {
+    let Some(mut python) = python() else { return };
+    passes(python.args(["-X", "dev", "-W", "error::ResourceWarning", "-m", "unittest", "discover"]));
+}
+
+#[test]
+fn the_python_sdk_has_good_conversations_with_and_without_asyncio() {
+    let Some(mut python) = python() else { return };
+    passes(python.args([
+        "-X",
+        "dev",
+        "-W",
+        "error::ResourceWarning",
+        "-m",
+        "unittest",
+        "play_conversations",
+    ]));
+}

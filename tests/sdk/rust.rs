@@ -1,0 +1,54 @@
+//! The shared conversations of the SDKs, had by `pi_rpc::client`.
+
+use crate::sdk_support::{self, Conversation, play, texts};
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::{sync::Semaphore, task::JoinSet};
+
+/// Servers that run at a time.
+const AT_ONCE: usize = 10;
+
+#[tokio::test]
+async fn every_conversation_is_had_in_every_dialect_whatever_the_hazards() {
+    let free = Arc::new(Semaphore::new(AT_ONCE));
+    let mut playing = JoinSet::new();
+    for (place, (name, text)) in texts().into_iter().enumerate() {
+        let conversation: Conversation =
+            serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        for (turn, dialect) in sdk_support::dialects(&conversation).into_iter().enumerate() {
+            // The other clients have it with the other seed.
+            let seed = if (place + turn) % 2 == 0 { 1 } else { 2 };
+            let (name, conversation, free) = (name.clone(), conversation.clone(), Arc::clone(&free));
+            playing.spawn(async move {
+                let _place = free.acquire_owned().await.unwrap();
+                let played = play(&conversation, dialect, seed).await;
+                played.err().map(|error| format!("{name} in {dialect}, seed {seed}: {error}"))
+            });
+        }
+    }
+    let failed: Vec<String> = playing.join_all().await.into_iter().flatten().collect();
+    assert_eq!(failed, Vec::<String>::new());
+}
+
+/// `INSTA_UPDATE=always` writes the file anew.
+#[test]
+fn the_schema_of_conversations_is_what_the_runner_reads() {
+    let schema = format!("{:#}\n", schemars::schema_for!(Conversation).to_value());
+    let file = sdk_support::folder().with_file_name("conversation.schema.json");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        std::fs::write(&file, &schema).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), schema);
+}
+
+#[test]
+fn every_conversation_is_as_the_schema_says() {
+    let schema = schemars::schema_for!(Conversation).to_value();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for (name, text) in texts() {
+        let file: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let wrong: Vec<String> =
+            validator.iter_errors(&file).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(wrong, Vec::<String>::new(), "{name}");
+    }
+}

@@ -1,0 +1,273 @@
+//! `bash` and `abort_bash`: what the host's own commands give, and in which order.
+
+use crate::serve_support::{BOTH, Server, keys, processes_of};
+use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use serde_json::{Value, json};
+
+fn bash(command: &str) -> Value {
+    json!({"type": "bash", "command": command})
+}
+
+/// The keys of a result, beside those that are not always there.
+fn usual_keys(dialect: Dialect, more: &[&'static str]) -> Vec<&'static str> {
+    let own: &[&str] = match dialect {
+        Xcsh => &["outputBytes", "outputLines", "totalBytes", "totalLines"],
+        _ => &[],
+    };
+    let mut keys = [&["cancelled", "output", "truncated"], own, more].concat();
+    keys.sort_unstable();
+    keys
+}
+
+#[test]
+fn a_command_gives_its_output_and_its_exit_code() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        for (command, output, code) in [
+            ("echo out; echo err >&2", "out\nerr\n", 0),
+            ("true", "", 0),
+            ("exit 3", "", 3),
+            ("printf 'no newline'; false", "no newline", 1),
+            ("cat; echo \"$HOME\" | wc -l", "1\n", 0),
+            ("no_such_command_xyz 2>/dev/null", "", 127),
+        ] {
+            let result = server.data(bash(command));
+            assert_eq!((&result["output"], &result["exitCode"]), (&json!(output), &json!(code)), "{command}");
+            assert_eq!((&result["cancelled"], &result["truncated"]), (&json!(false), &json!(false)));
+            let more: &[&str] = if dialect == Xcsh { &["exitCode", "newCwd"] } else { &["exitCode"] };
+            assert_eq!(keys(&result), usual_keys(dialect, more), "{result}");
+        }
+        server.finishes();
+    }
+}
+
+#[test]
+fn a_killed_command_is_cancelled_and_has_no_exit_code() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        let result = server.data(bash("echo before; kill -9 $$"));
+        assert_eq!((&result["output"], &result["cancelled"]), (&json!("before\n"), &json!(true)));
+        assert_eq!(keys(&result), usual_keys(dialect, &[]));
+        server.finishes();
+    }
+}
+
+#[test]
+fn output_is_cleaned() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        for (command, output) in [
+            (r"printf '\033[31mred\033[0m\r\n\tx\a\b\0'", "red\n\tx"),
+            (r"printf '\033]0;title\007text\033[2K'", "text"),
+            (r"printf 'caf\351 \303\251 \xef\xbf\xb9.'", "caf\u{fffd} é ."),
+            (r"printf 'a\xe2\x80\xa8b'", "a\u{2028}b"),
+        ] {
+            assert_eq!(server.data(bash(command))["output"], output, "{command}");
+        }
+        server.finishes();
+    }
+}
+
+#[test]
+fn of_a_long_output_the_end_is_given_and_a_file_with_everything() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        let command = r"for i in $(seq 20000); do printf 'line \033[1m%s\033[0m\n' $i; done";
+        let result = server.data(bash(command));
+        let output = result["output"].as_str().unwrap();
+        let whole: String = (1..=20000).map(|i| format!("line {i}\n")).collect();
+        assert_eq!(result["truncated"], true);
+        assert!(whole.ends_with(output) && output.len() <= 51200 && output.starts_with("line "), "{output}");
+        match dialect {
+            Pi => {
+                assert_eq!(output.matches('\n').count(), 1999);
+                let path = result["fullOutputPath"].as_str().unwrap();
+                let name = path.strip_prefix(server.dir.path().to_str().unwrap()).unwrap();
+                assert!(name.starts_with("/pi-bash-") && name.ends_with(".log"), "{name}");
+                assert_eq!(std::fs::read_to_string(path).unwrap(), whole);
+            }
+            _ => {
+                assert!(output.len() > 51000, "{}", output.len());
+                let counts =
+                    ["totalLines", "totalBytes", "outputBytes"].map(|key| result[key].as_u64().unwrap());
+                assert_eq!(counts, [20001, whole.len() as u64, output.len() as u64]);
+                assert_eq!(result["outputLines"], output.split('\n').count());
+            }
+        }
+        server.finishes();
+    }
+}
+
+#[test]
+fn in_pi_many_short_lines_are_cut_without_a_file() {
+    let mut server = Server::demo(Pi);
+    let result = server.data(bash("seq 5000"));
+    assert_eq!((&result["truncated"], result.get("fullOutputPath")), (&json!(true), None));
+    server.finishes();
+}
+
+#[test]
+fn in_xcsh_the_directory_is_kept_and_in_pi_it_is_not() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        let home = server.dir.path().canonicalize().unwrap().display().to_string();
+        server.data(bash("mkdir -p 'a b/c'"));
+        let moved = server.data(bash("cd 'a b/c'"));
+        let here = server.data(bash("pwd -P"));
+        let gone = server.data(bash("cd .. && rmdir c && exit 3"));
+        let after = server.data(bash("pwd -P"));
+        let (deep, up) = match dialect {
+            Xcsh => (format!("{home}/a b/c"), format!("{home}/a b")),
+            _ => (home.clone(), home.clone()),
+        };
+        assert_eq!(
+            (&here["output"], &after["output"]),
+            (&json!(format!("{deep}\n")), &json!(format!("{up}\n")))
+        );
+        assert_eq!(gone["exitCode"], if dialect == Xcsh { 3 } else { 1 });
+        if dialect == Xcsh {
+            assert_eq!(moved["newCwd"], deep);
+        }
+        server.finishes();
+    }
+}
+
+#[test]
+fn in_pi_commands_run_side_by_side() {
+    let mut server = Server::demo(Pi);
+    let wait_for = |file: &str| format!("until [ -e {file} ]; do sleep 0.01; done");
+    let commands =
+        [format!("{}; touch first", wait_for("second")), format!("touch second; {}", wait_for("first"))];
+    for (id, command) in ["1", "2"].into_iter().zip(commands) {
+        server.send(json!({"id": id, "type": "bash", "command": command}));
+    }
+    let mut ids: Vec<String> = (0..2).map(|_| server.next()["id"].as_str().unwrap().to_owned()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["1", "2"]);
+    server.finishes();
+}
+
+#[test]
+fn in_xcsh_one_line_is_served_after_the_other() {
+    let mut server = Server::demo(Xcsh);
+    server.send(json!({"id": "1", "type": "bash", "command": "until [ -e go ]; do sleep 0.01; done; echo 1 >> order"}));
+    server.send(json!({"id": "2", "type": "bash", "command": "echo 2 >> order; cat order"}));
+    server.send(json!({"id": "3", "type": "get_state"}));
+    server.send_bytes(b"not json\n");
+    server.send(json!({"id": "4", "type": "set_session_name", "name": ""}));
+    server.send(json!({"id": "5", "type": "get_last_assistant_text"}));
+    std::fs::write(server.path("go"), "").unwrap();
+    let answers: Vec<Value> = (0..6).map(|_| server.next()).collect();
+    let told: Vec<&str> =
+        answers.iter().map(|answer| answer["id"].as_str().or(answer["command"].as_str()).unwrap()).collect();
+    assert_eq!(told, ["1", "2", "3", "parse", "4", "5"]);
+    assert_eq!(answers[1]["data"]["output"], "1\n2\n");
+    server.finishes();
+}
+
+#[test]
+fn an_abort_ends_every_command_and_its_processes() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        let stuck = "trap '' TERM; sleep 60 & sleep 60 & echo begun; touch NAME; wait; sleep 60";
+        let count = if dialect == Pi { 3 } else { 1 };
+        for at in 0..count {
+            let command = stuck.replace("NAME", &at.to_string());
+            server.send(json!({"id": at.to_string(), "type": "bash", "command": command}));
+        }
+        (0..count).for_each(|at| server.awaits(&at.to_string()));
+        server.send(json!({"id": "abort", "type": "abort_bash"}));
+        assert_eq!(
+            server.next(),
+            json!({"id": "abort", "type": "response", "command": "abort_bash", "success": true})
+        );
+        for _ in 0..count {
+            let answer = server.next();
+            assert_eq!((&answer["command"], &answer["data"]["output"]), (&json!("bash"), &json!("begun\n")));
+            assert_eq!(keys(&answer["data"]), usual_keys(dialect, &[]), "{answer}");
+            assert_eq!(answer["data"]["cancelled"], true);
+        }
+        assert_eq!(processes_of(server.dir.path()).len(), 1, "{:?}", processes_of(server.dir.path()));
+        assert_eq!(server.ask("idle", json!({"type": "abort_bash"}))["success"], true);
+        server.finishes();
+    }
+}
+
+#[test]
+fn in_xcsh_control_frames_pass_by_a_command_that_runs() {
+    let mut server = Server::demo(Xcsh);
+    server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 60"}));
+    server.send(json!({"id": "2", "type": "bash", "command": "touch second"}));
+    server.awaits("begun");
+    for kind in ["abort", "abort_retry", "abort_bash"] {
+        assert_eq!(server.ask(kind, json!({"type": kind}))["success"], true);
+    }
+    for id in ["1", "2"] {
+        let answer = server.next();
+        assert_eq!((&answer["id"], &answer["data"]["cancelled"]), (&json!(id), &json!(true)));
+    }
+    assert!(!server.path("second").exists());
+    assert_eq!(server.data(bash("echo third"))["output"], "third\n");
+    server.finishes();
+}
+
+#[test]
+fn what_a_command_leaves_running_goes_on_and_ends_with_the_server() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        let result = server.data(bash("sleep 60 & echo started"));
+        assert_eq!(result["output"], "started\n");
+        assert_eq!(processes_of(server.dir.path()).len(), 2);
+        server.finishes();
+    }
+}
+
+#[test]
+fn a_command_during_a_run_joins_the_conversation_when_the_run_is_over() {
+    for dialect in BOTH {
+        let turns = json!([{"say": [{"tool": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.01; done"}}]},
+            {"onResult": "", "say": [{"text": "done"}]}]);
+        let mut server = Server::script(dialect, turns);
+        server.send(json!({"type": "prompt", "message": "Is it there?"}));
+        server.until_type("tool_execution_start");
+        assert_eq!(server.data(bash("echo aside"))["output"], "aside\n");
+        let during = server.data(json!({"type": "get_messages"}));
+        std::fs::write(server.path("go"), "").unwrap();
+        server.until_type("agent_end");
+        let after = server.data(json!({"type": "get_messages"}));
+        let roles = |data: &Value| -> Vec<String> {
+            let messages = data["messages"].as_array().unwrap();
+            messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(roles(&during), ["user", "assistant"]);
+        assert_eq!(roles(&after), ["user", "assistant", "toolResult", "assistant", "bashExecution"]);
+        server.finishes();
+    }
+}
+
+#[test]
+fn a_kept_directory_that_is_gone_shuts_nobody_out() {
+    let mut server = Server::demo(Xcsh);
+    server.data(bash("mkdir here; cd here"));
+    std::fs::remove_dir_all(server.path("here")).unwrap();
+    let answer = server.data(bash("pwd"));
+    assert_eq!(answer["output"], format!("{}\n", server.dir.path().canonicalize().unwrap().display()));
+    server.finishes();
+}
+
+#[test]
+fn a_directory_that_is_gone_is_an_error_of_the_command() {
+    for (dialect, answered_as, id) in [(Pi, "bash", json!("x")), (Xcsh, "parse", Value::Null)] {
+        let mut server = Server::demo(dialect);
+        server.data(json!({"type": "get_state"}));
+        std::fs::remove_dir_all(server.dir.path()).unwrap();
+        server.send(json!({"id": "x", "type": "bash", "command": "true"}));
+        let answer = server.next();
+        assert_eq!(
+            (&answer["success"], &answer["command"], &answer["id"]),
+            (&json!(false), &json!(answered_as), &id)
+        );
+        assert!(answer["error"].as_str().unwrap().contains("Working directory does not exist"), "{answer}");
+        server.finishes();
+    }
+}

@@ -1,0 +1,23 @@
+//! The server as a host meets it: the real binary, lines in and lines out. One file per behaviour.
+#![cfg(feature = "serve")]
+
+#[path = "../commands_support/mod.rs"]
+mod commands_support;
+#[path = "../serve_support/mod.rs"]
+mod serve_support;
+
+mod bash;
+mod commands;
+mod demo;
+mod host_tools;
+mod hostile;
+mod pi1;
+mod provider_retries;
+mod providers;
+mod rules;
+mod runs;
+mod settings;
+mod signals;
+mod slow_reader;
+mod thirty_turns;
+mod todos;

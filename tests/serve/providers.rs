@@ -1,0 +1,325 @@
+//! Each provider's API, end to end: the real binary, real HTTP, the fake vendor.
+
+use crate::serve_support::{
+    self, APIS, BOTH, FakeVendor, Server, eventually, of_type, processes_of, start, types,
+};
+use pi_rpc::protocol::Dialect;
+use serde_json::{Value, json};
+
+/// The assistant messages of the frames.
+fn answers(frames: &[Value]) -> Vec<Value> {
+    let ends = of_type(frames, "message_end").into_iter().map(|frame| frame["message"].clone());
+    ends.filter(|message| message["role"] == "assistant").collect()
+}
+
+fn block_types(message: &Value) -> Vec<&str> {
+    message["content"].as_array().unwrap().iter().map(|block| block["type"].as_str().unwrap()).collect()
+}
+
+/// A server whose model plays `turns` behind `api`, and which does not try again by itself.
+fn server(dialect: Dialect, api: &str, turns: &Value) -> (FakeVendor, Server) {
+    server_with(dialect, api, turns, &[])
+}
+
+fn server_with(dialect: Dialect, api: &str, turns: &Value, options: &[&str]) -> (FakeVendor, Server) {
+    let vendor = FakeVendor::plays(&json!({ "turns": turns }));
+    let settings = json!({ "retry": { "provider": { "maxRetries": 0 } } });
+    let mut server = vendor.server_under(&settings, dialect, api, options);
+    assert_eq!(server.ask("once", json!({ "type": "set_auto_retry", "enabled": false }))["success"], true);
+    (vendor, server)
+}
+
+#[test]
+fn text_and_thinking_arrive_in_pieces_with_tokens_and_cost() {
+    let turns = json!([{
+        "say": [{ "thinking": "Let me think about it.", "signature": "c2ln" }, { "text": "Hello from far away." }],
+        "size": 5, "usage": { "input": 1000, "output": 100, "cacheRead": 200 },
+    }]);
+    for dialect in BOTH {
+        for api in APIS {
+            let (vendor, mut server) = server(dialect, api, &turns);
+            let frames = server.run("hi");
+            let answer = answers(&frames).pop().unwrap();
+            assert_eq!(block_types(&answer), ["thinking", "text"], "{api}");
+            assert_eq!(answer["content"][0]["thinking"], "Let me think about it.", "{api}");
+            assert_eq!(answer["content"][1]["text"], "Hello from far away.", "{api}");
+            assert_eq!(answer["stopReason"], "stop", "{api}");
+            let usage = &answer["usage"];
+            assert_eq!(
+                (&usage["input"], &usage["output"], &usage["cacheRead"]),
+                (&json!(1000), &json!(100), &json!(200))
+            );
+            assert_eq!(usage["totalTokens"], 1300, "{api}");
+            assert_eq!(usage["cost"]["input"], 3.0 / 1_000_000.0 * 1000.0, "{api}");
+            let updates = of_type(&frames, "message_update");
+            assert!(
+                updates.iter().filter(|it| it["assistantMessageEvent"]["type"] == "text_delta").count() >= 4,
+                "{api}"
+            );
+            assert_eq!(vendor.refusals(), Vec::<String>::new());
+            server.finishes();
+        }
+    }
+}
+
+#[test]
+fn absurd_numbers_of_tokens_do_no_harm() {
+    let usage =
+        json!({ "input": u64::MAX, "output": u64::MAX, "cacheRead": u64::MAX, "cacheWrite": u64::MAX });
+    let turns = json!([{ "say": [{ "text": "Expensive." }], "usage": usage, "repeat": true }]);
+    let (_vendor, mut server) = server(Dialect::Pi, "anthropic-messages", &turns);
+    for _ in 0..2 {
+        assert_eq!(answers(&server.run("hi"))[0]["content"][0]["text"], "Expensive.");
+    }
+    let tokens = &server.data(json!({ "type": "get_session_stats" }))["tokens"];
+    assert_eq!(tokens["total"], 2 * 4 * (1_u64 << 40));
+    server.finishes();
+}
+
+#[test]
+fn two_calls_in_one_message_run_and_the_model_gets_both_results() {
+    let turns = json!([
+        { "say": [
+            { "text": "Two things." },
+            { "tool": "bash", "arguments": { "command": "echo one" }, "size": 3 },
+            { "tool": "bash", "arguments": { "command": "echo two; exit 3" }, "size": 3 },
+        ] },
+        { "onResult": "code 3", "say": [{ "text": "Done." }] },
+    ]);
+    for api in APIS {
+        let (vendor, mut server) = server(Dialect::Pi, api, &turns);
+        let frames = server.run("both");
+        let answers = answers(&frames);
+        assert_eq!(block_types(&answers[0]), ["text", "toolCall", "toolCall"], "{api}");
+        assert_eq!(answers[0]["stopReason"], "toolUse", "{api}");
+        assert_eq!(answers[0]["content"][2]["arguments"], json!({ "command": "echo two; exit 3" }), "{api}");
+        assert_eq!(answers[1]["content"][0]["text"], "Done.", "{api}");
+        let ends = of_type(&frames, "tool_execution_end");
+        assert_eq!(ends.iter().map(|end| &end["isError"]).collect::<Vec<_>>(), [false, true], "{api}");
+        assert!(types(&frames).contains(&"toolcall_delta".to_owned()), "{api}");
+        assert_eq!(vendor.refusals(), Vec::<String>::new(), "{api}");
+        server.finishes();
+    }
+}
+
+#[test]
+fn an_image_reaches_the_vendor() {
+    const PIXEL: &str =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    for api in APIS {
+        let (vendor, mut server) = server(Dialect::Pi, api, &json!([{ "say": [{ "text": "A pixel." }] }]));
+        let image = json!({ "type": "image", "data": PIXEL, "mimeType": "image/png" });
+        server.send(json!({ "type": "prompt", "message": "What is it?", "images": [image] }));
+        let frames = server.until_type("agent_end");
+        assert_eq!(answers(&frames)[0]["content"][0]["text"], "A pixel.", "{api}");
+        let sent = vendor.journal.received().pop().unwrap().body.to_string();
+        assert!(sent.contains(PIXEL) && sent.contains("image/png"), "{api}: {sent}");
+        server.finishes();
+    }
+}
+
+#[test]
+fn an_abort_ends_the_request_before_its_first_byte_and_in_the_middle_of_a_delta() {
+    let turns = json!([
+        { "match": "nothing", "hang": true },
+        { "match": "half", "say": [{ "text": "This will never be said in full." }], "size": 4, "hang": true, "afterDeltas": 3 },
+        { "match": "after", "say": [{ "text": "Still here." }] },
+    ]);
+    for api in APIS {
+        let (vendor, mut server) = server(Dialect::Pi, api, &turns);
+        for (asked, prompt, said) in [(1, "nothing", ""), (2, "half", "This will ne")] {
+            server.send(json!({ "type": "prompt", "message": prompt }));
+            match said {
+                "" => eventually("the vendor is asked", || vendor.journal.received().len() == asked),
+                said => {
+                    server.until(|frame| frame["message"]["content"][0]["text"] == said);
+                }
+            }
+            server.send(json!({ "id": "stop", "type": "abort" }));
+            let frames = server.until(|frame| frame["id"] == "stop");
+            let answer = answers(&frames).pop().unwrap();
+            assert_eq!(answer["stopReason"], "aborted", "{api}");
+            assert_eq!(answer["content"][0]["text"].as_str().unwrap_or_default(), said, "{api}");
+            let live = vendor.journal.running();
+            eventually("the request is over", || *live.borrow() == 0);
+        }
+        let frames = server.run("after");
+        assert_eq!(answers(&frames)[0]["content"][0]["text"], "Still here.", "{api}");
+        assert_eq!(server.data(json!({ "type": "get_messages" }))["messages"].as_array().unwrap().len(), 6);
+        assert_eq!(vendor.refusals(), Vec::<String>::new(), "{api}");
+        server.finishes();
+    }
+}
+
+#[test]
+fn an_abort_while_a_tool_runs_leaves_a_conversation_that_goes_on() {
+    let turns = json!([
+        { "say": [{ "tool": "bash", "arguments": { "command": "touch started; sleep 100" } }] },
+        { "say": [{ "text": "Going on." }] },
+    ]);
+    for api in APIS {
+        let (vendor, mut server) = server(Dialect::Pi, api, &turns);
+        server.send(json!({ "type": "prompt", "message": "sleep" }));
+        server.awaits("started");
+        assert_eq!(server.ask("stop", json!({ "type": "abort" }))["success"], true);
+        let frames = server.run("go on");
+        assert_eq!(answers(&frames)[0]["content"][0]["text"], "Going on.", "{api}");
+        assert_eq!(vendor.refusals(), Vec::<String>::new(), "{api}");
+        server.finishes();
+    }
+}
+
+#[test]
+fn a_refusal_is_told_with_its_status_and_what_the_vendor_says() {
+    let turns = json!([
+        { "fail": { "status": 401, "message": "Bad key" } },
+        { "fail": { "status": 429, "retryAfter": 7, "message": "Slow down" } },
+        { "fail": { "status": 529, "message": "Busy" } },
+        { "fail": { "status": 502, "body": "" } },
+        { "say": [{ "text": "Well again." }] },
+    ]);
+    for api in APIS {
+        let (_vendor, mut server) = server(Dialect::Pi, api, &turns);
+        for (status, said) in [(401, "Bad key"), (429, "Slow down"), (529, "Busy"), (502, "")] {
+            let frames = server.run("try");
+            let answer = answers(&frames).pop().unwrap();
+            assert_eq!(answer["stopReason"], "error", "{api}");
+            let text = answer["errorMessage"].as_str().unwrap();
+            match api {
+                _ if said.is_empty() => assert_eq!(text, format!("{status} status code (no body)"), "{api}"),
+                // The client library of Anthropic shows the whole body, that of OpenAI the message in it.
+                "anthropic-messages" => {
+                    assert!(text.starts_with(&format!(r#"{status} {{"type":"error""#)), "{api}: {text}");
+                    assert!(text.contains(said), "{api}: {text}");
+                }
+                _ => assert_eq!(text, format!("{status} {said}"), "{api}"),
+            }
+            assert_eq!(answer["content"], json!([]), "{api}");
+        }
+        let frames = server.run("again");
+        assert_eq!(answers(&frames)[0]["content"][0]["text"], "Well again.", "{api}");
+        server.finishes();
+    }
+}
+
+#[test]
+fn an_error_inside_the_stream_keeps_what_was_said() {
+    let turns = json!([{
+        "say": [{ "text": "Half of it" }], "size": 5,
+        "fail": { "kind": "overloaded_error", "message": "Overloaded" },
+    }]);
+    for api in APIS {
+        let (_vendor, mut server) = server(Dialect::Pi, api, &turns);
+        let frames = server.run("try");
+        let answer = answers(&frames).pop().unwrap();
+        assert_eq!(
+            (&answer["stopReason"], &answer["content"][0]["text"]),
+            (&json!("error"), &json!("Half of it")),
+            "{api}"
+        );
+        assert!(answer["errorMessage"].as_str().unwrap().contains("Overloaded"), "{api}: {answer}");
+        server.finishes();
+    }
+}
+
+/// No stream that is cut is longer, in bytes.
+const STREAM_LIMIT: usize = 4096;
+
+#[test]
+fn a_stream_that_is_cut_at_any_byte_is_an_errored_message_and_no_entry_is_lost() {
+    let thinking = json!({ "thinking": "Hm.", "signature": "c2ln" });
+    let text = json!({ "text": "Naïve 🦀." });
+    let call = json!({ "tool": "bash", "arguments": { "command": "echo never" } });
+    for api in APIS {
+        // The events of the Responses API repeat much, the tools among it: there is room for less.
+        let (say, options): (_, &[&str]) = match api {
+            "openai-responses" => (json!([text]), &["--no-tools"]),
+            _ => (json!([thinking, text, call]), &[]),
+        };
+        let cut = |bytes: usize| json!({ "say": say, "size": 0, "cutAfterBytes": bytes });
+        let after = json!({ "onResult": "never", "repeat": true, "say": [{ "text": "It was whole." }] });
+        let turns: Vec<Value> = [after].into_iter().chain((0..STREAM_LIMIT).map(cut)).collect();
+        let (vendor, mut server) = server_with(Dialect::Pi, api, &json!(turns), options);
+        let mut tried = 0;
+        let whole = loop {
+            let frames = server.run("try");
+            tried += 1;
+            let answer = answers(&frames).swap_remove(0);
+            if answer["stopReason"] != "error" {
+                break answer;
+            }
+            // Words by which hosts know that trying again may help.
+            let text = answer["errorMessage"].as_str().unwrap();
+            assert!(
+                text.starts_with("terminated: ") || text.starts_with("Connection error: "),
+                "{api}: {text}"
+            );
+            assert_eq!(of_type(&frames, "tool_execution_start"), Vec::<&Value>::new(), "{api}");
+            let types = types(&frames);
+            assert_eq!(types[types.len() - 3..], ["message_end", "turn_end", "agent_end"], "{api}");
+            let kept = server.data(json!({ "type": "get_messages" }));
+            assert_eq!(kept["messages"].as_array().unwrap().len(), 2, "{api}");
+            assert_eq!(kept["messages"][1], answer, "{api}");
+            assert!(tried < STREAM_LIMIT, "{api}: the stream is longer than {STREAM_LIMIT} bytes");
+            server.data(json!({ "type": "new_session" }));
+        };
+        let (blocks, reason): (&[&str], &str) = match api {
+            "openai-responses" => (&["text"], "stop"),
+            _ => (&["thinking", "text", "toolCall"], "toolUse"),
+        };
+        assert_eq!((block_types(&whole).as_slice(), &whole["stopReason"]), (blocks, &json!(reason)), "{api}");
+        let text = whole["content"].as_array().unwrap().iter().find(|block| block["type"] == "text").unwrap();
+        assert_eq!(text["text"], "Naïve 🦀.", "{api}");
+        assert!(tried > 300, "{api}: only {tried} bytes");
+        assert_eq!(vendor.refusals(), Vec::<String>::new(), "{api}");
+        drop(server);
+    }
+}
+
+#[test]
+fn a_command_that_prints_a_key_ends_with_the_request_that_waits_for_it() {
+    for how in ["abort", "signal", "end of input"] {
+        let dialect = if how == "end of input" { Dialect::Xcsh } else { Dialect::Pi };
+        let dir = tempfile::tempdir().unwrap();
+        let agent = dir.path().join(dialect.record().directories.agent.trim_start_matches("~/"));
+        let models = json!({ "providers": { "fake": {
+            "baseUrl": "http://127.0.0.1:9", "apiKey": "!touch asked; sleep 60; echo key",
+            "api": "anthropic-messages", "models": [{ "id": "model" }],
+        } } });
+        std::fs::create_dir_all(&agent).unwrap();
+        std::fs::write(agent.join("models.json"), models.to_string()).unwrap();
+        let mut server = serve_support::start(dialect, dir, &["--model", "fake/model"]);
+        server.send(json!({ "type": "prompt", "message": "hi" }));
+        server.awaits("asked");
+        let home = server.path("asked").parent().unwrap().to_owned();
+        match how {
+            "abort" => {
+                server.ask("stop", json!({ "type": "abort" }));
+                let sleeps = || processes_of(&home).iter().any(|process| process.contains("sleep 60"));
+                eventually("the command ends", || !sleeps());
+                server.close_stdin();
+            }
+            "signal" => server.signal(rustix::process::Signal::TERM),
+            _ => server.close_stdin(),
+        }
+        eventually("nothing is left", || processes_of(&home).is_empty());
+        server.ends();
+    }
+}
+
+#[test]
+fn a_prompt_without_a_key_is_refused_and_says_what_would_help() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = start(Dialect::Pi, dir, &["--model", "anthropic/claude-opus-4-6"]);
+    let refusal = server.ask("p", json!({ "type": "prompt", "message": "hi" }));
+    let auth = server.path(".pi/agent/auth.json").display().to_string();
+    assert_eq!(
+        refusal["error"],
+        format!(
+            "No API key found for anthropic.\n\nSet ANTHROPIC_OAUTH_TOKEN or ANTHROPIC_API_KEY, or add it to {auth}: \
+             {{\"anthropic\": {{\"type\": \"api_key\", \"key\": \"…\"}}}}"
+        )
+    );
+    assert_eq!(server.data(json!({ "type": "get_available_models" }))["models"], json!([]));
+    server.finishes();
+}

@@ -1,0 +1,257 @@
+//! How a server ends: end of input, signals, a host that is gone. Nothing outlives it.
+
+use crate::serve_support::{BOTH, Server, bash_turns, eventually, processes_of, types};
+use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use rustix::process::Signal;
+use serde_json::json;
+use std::time::Duration;
+
+/// Less than any of the commands here runs by itself.
+const SOON: Duration = Duration::from_secs(20);
+
+/// A tree of processes that does not listen to TERM.
+const STUCK: &str =
+    "trap '' TERM; echo begun; sleep 60 & (trap '' TERM HUP; sleep 60 & wait) & touch begun; wait; sleep 60";
+
+/// In a run whose tool runs [`STUCK`]; everything said so far is read.
+fn with_stuck_tool(dialect: Dialect) -> Server {
+    let mut server = Server::script(dialect, bash_turns(STUCK));
+    server.send(json!({"type": "prompt", "message": "go"}));
+    server.until(|frame| frame["partialResult"]["content"][0]["text"] == "begun\n");
+    server.awaits("begun");
+    server
+}
+
+#[test]
+fn idle_it_ends_with_the_input() {
+    for dialect in BOTH {
+        Server::demo(dialect).finishes();
+    }
+}
+
+#[test]
+fn in_pi_a_run_and_a_command_are_finished_and_answered_after_the_end_of_input() {
+    let wait = "until [ -e go ]; do sleep 0.01; done; echo done";
+    let mut server = Server::script(Pi, bash_turns(wait));
+    server.send(json!({"type": "prompt", "message": "go"}));
+    server.send(json!({"id": "bash", "type": "bash", "command": wait}));
+    server.until_type("tool_execution_start");
+    server.close_stdin();
+    std::fs::write(server.path("go"), "").unwrap();
+    let ended = server.ends();
+    assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""));
+    let answer = ended.frames.iter().find(|frame| frame["id"] == "bash").expect("an answer");
+    assert_eq!(answer["data"]["output"], "done\n");
+    let end = ended.frames.iter().find(|frame| frame["type"] == "agent_end").expect("the run's end");
+    assert_eq!(end["messages"][3]["content"][0]["text"], "It has ended.");
+}
+
+#[test]
+fn in_xcsh_the_end_of_input_ends_it_at_once() {
+    let mut server = with_stuck_tool(Xcsh);
+    server.close_stdin();
+    let ended = server.ends_within(SOON);
+    assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""));
+    let mut server = Server::demo(Xcsh);
+    server.send(json!({"id": "bash", "type": "bash", "command": STUCK}));
+    server.awaits("begun");
+    server.close_stdin();
+    let ended = server.ends_within(SOON);
+    assert_eq!((ended.status.code(), ended.frames.len()), (Some(0), 0));
+}
+
+#[test]
+fn a_signal_closes_the_run_ends_the_tools_and_shows_in_the_status() {
+    for (signal, status) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
+        for dialect in BOTH {
+            let server = with_stuck_tool(dialect);
+            server.signal(signal);
+            let ended = server.ends_within(SOON);
+            assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(status), ""));
+            let order = [
+                "tool_execution_end",
+                "message_start",
+                "message_end",
+                "turn_end",
+                "turn_start",
+                "message_start",
+                "message_end",
+                "turn_end",
+                "agent_end",
+            ];
+            assert_eq!(types(&ended.frames), order);
+        }
+    }
+}
+
+#[test]
+fn a_signal_while_the_model_speaks_closes_the_run() {
+    for dialect in BOTH {
+        let mut server = Server::script(dialect, json!([{"hang": true, "say": [{"text": "Half"}]}]));
+        server.send(json!({"type": "prompt", "message": "go"}));
+        server.until(|frame| frame["assistantMessageEvent"]["type"] == "text_delta");
+        server.signal(Signal::TERM);
+        let ended = server.ends_within(SOON);
+        assert_eq!(ended.status.code(), Some(143));
+        assert_eq!(types(&ended.frames), ["message_end", "turn_end", "agent_end"]);
+    }
+}
+
+#[test]
+fn a_signal_answers_the_commands_that_it_ends() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        server.send(json!({"id": "bash", "type": "bash", "command": STUCK}));
+        server.awaits("begun");
+        server.signal(Signal::TERM);
+        let ended = server.ends_within(SOON);
+        assert_eq!((ended.status.code(), ended.frames.len()), (Some(143), 1));
+        assert_eq!(ended.frames[0]["data"]["cancelled"], true);
+    }
+}
+
+#[test]
+fn idle_a_signal_just_ends_it() {
+    for (signal, status) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
+        let mut server = Server::demo(Pi);
+        server.ask("1", json!({"type": "get_state"}));
+        server.signal(signal);
+        let ended = server.ends_within(SOON);
+        assert_eq!((ended.status.code(), ended.stderr.as_str(), ended.frames), (Some(status), "", vec![]));
+    }
+}
+
+/// Sends `count` questions with ids from 0, in one write.
+fn send_states(server: &mut Server, count: usize) {
+    let line = |at: usize| format!("{}\n", json!({"id": at.to_string(), "type": "get_state"}));
+    server.send_bytes((0..count).map(line).collect::<String>().as_bytes());
+}
+
+/// A server that has more to say than a pipe holds, to a host that does not read it.
+fn unread(dialect: Dialect) -> Server {
+    let turns = json!([{"repeat": true, "hang": true, "say": [{"deltas": 2000, "size": 20}]}]);
+    let mut server = Server::script(dialect, turns);
+    server.send(json!({"type": "prompt", "message": "go"}));
+    server.send(json!({"id": "bash", "type": "bash", "command": "touch begun; sleep 60"}));
+    server.awaits("begun");
+    server.stands_still();
+    server
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once_though_nobody_reads() {
+    let mut server = unread(Pi);
+    server.signal(Signal::TERM);
+    eventually("the tools have ended", || processes_of(server.dir.path()).len() <= 1);
+    while server.child.try_wait().unwrap().is_none() {
+        server.signal(Signal::TERM);
+        std::thread::yield_now();
+    }
+    server.close_stdout();
+    let ended = server.ends();
+    // It did not wait for its last words to be read.
+    assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(143), ""));
+}
+
+#[test]
+fn one_signal_ends_it_in_the_end_though_nobody_reads() {
+    let mut server = unread(Pi);
+    server.signal(Signal::TERM);
+    eventually("it has ended", || processes_of(server.dir.path()).is_empty());
+    server.close_stdout();
+    let ended = server.ends();
+    assert_eq!(ended.status.code(), Some(143));
+    assert!(ended.stderr.contains("nobody reads"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_signal_after_the_end_of_input_leaves_time_for_what_was_said() {
+    let mut server = Server::demo(Pi);
+    send_states(&mut server, 500);
+    server.close_stdin();
+    server.stands_still();
+    server.signal(Signal::TERM);
+    let ended = server.ends();
+    assert_eq!((ended.status.code(), ended.frames.len()), (Some(143), 500));
+}
+
+#[test]
+fn in_xcsh_the_end_of_input_ends_it_though_nobody_reads() {
+    let mut server = unread(Xcsh);
+    server.close_stdin();
+    eventually("it has ended", || processes_of(server.dir.path()).is_empty());
+    server.close_stdout();
+    assert_eq!(server.ends().status.code(), Some(0));
+}
+
+#[test]
+fn end_of_input_and_a_signal_together_are_as_the_signal_or_the_end() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        server.ask("1", json!({"type": "get_state"}));
+        server.close_stdin();
+        server.signal(Signal::TERM);
+        let ended = server.ends_within(SOON);
+        assert!(matches!(ended.status.code(), Some(0 | 143)), "{}", ended.status);
+    }
+}
+
+#[test]
+fn a_host_that_is_killed_takes_the_server_and_its_silent_tools_along() {
+    for dialect in BOTH {
+        let mut server = Server::script(dialect, bash_turns("touch begun; sleep 60"));
+        server.send(json!({"type": "prompt", "message": "go"}));
+        server.send(json!({"type": "bash", "command": STUCK}));
+        server.awaits("begun");
+        server.close_stdin();
+        server.close_stdout();
+        server.ends_within(SOON);
+    }
+}
+
+#[test]
+fn a_host_that_is_killed_takes_a_server_along_whose_model_hangs() {
+    let mut server = Server::script(Pi, json!([{"hang": true}]));
+    server.send(json!({"type": "prompt", "message": "go"}));
+    server.close_stdin();
+    server.close_stdout();
+    assert_eq!(server.ends_within(SOON).status.code(), Some(1));
+}
+
+#[test]
+fn without_stdout_it_fails_and_leaves_nothing() {
+    for dialect in BOTH {
+        // Something runs.
+        let mut server = Server::script(dialect, bash_turns(STUCK));
+        server.send(json!({"type": "prompt", "message": "go"}));
+        server.awaits("begun");
+        server.close_stdout();
+        assert_eq!(server.ends_within(SOON).status.code(), Some(1));
+    }
+    // Nothing runs: it is noticed by the next answer.
+    let mut server = Server::demo(Pi);
+    server.close_stdout();
+    server.send(json!({"type": "get_state"}));
+    assert_eq!(server.ends_within(SOON).status.code(), Some(1));
+}
+
+#[test]
+fn a_host_that_closes_everything_when_nothing_runs_is_no_failure() {
+    let mut server = Server::demo(Pi);
+    server.close_stdout();
+    server.close_stdin();
+    assert_eq!(server.ends_within(SOON).status.code(), Some(0));
+}
+
+#[test]
+fn what_stands_in_the_pipe_is_served_before_the_end() {
+    for dialect in BOTH {
+        let mut server = Server::demo(dialect);
+        send_states(&mut server, 200);
+        server.close_stdin();
+        let ended = server.ends();
+        let ids: Vec<&str> = ended.frames.iter().map(|frame| frame["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, (0..200).map(|at| at.to_string()).collect::<Vec<_>>());
+        assert_eq!(ended.status.code(), Some(0));
+    }
+}

@@ -1,0 +1,113 @@
+//! Sessions as hosts are told of them: entries, the tree, and what was counted.
+
+use crate::session_support::*;
+use pi_rpc::{
+    protocol::{Base, Dialect, EntryTree, GetTreeResponse, Outbound, Said},
+    session::{DEEPEST, Totals, Tree},
+};
+use serde_json::{Value, json};
+
+/// Names in a row, each the parent of the next.
+fn chain(count: usize) -> Tree {
+    let named = |at: usize| {
+        let parent = (at > 0).then(|| format!("e{}", at - 1));
+        entry("session_info", &format!("e{at}"), parent.as_deref(), json!({ "name": "n" }))
+    };
+    let lines: Vec<String> = std::iter::once(HEADER.to_owned()).chain((0..count).map(named)).collect();
+    read(file(&lines)).tree
+}
+
+#[test]
+fn a_tree_as_deep_as_it_may_be_fits_a_small_stack() {
+    let tree = chain(DEEPEST);
+    let written = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+        let data = EntryTree { tree: tree.nodes(Base::Pi1).unwrap(), leaf_id: None };
+        let mut said: Said = Outbound::Response(pi_rpc::protocol::RpcResponse::Success(
+            GetTreeResponse { id: None, data }.into(),
+        ))
+        .into();
+        said.fit(Base::Pi1);
+        let copy = said.clone();
+        let mut line = Vec::new();
+        pi_rpc::protocol::Encoder::new(Dialect::Pi1).encode(&copy, &mut line);
+        line
+    });
+    let line = String::from_utf8(written.unwrap().join().unwrap()).unwrap();
+    assert_eq!(line.matches(r#""children":["#).count(), DEEPEST);
+}
+
+#[test]
+fn a_tree_that_is_deeper_is_none_and_its_entries_are_told_all_the_same() {
+    let tree = chain(DEEPEST + 1);
+    assert_eq!(tree.nodes(Base::Pi1), None);
+    assert_eq!(tree.listed(None, Base::Pi1).map(|entries| entries.len()), Some(DEEPEST + 1));
+}
+
+#[test]
+fn entries_that_are_their_own_forebears_have_no_place_in_the_tree() {
+    let lines = [
+        HEADER.to_owned(),
+        user("a", Some("b"), "one"),
+        user("b", Some("a"), "two"),
+        user("c", Some("c"), "three"),
+    ];
+    let nodes = read(file(&lines)).tree.nodes(Base::Pi1).unwrap();
+    let nodes = serde_json::to_value(nodes).unwrap();
+    assert_eq!([&nodes[0]["entry"]["id"], &nodes[1]], [&json!("c"), &Value::Null]);
+}
+
+#[test]
+fn a_message_of_an_old_form_is_told_mended() {
+    let old = json!({ "message": { "role": "user", "content": [{ "type": "text", "text": "hi" }] } });
+    let tree = read(file(&[HEADER.to_owned(), entry("message", "a", None, old)])).tree;
+    let entries = serde_json::to_value(tree.listed(None, Base::Pi1).unwrap()).unwrap();
+    assert!(entries[0]["message"]["timestamp"].is_u64(), "{entries}");
+}
+
+#[test]
+fn everything_that_was_used_counts_on_every_branch_and_whatever_it_was_for() {
+    let usage = |tokens: u64| {
+        json!({
+            "input": tokens, "output": 1, "cacheRead": 2, "cacheWrite": 3, "totalTokens": tokens + 6,
+            "cost": { "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0.5 },
+        })
+    };
+    let mut calling = answered("Let me see.");
+    calling["usage"] = usage(10);
+    let call = json!({ "type": "toolCall", "id": "c", "name": "bash", "arguments": {} });
+    calling["content"].as_array_mut().unwrap().push(call);
+    let result = json!({
+        "role": "toolResult", "toolCallId": "c", "toolName": "bash", "content": [], "isError": false,
+        "timestamp": MORNING, "usage": usage(20),
+    });
+    let system = json!({ "role": "system", "content": "", "timestamp": MORNING });
+    let message = |id: &str, parent: Option<&str>, message: &Value| {
+        entry("message", id, parent, json!({ "message": message }))
+    };
+    let compaction = json!({
+        "summary": "s", "firstKeptEntryId": "d", "tokensBefore": 1, "usage": usage(30),
+    });
+    let summary = json!({ "fromId": "d", "summary": "s", "usage": usage(40) });
+    let warmed = json!({ "kind": "cache", "provider": "p", "model": "m", "usage": usage(50) });
+    let lines = [
+        HEADER.to_owned(),
+        message("a", None, &system),
+        user("b", Some("a"), "look"),
+        message("c", Some("b"), &calling),
+        message("d", Some("c"), &result),
+        entry("compaction", "e", Some("d"), compaction),
+        entry("branch_summary", "f", Some("a"), summary),
+        entry("usage", "g", Some("f"), warmed),
+        entry(
+            "custom_message",
+            "h",
+            Some("g"),
+            json!({ "customType": "x", "content": "y", "display": true }),
+        ),
+        message("i", Some("h"), &json!({ "role": "unheard-of" })),
+    ];
+    let Totals { user, assistant, calls, results, all, tokens, cost } = read(file(&lines)).tree.totals();
+    assert_eq!([user, assistant, calls, results, all], [1, 1, 1, 1, 5]);
+    assert_eq!([tokens.input, tokens.output, tokens.cache_read, tokens.cache_write], [150, 5, 10, 15]);
+    assert_eq!((tokens.total, cost), (180, 2.5));
+}

@@ -1,0 +1,70 @@
+//! What is written of a file a second time says what it said before, letter by letter.
+
+use crate::session_support::*;
+use pi_rpc::protocol::Dialect;
+use serde_json::json;
+
+/// A member of a message that no parser gives back as it is: half a character, numbers of odd forms, blanks, a key twice.
+const ODD: &str = r#""odd":{"half":"\ud83d", "long":12345678901234567890123, "round":1.10,"k":1,"k":2}"#;
+
+/// `line` with [`ODD`] in its message.
+fn odd(line: &str) -> String {
+    line.replacen(r#""message":{"#, &format!(r#""message":{{{ODD},"#), 1)
+}
+
+#[test]
+fn a_fork_changes_nothing_but_the_parent_of_what_followed_a_label() {
+    let label = entry("label", "l", Some("a"), json!({ "targetId": "gone", "label": "x" }));
+    let after = |parent| odd(&answer("b", Some(parent), "two"));
+    let lines = [HEADER.to_owned(), user("a", None, "one"), label, after("l"), user("c", Some("b"), "three")];
+    let tree = read(file(&lines)).tree;
+    let forked = tree.fork("c", header("s-2"), stamp(Dialect::Pi, 0), &mut random()).unwrap();
+    let expected = [HEADER.replace("s-1", "s-2"), user("a", None, "one"), after("a")];
+    assert_eq!(bytes(&forked.tree), file(&expected));
+}
+
+#[test]
+fn a_file_of_version_1_says_what_it_said() {
+    let said = r#"{"type":"message","message":{"role":"user","content":"one","timestamp":1}}"#;
+    let lines = [HEADER.replace(r#""version":3,"#, ""), odd(said), odd(said)];
+    let old = read(file(&lines));
+    let ids = path(&old.tree);
+    let named = |id: &str, parent: &str| {
+        let line = odd(said);
+        format!(r#"{},"id":"{id}","parentId":{parent}}}"#, line.strip_suffix('}').unwrap())
+    };
+    let expected = [HEADER.to_owned(), named(ids[0], "null"), named(ids[1], &format!("{:?}", ids[0]))];
+    assert_eq!(bytes(&old.tree), file(&expected));
+    let again = read(bytes(&old.tree));
+    assert_eq!((notices(&again), path(&again.tree)), (vec![], ids));
+}
+
+#[test]
+fn a_file_of_version_2_says_what_it_said() {
+    let said = |role: &str| {
+        let message = json!({ "customType": "note", "content": "mind", "display": true, "timestamp": 1 });
+        let line = odd(&entry("message", "a", None, json!({ "message": message })));
+        line.replacen(ODD, &format!(r#"{ODD},"role":"{role}""#), 1)
+    };
+    let compaction = r#"{"type":"compaction","id":"b","parentId":"a","summary":"s","firstKeptEntryId":"a","tokensBefore":1.0}"#;
+    let lines = [HEADER.replace('3', "2"), said("hookMessage"), compaction.to_owned()];
+    let expected = [HEADER.to_owned(), said("custom"), compaction.to_owned()];
+    assert_eq!(bytes(&read(file(&lines)).tree), file(&expected));
+}
+
+#[test]
+fn of_two_entries_with_one_id_the_earlier_stays_in_the_file() {
+    let lines = [
+        HEADER.to_owned(),
+        user("a", None, "one"),
+        "garbage".to_owned(),
+        user("b", Some("a"), "two"),
+        user("a", None, "other one"),
+        user("a", None, "last one"),
+    ];
+    let tree = read(file(&lines)).tree;
+    let expected = [0, 1, 4, 5, 2, 3].map(|line| lines[line].as_str());
+    assert_eq!(bytes(&tree), file(&expected));
+    let again = read(bytes(&tree));
+    assert_eq!((bytes(&again.tree), again.tree.entries().len()), (file(&expected), 2));
+}

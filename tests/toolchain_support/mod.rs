@@ -1,0 +1,15 @@
+//! What other languages bring: Node.js with packages, Python with packages, published programs.
+//!
+//! Everything is installed once, below `target/`, from lock files with exact versions. A test that cannot have what it
+//! needs is not run, and says so; where it must run, a variable set to 1 makes that a failure.
+#![allow(dead_code, unused_imports)] // each test binary uses its part
+
+mod home;
+mod node;
+mod python;
+mod run;
+
+pub use home::installed;
+pub use node::{locked, node, packages};
+pub use python::{environment, python};
+pub use run::{had, run};

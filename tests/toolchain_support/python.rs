@@ -1,0 +1,55 @@
+//! Python and what pip installs.
+
+use super::{had, installed, run};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Set to 1, it makes a failure of what else would be left out.
+const REQUIRED: &str = "PI_RPC_REQUIRE_PYTHON";
+
+/// Names another Python than the `python3` of the path.
+const PYTHON: &str = "PI_RPC_PYTHON";
+
+/// The oldest Python that what we install runs on.
+const OLDEST: (u32, u32) = (3, 10);
+
+/// The Python to test with; `None` where there is none of that version or newer, which is told.
+pub fn python(oldest: (u32, u32)) -> Option<String> {
+    had(find(oldest).map(|(python, _)| python), REQUIRED)
+}
+
+/// The Python of an environment that has what the requirements (a file of this project, with exact versions and hashes)
+/// say; `None` where it cannot be had, which is told.
+pub fn environment(requirements: &str) -> Option<PathBuf> {
+    had(install(requirements), REQUIRED)
+}
+
+fn install(requirements: &str) -> Result<PathBuf, String> {
+    let (python, version) = find(OLDEST)?;
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(requirements);
+    let text = fs::read_to_string(&file).map_err(|error| format!("{requirements}: {error}"))?;
+    let name = requirements.trim_end_matches(".txt").replace('/', "-");
+    let home = installed(&format!("toolchains/python-{name}"), &format!("{version}\n{text}"), |home| {
+        run(Command::new(&python).args(["-m", "venv"]).arg(home))?;
+        let mut pip = Command::new(home.join("bin/python"));
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]);
+        pip.args(["--retries=1", "--timeout=20", "--require-hashes", "-r"]).arg(&file);
+        run(&mut pip).map(drop)
+    })?;
+    Ok(home.join("bin/python"))
+}
+
+/// The Python of that version or newer, and what it is.
+fn find((major, minor): (u32, u32)) -> Result<(String, String), String> {
+    let python = env::var(PYTHON).unwrap_or_else(|_| "python3".to_owned());
+    let recent = format!(
+        "import sys; print(sys.prefix, sys.version); sys.exit(sys.version_info < ({major}, {minor}))"
+    );
+    match run(Command::new(&python).args(["-c", &recent])) {
+        Ok(version) => Ok((python, version)),
+        Err(error) => Err(format!("no Python {major}.{minor}: {error}")),
+    }
+}

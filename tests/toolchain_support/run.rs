@@ -1,0 +1,37 @@
+//! Programs that are not ours, and what is told where there are none.
+
+use std::{
+    env,
+    io::{self, Write as _},
+    process::{Command, Stdio},
+    thread,
+};
+
+/// What a test needs; `None` where it cannot be had, which is told. `required` names the variable that makes it a
+/// failure when it is 1.
+#[track_caller]
+pub fn had<T>(needed: Result<T, String>, required: &str) -> Option<T> {
+    let reason = match needed {
+        Ok(it) => return Some(it),
+        Err(reason) => reason,
+    };
+    assert!(!env::var(required).is_ok_and(|value| value == "1"), "{required}=1: {reason}");
+    let test = thread::current().name().unwrap_or("a test").to_owned();
+    // Tests that pass are not heard by the usual macros.
+    let _ = writeln!(io::stderr(), "NOT RUN: {test}: {reason}");
+    None
+}
+
+/// Runs a program to its end; gives what it writes, or else what it complains of.
+pub fn run(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("{name}: {error}"))?;
+    let stdout = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    match output.status.success() {
+        true => Ok(stdout),
+        false => {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            Err(format!("{name} ends with {}: {}\n{stdout}", output.status, stderr.trim()))
+        }
+    }
+}
