@@ -31,7 +31,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     for name in found {
         let form = match bundle.shape(name) {
             Shape::Struct(properties) => {
-                object(&bundle.defs[name], properties).map_err(|text| format!("{name}: {text}"))?
+                object(bundle, &bundle.defs[name], properties).map_err(|text| format!("{name}: {text}"))?
             }
             Shape::Tagged { tag, branches } => {
                 let rows = branches.iter().map(|(value, branch)| {
@@ -40,9 +40,9 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
                 });
                 quote!(Form::Tagged(#tag, &[#(#rows),*]))
             }
-            Shape::Either(branches) => either(&branches),
+            Shape::Either(branches) => either(bundle, &branches),
             Shape::Enum(values) => quote!(Form::Word(&[#(#values),*])),
-            Shape::Plain(def) => form(def),
+            Shape::Plain(def) => form(bundle, def),
         };
         let constant = constant(name);
         out.extend(quote! { static #constant: Form = #form; });
@@ -70,7 +70,7 @@ fn refs<'b>(schema: &'b Value, found: &mut impl FnMut(&'b str)) {
     }
 }
 
-fn object(def: &Value, properties: &Map<String, Value>) -> Result<TokenStream, String> {
+fn object(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -> Result<TokenStream, String> {
     if properties.len() > MOST_MEMBERS {
         return Err("too many members".to_owned());
     }
@@ -81,25 +81,29 @@ fn object(def: &Value, properties: &Map<String, Value>) -> Result<TokenStream, S
     }
     let members = fields.iter().map(|Field { name, schema, required, .. }| {
         let bases = bases(schema, "x-dialects").map_or(quote!(&Base::ALL), |list| list);
-        let form = form(schema);
+        let form = form(bundle, schema);
         quote!(Member { name: #name, bases: Bases::of(#bases), required: #required, form: &#form })
     });
     Ok(quote!(Form::Object(&[#(#members),*])))
 }
 
 /// Text, or a list, is known; nothing else is.
-fn either(branches: &[&Value]) -> TokenStream {
+fn either(bundle: &Bundle, branches: &[&Value]) -> TokenStream {
     match branches {
         [text, list] if text["type"] == "string" && list["type"] == "array" => {
-            let form = form(&list["items"]);
+            let form = form(bundle, &list["items"]);
             quote!(Form::TextOrList(&#form))
         }
         _ => quote!(Form::Odd),
     }
 }
 
-fn form(schema: &Value) -> TokenStream {
+fn form(bundle: &Bundle, schema: &Value) -> TokenStream {
     if let Some(name) = ref_name(schema) {
+        // Its members are those behind the tag that a union has read; here nobody has.
+        if has_constant(&bundle.defs[name]) {
+            return quote!(Form::Odd);
+        }
         let constant = constant(name);
         return quote!(#constant);
     }
@@ -113,7 +117,7 @@ fn form(schema: &Value) -> TokenStream {
             _ => quote!(Form::Odd),
         },
         Some("array") => {
-            let form = form(&schema["items"]);
+            let form = form(bundle, &schema["items"]);
             quote!(Form::List(&#form))
         }
         Some("object") if !has("properties") && is_anything(&schema["additionalProperties"]) => {
@@ -122,6 +126,11 @@ fn form(schema: &Value) -> TokenStream {
         None if ["type", "oneOf", "anyOf", "enum", "const"].iter().all(|key| !has(key)) => quote!(Form::Free),
         _ => quote!(Form::Odd),
     }
+}
+
+fn has_constant(def: &Value) -> bool {
+    let properties = def["properties"].as_object();
+    properties.is_some_and(|all| all.values().any(|property| property.get("const").is_some()))
 }
 
 /// Whether members that no def names may be what they like.

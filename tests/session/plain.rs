@@ -152,6 +152,19 @@ fn what_says_different_things_to_different_readers_goes_through_the_types() {
 }
 
 #[test]
+fn a_block_that_lacks_its_tag_goes_through_the_types_wherever_it_stands() {
+    let image = json!({ "data": "aGk=", "mimeType": "image/png" });
+    let mention = json!({ "role": "fileMention", "files": [{ "path": "a", "content": "b", "image": image }], "timestamp": 9 });
+    let system = json!({ "role": "system", "content": [{ "text": "no type" }], "timestamp": 9 });
+    for message in [mention, system] {
+        let tree = session(&[message.to_string()]);
+        for base in Base::ALL {
+            assert_eq!(told(&opened(tree.clone()), base), typed(&tree, base), "{base:?} {message}");
+        }
+    }
+}
+
+#[test]
 fn a_line_that_is_written_in_another_way_is_not_cut_wrongly() {
     let message = messages()[0].to_string();
     let head = r#""type":"message","id":"a","parentId":null,"timestamp":"2026-01-05T10:00:00.000Z""#;
