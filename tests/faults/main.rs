@@ -1,0 +1,7 @@
+//! Faults of everything around the server, injected into the real binary: what the host sees, and that nothing accepted is
+//! lost and nothing is left over. Each test holds its row of the table in `docs/reliability.md` to what it saw.
+#![cfg(feature = "serve")]
+
+#[path = "../serve_support/mod.rs"]
+mod serve_support;
+mod table;
