@@ -3,7 +3,9 @@
 
 use divan::{Bencher, counter::BytesCount};
 use pi_rpc::{
-    engine::{Engine, Extending, Input, ModelCall, Modes, Now, Output, Place, Setup, Toolbox},
+    engine::{
+        Engine, Extending, Input, ModelCall, Modes, Now, Output, Place, Setup, Toolbox, limits::Limits,
+    },
     model::{
         api::Api,
         request::{Credentials, Endpoint, ModelRequest, RequestOptions},
@@ -109,6 +111,7 @@ impl Talk {
             scope: None,
             level: None,
             modes: Modes { auto_compaction: false, ..Modes::of(dialect) },
+            limits: Limits::default(),
             place: Place::in_memory("/work"),
             session: None,
             tools: Toolbox::new(tools::specs(&dialect.record().tools)),

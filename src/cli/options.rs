@@ -51,6 +51,13 @@ Options:
                                though nobody has saved that they may; -na, --no-approve: they do not
   --confirm-tools <A,B>        ask the user before these tools are run
   --max-frame <BYTES>          the longest line that is read (64 MiB)
+  --max-queue <BYTES>          messages and commands that wait for their turn: beyond it more are refused
+                               (64 MiB)
+  --max-unread <BYTES>         frames that the host has not read: beyond it no command is read; models and
+                               tools pause at a sixteenth of it (16 MiB)
+  --max-session <BYTES>        a session: a longer file is not opened, and to a longer one nothing is added
+                               by the host (1 GiB)
+  --max-bash <N>               bash commands that run at a time: more are refused (64)
   --hazard <LIST>              be legal and inconvenient, to try a host: chunks, coalesce, dribble,
                                early-events, unknown-fields, unknown-events, u2028, huge,
                                slow-start, dialogs, late-answers, or all
@@ -113,6 +120,14 @@ pub struct HostOptions {
     pub confirm_tools: Vec<String>,
     /// `--max-frame`, in bytes.
     pub max_frame: Option<usize>,
+    /// `--max-queue`, in bytes.
+    pub max_queue: Option<usize>,
+    /// `--max-unread`, in bytes.
+    pub max_unread: Option<usize>,
+    /// `--max-session`, in bytes.
+    pub max_session: Option<usize>,
+    /// `--max-bash`.
+    pub max_bash: Option<usize>,
     /// `--hazard`.
     pub hazards: Vec<Hazard>,
     /// `--seed`, for the hazards.
@@ -209,7 +224,13 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("approve") | Short('a') => options.approve = Some(true),
             Long("no-approve") => options.approve = Some(false),
             Long("confirm-tools") => options.confirm_tools.extend(list(&text(&mut parser)?)),
-            Long("max-frame") => options.max_frame = Some(bytes(&text(&mut parser)?)?),
+            Long("max-frame") => options.max_frame = Some(bytes("--max-frame", &mut parser)?),
+            Long("max-queue") => options.max_queue = Some(bytes("--max-queue", &mut parser)?),
+            Long("max-unread") => options.max_unread = Some(bytes("--max-unread", &mut parser)?),
+            Long("max-session") => options.max_session = Some(bytes("--max-session", &mut parser)?),
+            Long("max-bash") => {
+                options.max_bash = Some(above_zero("--max-bash", "a number above 0", &mut parser)?);
+            }
             Long("hazard") => options.hazards = hazards(&text(&mut parser)?)?,
             Long("seed") => options.seed = seed(&text(&mut parser)?)?,
             Long("help") | Short('h') => options.help = true,
@@ -341,11 +362,14 @@ fn dialect(name: &str) -> Result<Dialect, Refusal> {
     Dialect::parse(name).ok_or_else(|| Refusal(super::unknown_dialect(name), super::USAGE))
 }
 
-fn bytes(text: &str) -> Result<usize, Refusal> {
-    let bytes = text.parse().ok().filter(|bytes| *bytes > 0);
-    bytes.ok_or_else(|| {
-        Refusal(format!("--max-frame {text}: expected a number of bytes above 0"), super::USAGE)
-    })
+fn bytes(option: &str, parser: &mut lexopt::Parser) -> Result<usize, Refusal> {
+    above_zero(option, "a number of bytes above 0", parser)
+}
+
+fn above_zero(option: &str, expected: &str, parser: &mut lexopt::Parser) -> Result<usize, Refusal> {
+    let text = text(parser)?;
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| Refusal(format!("{option} {text}: expected {expected}"), super::USAGE))
 }
 
 fn hazards(list: &str) -> Result<Vec<Hazard>, Refusal> {

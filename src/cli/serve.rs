@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     config::{self, Config, Environment, Refused, Sources, Wanted},
-    engine::{CompactionPlan, Modes, RetryPlan, todos},
+    engine::{CompactionPlan, Modes, RetryPlan, limits::Limits, todos},
     model::types::ToolSpec,
     prompt::{
         PromptSource,
@@ -17,7 +17,7 @@ use crate::{
         tool_line,
     },
     protocol::{Dialect, DialectExtensionApi, FRAME_LIMIT},
-    server::{Hazards, Library, Options, Workplace, scripted_name, serve},
+    server::{Hazards, Library, MOST_UNREAD, Options, Workplace, scripted_name, serve},
     tools,
 };
 use std::{
@@ -90,6 +90,7 @@ fn resolve(
     (extending.prompt_source, extending.unchosen) = (extended.then_some(source), unchosen);
     let Start { place, session, store } = Start::new(&config, &options, &directory, &environment)?;
     let settings = config.settings;
+    let usual = Limits::default();
     let own = Modes::of(dialect);
     let modes = Modes {
         steering: settings.steering_mode.unwrap_or(own.steering),
@@ -130,6 +131,12 @@ fn resolve(
         session,
         store,
         max_frame: options.max_frame.unwrap_or(FRAME_LIMIT),
+        max_unread: options.max_unread.unwrap_or(MOST_UNREAD),
+        limits: Limits {
+            queue: options.max_queue.unwrap_or(usual.queue),
+            session: options.max_session.unwrap_or(usual.session),
+            shells: options.max_bash.unwrap_or(usual.shells),
+        },
         workplace,
         hazards: (!options.hazards.is_empty()).then(|| Hazards::new(options.hazards, options.seed)),
     })

@@ -3,7 +3,7 @@
 use super::options::{HostOptions, Refusal, SessionStart};
 use crate::{
     config::{Config, Environment, in_home, sessions_folder},
-    engine::Place,
+    engine::{Place, limits::Limits},
     protocol::{Dialect, SessionHeader},
     server::{seed, wall_ms},
     session::{
@@ -34,10 +34,11 @@ impl Start {
         working: &Path,
         environment: &Environment,
     ) -> Result<Self, Refusal> {
+        let limit = options.max_session.unwrap_or(Limits::default().session) as u64;
         let mut start = Self {
             place: Place::in_memory(working.to_string_lossy()),
             session: None,
-            store: Store::default(),
+            store: Store::with_limit(limit),
         };
         let asked = options.session_id.as_deref();
         start.place.id = options.session_id.clone();

@@ -55,6 +55,9 @@ impl Engine {
         let message = AgentMessage::Custom(self.custom_message(sent.message));
         let reply = Reply::Extension { process, id: sent.id, event: Some(SEND_MESSAGE) };
         let triggers = sent.trigger_turn.unwrap_or(false);
+        if let Some(error) = self.no_room() {
+            return self.refuse(&reply, error);
+        }
         let waits = self.is_under_way();
         match sent.deliver_as {
             Some(DeliverAs::NextTurn) => self.next_turn.push(message),
@@ -76,6 +79,9 @@ impl Engine {
     /// An extension says something for the user.
     fn send_user_message(&mut self, process: CallId, sent: ExtensionSendUserMessage) {
         let reply = Reply::Extension { process, id: sent.id, event: Some(SEND_USER_MESSAGE) };
+        if let Some(error) = self.no_room() {
+            return self.refuse(&reply, error);
+        }
         let streaming_behavior = match sent.deliver_as {
             Some(DeliverAs::Steer) => Some(StreamingBehavior::Steer),
             Some(DeliverAs::FollowUp) => Some(StreamingBehavior::FollowUp),

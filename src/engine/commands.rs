@@ -30,6 +30,9 @@ impl Engine {
         let disposition = case.map_or(Disposition::Control, |case| case.disposition);
         let kind = command.kind();
         let id = command.id().cloned();
+        if let Some(error) = self.no_room_for(&command, disposition) {
+            return self.handler_failed(id, kind, error);
+        }
         match command {
             RpcCommand::Prompt(mut it) => {
                 let (text, images) = (std::mem::take(&mut it.message), it.images.take());

@@ -11,6 +11,7 @@ use super::{
     hooks::{Hooking, Then},
     ids::Ids,
     keep::Tell,
+    limits::Limits,
     prompts::Expanding,
     providers::{Beginning, Providers},
     queues::Queue,
@@ -44,6 +45,7 @@ pub struct Engine {
     pub(super) machine: Machine,
     pub(super) session: Session,
     pub(super) place: Place,
+    pub(super) limits: Limits,
     pub(super) models: Vec<Choice>,
     pub(super) scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
     /// Place of the current model in `models`.
@@ -204,6 +206,7 @@ impl Engine {
             checked: setup.checked,
             session: Session::new(unborn, None),
             place: setup.place,
+            limits: setup.limits,
             models: setup.models,
             scope: setup.scope,
             model: setup.start,
@@ -459,6 +462,11 @@ impl Engine {
             && (self.extensions.is_served() || self.stopping)
             && !self.is_commanding()
             && !self.is_leave_hooked()
+    }
+
+    /// Lines of the host that were read and are not served yet.
+    pub fn unserved(&self) -> usize {
+        self.waiting.len() + self.held.len()
     }
 
     /// Messages that wait for their turn, steering and follow-up.

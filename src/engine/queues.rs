@@ -1,6 +1,6 @@
 //! Messages that wait for their turn.
 
-use super::{Engine, prompts::text_of};
+use super::{Engine, limits::message_bytes, prompts::text_of};
 use crate::protocol::{
     AgentMessage, AgentSessionEventKind, ClearQueueResponse, ClearedQueue, QueueMode, QueueUpdateEvent,
     RequestId, StreamingBehavior,
@@ -17,6 +17,8 @@ pub struct Queue {
     /// Texts of the user's messages that a poll has taken and that are still to be said.
     taken: VecDeque<String>,
     waiting: VecDeque<AgentMessage>,
+    /// What they count, in bytes.
+    bytes: usize,
 }
 
 /// A message that a turn begins with.
@@ -37,11 +39,12 @@ impl From<AgentMessage> for TurnInput {
 impl Queue {
     /// An empty queue.
     pub const fn new(which: StreamingBehavior, mode: QueueMode) -> Self {
-        Self { which, mode, taken: VecDeque::new(), waiting: VecDeque::new() }
+        Self { which, mode, taken: VecDeque::new(), waiting: VecDeque::new(), bytes: 0 }
     }
 
     /// Puts a message at the end.
     pub fn push(&mut self, message: AgentMessage) {
+        self.bytes += message_bytes(&message);
         self.waiting.push_back(message);
     }
 
@@ -53,7 +56,10 @@ impl Queue {
         };
         self.taken.extend(self.waiting.iter().take(count).filter_map(user_text));
         let queue = Some(self.which);
-        self.waiting.drain(..count).map(|message| TurnInput { message, queue }).collect()
+        let taken = self.waiting.drain(..count).map(|message| TurnInput { message, queue });
+        let taken: Vec<TurnInput> = taken.collect();
+        self.bytes -= taken.iter().map(|input| message_bytes(&input.message)).sum::<usize>();
+        taken
     }
 
     /// The next of the messages that were taken is said.
@@ -71,6 +77,11 @@ impl Queue {
         self.taken.iter().cloned().chain(self.waiting.iter().filter_map(user_text)).collect()
     }
 
+    /// What waits, in bytes.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Nothing waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
@@ -80,6 +91,7 @@ impl Queue {
     pub fn clear(&mut self) {
         self.taken.clear();
         self.waiting.clear();
+        self.bytes = 0;
     }
 
     /// Forgets everything, and returns the texts of the user's messages.

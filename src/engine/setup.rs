@@ -1,6 +1,6 @@
 //! What an engine starts with.
 
-use super::{Choice, CompactionPlan, RetryPlan, Toolbox};
+use super::{Choice, CompactionPlan, RetryPlan, Toolbox, limits::Limits};
 use crate::{
     prompt::{Commands, Instructions, PromptSource},
     protocol::{Dialect, ExtensionError, ExtensionMember, QueueMode, Rule, ThinkingLevel},
@@ -25,6 +25,8 @@ pub struct Setup {
     pub level: Option<ThinkingLevel>,
     /// What the user has set.
     pub modes: Modes,
+    /// How much is kept.
+    pub limits: Limits,
     /// Where sessions are kept.
     pub place: Place,
     /// The session to take up; `None`: a new one.

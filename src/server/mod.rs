@@ -33,5 +33,6 @@ mod sink;
 
 pub use hazard::{Hazard, Hazards, Step};
 pub use models::{BadScript, Library, scripted_name};
+pub use outbox::MOST_UNREAD;
 pub use perform::Workplace;
 pub use serve::{Options, seed, serve, wall_ms};

@@ -1,8 +1,8 @@
 //! What is said, on its way to stdout: one queue, which the loop empties as far as stdout has room.
 //!
-//! A growing message waits as deltas and becomes a snapshot, where the dialect has them, only when it is written. Above [`JOIN`] deltas of one block
-//! are joined; above [`HIGH`] models and tools are told to pause and only the newest progress of a tool call is kept;
-//! above [`HARD`] the loop stops reading commands.
+//! A growing message waits as deltas and becomes a snapshot, where the dialect has them, only when it is written. Above a [`JOIN`]th of what may wait
+//! deltas of one block are joined; above a [`HIGH`]th models and tools are told to pause and only the newest progress of a
+//! tool call is kept; above all of it the loop stops reading commands.
 
 use super::{
     hazard::Hazards,
@@ -15,14 +15,14 @@ use crate::protocol::{
 use std::{collections::VecDeque, io};
 use tokio::sync::watch;
 
-/// Bytes that wait before models and tools pause.
-const HIGH: usize = 1024 * 1024;
+/// Bytes that wait before commands are no longer read, where nothing else is said. Source: own.
+pub const MOST_UNREAD: usize = 16 * 1024 * 1024;
 
-/// Bytes that wait before deltas of one block are joined: before the model is paused, while there still are some.
-const JOIN: usize = HIGH / 2;
+/// Which part of that waits before models and tools pause.
+const HIGH: usize = 16;
 
-/// Bytes that wait before commands are no longer read.
-const HARD: usize = 16 * 1024 * 1024;
+/// Which part waits before deltas of one block are joined: before the model is paused, while there still are some.
+const JOIN: usize = 2 * HIGH;
 
 /// Bytes that an update counts beside what it says: of the message that it repeats twice, or of what was added.
 const DELTA: usize = 384;
@@ -41,6 +41,8 @@ pub struct Outbox {
 
 #[derive(Default)]
 struct Queue {
+    /// Bytes that may wait before commands are no longer read.
+    most: usize,
     items: VecDeque<Item>,
     /// Bytes that wait, as they will be written.
     weight: usize,
@@ -58,11 +60,12 @@ struct Item {
 }
 
 impl Outbox {
-    /// The one to stdout, which says things as `dialect` does; with `hazards`, it is inconvenient.
-    pub fn to_stdout(dialect: Dialect, hazards: Option<Hazards>) -> io::Result<Self> {
+    /// The one to stdout, which says things as `dialect` does, and in which `most` bytes may wait before commands are no
+    /// longer read; with `hazards`, it is inconvenient.
+    pub fn to_stdout(dialect: Dialect, most: usize, hazards: Option<Hazards>) -> io::Result<Self> {
         let repeats = dialect.record().message_update == DialectMessageUpdate::Snapshot;
         Ok(Self {
-            queue: Queue { repeats, ..Queue::default() },
+            queue: Queue { most, repeats, ..Queue::default() },
             encoder: Encoder::new(dialect),
             pipe: Pipe::to_stdout(hazards)?,
             gate: watch::Sender::new(true),
@@ -147,9 +150,9 @@ impl Outbox {
     /// Tells who waits; half the mark must be free again before anything goes on.
     fn look(&mut self) {
         let below = |mark: usize, open: bool| self.queue.weight < if open { mark } else { mark / 2 };
-        self.reads = below(HARD, self.reads);
+        self.reads = below(self.queue.most, self.reads);
         let flows = self.flows();
-        if below(HIGH, flows) != flows {
+        if below(self.queue.most / HIGH, flows) != flows {
             self.gate.send_replace(!flows);
         }
     }
@@ -168,7 +171,7 @@ impl Queue {
         };
         let progress_of = progress(&frame).map(str::to_owned);
         if let Some(call) = &progress_of
-            && self.weight > HIGH
+            && self.weight > self.most / HIGH
         {
             self.drop_progress(call);
         }
@@ -188,7 +191,7 @@ impl Queue {
         let more = if self.repeats { 2 * added } else { added };
         let whole = if self.repeats { 2 * self.growing } else { said_len(&said) };
         let mut said = Some(said);
-        if self.weight > JOIN
+        if self.weight > self.most / JOIN
             && let Some(Item { what: Waiting::Update(last), weight, .. }) = self.items.back_mut()
         {
             said = said.and_then(|next| last.join(next));

@@ -23,6 +23,8 @@ pub struct Lines {
     splitter: LineSplitter,
     dialect: Dialect,
     max_frame: usize,
+    /// Bytes of all lines that were handed out.
+    read: u64,
     ended: bool,
 }
 
@@ -32,7 +34,7 @@ impl Lines {
         let from = io::stdin().as_fd().try_clone_to_owned()?;
         let watched = watch(&from, Interest::READABLE)?;
         let splitter = LineSplitter::new(max_frame);
-        Ok(Self { from: File::from(from), watched, splitter, dialect, max_frame, ended: false })
+        Ok(Self { from: File::from(from), watched, splitter, dialect, max_frame, read: 0, ended: false })
     }
 
     /// The next frame, or [`Input::EndOfInput`]; `None` behind that. What was not taken is still there if this is not
@@ -60,10 +62,18 @@ impl Lines {
         }
     }
 
+    /// Bytes of all lines so far.
+    pub const fn read(&self) -> u64 {
+        self.read
+    }
+
     /// The next frame of what was read already.
     pub fn waiting(&mut self) -> Option<Input> {
         loop {
             let line = self.splitter.next_line()?;
+            if let SplitLine::Line(line) = &line {
+                self.read += line.len() as u64;
+            }
             if let Some(input) = input(line, self.dialect, self.max_frame) {
                 return Some(input);
             }

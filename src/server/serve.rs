@@ -8,7 +8,10 @@ use super::{
     reader::Lines,
 };
 use crate::{
-    engine::{Engine, Extending, Input, Modes, Now, Output, Place, Purpose, RequestHooks, Setup, Toolbox},
+    engine::{
+        Engine, Extending, Input, Modes, Now, Output, Place, Purpose, RequestHooks, Setup, Toolbox,
+        limits::Limits,
+    },
     extension::NodeHost,
     model::types::ToolSpec,
     prompt::{Instructions, discover, files},
@@ -57,6 +60,10 @@ pub struct Options {
     pub store: Store,
     /// The longest line that is read, in bytes.
     pub max_frame: usize,
+    /// Bytes of frames that wait for the host before no command is read any more.
+    pub max_unread: usize,
+    /// How much is kept of what the host says.
+    pub limits: Limits,
     /// Where tools and commands run.
     pub workplace: Workplace,
     /// What makes it inconvenient, to try a host.
@@ -85,8 +92,8 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let dialect = options.dialect;
     let clock = Clock::new();
     let (sender, mut inputs) = mpsc::channel(AHEAD);
-    let mut outbox =
-        Outbox::to_stdout(dialect, options.hazards).map_err(|error| format!("stdout: {error}"))?;
+    let mut outbox = Outbox::to_stdout(dialect, options.max_unread, options.hazards)
+        .map_err(|error| format!("stdout: {error}"))?;
     let mut lines = Lines::of_stdin(dialect, options.max_frame).map_err(|error| format!("stdin: {error}"))?;
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
     let (mut performers, mut said) =
@@ -106,6 +113,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         level: options.level.or(named),
         chosen: options.chosen,
         modes: options.modes,
+        limits: options.limits,
         place: options.place,
         session: options.session,
         tools: Toolbox::new(options.tools).with_spare(options.spare_tools),
@@ -121,11 +129,17 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut hears = true;
     let mut unheard = false;
     let mut at_once = 0;
+    // Bytes that had been read when nothing waited to be served.
+    let mut served = 0;
     let mut leaving =
         perform(&mut engine, &clock, &mut outbox, &mut performers, &mut library, &mut store, dialect);
     while leaving.is_none() {
         let gone = !stopping && (outbox.is_broken() || unheard && !engine.is_idle());
-        let reads = outbox.reads() && engine.is_open() && !stopping;
+        if engine.unserved() == 0 {
+            served = lines.read();
+        }
+        let has_room = lines.read() - served <= options.limits.queue as u64;
+        let reads = outbox.reads() && has_room && engine.is_open() && !stopping;
         // What is there already is taken in before anything is written: its frames go in one write.
         let more = match !gone && at_once < AT_ONCE && !outbox.is_full() {
             true if reads => lines.waiting().or_else(|| inputs.try_recv().ok()),

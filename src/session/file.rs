@@ -26,6 +26,8 @@ use std::{
 #[derive(Debug, Default)]
 pub struct Store {
     bound: Option<Bound>,
+    /// The longest file that is opened, in bytes; `None`: any.
+    longest: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -47,6 +49,9 @@ pub enum OpenError {
     /// It is a directory, or no file at all.
     #[error("Not a session file (not a regular file): {}", .0.display())]
     NotAFile(PathBuf),
+    /// It holds more bytes than may be kept.
+    #[error("Session file has {} bytes, the limit is {} (--max-session): {}", .1, .2, .0.display())]
+    TooLong(PathBuf, u64, u64),
     /// The system refuses.
     #[error("Cannot open session file {}: {}", .0.display(), .1)]
     Refused(PathBuf, io::Error),
@@ -77,6 +82,11 @@ pub enum WriteError {
 }
 
 impl Store {
+    /// One that opens no file of more than so many bytes: sessions are held in memory whole.
+    pub const fn with_limit(bytes: u64) -> Self {
+        Self { bound: None, longest: Some(bytes) }
+    }
+
     /// The path that is bound, whether the file exists yet or not.
     pub fn path(&self) -> Option<&Path> {
         self.bound.as_ref().map(|bound| bound.path.as_path())
@@ -107,6 +117,9 @@ impl Store {
             self.bind(path.to_owned());
             return Ok(Opened { path: path.into(), tree: None, notices: Vec::new() });
         };
+        if let Some(longest) = self.longest.filter(|longest| open.length > *longest) {
+            return Err(OpenError::TooLong(path.to_owned(), open.length, longest));
+        }
         let mut bytes = Vec::with_capacity(usize::try_from(open.length).unwrap_or_default());
         if is_ours {
             open.file.rewind().map_err(refused)?;

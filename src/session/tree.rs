@@ -31,6 +31,8 @@ pub struct Tree {
     header: SessionHeader,
     entries: Vec<Entry>,
     places: HashMap<Arc<str>, usize>,
+    /// Bytes of all lines but the header's.
+    bytes: usize,
     /// Places of the entries that may name the session, ascending: its name is asked for often, and of long sessions.
     infos: Vec<usize>,
     leaf: Option<usize>,
@@ -65,6 +67,7 @@ impl Tree {
             header,
             entries: Vec::new(),
             places: HashMap::new(),
+            bytes: 0,
             infos: Vec::new(),
             leaf: None,
             titled: None,
@@ -80,6 +83,11 @@ impl Tree {
     /// Every entry of the file, in its order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// How much it takes: the lines of its file in bytes, without the header's.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The entry with this id.
@@ -190,6 +198,7 @@ impl Tree {
             entry
         });
         if let Some(gone) = entry.then(|| self.entries.pop()).flatten() {
+            self.bytes -= gone.line().len();
             self.places.remove(gone.id());
             self.infos.pop_if(|place| *place == self.entries.len());
             self.leaf = gone.parent().and_then(|parent| self.place(parent));
@@ -199,6 +208,7 @@ impl Tree {
     /// Puts an entry at the end, or in the place of the one with the same id; it becomes the leaf. `true`: there was one.
     pub(super) fn put(&mut self, entry: Entry) -> bool {
         let place = self.places.get(entry.id()).copied();
+        self.bytes += entry.line().len();
         let at = place.unwrap_or(self.entries.len());
         self.leaf = Some(at);
         let before = self.infos.partition_point(|place| *place < at);
@@ -210,7 +220,9 @@ impl Tree {
         match place {
             Some(place) => {
                 let earlier = std::mem::replace(&mut self.entries[place], entry);
-                if earlier.line() != self.entries[place].line() {
+                if earlier.line() == self.entries[place].line() {
+                    self.bytes -= earlier.line().len();
+                } else {
                     self.strays.push((place, earlier.line().clone()));
                 }
             }
@@ -298,6 +310,7 @@ impl Tree {
 
     /// Keeps a line that could not be read, line feed included, after the entries that there are.
     pub(super) fn keep(&mut self, line: Bytes) {
+        self.bytes += line.len();
         self.strays.push((self.entries.len(), line));
     }
 }

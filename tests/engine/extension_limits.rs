@@ -1,7 +1,7 @@
 //! What extensions may do, and how long they may take, in virtual time.
 
 use pi_rpc::{
-    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox},
+    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox, limits::Limits},
     protocol::{Dialect, Encoder, ThinkingLevel, ToExtension, read, read_line},
 };
 use serde_json::{Value, json};
@@ -42,6 +42,7 @@ impl World {
             scope: None,
             level: None,
             modes: Modes::of(Dialect::Pi),
+            limits: Limits::default(),
             place: Place::in_memory("/work"),
             session: None,
             tools: Toolbox::new(Vec::new()),

@@ -1,7 +1,7 @@
 //! Models that can and cannot be asked, scopes and levels, at the engine.
 
 use pi_rpc::{
-    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox},
+    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox, limits::Limits},
     protocol::{Dialect, Encoder, ThinkingLevel, read_line},
 };
 use serde_json::{Value, json};
@@ -40,6 +40,7 @@ fn answers(
         scope,
         level: None,
         modes: Modes::of(dialect),
+        limits: Limits::default(),
         place: Place::in_memory("/work"),
         session: None,
         tools: Toolbox::new(Vec::new()),

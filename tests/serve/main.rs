@@ -11,6 +11,7 @@ mod commands;
 mod demo;
 mod host_tools;
 mod hostile;
+mod limits;
 mod pi1;
 mod provider_retries;
 mod providers;

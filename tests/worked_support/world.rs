@@ -12,7 +12,7 @@ use crate::disk_support::{Disk, kept};
 use pi_rpc::{
     engine::{
         CallId, Engine, Extending, Input, ModelCall, Modes, Now, Output, Place, Purpose, Setup, ShellEnd,
-        Toolbox, todos,
+        Toolbox, limits::Limits, todos,
     },
     model::scripted::{Ask, Player, Script, ToolText, What},
     protocol::{
@@ -98,6 +98,7 @@ impl World {
             scope: None,
             level: None,
             modes,
+            limits: Limits::default(),
             place,
             session,
             tools: Toolbox::new(tools),

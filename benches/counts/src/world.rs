@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each of the two uses its part
 
 use pi_rpc::{
-    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox},
+    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox, limits::Limits},
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{Dialect, Encoder, Inbound, Model, Outbound, Said, ThinkingLevel, read, read_line},
 };
@@ -36,6 +36,7 @@ pub fn engine() -> (Engine, Now) {
         scope: None,
         level: None,
         modes: Modes::of(Dialect::Pi),
+        limits: Limits::default(),
         place: Place::in_memory("/work"),
         session: None,
         tools: Toolbox::new(Vec::new()),

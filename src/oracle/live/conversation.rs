@@ -4,7 +4,10 @@
 use crate::{
     client::{Heard, Process, Signal, What, status_of},
     oracle::{Direction, Examination, Meta, Record, TraceWriter, View, report::Subject},
-    protocol::{Dialect, FlowState, Inbound, LineSplitter, RpcCommandKind, SplitLine, errors, read_line},
+    protocol::{
+        Dialect, FlowState, Inbound, LineSplitter, Outbound, RpcCommandKind, RpcExtensionUIRequest,
+        RpcExtensionUIResponse, SplitLine, UIConfirmedResponse, UIValueResponse, errors, read, read_line,
+    },
 };
 use serde_json::Value;
 use std::{
@@ -26,6 +29,10 @@ const COMPLAINTS: usize = 5;
 pub struct Conversation {
     /// What the server said and nobody has looked at.
     pub unread: VecDeque<Value>,
+    /// Every dialog is answered as soon as it is heard of.
+    pub answers_dialogs: bool,
+    /// Dialogs that are to be answered.
+    asked: VecDeque<RpcExtensionUIRequest>,
     /// A command that the dialect has and the server does not know.
     pub unknown: Option<RpcCommandKind>,
     dialect: Dialect,
@@ -65,6 +72,8 @@ impl Conversation {
         let examination = Examination::new(name, dialect, View::Both);
         Self {
             unread: VecDeque::new(),
+            answers_dialogs: false,
+            asked: VecDeque::new(),
             unknown: None,
             dialect,
             examination: if timeline { examination.with_timeline() } else { examination },
@@ -96,6 +105,7 @@ impl Conversation {
         (self.status, self.spoken) = (None, false);
         self.open.clear();
         self.unread.clear();
+        self.asked.clear();
         let server = argv.first().map(String::as_str).unwrap_or_default();
         self.meta(&Meta::Spawn { argv: &argv, dialect: self.dialect.as_str(), server });
         Ok(())
@@ -129,10 +139,22 @@ impl Conversation {
         match timeout_at(deadline, process.next()).await {
             Ok(Some(heard)) => {
                 self.heard(heard);
+                self.answer(deadline).await;
                 Ok(())
             }
             Ok(None) => Err(Silence::Ended(self.status.unwrap_or(0))),
             Err(_) => Err(Silence::TooLate),
+        }
+    }
+
+    /// Answers what was asked, while the server reads.
+    async fn answer(&mut self, deadline: Deadline) {
+        while let Some(request) = self.asked.pop_front() {
+            let Some(answer) = answer_to(&request) else { continue };
+            let Ok(mut line) = serde_json::to_vec(&Inbound::ExtensionUIResponse(answer)) else { continue };
+            line.push(b'\n');
+            // One that does not read any more, or has ended, shows in what it says.
+            let _ = timeout_at(deadline, self.write(&line)).await;
         }
     }
 
@@ -231,6 +253,11 @@ impl Conversation {
             What::Line(line) | What::Unfinished(line) => {
                 self.spoken = true;
                 let frame: Option<Value> = serde_json::from_slice(&line).ok();
+                if self.answers_dialogs
+                    && let Ok(Outbound::ExtensionUIRequest(request)) = read(&line, self.dialect)
+                {
+                    self.asked.push_back(request);
+                }
                 self.see(&Record::line(self.t(at), Direction::Out, &line));
                 if let Some(frame) = frame {
                     self.note(&frame);
@@ -313,6 +340,23 @@ impl Conversation {
     fn t(&self, at: Instant) -> f64 {
         at.saturating_duration_since(self.since).as_secs_f64() * 1000.0
     }
+}
+
+/// What somebody in a hurry answers: the first choice, yes, any text. `None`: it is no dialog.
+fn answer_to(request: &RpcExtensionUIRequest) -> Option<RpcExtensionUIResponse> {
+    let id = request.id().to_owned();
+    let value = match request {
+        RpcExtensionUIRequest::Select(request) => request.options.first().cloned().unwrap_or_default(),
+        RpcExtensionUIRequest::Confirm(_) => {
+            return Some(RpcExtensionUIResponse::UIConfirmedResponse(UIConfirmedResponse {
+                id,
+                confirmed: true,
+            }));
+        }
+        RpcExtensionUIRequest::Input(_) | RpcExtensionUIRequest::Editor(_) => "as you like".to_owned(),
+        _ => return None,
+    };
+    Some(RpcExtensionUIResponse::UIValueResponse(UIValueResponse { id, value }))
 }
 
 fn next_written(written: &mut LineSplitter) -> Option<Vec<u8>> {

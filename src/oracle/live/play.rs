@@ -33,7 +33,8 @@ pub async fn play(server: &Server, scenario: &Scenario, playing: Playing<'_>) ->
     let file =
         playing.keep.map(|keep| File::create(keep.join(format!("{}.jsonl", scenario.name)))).transpose();
     let (trace, unkept) = file.map_or_else(|error| (None, Some(error)), |file| (file, None));
-    let conversation = Conversation::new(&scenario.name, server.dialect, trace, playing.timeline);
+    let mut conversation = Conversation::new(&scenario.name, server.dialect, trace, playing.timeline);
+    conversation.answers_dialogs = scenario.answers_dialogs;
     if let Some(error) = unkept {
         return subject(conversation, Some(Stop::Error(format!("the conversation cannot be kept: {error}"))));
     }

@@ -31,6 +31,8 @@ pub fn conversation(seed: u64, dialect: Dialect) -> Value {
         "title": format!("What seed {seed} makes the host say."),
         "dialects": [dialect.as_str()],
         "toleratesUnknown": true,
+        // A server may ask at any time; nobody else would answer.
+        "answersDialogs": true,
         "script": serde_json::from_str::<Value>(SCRIPT).unwrap_or_default(),
         "steps": talk.steps,
     })

@@ -45,6 +45,9 @@ pub struct Scenario {
     /// A command that the server does not know does not end the scenario as *not supported*.
     #[serde(default)]
     pub tolerates_unknown: bool,
+    /// The host answers every dialog at once: with the first choice, yes, or a text.
+    #[serde(default)]
+    pub answers_dialogs: bool,
     /// What is done. At the end the input is closed, and the server has to end.
     pub steps: Vec<Step>,
 }

@@ -8,7 +8,7 @@ use super::{
     watch::{NO_SESSION, Watch, toolbox},
 };
 use pi_rpc::{
-    engine::{CallId, Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup},
+    engine::{CallId, Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, limits::Limits},
     model::scripted::{Player, Script},
     protocol::{Model, ThinkingLevel, read_line},
 };
@@ -73,6 +73,7 @@ impl<'a> World<'a> {
             scope: scenario.seed.is_multiple_of(2).then(|| vec![(0, None), (1, Some(ThinkingLevel::Low))]),
             level: None,
             modes: Modes { auto_retry: false, auto_compaction: false, ..Modes::of(scenario.dialect) },
+            limits: Limits::default(),
             place: Place::in_memory("/work"),
             session: None,
             tools: toolbox(),

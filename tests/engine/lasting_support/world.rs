@@ -10,7 +10,7 @@ use crate::disk_support::Disk;
 use pi_rpc::{
     engine::{
         CallId, Choice, CompactionPlan, Engine, Extending, Input, ModelCall, Modes, Now, Output, Place,
-        Purpose, Setup, ShellEnd, Toolbox,
+        Purpose, Setup, ShellEnd, Toolbox, limits::Limits,
     },
     machine::Rule,
     model::{
@@ -111,6 +111,7 @@ impl<'a> World<'a> {
                 compaction: CompactionPlan { reserve: 1000, keep_recent: 8 },
                 ..Modes::of(scenario.dialect)
             },
+            limits: Limits::default(),
             place: Place { directory: "/work".to_owned(), folder, id: None },
             session: None,
             tools: Toolbox::new(specs(&scenario.dialect.record().tools)),
