@@ -1,9 +1,10 @@
 //! What looks wrong and is not: conversations that a legal server may lead, of which the judge must say nothing.
 
+use crate::mutation_support::{broken, dialect, names, valid};
 use pi_rpc::{
     machine::Rule,
     oracle::{Judge, View, read_record},
-    protocol::Dialect::{self, Pi, Xcsh},
+    protocol::Dialect::{self, Pi, Pi1, Xcsh},
 };
 use serde_json::{Value, json};
 
@@ -243,4 +244,43 @@ fn an_array_is_no_frame_and_moves_nothing() {
     let talk = Talk::new(Pi).out(json!(["agent_start"])).ask("1", "prompt", "go");
     let talk = talk.start().begin(&["go"]).finish(&answer("stop")).end().input_ends(1);
     assert_eq!(talk.broken(Pi), [Rule::Framing]);
+}
+
+#[test]
+fn what_the_dialect_does_not_know_may_stand_between_any_two_frames() {
+    let own = json!({ "type": "somebodys_own_event", "value": 1 });
+    for name in names() {
+        let trace = valid(&name);
+        let mixed: Vec<Value> = trace
+            .iter()
+            .flat_map(|record| {
+                let follows =
+                    (record["dir"] == "out").then(|| json!({ "t": record["t"], "dir": "out", "frame": own }));
+                [record.clone()].into_iter().chain(follows)
+            })
+            .collect();
+        let mut expected = broken(dialect(&name), &trace);
+        expected.insert(Rule::UnknownType.to_string());
+        assert_eq!(broken(dialect(&name), &mixed), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_text_that_waited_may_be_said_again_and_begin_its_run_before_its_answer() {
+    let run = |talk: Talk, text: &str| talk.start().begin(&[text]).finish(&answer("stop")).end();
+    let response = |id: &str, became: &str| json!({ "id": id, "type": "response", "command": "prompt", "success": true, "data": { "disposition": became } });
+    let settled = json!({ "type": "agent_settled" });
+    let first = Talk::new(Pi1).asks("1", "prompt", "go").out(response("1", "started")).start().begin(&["go"]);
+    let mut waits =
+        json!({ "id": "2", "type": "prompt", "message": "more", "streamingBehavior": "followUp" });
+    let first = first
+        .record(1, "in", &waits)
+        .out(json!({ "type": "queue_update", "steering": [], "followUp": ["more"] }));
+    let first = first.out(response("2", "queued")).finish(&answer("stop"));
+    let taken = first.out(json!({ "type": "queue_update", "steering": [], "followUp": [] }));
+    let idle = taken.begin(&["more"]).finish(&answer("stop")).end().out(settled);
+    waits["id"] = json!("3");
+    let again = run(idle.record(1, "in", &waits), "more");
+    let late = |talk: Talk| talk.out(response("3", "started")).broken(Pi1).contains(&Rule::DispositionTrue);
+    assert!(!late(again));
 }

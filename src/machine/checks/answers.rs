@@ -111,7 +111,9 @@ impl Answers {
             AgentMessage::User(message) => Some(digest(&text_of(&message.content))),
             _ => None,
         };
-        let runless = text.is_some_and(|text| self.runless.contains(&text));
+        // The same may have been said again, and its answer is still to come.
+        let asked = self.asked.iter().any(|asked| asked.digest == text);
+        let runless = !asked && text.is_some_and(|text| self.runless.contains(&text));
         if std::mem::take(&mut self.alone) && runless && !at.cut {
             found.broken(Rule::DispositionTrue, "no run for a prompt that was not `started`");
         }

@@ -276,8 +276,9 @@ impl Queues {
 
     /// An event was said of which the kind alone is known.
     pub fn unread(&mut self, kind: Kind) {
-        self.unsure |= kind.is_event();
-        self.told.taken = None;
+        if kind.is_event() {
+            (self.unsure, self.told.taken) = (true, None);
+        }
     }
 
     fn delivered(&mut self, text: &str, at: &Moment, found: &mut Findings) {

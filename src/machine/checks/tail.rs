@@ -133,8 +133,9 @@ impl Tail {
 
     /// An event was said of which the kind alone is known.
     pub fn unread(&mut self, kind: Kind) {
-        self.answered = matches!(kind, Kind::AssistantEnd(_));
+        // What the dialect does not know may stand anywhere.
         if kind.is_event() {
+            self.answered = matches!(kind, Kind::AssistantEnd(_));
             (self.last, self.wait, self.promise, self.resumes) = (Last::Unknown, None, None, false);
         }
     }
