@@ -16,6 +16,9 @@ use tokio::io::{Interest, unix::AsyncFd};
 /// What a pipe that has room takes without waiting, in bytes. Source: pipe(7), `PIPE_BUF`.
 const ROOM: usize = 4096;
 
+/// How a pipe is opened anew. A process that inherited it would keep the host from seeing the end of our output.
+const OWN: OFlags = OFlags::WRONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
 /// Where everything that is said goes.
 pub struct Sink {
     to: File,
@@ -43,8 +46,7 @@ impl Sink {
         let (to, way) = match FileType::from_raw_mode(fstat(&shared)?.st_mode) {
             FileType::Socket => (shared, Way::Socket),
             FileType::RegularFile => (shared, Way::Plain),
-            FileType::Fifo => match open("/proc/self/fd/1", OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty())
-            {
+            FileType::Fifo => match open("/proc/self/fd/1", OWN, Mode::empty()) {
                 Ok(own) => (own, Way::Plain),
                 Err(_) => (shared, Way::Little),
             },
