@@ -1,11 +1,13 @@
 //! The process groups that this server has started, so that none outlives it.
 //!
-//! Each command runs in a group of its own, and the group is what is ended: TERM to all of it, then KILL to whatever
-//! is left after [`GRACE`]. A command may end normally and leave background jobs in its group; those go on, as in pi,
-//! and stay in the registry until [`Processes::end_all`].
+//! Each command runs in a group of its own. The group is what is ended, with the groups that its members have put their
+//! children into (`timeout`, `set -m`, `setsid`): TERM to all of them, then KILL to whatever is left after [`GRACE`]. A
+//! command may end normally and leave background jobs in its group; those go on, as in pi, and stay in the registry until
+//! [`Processes::end_all`].
 //!
-//! Out of reach are processes that leave their group on purpose (`setsid`, `set -m`), and everything if the server
-//! itself is killed with KILL.
+//! Out of reach are processes that have a group of their own and whose parent has ended: daemons, which are meant to stay,
+//! as in the originals. So is everything if the server itself is killed with KILL. Becoming the parent of daemons
+//! (`PR_SET_CHILD_SUBREAPER`) would not tell those that are meant to stay from others, nor which command they are of.
 
 use std::collections::HashSet;
 use std::io;
@@ -52,15 +54,13 @@ impl Processes {
             registry.closed = true;
             registry.groups.iter().copied().collect()
         };
-        for group in &groups {
-            signal(*group, Signal::TERM);
-        }
-        let deadline = Instant::now() + GRACE;
-        for group in groups {
-            gone_by(group, deadline).await;
-            kill(group).await;
-        }
+        end(groups).await;
         self.forget(|group| !lives(group));
+    }
+
+    /// Whether nothing is started any more.
+    pub(crate) fn are_closed(&self) -> bool {
+        self.lock().closed
     }
 
     /// The ids of the groups that are alive now, running commands included.
@@ -106,9 +106,7 @@ pub(crate) struct Group {
 impl Group {
     /// Ends the group; returns when it is dead. The child itself must be waited for meanwhile.
     pub(crate) async fn end(&self) {
-        signal(self.id, Signal::TERM);
-        gone_by(self.id, Instant::now() + GRACE).await;
-        kill(self.id).await;
+        end([self.id]).await;
     }
 
     /// Lets go of a group whose command has ended. What it left running goes on, and stays registered.
@@ -121,23 +119,70 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if !self.released {
-            signal(self.id, Signal::KILL);
+            Family::of([self.id]).signal(Signal::KILL);
         }
     }
 }
 
-/// KILL, again and again until nothing is left: a group may fork while it is being killed.
-async fn kill(group: Pid) {
+/// Ends groups and what descends from them; returns when all are dead.
+async fn end(groups: impl IntoIterator<Item = Pid>) {
+    let mut family = Family::of(groups);
+    family.signal(Signal::TERM);
+    let deadline = Instant::now() + GRACE;
+    while family.lives() && Instant::now() < deadline {
+        sleep(LOOK).await;
+    }
+    // Again and again until nothing is left: it may fork while it is being killed.
     let deadline = Instant::now() + LAST_WAIT;
-    while lives(group) && Instant::now() < deadline {
-        signal(group, Signal::KILL);
+    while family.lives() && Instant::now() < deadline {
+        family.signal(Signal::KILL);
         sleep(LOOK).await;
     }
 }
 
-async fn gone_by(group: Pid, deadline: Instant) {
-    while lives(group) && Instant::now() < deadline {
-        sleep(LOOK).await;
+/// Groups, and those of the children of their members.
+struct Family {
+    groups: HashSet<Pid>,
+}
+
+impl Family {
+    /// These groups and what descends from them now.
+    fn of(groups: impl IntoIterator<Item = Pid>) -> Self {
+        let mut family = Self { groups: groups.into_iter().collect() };
+        family.lives();
+        family
+    }
+
+    /// Whether somebody is alive. Finds those who have joined since the last look: later, when their parents are gone,
+    /// nobody could tell whose they are.
+    fn lives(&mut self) -> bool {
+        self.groups.retain(|group| !is_gone(*group));
+        if self.groups.is_empty() {
+            return false;
+        }
+        let Some(living) = living() else { return true };
+        let mut members: HashSet<Pid> = HashSet::new();
+        loop {
+            let known = members.len();
+            let is_of = |it: &Process| {
+                self.groups.contains(&it.group) || it.parent.is_some_and(|parent| members.contains(&parent))
+            };
+            let found: Vec<Pid> = living.iter().filter(|it| is_of(it)).map(|it| it.id).collect();
+            members.extend(found);
+            if members.len() == known {
+                break;
+            }
+        }
+        // A group that others are in, too, is not ended: one who has joined ours, or us, is left alone.
+        let foreign: HashSet<Pid> =
+            living.iter().filter(|it| !members.contains(&it.id)).map(|it| it.group).collect();
+        let of_members = living.iter().filter(|it| members.contains(&it.id)).map(|it| it.group);
+        self.groups.extend(of_members.filter(|group| !foreign.contains(group)));
+        !members.is_empty()
+    }
+
+    fn signal(&self, with: Signal) {
+        self.groups.iter().for_each(|group| signal(*group, with));
     }
 }
 
@@ -152,32 +197,41 @@ fn is_gone(group: Pid) -> bool {
 }
 
 fn lives(group: Pid) -> bool {
-    !is_gone(group) && has_more_than_zombies(group)
+    !is_gone(group) && living().is_none_or(|living| living.iter().any(|it| it.group == group))
 }
 
-/// A zombie takes signals though it is dead. Where nobody reaps orphans (a container without an init), it stays, so
-/// it must not count.
+/// What the system tells of a process.
+struct Process {
+    id: Pid,
+    /// `None`: in another namespace.
+    parent: Option<Pid>,
+    group: Pid,
+}
+
+/// The processes that live; `None`: the system does not tell. A zombie takes signals though it is dead: where nobody reaps
+/// orphans (a container without an init) it stays, so it must not count.
 #[cfg(target_os = "linux")]
-fn has_more_than_zombies(group: Pid) -> bool {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return true };
-    let group = group.as_raw_nonzero().to_string();
-    entries.flatten().any(|entry| {
-        let is_process = entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
-        let stat = if is_process { std::fs::read_to_string(entry.path().join("stat")).ok() } else { None };
-        stat.is_some_and(|stat| is_alive_in(&stat, &group))
-    })
+fn living() -> Option<Vec<Process>> {
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let stats = entries.flatten().filter_map(|entry| {
+        let id: i32 = entry.file_name().to_str()?.parse().ok()?;
+        process(Pid::from_raw(id)?, &std::fs::read_to_string(entry.path().join("stat")).ok()?)
+    });
+    Some(stats.collect())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn has_more_than_zombies(_: Pid) -> bool {
-    true
+fn living() -> Option<Vec<Process>> {
+    None
 }
 
-/// Whether a line of `/proc/<pid>/stat` (`pid (name) state parent group …`) is of a living member of `group`.
+/// Reads a line of `/proc/<pid>/stat` (`pid (name) state parent group …`); `None`: it is dead, or of the kernel.
 #[cfg(target_os = "linux")]
-fn is_alive_in(stat: &str, group: &str) -> bool {
-    let Some((_, rest)) = stat.rsplit_once(')') else { return false };
-    let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next();
-    fields.nth(1) == Some(group) && !matches!(state, Some("Z" | "X") | None)
+fn process(id: Pid, stat: &str) -> Option<Process> {
+    // A name may hold anything, even parentheses.
+    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    let is_alive = !matches!(fields.next()?, "Z" | "X");
+    let mut next = || fields.next()?.parse().ok();
+    let (parent, group) = (Pid::from_raw(next()?), Pid::from_raw(next()?)?);
+    is_alive.then_some(Process { id, parent, group })
 }
