@@ -5,8 +5,8 @@ use crate::{
     machine::{Answer, Findings, Open, Requests, Rule},
     protocol::{
         AgentSessionEvent, AutoCompactionEndEvent, Case, CompactionAction, CompactionEndEvent,
-        CompactionReason, CompactionResult, Dialect, DialectCompactionSkipped, Disposition, RpcCommandKind,
-        RpcSuccess, errors,
+        CompactionReason, CompactionResult, Dialect, DialectCompactionSkipped, DialectEndOfInput,
+        Disposition, RpcCommandKind, RpcSuccess, errors,
     },
 };
 use std::collections::VecDeque;
@@ -141,8 +141,10 @@ impl Asked {
         let Some(end) = self.ended.pop_front() else {
             // One that was refused has none: what is open is another's.
             let own = self.open && !requests.waits(RpcCommandKind::Compact);
-            let refused = !answer.success && !own && may_be_refused(request, at);
-            found.expect(Rule::CompactionTold, refused, || {
+            let refused = !own && may_be_refused(request, at);
+            // Where the end of the input cuts one off, nothing more is told of it.
+            let untold = at.now.closing && at.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
+            found.expect(Rule::CompactionTold, !answer.success && (refused || untold), || {
                 "`compaction_start` and `compaction_end` first".to_owned()
             });
             return;
