@@ -58,6 +58,8 @@ Options:
   --max-session <BYTES>        a session: a longer file is not opened, and to a longer one nothing is added
                                by the host (1 GiB)
   --max-bash <N>               bash commands that run at a time: more are refused (64)
+  --max-output-file <BYTES>    how much of a command's output the file takes that holds what is not shown
+                               (1 GiB)
   --hazard <LIST>              be legal and inconvenient, to try a host: chunks, coalesce, dribble,
                                early-events, unknown-fields, unknown-events, u2028, huge,
                                slow-start, dialogs, late-answers, or all
@@ -128,6 +130,8 @@ pub struct HostOptions {
     pub max_session: Option<usize>,
     /// `--max-bash`.
     pub max_bash: Option<usize>,
+    /// `--max-output-file`, in bytes.
+    pub max_output_file: Option<u64>,
     /// `--hazard`.
     pub hazards: Vec<Hazard>,
     /// `--seed`, for the hazards.
@@ -230,6 +234,9 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("max-session") => options.max_session = Some(bytes("--max-session", &mut parser)?),
             Long("max-bash") => {
                 options.max_bash = Some(above_zero("--max-bash", "a number above 0", &mut parser)?);
+            }
+            Long("max-output-file") => {
+                options.max_output_file = Some(bytes("--max-output-file", &mut parser)? as u64);
             }
             Long("hazard") => options.hazards = hazards(&text(&mut parser)?)?,
             Long("seed") => options.seed = seed(&text(&mut parser)?)?,

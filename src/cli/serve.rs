@@ -113,6 +113,7 @@ fn resolve(
         shell: settings.shell_path.map(PathBuf::from),
         prefix: settings.shell_command_prefix,
         programs: Some(config.directories.agent.join("bin")),
+        output_file_limit: options.max_output_file,
         scales_images: settings.resizes_images.unwrap_or(true),
     };
     Ok(Options {

@@ -39,6 +39,8 @@ pub struct Workplace {
     pub prefix: Option<String>,
     /// The folder of the agent's own programs.
     pub programs: Option<PathBuf>,
+    /// The most bytes of output that the file with the whole of it takes; `None`: 1 GiB.
+    pub output_file_limit: Option<u64>,
     /// Whether large images are made smaller before a model sees them.
     pub scales_images: bool,
 }
@@ -239,13 +241,14 @@ impl Performers {
 
     fn shell_options(&self, options: ShellOptions) -> ShellOptions {
         let bash = &self.dialect.record().bash;
-        let Workplace { shell, prefix, programs, .. } = &self.workplace;
+        let Workplace { shell, prefix, programs, output_file_limit, .. } = &self.workplace;
         ShellOptions {
             shell: shell.clone(),
             prefix: prefix.clone(),
             programs: programs.clone(),
             timeout: bash.timeout_seconds.map(Duration::from_secs),
             limits: Limits { lines: bash.max_lines, bytes: bash.max_bytes },
+            file_limit: output_file_limit.unwrap_or(options.file_limit),
             stop_notice: match bash.abort_notice {
                 DialectBashAbortNotice::AfterOutput => StopNotice::After,
                 DialectBashAbortNotice::BeforeOutput => StopNotice::Before,

@@ -1,12 +1,12 @@
 //! A command's output while it arrives: decoded, cleaned if asked, counted, its tail kept in memory, and from some
 //! size on the whole of it in a file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::shell::{ShellOptions, ShellSnapshot};
-use super::truncate::{Limits, Totals, line_feeds, truncate_tail_of};
+use super::truncate::{Limits, Totals, line_feeds, size_text, truncate_tail_of};
 
 /// Takes the bytes as they come; tells at any time what a reader should be shown.
 pub(super) struct Output {
@@ -21,6 +21,8 @@ pub(super) struct Output {
     line: u64,
     line_before: u64,
     spool: Spool,
+    /// The most bytes of output that the file takes.
+    file_limit: u64,
     spools_cut_lines: bool,
     /// What was absorbed since somebody took it, if anybody does.
     fresh: Option<String>,
@@ -39,6 +41,7 @@ impl Output {
             line: 0,
             line_before: 0,
             spool: Spool::Waiting(Vec::new()),
+            file_limit: options.file_limit,
             spools_cut_lines: options.spools_cut_lines,
             fresh: is_followed.then(String::new),
         }
@@ -70,10 +73,17 @@ impl Output {
         self.append(rest);
     }
 
+    /// Leaves the file, if there is one, to whoever reads the result. Without this it goes with the output.
+    pub(super) fn leave_file(&mut self) {
+        if let Spool::Writing(log) = &mut self.spool {
+            log.stays = true;
+        }
+    }
+
     /// What a reader should be shown now.
     pub(super) fn snapshot(&self) -> ShellSnapshot {
         let full_output_path = match &self.spool {
-            Spool::Writing(_, path) => Some(path.clone()),
+            Spool::Writing(log) => Some(log.path.clone()),
             _ => None,
         };
         ShellSnapshot { truncation: truncate_tail_of(&self.tail, self.totals, self.limits), full_output_path }
@@ -101,7 +111,7 @@ impl Output {
         }
         let too_much = self.raw_bytes > self.limits.bytes;
         if too_much || (self.spools_cut_lines && !self.totals.fit(self.limits)) {
-            self.spool.open();
+            self.spool.open(self.file_limit);
         }
     }
 
@@ -193,7 +203,7 @@ impl vte::Perform for Kept {
 /// The whole output: held back while it may still fit into the answer, then in a file.
 enum Spool {
     Waiting(Vec<u8>),
-    Writing(File, PathBuf),
+    Writing(Log),
     Lost,
 }
 
@@ -201,8 +211,8 @@ impl Spool {
     fn write(&mut self, bytes: &[u8]) {
         match self {
             Spool::Waiting(held) => held.extend_from_slice(bytes),
-            Spool::Writing(file, _) => {
-                if file.write_all(bytes).is_err() {
+            Spool::Writing(log) => {
+                if log.write(bytes).is_err() {
                     *self = Spool::Lost;
                 }
             }
@@ -210,18 +220,53 @@ impl Spool {
         }
     }
 
-    fn open(&mut self) {
+    fn open(&mut self, limit: u64) {
         if let Spool::Waiting(held) = self {
-            *self = start_file(held).map_or(Spool::Lost, |(file, path)| Spool::Writing(file, path));
+            *self = Log::start(held, limit).map_or(Spool::Lost, Spool::Writing);
         }
     }
 }
 
-fn start_file(held: &[u8]) -> io::Result<(File, PathBuf)> {
-    let path = std::env::temp_dir().join(format!("pi-bash-{:016x}.log", getrandom::u64()?));
-    let mut file = private_file(&path)?;
-    file.write_all(held)?;
-    Ok((file, path))
+/// The file with the whole output. Dropped before it is said to stay, it is removed: nobody was told of it, or the disk is
+/// full and a part of it is of no use.
+struct Log {
+    file: File,
+    path: PathBuf,
+    limit: u64,
+    /// How much more it takes; `None`: it is full, and says so.
+    room: Option<u64>,
+    stays: bool,
+}
+
+impl Log {
+    fn start(held: &[u8], limit: u64) -> io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("pi-bash-{:016x}.log", getrandom::u64()?));
+        let file = private_file(&path)?;
+        let mut log = Self { file, path, limit, room: Some(limit), stays: false };
+        log.write(held)?;
+        Ok(log)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(room) = self.room else { return Ok(()) };
+        let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        self.file.write_all(&bytes[..fits])?;
+        self.room = Some(room - fits as u64);
+        if fits < bytes.len() {
+            self.room = None;
+            write!(self.file, "\n[The rest was left out: this file takes {}]\n", size_text(self.limit))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        if !self.stays {
+            // A leftover in the temp directory is the worst that can happen.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// A new file that only its owner can read: output may hold secrets.

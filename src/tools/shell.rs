@@ -29,6 +29,8 @@ pub struct ShellOptions {
     pub timeout: Option<Duration>,
     /// How much of the output's tail is shown.
     pub limits: Limits,
+    /// The most bytes of output that the file with the whole of it takes. Neither pi nor xcsh has a limit.
+    pub file_limit: u64,
     /// Takes escape sequences, carriage returns and control characters out of the output.
     pub clean: bool,
     /// Writes the file with the full output also for output that is short in bytes but cut by lines.
@@ -55,6 +57,7 @@ impl ShellOptions {
             programs: None,
             timeout: None,
             limits: Limits::default(),
+            file_limit: OUTPUT_FILE_LIMIT,
             clean: true,
             spools_cut_lines: false,
             keeps_directory: false,
@@ -63,6 +66,9 @@ impl ShellOptions {
         }
     }
 }
+
+/// What [`ShellOptions::file_limit`] is where nobody says otherwise: 1 GiB.
+pub const OUTPUT_FILE_LIMIT: u64 = 1 << 30;
 
 /// How the tool's text says that a command was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,6 +183,7 @@ pub async fn run_shell(
     control: ShellControl,
 ) -> Result<ShellOutcome, ShellError> {
     let follower = control.follower.clone();
+    let processes = control.processes.clone();
     let mut output = Output::new(options, follower.is_some());
     if control.cancel.is_cancelled() {
         return Ok(outcome(Ending::Cancelled, &output, None));
@@ -195,6 +202,10 @@ pub async fn run_shell(
     if let (Some(follower), Some(rest)) = (follower, output.take_fresh()) {
         // Whoever is gone needs nothing.
         let _ = follower.send(rest).await;
+    }
+    // A server that is leaving tells nobody of it.
+    if !processes.are_closed() {
+        output.leave_file();
     }
     Ok(outcome(ending, &output, report.and_then(|report| report.read())))
 }
