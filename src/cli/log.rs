@@ -19,7 +19,7 @@ static LOST: AtomicU64 = AtomicU64::new(0);
 pub struct Log;
 
 impl Write for Log {
-    /// Writes a whole line.
+    /// Writes a whole line. Never fails: where stderr is closed, nobody is left to be told so.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let lost = LOST.load(Ordering::Relaxed);
         // Once nobody reads, nobody is waited for.
@@ -32,10 +32,9 @@ impl Write for Log {
             if lost == 0 { String::new() } else { format!("({lost} lines lost: nobody read them)\n") };
         let mut stderr = io::stderr();
         for piece in [notice.as_bytes(), line].concat().chunks(PIECE) {
-            if !has_room(PATIENCE_MS) {
+            if !has_room(PATIENCE_MS) || stderr.write_all(piece).is_err() {
                 break;
             }
-            stderr.write_all(piece)?;
         }
         Ok(line.len())
     }
