@@ -76,6 +76,9 @@ fn resolve(
     let environment = Environment::of_process();
     let sources = Sources { dialect, working_directory: directory.clone(), environment: environment.clone() };
     let mut config = config::load(sources);
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
     let retries = u32::try_from(dialect.record().retry.request_retries).unwrap_or(u32::MAX);
     config.settings.retry.provider_retries.get_or_insert(retries);
     let mut tools = offered(dialect, options.tools.as_deref());
@@ -158,9 +161,6 @@ fn library(
     if let Some(name) = scripted_name(options.provider.as_deref(), options.model.as_deref()) {
         let library = Library::scripted(name).map_err(|error| Refusal(error.to_string(), 1))?;
         return Ok((extendable(library, None), false));
-    }
-    for warning in &config.warnings {
-        tracing::warn!("{warning}");
     }
     let wanted = Wanted {
         provider: options.provider.clone(),
