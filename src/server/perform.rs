@@ -227,6 +227,11 @@ impl Performers {
         self.tokens.remove(&call);
     }
 
+    /// Nobody hears what comes of anything any more: nothing is started, and no file is left for the host.
+    pub fn unheard(&self) {
+        self.processes.close();
+    }
+
     /// Ends every process; nothing is started any more.
     pub async fn end_all(&mut self) {
         self.models.drain().for_each(|(_, task)| task.abort());

@@ -166,6 +166,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         }
         let input = if gone {
             (stopping, status) = (true, STDOUT_GONE);
+            performers.unheard();
             Input::Shutdown
         } else if let Some(input) = more {
             input

@@ -73,6 +73,11 @@ impl Output {
         self.append(rest);
     }
 
+    /// Removes the file, if there is one.
+    pub(super) fn lose_file(&mut self) {
+        self.spool = Spool::Lost;
+    }
+
     /// Leaves the file, if there is one, to whoever reads the result. Without this it goes with the output.
     pub(super) fn leave_file(&mut self) {
         if let Spool::Writing(log) = &mut self.spool {

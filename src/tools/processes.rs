@@ -58,6 +58,11 @@ impl Processes {
         self.forget(|group| !lives(group));
     }
 
+    /// From now on nothing new is started: whoever tries gets an error.
+    pub fn close(&self) {
+        self.lock().closed = true;
+    }
+
     /// Whether nothing is started any more.
     pub(crate) fn are_closed(&self) -> bool {
         self.lock().closed

@@ -204,8 +204,9 @@ pub async fn run_shell(
         let _ = follower.send(rest).await;
     }
     // A server that is leaving tells nobody of it.
-    if !processes.are_closed() {
-        output.leave_file();
+    match processes.are_closed() {
+        true => output.lose_file(),
+        false => output.leave_file(),
     }
     Ok(outcome(ending, &output, report.and_then(|report| report.read())))
 }
