@@ -2,6 +2,14 @@
 //! lost and nothing is left over. Each test holds its row of the table in `docs/reliability.md` to what it saw.
 #![cfg(feature = "serve")]
 
+#[path = "../kept/kept_support/mod.rs"]
+mod kept_support;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
+mod states;
 mod table;
+
+mod children;
+mod disk;
+mod host;
+mod signals;

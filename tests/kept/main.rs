@@ -11,7 +11,6 @@ mod serve_support;
 mod session_support;
 
 mod damage;
-mod disk;
 mod kill;
 mod limits;
 mod resuming;

@@ -1,4 +1,4 @@
-//! How a server ends: end of input, signals, a host that is gone. Nothing outlives it.
+//! How a server ends: what is said at the end of input and after a signal. `tests/faults` has every signal in every state.
 
 use crate::serve_support::{BOTH, Server, bash_turns, eventually, processes_of, types};
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
@@ -97,30 +97,6 @@ fn a_signal_while_the_model_speaks_closes_the_run() {
     }
 }
 
-#[test]
-fn a_signal_answers_the_commands_that_it_ends() {
-    for dialect in BOTH {
-        let mut server = Server::demo(dialect);
-        server.send(json!({"id": "bash", "type": "bash", "command": STUCK}));
-        server.awaits("begun");
-        server.signal(Signal::TERM);
-        let ended = server.ends_within(SOON);
-        assert_eq!((ended.status.code(), ended.frames.len()), (Some(143), 1));
-        assert_eq!(ended.frames[0]["data"]["cancelled"], true);
-    }
-}
-
-#[test]
-fn idle_a_signal_just_ends_it() {
-    for (signal, status) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
-        let mut server = Server::demo(Pi);
-        server.ask("1", json!({"type": "get_state"}));
-        server.signal(signal);
-        let ended = server.ends_within(SOON);
-        assert_eq!((ended.status.code(), ended.stderr.as_str(), ended.frames), (Some(status), "", vec![]));
-    }
-}
-
 /// Sends `count` questions with ids from 0, in one write.
 fn send_states(server: &mut Server, count: usize) {
     let line = |at: usize| format!("{}\n", json!({"id": at.to_string(), "type": "get_state"}));
@@ -136,32 +112,6 @@ fn unread(dialect: Dialect) -> Server {
     server.awaits("begun");
     server.stands_still();
     server
-}
-
-#[test]
-fn a_second_signal_ends_it_at_once_though_nobody_reads() {
-    let mut server = unread(Pi);
-    server.signal(Signal::TERM);
-    eventually("the tools have ended", || processes_of(server.dir.path()).len() <= 1);
-    while server.child.try_wait().unwrap().is_none() {
-        server.signal(Signal::TERM);
-        std::thread::yield_now();
-    }
-    server.close_stdout();
-    let ended = server.ends();
-    // It did not wait for its last words to be read.
-    assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(143), ""));
-}
-
-#[test]
-fn one_signal_ends_it_in_the_end_though_nobody_reads() {
-    let mut server = unread(Pi);
-    server.signal(Signal::TERM);
-    eventually("it has ended", || processes_of(server.dir.path()).is_empty());
-    server.close_stdout();
-    let ended = server.ends();
-    assert_eq!(ended.status.code(), Some(143));
-    assert!(ended.stderr.contains("nobody reads"), "{}", ended.stderr);
 }
 
 #[test]
@@ -194,45 +144,6 @@ fn end_of_input_and_a_signal_together_are_as_the_signal_or_the_end() {
         let ended = server.ends_within(SOON);
         assert!(matches!(ended.status.code(), Some(0 | 143)), "{}", ended.status);
     }
-}
-
-#[test]
-fn a_host_that_is_killed_takes_the_server_and_its_silent_tools_along() {
-    for dialect in BOTH {
-        let mut server = Server::script(dialect, bash_turns("touch begun; sleep 60"));
-        server.send(json!({"type": "prompt", "message": "go"}));
-        server.send(json!({"type": "bash", "command": STUCK}));
-        server.awaits("begun");
-        server.close_stdin();
-        server.close_stdout();
-        server.ends_within(SOON);
-    }
-}
-
-#[test]
-fn a_host_that_is_killed_takes_a_server_along_whose_model_hangs() {
-    let mut server = Server::script(Pi, json!([{"hang": true}]));
-    server.send(json!({"type": "prompt", "message": "go"}));
-    server.close_stdin();
-    server.close_stdout();
-    assert_eq!(server.ends_within(SOON).status.code(), Some(1));
-}
-
-#[test]
-fn without_stdout_it_fails_and_leaves_nothing() {
-    for dialect in BOTH {
-        // Something runs.
-        let mut server = Server::script(dialect, bash_turns(STUCK));
-        server.send(json!({"type": "prompt", "message": "go"}));
-        server.awaits("begun");
-        server.close_stdout();
-        assert_eq!(server.ends_within(SOON).status.code(), Some(1));
-    }
-    // Nothing runs: it is noticed by the next answer.
-    let mut server = Server::demo(Pi);
-    server.close_stdout();
-    server.send(json!({"type": "get_state"}));
-    assert_eq!(server.ends_within(SOON).status.code(), Some(1));
 }
 
 #[test]

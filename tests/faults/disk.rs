@@ -1,10 +1,13 @@
-//! Session files that cannot be written: in use, changed by others, without permission, on a full disk.
+//! Session files that cannot be written: in use, changed by others, without permission, on a full disk. What was said stays
+//! in memory, and is written as soon as the file works again.
 
 use crate::{
     kept_support::{self, agrees, directory, entries, files, keeper, keeping, started, violations},
-    serve_support::{self, BOTH, Server, command},
+    serve_support::{self, BOTH, Server, bash_turns, command, write_agent_file},
+    states::{DIALECTS, assert_whole, last, place, run, temporary},
+    table::row,
 };
-use pi_rpc::protocol::Dialect::Pi;
+use pi_rpc::protocol::Dialect::{self, Pi};
 use rustix::process::{Pid, Resource, Rlimit, geteuid, prlimit};
 use serde_json::{Value, json};
 use std::{
@@ -47,6 +50,12 @@ fn a_file_that_another_process_has_is_left_alone_until_that_is_gone() {
         first.finishes();
         second.finishes();
     }
+    row(
+        "Another server has the session's file",
+        2 * BOTH.len(),
+        "at the start: exit 1, and the file's name on stderr; by `switch_session`: the same as an error",
+        "nothing: neither file is touched",
+    );
 }
 
 #[test]
@@ -76,25 +85,78 @@ fn a_file_that_another_program_has_changed_is_not_written_to() {
         assert!(fs::read(&path).unwrap() == bytes, "{place}");
         // It is still there, and may be given up.
         server.data(json!({ "type": "new_session" }));
-        server.run("Hello again.");
+        server.run("Hello again?");
         let next = files(server.dir.path()).into_iter().find(|other| *other != path).unwrap();
         agrees(&mut server, &next);
         assert!(fs::read(&path).unwrap() == bytes, "{place}");
     }
+    row(
+        "Another program appends to the file, cuts it, or puts another in its place",
+        changes.len(),
+        "the run ends with an error that names the file, prompts are refused; `new_session` goes on",
+        "of the file nothing; what is said after it is in memory alone",
+    );
 }
 
 #[test]
-fn a_file_that_was_deleted_is_not_begun_anew_in_the_middle() {
-    let mut server = keeper(Pi, answering(), &[]);
-    server.run("Hello?");
-    let path = only_file(&server);
-    fs::remove_file(&path).unwrap();
-    refuses(&mut server, &format!("nothing was written: {}", path.display()));
-    assert!(!path.exists());
-    server.data(json!({ "type": "new_session" }));
-    server.run("Hello again.");
-    let next = only_file(&server);
-    agrees(&mut server, &next);
+fn a_file_or_a_folder_that_is_moved_away_is_written_to_again_when_it_is_back() {
+    let mut times = 0;
+    for dialect in BOTH {
+        for folder in [false, true] {
+            let mut server = keeper(dialect, answering(), &[]);
+            server.run("Hello?");
+            let path = only_file(&server);
+            let moved = if folder { path.parent().unwrap() } else { &path };
+            let away = server.path("away");
+            fs::rename(moved, &away).unwrap();
+            refuses(&mut server, &format!("nothing was written: {}", path.display()));
+            assert!(!path.exists());
+            fs::rename(&away, moved).unwrap();
+            server.run("And now?");
+            // What was missed was written first.
+            assert_eq!(agrees(&mut server, &path).len(), 6);
+            server.close_stdin();
+            assert_eq!(server.ends().status.code(), Some(0));
+            times += 1;
+        }
+    }
+    row(
+        "The file, or its folder, is moved away and comes back",
+        times,
+        "meanwhile: the run ends with an error that names the file, prompts are refused",
+        "nothing: what was missed is written first",
+    );
+}
+
+#[test]
+fn a_file_or_a_folder_that_is_removed_is_told_of_by_its_name() {
+    let mut times = 0;
+    for dialect in BOTH {
+        for folder in [false, true] {
+            let mut server = keeper(dialect, answering(), &[]);
+            server.run("Hello?");
+            let path = only_file(&server);
+            match folder {
+                true => fs::remove_dir_all(path.parent().unwrap()).unwrap(),
+                false => fs::remove_file(&path).unwrap(),
+            }
+            refuses(&mut server, &format!("nothing was written: {}", path.display()));
+            assert!(!path.exists());
+            server.data(json!({ "type": "new_session" }));
+            server.run("Hello again?");
+            let next = only_file(&server);
+            agrees(&mut server, &next);
+            server.close_stdin();
+            assert_eq!(server.ends().status.code(), Some(0));
+            times += 1;
+        }
+    }
+    row(
+        "The file, or its folder, is removed",
+        times,
+        "the run ends with an error that names the file, prompts are refused; `new_session` goes on",
+        "what was removed; the conversation is in memory until another begins",
+    );
 }
 
 #[test]
@@ -139,6 +201,12 @@ fn without_permission_nothing_is_written_and_it_is_said() {
     agrees(&mut server, Path::new(new));
     fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
     assert!(fs::read(&path).unwrap() == bytes);
+    row(
+        "The file cannot be written, or read, or its folder takes none",
+        3,
+        "it opens where it can be read; the run ends with an error that names the file, prompts are refused",
+        "nothing: once the folder takes files, the session begins with all that was said",
+    );
 }
 
 #[test]
@@ -156,18 +224,18 @@ fn a_folder_that_cannot_be_made_is_told_of_at_the_start_and_by_the_first_prompt(
         "{}",
         ended.stderr
     );
+    row(
+        "The folder for sessions would be in a file",
+        1,
+        "a warning on stderr at the start; the run ends with an error that names it, prompts are refused",
+        "all of it when the server ends: there is nowhere to keep it",
+    );
 }
 
 #[test]
 fn on_a_full_disk_a_run_ends_and_with_room_everything_is_written() {
     for dialect in BOTH {
-        let dir = answering();
-        let mut command = command(Path::new("sh"), dir.path());
-        // A write beyond the limit fails like one on a full disk: a part is written, then none.
-        let script = r#"trap "" XFSZ; exec "$@""#;
-        command.args(["-c", script, "sh"]).arg(serve_support::binary());
-        command.args(keeping(dialect, dir.path(), &[]).get_args());
-        let mut server = started(dialect, dir, command);
+        let mut server = limited(dialect, answering());
         server.run("Hello?");
         let path = only_file(&server);
         let length = fs::metadata(&path).unwrap().len();
@@ -197,6 +265,143 @@ fn on_a_full_disk_a_run_ends_and_with_room_everything_is_written() {
         assert_eq!(agrees(&mut server, &path).len(), 6);
         assert!(fs::read(&path).unwrap().starts_with(&full));
     }
+}
+
+/// Writes of every kind: the file's beginning, messages, a command of the host, settings, a tool's result, and a name, for
+/// which `xcsh` writes the file anew. What is refused is passed over.
+fn talk(server: &mut Server) {
+    let prompt = |message: &str| json!({ "type": "prompt", "message": message });
+    let commands = [
+        prompt("Hello?"),
+        json!({ "type": "bash", "command": "echo two" }),
+        json!({ "type": "set_thinking_level", "level": "high" }),
+        prompt("Use a tool?"),
+        json!({ "type": "set_session_name", "name": "A name" }),
+    ];
+    for command in commands {
+        let end = if command["type"] == "prompt" { last(server.dialect) } else { "response" };
+        server.send(command);
+        server.until(|frame| frame["type"] == end || frame["success"] == false);
+    }
+}
+
+#[test]
+fn wherever_the_disk_gets_full_the_file_is_whole_and_nothing_is_lost() {
+    let turns = json!([
+        { "onResult": "", "repeat": true, "say": [{ "text": "It has ended." }] },
+        { "match": "tool", "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": "echo one" } }] },
+        { "repeat": true, "say": [{ "text": "An answer." }] },
+    ]);
+    let mut times = 0;
+    for dialect in BOTH {
+        let mut server = keeper(dialect, directory(&turns), &[]);
+        talk(&mut server);
+        let whole = fs::read(only_file(&server)).unwrap();
+        server.finishes();
+        let mut at = 0;
+        for line in whole.split_inclusive(|byte| *byte == b'\n') {
+            for part in [0, line.len() / 2] {
+                let what = format!("{dialect}: {part} bytes of {}", String::from_utf8_lossy(line));
+                let mut server = limited(dialect, directory(&turns));
+                room(&server, Some((at + part) as u64));
+                talk(&mut server);
+                assert_whole(server.dir.path(), &what);
+                let before = server.data(json!({ "type": "get_messages" }))["messages"].take();
+                room(&server, None);
+                let end = server.run("There is room?").pop().unwrap();
+                assert_eq!(end["messages"][1]["stopReason"], "stop", "{what}: {end}");
+                let path = only_file(&server);
+                let after = agrees(&mut server, &path);
+                let before = before.as_array().unwrap();
+                assert_eq!(after[..before.len()], before[..], "{what}");
+                times += 1;
+            }
+            at += line.len();
+        }
+    }
+    row(
+        "The disk gets full before, or in the middle of, each line of a session",
+        times,
+        "a run ends with an error that names the file, prompts are refused, settings are taken back",
+        "nothing: no part of a line stays, and with room again what was missed is written first",
+    );
+}
+
+#[test]
+fn an_output_that_the_disk_has_no_room_for_is_told_without_a_file() {
+    let mut times = 0;
+    for dialect in DIALECTS {
+        let mut server = limited(dialect, place(&bash_turns("seq 100000")));
+        room(&server, Some(400_000));
+        let data = server.data(json!({ "type": "bash", "command": "seq 100000" }));
+        assert_eq!((&data["truncated"], &data["exitCode"]), (&json!(true), &json!(0)), "{dialect}");
+        assert_eq!(data.get("fullOutputPath"), None, "{dialect}");
+        let frames = run(&mut server, "go?");
+        let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+        let text = end["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(
+            text.ends_with("The full output could not be kept]"),
+            "{dialect}: {}",
+            &text[text.len() - 200..]
+        );
+        assert_eq!(temporary(server.dir.path()), Vec::<String>::new(), "{dialect}");
+        server.finishes();
+        times += 2;
+    }
+    row(
+        "The disk gets full while the output of a command is written to a temporary file",
+        times,
+        "the end of the output, which says that all of it could not be kept; the command goes on",
+        "what is not shown; the file is removed",
+    );
+}
+
+#[test]
+fn a_file_of_the_users_that_cannot_be_read_is_left_out_with_a_warning() {
+    let mut times = 0;
+    for dialect in DIALECTS {
+        for name in ["settings.json", "auth.json", "models.json"] {
+            for is_folder in [true, false] {
+                let dir = answering();
+                write_agent_file(dir.path(), dialect, name, &json!({}));
+                let agent = dir.path().join(dialect.record().directories.agent.trim_start_matches("~/"));
+                let path = agent.join(name);
+                match is_folder {
+                    true => {
+                        fs::remove_file(&path).unwrap();
+                        fs::create_dir(&path).unwrap();
+                    }
+                    false => fs::write(&path, b"\xff\xfe").unwrap(),
+                }
+                let mut server = keeper(dialect, dir, &[]);
+                server.run("Hello?");
+                server.close_stdin();
+                let ended = server.ends();
+                let warned = ended.stderr.contains(&format!("{}: ", path.display()));
+                assert!(warned && ended.stderr.contains("left out"), "{dialect}, {name}: {}", ended.stderr);
+                assert_eq!(ended.status.code(), Some(0), "{dialect}, {name}");
+                times += 1;
+            }
+        }
+    }
+    row(
+        "`settings.json`, `auth.json` or `models.json` cannot be read",
+        times,
+        "a warning on stderr that names it; the conversation goes on",
+        "what the file says, which is left as it is",
+    );
+}
+
+/// A server in a directory, to which a write beyond the limit of [`room`] is what one on a full disk is: a part is written,
+/// then none.
+fn limited(dialect: Dialect, dir: TempDir) -> Server {
+    let mut command = command(Path::new("sh"), dir.path());
+    if dir.path().join("tmp").exists() {
+        command.env("TMPDIR", dir.path().join("tmp"));
+    }
+    command.args(["-c", r#"trap "" XFSZ; exec "$@""#, "sh"]).arg(serve_support::binary());
+    command.args(keeping(dialect, dir.path(), &[]).get_args());
+    started(dialect, dir, command)
 }
 
 /// Nothing can be written: a run ends with the text, and a prompt after it is refused with it.

@@ -1,0 +1,307 @@
+//! Children of the server that do not end, leave, flood or fail: none outlives its command where that can be known, and none
+//! takes memory, disk or descriptors with it.
+
+use crate::{
+    serve_support::{Server, bash_turns, eventually, processes_of},
+    states::{DIALECTS, assert_tidy, descriptors, last, place, run, serving, start, temporary},
+    table::row,
+};
+use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+/// Commands that do not end by themselves. Each makes the file `begun` when all of it runs.
+const STAYING: [&str; 10] = [
+    "trap '' TERM; sleep 60 & touch begun; wait; sleep 60",
+    // In a group, or a session, of their own.
+    "timeout 60 sh -c 'touch begun; sleep 60'; true",
+    "timeout 60 bash -c \"trap '' TERM; touch begun; sleep 60; sleep 60\"; true",
+    "set -m; (touch begun; sleep 60); true",
+    "setsid -w sh -c 'touch begun; sleep 60'; true",
+    "setsid sh -c 'touch begun; sleep 60' & wait",
+    // They do not run when they are told to end.
+    "touch begun; kill -STOP $$; true",
+    "for i in $(seq 200); do sleep 60 & done; touch begun; wait",
+    "exec >&- 2>&-; touch begun; sleep 60; true",
+    "touch begun; yes; true",
+];
+
+/// How a command is ended.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    AbortBash,
+    AbortRun,
+    Timeout,
+    Terminate,
+}
+
+#[test]
+fn what_is_ended_ends_with_all_of_its_children() {
+    let mut times = 0;
+    let ways = [
+        (Pi, Way::AbortBash),
+        (Xcsh, Way::AbortBash),
+        (Pi, Way::AbortRun),
+        (Pi, Way::Timeout),
+        (Xcsh, Way::Terminate),
+    ];
+    for (dialect, way) in ways {
+        let mut servers = Vec::new();
+        for command in STAYING {
+            let what = format!("{dialect}, {way:?}: {command}");
+            let timeout = if matches!(way, Way::Timeout) { 1 } else { 0 };
+            let turns = json!([
+                { "onResult": "", "repeat": true, "say": [{ "text": "It has ended." }] },
+                { "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": command, "timeout": timeout } }] },
+            ]);
+            // A session's file would be opened meanwhile.
+            let mut server = serving(dialect, &turns, &["--no-session"]);
+            server.data(json!({ "type": "bash", "command": "true" }));
+            let open = descriptors(&server);
+            match way {
+                Way::AbortBash | Way::Terminate => {
+                    server.send(json!({ "id": "b", "type": "bash", "command": command }));
+                }
+                Way::AbortRun | Way::Timeout => server.send(json!({ "type": "prompt", "message": "go?" })),
+            }
+            server.awaits("begun");
+            match way {
+                Way::AbortBash => {
+                    server.send(json!({ "id": "a", "type": "abort_bash" }));
+                    assert_eq!(server.response("b")["data"]["cancelled"], true, "{what}");
+                }
+                Way::AbortRun => {
+                    assert_eq!(server.ask("a", json!({ "type": "abort" }))["success"], true, "{what}")
+                }
+                Way::Timeout => drop(server.until_type(last(dialect))),
+                Way::Terminate => {
+                    server.signal(Signal::TERM);
+                    // Asserts that nothing is left of it.
+                    let ended = server.ends();
+                    assert_eq!(ended.status.code(), Some(143), "{what}");
+                    assert_tidy(ended.dir.path(), &ended.frames, &what);
+                    times += 1;
+                    continue;
+                }
+            }
+            assert_eq!(
+                processes_of(server.dir.path()).len(),
+                1,
+                "{what}: {:?}",
+                processes_of(server.dir.path())
+            );
+            eventually(&format!("{what}: descriptors are closed"), || descriptors(&server) <= open);
+            times += 1;
+            servers.push(server);
+        }
+        for mut server in servers {
+            server.close_stdin();
+            assert_eq!(server.ends().status.code(), Some(0));
+        }
+    }
+    row(
+        "A command whose children ignore TERM, leave its group or session, stop themselves, are 200, or flood: aborted, timed out, \
+         or the server gets TERM",
+        times,
+        "the answer with `cancelled`, the end of the run",
+        "nothing: no process and no descriptor is left",
+    );
+}
+
+/// A process that has left its session, and whose parent is gone: it tells its id in the file `daemon`.
+const DAEMON: &str =
+    "(setsid sh -c 'echo $$ > new; mv new daemon; exec sleep 60' > /dev/null 2>&1 &); echo done";
+
+#[test]
+fn a_daemon_goes_on_and_does_not_hold_up_the_host() {
+    let mut times = 0;
+    for dialect in DIALECTS {
+        let mut server = serving(dialect, &bash_turns(DAEMON), &[]);
+        run(&mut server, "go?");
+        server.awaits("daemon");
+        let id: i32 = fs::read_to_string(server.path("daemon")).unwrap().trim().parse().unwrap();
+        let inherited = fs::read_dir(format!("/proc/{id}/fd")).unwrap().flatten();
+        let inherited: Vec<PathBuf> = inherited.filter_map(|fd| fs::read_link(fd.path()).ok()).collect();
+        let stdout = fs::read_link(format!("/proc/{}/fd/1", server.child.id())).unwrap();
+        assert!(!inherited.contains(&stdout), "{dialect}: it holds {inherited:?}");
+        server.close_stdin();
+        // The output ends though it lives.
+        while server.next_line().is_some() {}
+        assert!(Path::new(&format!("/proc/{id}")).exists(), "{dialect}");
+        kill_process(Pid::from_raw(id).unwrap(), Signal::KILL).unwrap();
+        eventually("it is gone", || processes_of(server.dir.path()).is_empty());
+        assert_eq!(server.ends().status.code(), Some(0), "{dialect}");
+        times += 1;
+    }
+    row(
+        "A tool leaves a daemon behind: a session of its own, and its parent has ended",
+        times,
+        "the tool's result, and the end of the output when the server ends",
+        "nothing; the daemon goes on, as with the originals",
+    );
+}
+
+#[test]
+fn a_job_that_holds_the_pipe_is_not_waited_for_and_ends_with_the_server() {
+    let mut times = 0;
+    for dialect in DIALECTS {
+        for command in
+            ["sleep 60 & echo done", "(trap '' TERM HUP; sleep 60 & wait) & echo done", "yes & echo done"]
+        {
+            let mut server = serving(dialect, &bash_turns(command), &[]);
+            let output = server.data(json!({ "type": "bash", "command": command }))["output"].take();
+            assert!(output.as_str().unwrap().contains("done") || command.starts_with("yes"), "{output}");
+            run(&mut server, "go?");
+            assert!(processes_of(server.dir.path()).len() > 2, "{dialect}: {command}");
+            server.close_stdin();
+            // Asserts that nothing is left of it.
+            assert_eq!(server.ends().status.code(), Some(0), "{dialect}: {command}");
+            times += 2;
+        }
+    }
+    row(
+        "A shell ends, and a job of it holds its output open",
+        times,
+        "the answer, though the job goes on",
+        "nothing: the job ends with the server",
+    );
+}
+
+/// How much the file with a command's output takes here, in bytes.
+const FILE: u64 = 1 << 20;
+
+#[test]
+fn an_output_without_end_takes_neither_memory_nor_disk() {
+    let floods = ["yes a line", "yes | tr -d '\\n'", "cat /dev/urandom"];
+    let mut times = 0;
+    for dialect in DIALECTS {
+        for flood in floods {
+            let command = format!("{flood} | head -c 3000000");
+            let turns = bash_turns(&command);
+            let mut server = serving(dialect, &turns, &["--max-output-file", &FILE.to_string()]);
+            let data = server.data(json!({ "type": "bash", "command": command }));
+            assert_eq!(
+                (&data["truncated"], &data["exitCode"]),
+                (&json!(true), &json!(0)),
+                "{dialect}: {flood}"
+            );
+            assert!(data["output"].as_str().unwrap().len() <= 51_200, "{dialect}: {flood}");
+            let frames = run(&mut server, "go?");
+            let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+            let text = end["result"]["content"][0]["text"].as_str().unwrap();
+            assert!(text.contains("Full output: "), "{dialect}: {flood}: {}", &text[text.len() - 200..]);
+            for name in temporary(server.dir.path()) {
+                let kept = fs::read(server.path("tmp").join(name)).unwrap();
+                let notice = b"\n[The rest was left out: this file takes 1.0MB]\n";
+                assert!(kept.ends_with(notice), "{dialect}: {flood}");
+                assert_eq!(kept.len(), FILE as usize + notice.len(), "{dialect}: {flood}");
+            }
+            assert_eq!(temporary(server.dir.path()).len(), 2);
+            assert!(server.peak_mib() < 100, "{dialect}: {flood}: {} MiB", server.peak_mib());
+            server.finishes();
+            times += 2;
+        }
+    }
+    row(
+        "3 MB of lines, of one line, of random bytes, where the file for it takes 1 MiB",
+        times,
+        "the last 50 KB at most, and where the file is",
+        "what is over the limit (`--max-output-file`, 1 GiB): the file says so",
+    );
+}
+
+#[test]
+fn what_a_command_does_to_its_pipes_or_itself_is_its_own_business() {
+    // What the result's text contains, and the exit code of the command of the host.
+    let cases: [(&str, &str, Option<i32>); 5] = [
+        ("cat; echo read", "read\n", Some(0)),
+        ("exec <&-; cat 2>/dev/null; echo closed", "closed\n", Some(0)),
+        ("exec >&- 2>&-; sleep 0.05; exit 3", "", Some(3)),
+        ("echo before; kill -KILL $$", "before\n", None),
+        ("echo before; sh -c 'kill -SEGV $$' 2>/dev/null; exit 4", "before\n", Some(4)),
+    ];
+    let mut times = 0;
+    for dialect in DIALECTS {
+        for (command, output, code) in cases {
+            let mut server = serving(dialect, &bash_turns(command), &[]);
+            let data = server.data(json!({ "type": "bash", "command": command }));
+            assert!(data["output"].as_str().unwrap().starts_with(output), "{dialect}: {command}: {data}");
+            assert_eq!(data["exitCode"].as_i64(), code.map(i64::from), "{dialect}: {command}");
+            assert_eq!(data["cancelled"], code.is_none(), "{dialect}: {command}");
+            let frames = run(&mut server, "go?");
+            let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+            let text = end["result"]["content"][0]["text"].as_str().unwrap();
+            assert!(text.starts_with(output), "{dialect}: {command}: {text}");
+            if matches!(code, Some(1..)) {
+                assert!(text.ends_with(&format!("Command exited with code {}", code.unwrap())), "{text}");
+            }
+            let dir = server.finishes();
+            assert_tidy(dir.path(), &[], command);
+            times += 2;
+        }
+    }
+    row(
+        "A command reads its stdin, closes its pipes, is killed, or its child crashes",
+        times,
+        "its output so far and its exit code (none where it was killed: `cancelled`)",
+        "nothing",
+    );
+}
+
+/// What an extension does once it has registered: a shell script; and whether that is the end of it.
+const BAD: [(&str, bool); 8] = [
+    ("exit 3", true),
+    ("kill -SEGV $$", true),
+    ("exec <&- >&-; sleep 60", true),
+    ("trap '' TERM HUP; while :; do sleep 60; done", false),
+    ("(trap '' TERM HUP; exec sleep 60) & exit 0", true),
+    ("setsid sleep 60 & sleep 60", false),
+    ("while :; do echo babble; done", true),
+    ("yes | tr -d '\\n'", true),
+];
+
+fn extended(dialect: Dialect, body: &str) -> Server {
+    let dir = place(&json!([{ "repeat": true, "say": [{ "text": "An answer." }] }]));
+    let path = dir.path().join("bad");
+    fs::write(&path, format!("#!/bin/sh\nread -r hello\necho '{{\"type\":\"register\"}}'\n{body}\n"))
+        .unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    start(dialect, dir, &["-e", "./bad"])
+}
+
+#[test]
+fn extensions_that_crash_hang_or_babble_take_nobody_along() {
+    let mut times = 0;
+    for dialect in DIALECTS {
+        for (body, ends) in BAD {
+            let what = format!("{dialect}: {body}");
+            let mut server = extended(dialect, body);
+            let mut told = false;
+            for _ in 0..2 {
+                let frames = run(&mut server, "Hello?");
+                let answered = |frame: &Value| frame["message"]["content"][0]["text"] == "An answer.";
+                assert!(frames.iter().any(answered), "{what}: {frames:?}");
+                told |= frames.iter().any(|frame| frame["type"] == "extension_error");
+            }
+            if ends && !told {
+                server.until_type("extension_error");
+            }
+            server.signal(Signal::TERM);
+            let ended = server.ends();
+            assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(143), ""), "{what}");
+            assert_tidy(ended.dir.path(), &[], &what);
+            times += 1;
+        }
+    }
+    row(
+        "An extension crashes, closes its pipes, hangs, ignores TERM, leaves children behind, writes garbage or a line without end",
+        times,
+        "`extension_error` where it has ended; each prompt is answered",
+        "nothing: no process and no temporary file is left",
+    );
+}

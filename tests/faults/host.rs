@@ -1,0 +1,243 @@
+//! Hosts that go away, do not read, or write what nobody should: the server goes on, or ends and leaves nothing behind.
+
+use crate::{
+    serve_support::{Server, binary, command, processes_of},
+    states::{DIALECTS, State, assert_tidy, assert_whole, greeted, last, place, serving, start},
+    table::row,
+};
+use pi_rpc::protocol::Dialect::{Pi1, Xcsh};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The most memory that a server may take here, in MiB.
+const MODEST: u64 = 100;
+
+#[test]
+fn a_host_that_is_killed_takes_the_server_along_whatever_it_does() {
+    let mut times = 0;
+    for state in State::ALL {
+        for dialect in DIALECTS {
+            for stdin_first in [true, false] {
+                let what = format!("{state:?}, {dialect}, stdin first: {stdin_first}");
+                let mut server = state.server(dialect);
+                if stdin_first {
+                    server.close_stdin();
+                }
+                server.close_stdout();
+                server.close_stdin();
+                let ended = server.ends();
+                assert!(matches!(ended.status.code(), Some(0 | 1)), "{what}: {}", ended.status);
+                assert_tidy(ended.dir.path(), &ended.frames, &what);
+                times += 1;
+            }
+        }
+    }
+    row(
+        "The host is killed, in nine states and three dialects",
+        times,
+        "status 1, or 0 where the end of its input is noticed first and ends the server",
+        "nothing: the file is whole, no process and no temporary file is left",
+    );
+}
+
+#[test]
+fn a_host_that_closes_its_end_of_stdout_ends_what_goes_on() {
+    let mut times = 0;
+    for state in State::busy() {
+        for dialect in DIALECTS {
+            let what = format!("{state:?}, {dialect}");
+            let mut server = state.server(dialect);
+            server.close_stdout();
+            let ended = server.ends();
+            assert_eq!(ended.status.code(), Some(1), "{what}: {}", ended.stderr);
+            assert_tidy(ended.dir.path(), &ended.frames, &what);
+            times += 1;
+        }
+    }
+    for dialect in DIALECTS {
+        let mut server = State::Idle.server(dialect);
+        server.close_stdout();
+        // Where nothing goes on, it is noticed by the next answer.
+        server.send(json!({ "type": "get_state" }));
+        assert_eq!(server.ends().status.code(), Some(1), "{dialect}");
+        times += 1;
+    }
+    row(
+        "stdout is closed and stdin is not, in nine states and three dialects",
+        times,
+        "the server ends with status 1; where nothing goes on, with the next answer",
+        "nothing: the file is whole, no process and no temporary file is left",
+    );
+}
+
+#[test]
+fn an_input_that_ends_within_a_line_is_served_as_far_as_it_goes() {
+    let line = r#"{"id":"1","type":"get_state"}"#;
+    let mut times = 0;
+    for dialect in DIALECTS {
+        for length in 0..=line.len() {
+            let mut server = start(dialect, place(&json!([])), &[]);
+            server.send_bytes(&line.as_bytes()[..length]);
+            server.close_stdin();
+            greeted(&mut server);
+            let ended = server.ends();
+            let said: Vec<_> = ended.frames.iter().map(|it| (&it["command"], &it["success"])).collect();
+            let (parse, state) = (json!("parse"), json!("get_state"));
+            let expected = match length {
+                0 => Vec::new(),
+                _ if length == line.len() => vec![(&state, &Value::Bool(true))],
+                _ => vec![(&parse, &Value::Bool(false))],
+            };
+            assert_eq!((ended.status.code(), said), (Some(0), expected), "{dialect}: {}", &line[..length]);
+            assert_eq!(ended.stderr, "");
+            times += 1;
+        }
+    }
+    row(
+        "stdin ends at each byte of a command",
+        times,
+        "a parse error for a part of a line, an answer for a whole one that lacks its line feed; status 0",
+        "nothing",
+    );
+}
+
+#[test]
+fn without_stderr_warnings_are_lost_and_nothing_else() {
+    let mut times = 0;
+    // The one has no stderr at all, the other one that nobody has the other end of.
+    for without in ["2>&-", "2> >(:); wait $!"] {
+        for dialect in DIALECTS {
+            let dir = place(&json!([{ "repeat": true, "say": [{ "text": "An answer." }] }]));
+            let mut command = command(Path::new("bash"), dir.path());
+            command.args(["-c", &format!("exec {without}; exec \"$@\""), "bash"]).arg(binary());
+            command.args(["serve", "--model", "scripted/script.json", "--no-session"]);
+            command.args(["--dialect", dialect.as_str()]);
+            let mut server = Server::start(dialect, dir, command);
+            greeted(&mut server);
+            for _ in 0..3 {
+                // It is warned of.
+                server.send(json!({ "type": "extension_ui_response", "id": 5 }));
+                assert_eq!(server.ask("1", json!({ "type": "get_state" }))["success"], true);
+                times += 1;
+            }
+            server.run("Hello?");
+            server.close_stdin();
+            assert_eq!(server.ends().status.code(), Some(0), "{dialect}");
+        }
+    }
+    row("A warning, with stderr closed", times, "nothing; the conversation goes on", "the warning");
+}
+
+#[test]
+fn lines_that_no_host_should_write_are_answered_and_cost_no_other() {
+    let limit = 10_000;
+    let padded = |length: usize| {
+        let (head, tail) = (r#"{"id":"p","type":"get_state","pad":""#, r#""}"#);
+        format!("{head}{}{tail}", "x".repeat(length - head.len() - tail.len())).into_bytes()
+    };
+    let served = |prefix: &str, suffix: &str| {
+        format!(r#"{prefix}{{"id":"p","type":"get_state"}}{suffix}"#).into_bytes()
+    };
+    let deep = |open: &str, close: &str| {
+        format!(r#"{{"id":"p","type":"get_state","x":{}{}}}"#, open.repeat(1000), close.repeat(1000))
+    };
+    let lines = |dialect| -> [(Vec<u8>, bool); 14] {
+        [
+            (b"no JSON".to_vec(), false),
+            (vec![0], false),
+            (vec![0; 5000], false),
+            (b"\xff\xfe\xfd".to_vec(), false),
+            (b"{\"type\":\"prompt\",\"message\":\"\xc3\x28\"}".to_vec(), false),
+            // As in each original.
+            (served("\u{feff}", ""), dialect == Xcsh),
+            (served("", "\r"), true),
+            (served(" \t", " \t\r"), true),
+            (served("", "\0"), false),
+            (deep("[", "]").into_bytes(), false),
+            (deep("{\"a\":", "1}").into_bytes(), false),
+            (padded(limit), true),
+            (padded(limit + 1), false),
+            (padded(limit * 100), false),
+        ]
+    };
+    let mut times = 0;
+    for dialect in DIALECTS {
+        let mut server = serving(dialect, &json!([]), &["--max-frame", &limit.to_string()]);
+        for (line, is_served) in &lines(dialect) {
+            server.send_bytes(&[line, &b"\n"[..]].concat());
+            let answer = server.next();
+            let shown = String::from_utf8_lossy(&line[..line.len().min(60)]);
+            assert_eq!(answer["success"], *is_served, "{dialect}: {shown}: {answer}");
+            assert!(*is_served || answer["error"].as_str().is_some_and(|it| !it.is_empty()), "{answer}");
+            assert_eq!(
+                server.ask("1", json!({ "type": "get_state" }))["success"],
+                true,
+                "{dialect}: {shown}"
+            );
+            times += 1;
+        }
+        server.finishes();
+    }
+    row(
+        "Garbage, NULs, a BOM, CRLF, broken UTF-8, 1000 levels of JSON, a line of the limit, one more, a hundred times it",
+        times,
+        "one error that says what is wrong (CRLF, a line of the limit, in `xcsh` a BOM: the answer); the next line is served",
+        "the line",
+    );
+}
+
+#[test]
+fn a_host_that_does_not_read_holds_up_the_run_and_takes_no_memory() {
+    let mut times = 0;
+    for dialect in DIALECTS {
+        // More than may wait: where each update repeats the message, that are fewer.
+        let deltas = if dialect == Pi1 { 20_000 } else { 3000 };
+        let turns = json!([{ "say": [{ "text": "0123456", "deltas": deltas, "size": 5 }] }]);
+        let mut server = serving(dialect, &turns, &[]);
+        server.send(json!({ "type": "prompt", "message": "go" }));
+        server.stands_still();
+        // Commands are taken all the same.
+        server.send_bytes(&b"{\"type\":\"get_state\"}\n".repeat(100));
+        server.stands_still();
+        let (mut answers, mut updates, mut text, mut ended) = (0, 0, String::new(), false);
+        while !ended || answers < 100 {
+            let frame = server.next();
+            answers += usize::from(frame["command"] == "get_state");
+            let delta = frame["assistantMessageEvent"]["delta"].as_str().unwrap_or_default();
+            updates += usize::from(!delta.is_empty());
+            text += delta;
+            ended |= frame["type"] == last(dialect);
+        }
+        assert_eq!(text, "0123456".chars().cycle().take(5 * deltas).collect::<String>(), "{dialect}");
+        assert!(updates < deltas, "{dialect}: {updates} updates");
+        assert!(server.peak_mib() < MODEST, "{dialect}: {} MiB", server.peak_mib());
+        times += 1;
+        server.finishes();
+    }
+    row(
+        "The host stops reading while a run streams",
+        times,
+        "when it reads again: fewer and longer deltas with the same text, and each answer; below 100 MiB meanwhile",
+        "nothing",
+    );
+}
+
+#[test]
+fn a_server_that_is_killed_leaves_its_file_whole_and_its_shells_running() {
+    let mut times = 0;
+    for dialect in DIALECTS {
+        let mut server = State::Tool.server(dialect);
+        server.child.kill().unwrap();
+        server.child.wait().unwrap();
+        let left = processes_of(server.dir.path());
+        assert!(left.iter().any(|process| process.contains("sleep 60")), "{dialect}: {left:?}");
+        assert_whole(server.dir.path(), dialect.as_str());
+        times += 1;
+    }
+    row(
+        "The server itself is killed with KILL while a tool runs",
+        times,
+        "the end of its output",
+        "no line of the file; what the tool has started goes on, as nobody is left who could end it",
+    );
+}
