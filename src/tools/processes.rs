@@ -235,8 +235,29 @@ fn living() -> Option<Vec<Process>> {
 fn process(id: Pid, stat: &str) -> Option<Process> {
     // A name may hold anything, even parentheses.
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-    let is_alive = !matches!(fields.next()?, "Z" | "X");
-    let mut next = || fields.next()?.parse().ok();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    // One that is just going is in group -1.
+    let mut next = || fields.next()?.parse().ok().filter(|id: &i32| *id >= 0);
     let (parent, group) = (Pid::from_raw(next()?), Pid::from_raw(next()?)?);
-    is_alive.then_some(Process { id, parent, group })
+    Some(Process { id, parent, group })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_unless_it_is_dead_or_going() {
+        let id = Pid::from_raw(7).unwrap();
+        let read = |stat: &str| process(id, stat).map(|it| (it.parent, it.group.as_raw_nonzero().get()));
+        assert_eq!(read("7 (a ) (b) S 1 5 5 0 -1"), Some((Pid::from_raw(1), 5)));
+        assert_eq!(read("7 (of another namespace) R 0 5 5 0 -1"), Some((None, 5)));
+        for none in
+            ["7 (z) Z 1 5 5", "7 (x) X 0 -1 -1", "7 (x) R 0 -1 -1", "7 (of the kernel) S 2 0 0", "7 (", ""]
+        {
+            assert_eq!(read(none), None, "{none}");
+        }
+    }
 }
