@@ -327,7 +327,13 @@ fn write_file(path: &Path, text: &str, creates_folders: bool) -> Result<(), Stri
     if creates_folders && let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    let is_new = fs::symlink_metadata(path).is_err();
+    let written = fs::write(path, text);
+    // No half of a page stays behind.
+    if written.is_err() && is_new {
+        let _ = fs::remove_file(path);
+    }
+    written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Writes what waits; gives the exit status. A host that does not read is waited for, unless there is a hurry: then a
