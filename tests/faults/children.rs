@@ -48,7 +48,7 @@ fn what_is_ended_ends_with_all_of_its_children() {
         (Xcsh, Way::AbortBash),
         (Pi, Way::AbortRun),
         (Pi, Way::Timeout),
-        (Xcsh, Way::Terminate),
+        (Pi, Way::Terminate),
     ];
     for (dialect, way) in ways {
         let mut servers = Vec::new();

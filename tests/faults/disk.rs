@@ -235,7 +235,7 @@ fn a_folder_that_cannot_be_made_is_told_of_at_the_start_and_by_the_first_prompt(
 #[test]
 fn on_a_full_disk_a_run_ends_and_with_room_everything_is_written() {
     for dialect in BOTH {
-        let mut server = limited(dialect, answering());
+        let mut server = limited(dialect, answering(), &[]);
         server.run("Hello?");
         let path = only_file(&server);
         let length = fs::metadata(&path).unwrap().len();
@@ -302,7 +302,7 @@ fn wherever_the_disk_gets_full_the_file_is_whole_and_nothing_is_lost() {
         for line in whole.split_inclusive(|byte| *byte == b'\n') {
             for part in [0, line.len() / 2] {
                 let what = format!("{dialect}: {part} bytes of {}", String::from_utf8_lossy(line));
-                let mut server = limited(dialect, directory(&turns));
+                let mut server = limited(dialect, directory(&turns), &[]);
                 room(&server, Some((at + part) as u64));
                 talk(&mut server);
                 assert_whole(server.dir.path(), &what);
@@ -331,7 +331,7 @@ fn wherever_the_disk_gets_full_the_file_is_whole_and_nothing_is_lost() {
 fn an_output_that_the_disk_has_no_room_for_is_told_without_a_file() {
     let mut times = 0;
     for dialect in DIALECTS {
-        let mut server = limited(dialect, place(&bash_turns("seq 100000")));
+        let mut server = limited(dialect, place(&bash_turns("seq 100000")), &[]);
         room(&server, Some(400_000));
         let data = server.data(json!({ "type": "bash", "command": "seq 100000" }));
         assert_eq!((&data["truncated"], &data["exitCode"]), (&json!(true), &json!(0)), "{dialect}");
@@ -353,6 +353,63 @@ fn an_output_that_the_disk_has_no_room_for_is_told_without_a_file() {
         times,
         "the end of the output, which says that all of it could not be kept; the command goes on",
         "what is not shown; the file is removed",
+    );
+}
+
+#[test]
+fn a_file_that_a_tool_or_the_host_wants_written_is_written_whole_or_not_at_all() {
+    let long = "line\n".repeat(20_000);
+    let old = format!("{long}one\n");
+    let edit = |dialect| match dialect {
+        Dialect::Pi1 => json!({ "path": "old.txt", "edits": [{ "oldText": "one\n", "newText": "two\n" }] }),
+        _ => json!({ "path": "old.txt", "oldText": "one\n", "newText": "two\n" }),
+    };
+    let mut times = 0;
+    for dialect in DIALECTS {
+        let calls = [
+            ("write", json!({ "path": "new.txt", "content": long })),
+            ("write", json!({ "path": "old.txt", "content": long })),
+            ("edit", edit(dialect)),
+        ];
+        for (tool, arguments) in calls {
+            let turns = json!([
+                { "onResult": "", "say": [{ "text": "It has ended." }] },
+                { "size": 0, "say": [{ "tool": tool, "arguments": arguments }] },
+            ]);
+            let mut server = limited(dialect, place(&turns), &["--no-session"]);
+            fs::write(server.path("old.txt"), &old).unwrap();
+            let before = names(server.dir.path());
+            room(&server, Some(50_000));
+            let frames = run(&mut server, "go?");
+            let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+            assert_eq!(end["isError"], true, "{dialect}, {tool}: {end}");
+            let text = end["result"]["content"][0]["text"].as_str().unwrap();
+            assert!(text.contains("File too large"), "{dialect}, {tool}: {text}");
+            assert_eq!(names(server.dir.path()), before, "{dialect}, {tool}");
+            assert!(fs::read_to_string(server.path("old.txt")).unwrap() == old, "{dialect}, {tool}");
+            server.finishes();
+            times += 1;
+        }
+        let mut server = limited(dialect, answering(), &[]);
+        run(&mut server, "Hello?");
+        let before = names(server.dir.path());
+        room(&server, Some(4000));
+        // In `xcsh` such an answer has no id.
+        server.send(json!({ "type": "export_html", "outputPath": "page.html" }));
+        let page = server.until_type("response").pop().unwrap();
+        assert!(
+            page["error"].as_str().is_some_and(|error| error.contains("page.html: File too large")),
+            "{page}"
+        );
+        assert_eq!(names(server.dir.path()), before, "{dialect}");
+        server.finishes();
+        times += 1;
+    }
+    row(
+        "The disk gets full while `write`, `edit` or `export_html` writes a file",
+        times,
+        "the tool's error, an error that names the page",
+        "nothing: a file that was there is as it was, no part of a new one stays",
     );
 }
 
@@ -392,15 +449,23 @@ fn a_file_of_the_users_that_cannot_be_read_is_left_out_with_a_warning() {
     );
 }
 
+/// What is in a server's directory, but for its sessions.
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = entries.filter(|name| name != kept_support::FOLDER).collect();
+    names.sort();
+    names
+}
+
 /// A server in a directory, to which a write beyond the limit of [`room`] is what one on a full disk is: a part is written,
 /// then none.
-fn limited(dialect: Dialect, dir: TempDir) -> Server {
+fn limited(dialect: Dialect, dir: TempDir, options: &[&str]) -> Server {
     let mut command = command(Path::new("sh"), dir.path());
     if dir.path().join("tmp").exists() {
         command.env("TMPDIR", dir.path().join("tmp"));
     }
     command.args(["-c", r#"trap "" XFSZ; exec "$@""#, "sh"]).arg(serve_support::binary());
-    command.args(keeping(dialect, dir.path(), &[]).get_args());
+    command.args(keeping(dialect, dir.path(), options).get_args());
     started(dialect, dir, command)
 }
 

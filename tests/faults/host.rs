@@ -1,7 +1,7 @@
 //! Hosts that go away, do not read, or write what nobody should: the server goes on, or ends and leaves nothing behind.
 
 use crate::{
-    serve_support::{Server, binary, command, processes_of},
+    serve_support::{Server, binary, command, of_type, processes_of},
     states::{DIALECTS, State, assert_tidy, assert_whole, greeted, last, place, serving, start},
     table::row,
 };
@@ -67,6 +67,33 @@ fn a_host_that_closes_its_end_of_stdout_ends_what_goes_on() {
         times,
         "the server ends with status 1; where nothing goes on, with the next answer",
         "nothing: the file is whole, no process and no temporary file is left",
+    );
+}
+
+/// In `pi` it is finished, which `tests/serve` shows.
+#[test]
+fn an_input_that_ends_ends_what_goes_on_where_the_dialect_does_so() {
+    let mut times = 0;
+    // An extension that loads is waited for, and in `pi-1` a command is.
+    let states = State::ALL.into_iter().filter(|state| *state != State::Loading);
+    for (state, dialect) in states.flat_map(|state| [(state, Pi1), (state, Xcsh)]) {
+        if dialect == Pi1 && matches!(state, State::Bash | State::Unread) {
+            continue;
+        }
+        let what = format!("{state:?}, {dialect}");
+        let mut server = state.server(dialect);
+        server.close_stdin();
+        let ended = server.ends();
+        assert_eq!(ended.status.code(), Some(0), "{what}: {}", ended.stderr);
+        assert_eq!(of_type(&ended.frames, "agent_end").len(), 0, "{what}");
+        assert_tidy(ended.dir.path(), &ended.frames, &what);
+        times += 1;
+    }
+    row(
+        "stdin ends while something goes on, in `pi-1` and `xcsh`",
+        times,
+        "no more events, status 0; `pi` finishes first what goes on",
+        "what was going on; the file is whole, no process and no temporary file is left",
     );
 }
 

@@ -251,6 +251,11 @@ fn what_cannot_be_served_is_refused_in_words() {
         (&["serve", "--dialect", "klingon"], 2, "Error: unknown dialect \"klingon\"; known: "),
         (&["--mode", "json"], 2, "Error: --mode json: only rpc is served"),
         (&["serve", "--max-frame", "0"], 2, "Error: --max-frame 0: expected a number of bytes"),
+        (
+            &["serve", "--max-output-file", "1GB"],
+            2,
+            "Error: --max-output-file 1GB: expected a number of bytes",
+        ),
         (&["serve", "--model"], 2, "Error: "),
         (&["serve", "--resume"], 1, "Error: --resume lets a person choose a session, and nobody is there"),
         (&["--mode", "rpc", "-r"], 1, "Error: --resume lets a person choose"),
