@@ -52,8 +52,10 @@ const MAY_USE: [(&str, &[&str]); 17] = [
 const PURE: [&str; 6] = ["protocol", "machine", "session", "engine", "model", "prompt"];
 
 /// The files in them that do IO after all: everything else in these modules says and reads what they carry.
-const CARRIERS: [&str; 8] = [
+const CARRIERS: [&str; 10] = [
     "model/http.rs",
+    "model/http/body.rs",
+    "model/http/trust.rs",
     "prompt/discover.rs",
     "prompt/files.rs",
     "prompt/rules.rs",

@@ -1,15 +1,23 @@
-//! Asking a real model: one `POST`, and its answer as it arrives. The only file here that does IO.
+//! Asking a real model: one `POST`, and its answer as it arrives. This file and its parts are the only ones here that do
+//! IO.
 
+mod body;
+mod mask;
+mod trust;
+
+use self::{
+    body::{beginning, broken, lines, other_kind, shown},
+    mask::Mask,
+};
 use super::{
     request::{HttpRequest, Reader},
     retry::{RetryPolicy, is_transient, retry_after},
     types::StreamEvent,
 };
-use bytes::Bytes;
-use eventsource_stream::{EventStreamError, Eventsource};
-use futures_util::{Stream, StreamExt, stream};
+use eventsource_stream::Eventsource;
+use futures_util::StreamExt;
 use reqwest::{
-    Client, Request, Response, Url,
+    Client, ClientBuilder, Request, Response, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
     redirect,
 };
@@ -17,6 +25,7 @@ use serde_json::Value;
 use std::{
     collections::BTreeMap,
     error::Error,
+    mem,
     net::IpAddr,
     pin::pin,
     sync::{
@@ -27,7 +36,7 @@ use std::{
 };
 use tokio::{
     sync::{mpsc, oneshot},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 /// Connections to providers, kept open between requests. Nothing is set up before the first request.
@@ -43,7 +52,8 @@ pub struct Http {
     local: OnceLock<Client>,
 }
 
-/// How long to wait for a provider, and how often to try.
+/// How long to wait for a provider, and how often to try. What keeps a connection alive and says nothing, such as comments
+/// and pings, counts for `idle`, up to [`NOTHING_SAID`] times as long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpOptions {
     /// How long the provider may be silent before its answer begins.
@@ -62,20 +72,20 @@ impl Default for HttpOptions {
     }
 }
 
+/// What is told of a panic: its own words may hold what was asked, and a key with it.
+pub const DEFECT: &str = "a defect of this program, of which the log tells the place";
+
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(30);
 /// How often a silent connection is tried, so that one that died unnoticed does not wait for the idle deadline.
 const ALIVE: Duration = Duration::from_secs(30);
+/// How many times the idle deadline an answer may take to say anything, where its connection is kept alive: models that
+/// think in silence do so for some minutes, with pings.
+pub const NOTHING_SAID: u32 = 10;
 /// How long the body of an error may take: the status is known, and somebody waits.
 const ERROR_BODY: Duration = Duration::from_secs(10);
-/// Bytes that are read of the body of an error.
-const ERROR_BYTES: usize = 64 * 1024;
-/// Characters that are shown of what is not JSON.
-const SHOWN: usize = 1000;
 /// Bytes of a body that is written on the spot: some 100 µs. Another thread would take it up about as late.
 const QUICK: usize = 128 * 1024;
-/// Bytes of one server-sent event. The longest real ones repeat a whole answer.
-const EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 impl Http {
     /// Asks, and gives `events` what `reader` makes of the answer, the last of it exactly one
@@ -107,13 +117,14 @@ impl Http {
         events: mpsc::Sender<StreamEvent>,
         heads: Option<mpsc::Sender<Head>>,
     ) {
+        let mask = Mask::of(&request.headers);
         let answered = tokio::select! {
-            answered = self.answer(request, reader, options, &events, heads) => answered,
+            answered = self.answer(request, reader, options, &events, heads, &mask) => answered,
             () = events.closed() => return,
         };
         if let Err(failure) = answered {
             // Nobody listens any more: nobody needs to know.
-            let _ = events.send(failure.into()).await;
+            let _ = events.send(failure.told(&mask)).await;
         }
     }
 
@@ -124,20 +135,22 @@ impl Http {
         options: &HttpOptions,
         events: &mpsc::Sender<StreamEvent>,
         heads: Option<mpsc::Sender<Head>>,
+        mask: &Mask,
     ) -> Result<(), Failure> {
         let request = match weight_of_json(&request.body) < QUICK {
             true => post(request)?,
             // Images make a body of many megabytes: writing it would hold up everything else.
             false => {
                 let request = tokio::task::spawn_blocking(move || post(request)).await;
+                // What a panic says may hold a part of the request.
                 request
-                    .map_err(|panic| Failure::new(format!("The request could not be written: {panic}")))
+                    .map_err(|_| Failure::new(format!("The request could not be written: {DEFECT}")))
                     .flatten()?
             }
         };
         let host = host(request.url());
         let idle = options.idle;
-        let response = self.begin(request, reader.as_mut(), options).await?;
+        let response = self.begin(request, reader.as_mut(), options, mask).await?;
         if let Some(heads) = heads {
             let (head, seen) = Head::of(&response);
             // Where nobody looks, nobody is waited for.
@@ -145,21 +158,36 @@ impl Http {
             let _ = seen.await;
         }
         if let Some(kind) = other_kind(&response) {
-            let start = shown(&beginning(response, idle.min(ERROR_BODY)).await);
+            let start = shown(&mask.hide(beginning(response, idle.min(ERROR_BODY)).await));
             return Err(Failure::new(format!(
                 "{host} did not answer with an event stream but {kind}: {start}"
             )));
         }
         let unread = AtomicUsize::new(0);
         let mut stream = pin!(lines(response, idle, &unread).eventsource());
-        while let Some(event) = stream.next().await {
+        let longest = idle.saturating_mul(NOTHING_SAID);
+        let mut said = Instant::now();
+        loop {
+            let next = timeout(longest.saturating_sub(said.elapsed()), stream.next()).await;
+            let next = next.map_err(|_| {
+                Failure::new(format!(
+                    "terminated: the provider kept the connection alive and said nothing for {}",
+                    seconds(longest)
+                ))
+            })?;
+            let Some(event) = next else { break };
             unread.store(0, Ordering::Relaxed);
             let event = event.map_err(|error| Failure::new(broken(error, idle)))?;
-            if told(reader.event(&event.event, &event.data), events).await {
+            let made = reader.event(&event.event, &event.data);
+            let says = !made.is_empty();
+            if told(made, events, mask).await {
                 return Ok(());
             }
+            if says {
+                said = Instant::now();
+            }
         }
-        told(reader.end(), events).await;
+        told(reader.end(), events, mask).await;
         Ok(())
     }
 
@@ -169,12 +197,13 @@ impl Http {
         mut request: Request,
         reader: &mut dyn Reader,
         options: &HttpOptions,
+        mask: &Mask,
     ) -> Result<Response, Failure> {
         let client = self.client(request.url())?;
         let mut tried = 0;
         loop {
             let again = request.try_clone().filter(|_| tried < options.retry.retries);
-            let failure = match send(&client, request, reader, options).await {
+            let failure = match send(&client, request, reader, options, mask).await {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
             };
@@ -189,7 +218,7 @@ impl Http {
                 },
                 None => options.retry.backoff(tried, fastrand::f64()),
             };
-            tracing::debug!("asking again in {}: {}", seconds(wait), failure.message);
+            tracing::debug!("asking again in {}: {}", seconds(wait), mask.hide(failure.message));
             sleep(wait).await;
             tried += 1;
         }
@@ -204,18 +233,28 @@ impl Http {
         }
         // Fails where one is installed, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = Client::builder()
-            .user_agent(concat!("pi-rpc/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .connect_timeout(CONNECT)
-            .tcp_keepalive(ALIVE)
-            .http2_keep_alive_interval(ALIVE);
-        let builder = if local { builder.no_proxy().tls_certs_only([]) } else { builder };
-        let client = builder
-            .build()
-            .map_err(|error| Failure::new(format!("HTTPS cannot be set up: {}", chain(error))))?;
+        let client = match (local, trust::further()) {
+            (true, _) => builder().no_proxy().tls_certs_only([]).build(),
+            (false, further) if further.is_empty() => builder().build(),
+            (false, further) => builder().tls_certs_merge(further).build().or_else(|error| {
+                trust::ignored(&chain(error));
+                builder().build()
+            }),
+        };
+        let client =
+            client.map_err(|error| Failure::new(format!("HTTPS cannot be set up: {}", chain(error))))?;
         Ok(known.get_or_init(|| client).clone())
     }
+}
+
+/// What all connections have in common.
+fn builder() -> ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("pi-rpc/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .tcp_keepalive(ALIVE)
+        .http2_keep_alive_interval(ALIVE)
 }
 
 /// The head of an answer.
@@ -263,6 +302,10 @@ impl Failure {
         Self { is_transient: true, ..Self::new(format!("Connection error: {message}")) }
     }
 
+    fn told(self, mask: &Mask) -> StreamEvent {
+        StreamEvent::Fail { message: mask.hide(self.message), retry_after: self.retry_after }
+    }
+
     /// The provider asks to wait longer than is allowed.
     fn too_long(self, asked: Duration, longest: Duration) -> Self {
         let [asked, longest] = [asked, longest].map(|time| time.as_millis().div_ceil(1000));
@@ -271,15 +314,12 @@ impl Failure {
     }
 }
 
-impl From<Failure> for StreamEvent {
-    fn from(failure: Failure) -> Self {
-        Self::Fail { message: failure.message, retry_after: failure.retry_after }
-    }
-}
-
 /// Passes the events on; says whether that was all.
-async fn told(made: Vec<StreamEvent>, events: &mpsc::Sender<StreamEvent>) -> bool {
-    for event in made {
+async fn told(made: Vec<StreamEvent>, events: &mpsc::Sender<StreamEvent>, mask: &Mask) -> bool {
+    for mut event in made {
+        if let StreamEvent::Fail { message, .. } = &mut event {
+            *message = mask.hide(mem::take(message));
+        }
         let last = matches!(event, StreamEvent::Finish(_) | StreamEvent::Fail { .. });
         if events.send(event).await.is_err() || last {
             return true;
@@ -332,110 +372,19 @@ async fn send(
     request: Request,
     reader: &mut dyn Reader,
     options: &HttpOptions,
+    mask: &Mask,
 ) -> Result<Response, Failure> {
     let host = host(request.url());
     match timeout(options.first, client.execute(request)).await {
         Ok(Ok(response)) if response.status().is_success() => Ok(response),
-        Ok(Ok(response)) => Err(refusal(response, reader, options.idle.min(ERROR_BODY)).await),
+        Ok(Ok(response)) => Err(refusal(response, reader, options.idle.min(ERROR_BODY), mask).await),
         Ok(Err(error)) => Err(Failure::of_connection(format!("{host}: {}", chain(error)))),
         Err(_) => Err(Failure::of_connection(format!("{host} was silent for {}", seconds(options.first)))),
     }
 }
 
-/// The body in whole lines, each piece within `idle`; `unread` grows by their lengths, and is set back by whoever makes
-/// events. A reader of lines starts a line over with each piece, and moves what is left of a piece with each line: it is
-/// given long lines whole, and a few short ones at a time.
-fn lines(
-    response: Response,
-    idle: Duration,
-    unread: &AtomicUsize,
-) -> impl Stream<Item = Result<Bytes, Broken>> {
-    let body = Body { response: Some(response), line: Vec::new(), whole: Bytes::new() };
-    stream::unfold(body, move |mut body| async move { Some((body.next(idle, unread).await?, body)) })
-}
-
-/// A body that is read.
-struct Body {
-    /// `None`: it has ended.
-    response: Option<Response>,
-    /// The beginning of a line.
-    line: Vec<u8>,
-    /// Whole lines that were not given away yet.
-    whole: Bytes,
-}
-
-/// Bytes of lines that are given away at once, and the line that is begun.
-const FEW_LINES: usize = 512;
-
-impl Body {
-    async fn next(&mut self, idle: Duration, unread: &AtomicUsize) -> Option<Result<Bytes, Broken>> {
-        if self.whole.is_empty()
-            && let Err(broken) = self.read(idle, unread).await?
-        {
-            self.response = None;
-            return Some(Err(broken));
-        }
-        let after = self.whole.len().min(FEW_LINES);
-        let rest = memchr::memchr(b'\n', &self.whole[after..]);
-        Some(Ok(self.whole.split_to(rest.map_or(self.whole.len(), |at| after + at + 1))))
-    }
-
-    /// Reads until there are whole lines; `None`: nothing more comes.
-    async fn read(&mut self, idle: Duration, unread: &AtomicUsize) -> Option<Result<(), Broken>> {
-        let response = self.response.as_mut()?;
-        loop {
-            let mut piece = match timeout(idle, response.chunk()).await {
-                Ok(Ok(Some(piece))) => piece,
-                Ok(Ok(None)) => {
-                    // Some servers leave out the blank line after the last event. A cut event is no JSON: it fails.
-                    self.line.extend_from_slice(b"\n\n");
-                    (self.response, self.whole) = (None, std::mem::take(&mut self.line).into());
-                    return Some(Ok(()));
-                }
-                Ok(Err(error)) => return Some(Err(Broken::Connection(error))),
-                Err(_) => return Some(Err(Broken::Silent)),
-            };
-            if unread.fetch_add(piece.len(), Ordering::Relaxed) + piece.len() > EVENT_BYTES {
-                return Some(Err(Broken::TooLong));
-            }
-            let Some(end) = memchr::memrchr2(b'\n', b'\r', &piece) else {
-                self.line.extend_from_slice(&piece);
-                continue;
-            };
-            let rest = piece.split_off(end + 1);
-            self.whole = match self.line.is_empty() {
-                true => piece,
-                false => [&self.line[..], &piece].concat().into(),
-            };
-            self.line = rest.to_vec();
-            return Some(Ok(()));
-        }
-    }
-}
-
-/// Why a body ends too early.
-enum Broken {
-    Connection(reqwest::Error),
-    Silent,
-    TooLong,
-}
-
-fn broken(error: EventStreamError<Broken>, idle: Duration) -> String {
-    match error {
-        EventStreamError::Transport(Broken::Connection(error)) => format!("terminated: {}", chain(error)),
-        EventStreamError::Transport(Broken::Silent) => {
-            format!("terminated: the provider was silent for {}", seconds(idle))
-        }
-        EventStreamError::Transport(Broken::TooLong) => {
-            format!("terminated: the provider sent an event of more than {EVENT_BYTES} bytes")
-        }
-        EventStreamError::Utf8(_) => "terminated: the provider's answer is not UTF-8".to_owned(),
-        EventStreamError::Parser(_) => "terminated: the provider's answer is no event stream".to_owned(),
-    }
-}
-
 /// What a status other than 2xx says.
-async fn refusal(response: Response, reader: &mut dyn Reader, patience: Duration) -> Failure {
+async fn refusal(response: Response, reader: &mut dyn Reader, patience: Duration, mask: &Mask) -> Failure {
     let status = response.status();
     let number = status.as_u16();
     let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
@@ -443,9 +392,12 @@ async fn refusal(response: Response, reader: &mut dyn Reader, patience: Duration
     let is_transient = is_transient(number, header);
     let location = header(LOCATION.as_str()).map(str::to_owned);
     let message = match location.filter(|_| status.is_redirection()) {
-        Some(to) => format!("{number} redirected to {to}, which is not followed: change the model's baseUrl"),
+        Some(to) => format!(
+            "{number} redirected to {}, which is not followed: change the model's baseUrl",
+            shown(&mask.hide(to))
+        ),
         None => {
-            let body = beginning(response, patience).await;
+            let body = mask.hide(beginning(response, patience).await);
             match serde_json::from_str::<Value>(&body) {
                 Ok(body) => format!("{number} {}", reader.refusal(&body).unwrap_or_else(|| body.to_string())),
                 Err(_) if body.trim().is_empty() => format!("{number} status code (no body)"),
@@ -454,36 +406,6 @@ async fn refusal(response: Response, reader: &mut dyn Reader, patience: Duration
         }
     };
     Failure { message, retry_after, is_transient }
-}
-
-/// The body as far as it is worth reading; what does not come in time is left out.
-async fn beginning(mut response: Response, patience: Duration) -> String {
-    let mut body = Vec::new();
-    // A deadline for all of it: a body that drips would keep people waiting for an error.
-    let _ = timeout(patience, async {
-        while let Ok(Some(piece)) = response.chunk().await {
-            body.extend_from_slice(&piece);
-            if body.len() > ERROR_BYTES {
-                break;
-            }
-        }
-    })
-    .await;
-    String::from_utf8_lossy(&body).into_owned()
-}
-
-fn shown(text: &str) -> String {
-    let text = text.trim();
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// What the body is said to be, where that cannot be an event stream. Servers that do not say are believed.
-fn other_kind(response: &Response) -> Option<String> {
-    let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase();
-    (kind.contains("json") || kind.contains("html")).then_some(kind)
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -523,7 +445,8 @@ fn chain(error: reqwest::Error) -> String {
         Some((before, reason)) => {
             let reason = reason.trim_start_matches("Other(OtherError(").trim_end_matches("))");
             format!(
-                "{before}its certificate is not trusted ({reason}); SSL_CERT_FILE may name further authorities"
+                "{before}its certificate is not trusted ({reason}); {} may name a file of further authorities",
+                trust::FURTHER
             )
         }
         None => text,

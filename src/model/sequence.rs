@@ -3,8 +3,16 @@
 use super::types::{BlockStart, Finish, StreamEvent};
 use std::{collections::VecDeque, mem};
 
+/// Bytes that one answer may hold: its texts, thoughts, arguments and proofs. Models stop long before; what goes on is no
+/// answer, and would fill the memory.
+pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// Bytes that a block counts beside what it says.
+const EACH: usize = 200;
+
 /// Collects the steps of an answer so that they obey [`super::request::Reader`]: a block that begins while another is
-/// still open waits until that one has ended, and nothing follows the last event.
+/// still open waits until that one has ended, and nothing follows the last event. An answer of more than [`ANSWER_BYTES`]
+/// fails.
 #[derive(Debug, Default)]
 pub struct Sequence {
     /// What can be said.
@@ -15,6 +23,8 @@ pub struct Sequence {
     waiting: VecDeque<Waiting>,
     /// The place of the next block.
     next: usize,
+    /// Bytes that it holds so far.
+    bytes: usize,
     over: bool,
 }
 
@@ -52,6 +62,14 @@ impl Sequence {
         self.put(index, StreamEvent::End { index, signature });
     }
 
+    /// The answer holds so many bytes more, told or not.
+    pub fn holds(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > ANSWER_BYTES && !self.over {
+            self.fail(format!("The answer is longer than {ANSWER_BYTES} bytes"));
+        }
+    }
+
     /// Something that concerns no block.
     pub fn say(&mut self, event: StreamEvent) {
         if !self.over {
@@ -79,6 +97,7 @@ impl Sequence {
     /// The answer failed; blocks that waited are never heard.
     pub fn fail(&mut self, message: String) {
         self.say(StreamEvent::Fail { message, retry_after: None });
+        self.waiting.clear();
         self.over = true;
     }
 
@@ -93,6 +112,7 @@ impl Sequence {
     }
 
     fn put(&mut self, index: usize, event: StreamEvent) {
+        self.holds(weight(&event));
         if self.over {
             return;
         }
@@ -131,4 +151,17 @@ impl Sequence {
 
 fn is_signature(event: &StreamEvent) -> bool {
     matches!(event, StreamEvent::Signature { .. })
+}
+
+/// Bytes that an event adds to the answer.
+fn weight(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::Start { block: BlockStart::ToolCall { id, name }, .. } => EACH + id.len() + name.len(),
+        StreamEvent::Start { block: BlockStart::Redacted { data }, .. } => EACH + data.len(),
+        StreamEvent::Start { .. } => EACH,
+        StreamEvent::Delta { delta, .. } => delta.len(),
+        StreamEvent::Signature { signature, .. } => signature.len(),
+        StreamEvent::End { signature, .. } => signature.as_ref().map_or(0, String::len),
+        _ => 0,
+    }
 }

@@ -173,7 +173,8 @@ impl Answer {
         let block = self.open.iter_mut().find(|block| block.number == number && block.kind == kind);
         let (Some(block), Some(more)) = (block, delta[key].as_str()) else { return };
         if key == "signature" {
-            return block.signature.push_str(more);
+            block.signature.push_str(more);
+            return self.out.holds(more.len());
         }
         if kind == Kind::Call && !more.is_empty() {
             block.input = None;

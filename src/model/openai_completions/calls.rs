@@ -68,6 +68,7 @@ impl Calls {
         }
         if let Some(piece) = text(&fragment["function"], "name") {
             call.name_piece(piece);
+            out.holds(piece.len());
         }
         let more = arguments(fragment);
         call.arguments.push_str(&more);
@@ -97,7 +98,11 @@ impl Calls {
         let told = self.calls.iter().find(|call| call.id == id).and_then(Call::index);
         match told {
             Some(index) => out.sign(index, detail.to_string()),
-            None => drop(self.details.insert(id.to_owned(), detail.to_string())),
+            None => {
+                let detail = detail.to_string();
+                out.holds(id.len() + detail.len());
+                self.details.insert(id.to_owned(), detail);
+            }
         }
     }
 
