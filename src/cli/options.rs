@@ -5,7 +5,7 @@ use crate::{
     server::Hazard,
 };
 use lexopt::prelude::*;
-use std::ffi::OsString;
+use std::{ffi::OsString, time::Duration};
 
 /// What `serve --help` says of them.
 pub const HELP: &str = "\
@@ -50,6 +50,9 @@ Options:
   -a, --approve                pi-1: the project's own extensions and packages in the manner of pi count
                                though nobody has saved that they may; -na, --no-approve: they do not
   --confirm-tools <A,B>        ask the user before these tools are run
+  --idle-timeout <SECONDS>     how long a model's provider may be silent, before its answer begins and within it
+                               (300, or httpIdleTimeoutMs and retry.provider.timeoutMs of the settings; 0: for
+                               ever); one that keeps its connection alive and says nothing has ten times as long
   --max-frame <BYTES>          the longest line that is read (64 MiB)
   --max-queue <BYTES>          messages and commands that wait for their turn: beyond it more are refused
                                (64 MiB)
@@ -120,6 +123,8 @@ pub struct HostOptions {
     pub approve: Option<bool>,
     /// `--confirm-tools`: the user is asked about their calls.
     pub confirm_tools: Vec<String>,
+    /// `--idle-timeout`, in milliseconds; 0: for ever.
+    pub idle_timeout_ms: Option<u64>,
     /// `--max-frame`, in bytes.
     pub max_frame: Option<usize>,
     /// `--max-queue`, in bytes.
@@ -228,6 +233,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("approve") | Short('a') => options.approve = Some(true),
             Long("no-approve") => options.approve = Some(false),
             Long("confirm-tools") => options.confirm_tools.extend(list(&text(&mut parser)?)),
+            Long("idle-timeout") => options.idle_timeout_ms = Some(idle_timeout(&text(&mut parser)?)?),
             Long("max-frame") => options.max_frame = Some(bytes("--max-frame", &mut parser)?),
             Long("max-queue") => options.max_queue = Some(bytes("--max-queue", &mut parser)?),
             Long("max-unread") => options.max_unread = Some(bytes("--max-unread", &mut parser)?),
@@ -379,6 +385,15 @@ fn above_zero(option: &str, expected: &str, parser: &mut lexopt::Parser) -> Resu
     number.ok_or_else(|| Refusal(format!("{option} {text}: expected {expected}"), super::USAGE))
 }
 
+/// Seconds, of which there may be parts, in milliseconds. A little is not nothing, which would be for ever.
+fn idle_timeout(text: &str) -> Result<u64, Refusal> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let millis = time.and_then(|time| u64::try_from(time.as_micros().div_ceil(1000)).ok());
+    millis.ok_or_else(|| {
+        Refusal(format!("--idle-timeout {text}: expected a number of seconds, 0 or above"), super::USAGE)
+    })
+}
+
 fn hazards(list: &str) -> Result<Vec<Hazard>, Refusal> {
     Hazard::list(list).map_err(|error| Refusal(format!("--hazard: {error}"), super::USAGE))
 }
@@ -452,6 +467,20 @@ mod tests {
         for line in ["", "--no-session ", "-c ", "--session a ", "--fork a "] {
             let options = parsed(&format!("{line}--session-dir talks")).unwrap();
             assert_eq!(options.session_dir.as_deref(), Some("talks"), "{line}");
+        }
+    }
+
+    #[test]
+    fn patience_is_a_number_of_seconds_and_a_little_is_not_for_ever() {
+        let patience = |text: &str| parsed(&format!("--idle-timeout {text}")).map(|it| it.idle_timeout_ms);
+        for (text, millis) in
+            [("0", 0), ("2", 2000), ("0.25", 250), ("0.0001", 1), ("1e9", 1_000_000_000_000)]
+        {
+            assert_eq!(patience(text), Ok(Some(millis)), "{text}");
+        }
+        for wrong in ["", "-1", "NaN", "inf", "1e30", "soon", "5s"] {
+            let text = format!("--idle-timeout {wrong}: expected a number of seconds, 0 or above");
+            assert_eq!(patience(wrong), Err(Refusal(text, super::super::USAGE)));
         }
     }
 

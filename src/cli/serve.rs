@@ -81,6 +81,10 @@ fn resolve(
     }
     let retries = u32::try_from(dialect.record().retry.request_retries).unwrap_or(u32::MAX);
     config.settings.retry.provider_retries.get_or_insert(retries);
+    if let Some(silence) = options.idle_timeout_ms {
+        config.settings.http_idle_timeout_ms = Some(silence);
+        config.settings.retry.provider_timeout_ms = Some(silence);
+    }
     let mut tools = offered(dialect, options.tools.as_deref());
     tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
     let spare_tools = spare(dialect, &options, &tools);
