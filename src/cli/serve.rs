@@ -21,9 +21,13 @@ use crate::{
     tools,
 };
 use std::{
+    any::Any,
+    backtrace::{Backtrace, BacktraceStatus},
     ffi::OsString,
+    panic,
     path::{Path, PathBuf},
     process::ExitCode,
+    thread,
 };
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
@@ -39,6 +43,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
     log();
+    tell_panics();
     for option in &options.ignored {
         tracing::debug!("{option}: not implemented yet; ignored");
     }
@@ -266,4 +271,36 @@ fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> Pr
 fn log() {
     let filter = EnvFilter::builder().with_default_directive(LevelFilter::WARN.into()).from_env_lossy();
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Log).with_target(false).init();
+}
+
+/// Tells panics by the log, which holds nobody up; with `RUST_BACKTRACE`, how they came about.
+fn tell_panics() {
+    panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let thread = thread::current();
+        let thread = thread.name().unwrap_or("a thread");
+        tracing::error!("a defect of this program: panic in {thread} at {place}{}", words(panic.payload()));
+        let way = Backtrace::capture();
+        if way.status() == BacktraceStatus::Captured {
+            tracing::error!("{way}");
+        }
+    }));
+}
+
+/// The words of a panic that stand in the program. Those that were made may hold what they are about, and a key with it.
+fn words(payload: &(dyn Any + Send)) -> String {
+    payload.downcast_ref::<&str>().map(|words| format!(": {words}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_by_its_own_words_and_not_by_those_that_were_made() {
+        let told = |panics: fn()| words(&*panic::catch_unwind(panics).unwrap_err());
+        assert_eq!(told(|| panic!("out of order")), ": out of order");
+        assert_eq!(told(|| panic!("the key is {}", std::process::id())), "");
+        assert_eq!(told(|| drop("é"[1..].to_owned())), "");
+    }
 }

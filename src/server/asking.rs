@@ -6,7 +6,7 @@ use crate::{
     engine::{ModelCall, RequestHooks},
     model::{
         api::Api,
-        http::{Http, HttpOptions, weight_of_json},
+        http::{DEFECT, Http, HttpOptions, weight_of_json},
         request::{Endpoint, HttpRequest, ModelRequest, RequestOptions},
         types::StreamEvent,
     },
@@ -54,7 +54,7 @@ impl Asking {
             false => {
                 let _stops = StopsCommand(&vendors.keys);
                 let asked = tokio::task::spawn_blocking(move || self.request()).await;
-                asked.unwrap_or_else(|panic| Err(format!("The request could not be made: {panic}")))
+                asked.unwrap_or_else(|_| Err(format!("The request could not be made: {DEFECT}")))
             }
         };
         let (request, api) = match asked {

@@ -4,7 +4,7 @@ use super::{Library, models::SCRIPTED};
 use crate::{
     config::Keys,
     engine::{CallId, Input},
-    model::request::Credentials,
+    model::{http::DEFECT, request::Credentials},
     protocol::{ExtensionAnswer, ExtensionQuery, QueriedKey, QueryKind},
 };
 use serde_json::Value;
@@ -36,6 +36,11 @@ pub fn find(library: &Library, to: CallId, query: ExtensionQuery) -> Found {
 }
 
 impl Looking {
+    /// The answer where the search itself fails.
+    pub fn lost(&self) -> Input {
+        known(self.to, self.query.id.clone(), Err(format!("query: the key could not be found: {DEFECT}")))
+    }
+
     /// Finds the key; may take a while.
     pub fn find(self) -> Input {
         let Self { to, query: ExtensionQuery { id, provider, model_id, .. }, keys } = self;

@@ -1,10 +1,14 @@
 //! Models, tools and shell commands that run beside the loop and send it their inputs.
 
+#[cfg(not(panic = "unwind"))]
+compile_error!("A task that panics becomes an error result, for which panics have to unwind.");
+
 use super::{asking::Asking, knowing::Looking, models::Answer, requests::Says};
 use crate::{
     engine::{CallId, Extending, Input, RequestHooks, ShellEnd, ShellStart, ToolStart},
     extension::{self, Extensions, NodeHost, Surroundings},
     model::{
+        http::DEFECT,
         scripted::{Step, What},
         types::StreamEvent,
     },
@@ -99,14 +103,14 @@ impl Performers {
     /// Has a model answer; `hooks`: what extensions are asked about it.
     pub fn answer(&mut self, call: CallId, answer: Answer, hooks: RequestHooks) {
         let listener = Listener { call, inputs: self.inputs.clone(), gate: self.gate.clone() };
-        let failed = move |panic| {
-            let message = format!("The answer could not be read: {panic}");
+        let failed = move |_| {
+            let message = format!("The answer could not be read: {DEFECT}");
             Input::Model { call, event: StreamEvent::Fail { message, retry_after: None } }
         };
         let task = match answer {
-            Answer::Played(steps) => guard(&self.inputs, listener.play(steps), failed),
+            Answer::Played(steps) => guard("an answer", &self.inputs, listener.play(steps), failed),
             Answer::Asked(asking) => {
-                guard(&self.inputs, listener.ask(asking, self.says.clone(), hooks), failed)
+                guard("an answer", &self.inputs, listener.ask(asking, self.says.clone(), hooks), failed)
             }
         };
         self.models.retain(|_, task| !task.is_finished());
@@ -159,7 +163,7 @@ impl Performers {
             // A loop that is gone needs no end.
             let _ = inputs.send(Input::ToolEnd { call, result, is_error }).await;
         };
-        guard(&self.inputs, work, move |panic| {
+        guard("a tool", &self.inputs, work, move |panic| {
             let (result, is_error) = tool_result(ToolOutput::error(format!("The tool failed: {panic}")));
             Input::ToolEnd { call, result, is_error }
         });
@@ -197,7 +201,7 @@ impl Performers {
             let end = ran.map(|outcome| shell_end(outcome, &options)).map_err(|error| error.to_string());
             let _ = inputs.send(Input::ShellEnd { call, end }).await;
         };
-        guard(&self.inputs, work, move |panic| Input::ShellEnd {
+        guard("a command", &self.inputs, work, move |panic| Input::ShellEnd {
             call,
             end: Err(format!("The command failed: {panic}")),
         });
@@ -206,12 +210,12 @@ impl Performers {
     /// Finds a key for an extension.
     pub fn look_for_key(&self, looking: Looking) {
         let inputs = self.inputs.clone();
+        let lost = looking.lost();
         tokio::spawn(async move {
             // A command may have to print it.
-            if let Ok(known) = tokio::task::spawn_blocking(|| looking.find()).await {
-                // A loop that is gone needs no answer.
-                let _ = inputs.send(known).await;
-            }
+            let known = tokio::task::spawn_blocking(|| looking.find()).await.unwrap_or(lost);
+            // A loop that is gone needs no answer.
+            let _ = inputs.send(known).await;
         });
     }
 
@@ -264,8 +268,9 @@ impl Performers {
     }
 }
 
-/// Runs `work`. Should it panic, the loop is told with `failed`: it would wait for an end that never comes.
+/// Runs `work`, which is `what`. Should it panic, the loop is told with `failed`: it would wait for an end that never comes.
 fn guard(
+    what: &'static str,
     inputs: &mpsc::Sender<Input>,
     work: impl Future<Output = ()> + Send + 'static,
     failed: impl FnOnce(JoinError) -> Input + Send + 'static,
@@ -277,6 +282,7 @@ fn guard(
         if let Err(error) = task.await
             && error.is_panic()
         {
+            tracing::error!("{what} has failed by {DEFECT}; the session goes on");
             // A loop that is gone needs no end.
             let _ = inputs.send(failed(error)).await;
         }
@@ -383,11 +389,11 @@ mod tests {
     #[tokio::test]
     async fn a_task_that_panics_ends_with_the_reason_and_others_by_themselves() {
         let (sender, mut inputs) = mpsc::channel(1);
-        guard(&sender, async { panic!("a defect") }, failed);
+        guard("a test", &sender, async { panic!("a defect") }, failed);
         let Some(Input::ShellEnd { call: 1, end: Err(text) }) = inputs.recv().await else { panic!() };
         assert!(text.contains("a defect"), "{text}");
-        guard(&sender, std::future::ready(()), failed);
-        guard(&sender, std::future::pending(), failed).abort();
+        guard("a test", &sender, std::future::ready(()), failed);
+        guard("a test", &sender, std::future::pending(), failed).abort();
         drop(sender);
         assert!(inputs.recv().await.is_none());
     }
