@@ -1,7 +1,7 @@
 //! The body of an answer, as it comes: bounded in every direction.
 
 use super::seconds;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use eventsource_stream::EventStreamError;
 use futures_util::{Stream, stream};
 use reqwest::{Response, header::CONTENT_TYPE};
@@ -29,7 +29,8 @@ pub fn lines(
     idle: Duration,
     unread: &AtomicUsize,
 ) -> impl Stream<Item = Result<Bytes, Broken>> {
-    let body = Body { response: Some(response), line: Vec::new(), whole: Bytes::new(), read: 0 };
+    let body =
+        Body { response: Some(response), line: Vec::new(), whole: Bytes::new(), read: 0, broken: None };
     stream::unfold(body, move |mut body| async move { Some((body.next(idle, unread).await?, body)) })
 }
 
@@ -43,22 +44,49 @@ struct Body {
     whole: Bytes,
     /// Bytes so far.
     read: usize,
+    /// What is wrong behind the whole lines.
+    broken: Option<Broken>,
 }
+
+/// What some servers begin a text with. The reader of events panics at it.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Bytes of lines that are given away at once, and the line that is begun.
 const FEW_LINES: usize = 512;
 
 impl Body {
     async fn next(&mut self, idle: Duration, unread: &AtomicUsize) -> Option<Result<Bytes, Broken>> {
-        if self.whole.is_empty()
-            && let Err(broken) = self.read(idle, unread).await?
-        {
-            self.response = None;
-            return Some(Err(broken));
+        if self.whole.is_empty() {
+            let begins = self.read == 0;
+            let read = match self.broken.take() {
+                Some(broken) => Err(broken),
+                None => self.read(idle, unread).await?,
+            };
+            if let Err(broken) = read.and_then(|()| self.look(begins)) {
+                self.response = None;
+                return Some(Err(broken));
+            }
         }
         let after = self.whole.len().min(FEW_LINES);
         let rest = memchr::memchr(b'\n', &self.whole[after..]);
         Some(Ok(self.whole.split_to(rest.map_or(self.whole.len(), |at| after + at + 1))))
+    }
+
+    /// Looks through lines that were read, of which `begins` says that they are the first. The reader of events would keep
+    /// what is no UTF-8 until the body ends, and say nothing meanwhile.
+    fn look(&mut self, begins: bool) -> Result<(), Broken> {
+        if begins && self.whole.starts_with(BYTE_ORDER_MARK) {
+            self.whole.advance(BYTE_ORDER_MARK.len());
+        }
+        let Err(error) = str::from_utf8(&self.whole) else { return Ok(()) };
+        let valid = &self.whole[..error.valid_up_to()];
+        self.whole.truncate(memchr::memrchr2(b'\n', b'\r', valid).map_or(0, |at| at + 1));
+        self.response = None;
+        if self.whole.is_empty() {
+            return Err(Broken::NotUtf8);
+        }
+        self.broken = Some(Broken::NotUtf8);
+        Ok(())
     }
 
     /// Reads until there are whole lines; `None`: nothing more comes.
@@ -108,6 +136,8 @@ pub enum Broken {
     TooLong,
     /// A body without end.
     TooMuch,
+    /// Bytes that are no text.
+    NotUtf8,
 }
 
 /// What is said of it.
@@ -125,7 +155,9 @@ pub fn broken(error: EventStreamError<Broken>, idle: Duration) -> String {
         EventStreamError::Transport(Broken::TooMuch) => {
             format!("The provider's answer takes more than {BODY_BYTES} bytes")
         }
-        EventStreamError::Utf8(_) => "terminated: the provider's answer is not UTF-8".to_owned(),
+        EventStreamError::Utf8(_) | EventStreamError::Transport(Broken::NotUtf8) => {
+            "terminated: the provider's answer is not UTF-8".to_owned()
+        }
         EventStreamError::Parser(_) => "terminated: the provider's answer is no event stream".to_owned(),
     }
 }
