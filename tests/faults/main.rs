@@ -4,6 +4,12 @@
 
 #[path = "../kept/kept_support/mod.rs"]
 mod kept_support;
+mod model_bytes;
+mod model_cut;
+mod model_endpoint;
+mod model_refusals;
+mod model_silence;
+mod model_tls;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
 mod states;

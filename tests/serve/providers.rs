@@ -18,13 +18,9 @@ fn block_types(message: &Value) -> Vec<&str> {
 
 /// A server whose model plays `turns` behind `api`, and which does not try again by itself.
 fn server(dialect: Dialect, api: &str, turns: &Value) -> (FakeVendor, Server) {
-    server_with(dialect, api, turns, &[])
-}
-
-fn server_with(dialect: Dialect, api: &str, turns: &Value, options: &[&str]) -> (FakeVendor, Server) {
     let vendor = FakeVendor::plays(&json!({ "turns": turns }));
     let settings = json!({ "retry": { "provider": { "maxRetries": 0 } } });
-    let mut server = vendor.server_under(&settings, dialect, api, options);
+    let mut server = vendor.server_under(&settings, dialect, api, &[]);
     assert_eq!(server.ask("once", json!({ "type": "set_auto_retry", "enabled": false }))["success"], true);
     (vendor, server)
 }
@@ -219,60 +215,6 @@ fn an_error_inside_the_stream_keeps_what_was_said() {
         );
         assert!(answer["errorMessage"].as_str().unwrap().contains("Overloaded"), "{api}: {answer}");
         server.finishes();
-    }
-}
-
-/// No stream that is cut is longer, in bytes.
-const STREAM_LIMIT: usize = 4096;
-
-#[test]
-fn a_stream_that_is_cut_at_any_byte_is_an_errored_message_and_no_entry_is_lost() {
-    let thinking = json!({ "thinking": "Hm.", "signature": "c2ln" });
-    let text = json!({ "text": "Naïve 🦀." });
-    let call = json!({ "tool": "bash", "arguments": { "command": "echo never" } });
-    for api in APIS {
-        // The events of the Responses API repeat much, the tools among it: there is room for less.
-        let (say, options): (_, &[&str]) = match api {
-            "openai-responses" => (json!([text]), &["--no-tools"]),
-            _ => (json!([thinking, text, call]), &[]),
-        };
-        let cut = |bytes: usize| json!({ "say": say, "size": 0, "cutAfterBytes": bytes });
-        let after = json!({ "onResult": "never", "repeat": true, "say": [{ "text": "It was whole." }] });
-        let turns: Vec<Value> = [after].into_iter().chain((0..STREAM_LIMIT).map(cut)).collect();
-        let (vendor, mut server) = server_with(Dialect::Pi, api, &json!(turns), options);
-        let mut tried = 0;
-        let whole = loop {
-            let frames = server.run("try");
-            tried += 1;
-            let answer = answers(&frames).swap_remove(0);
-            if answer["stopReason"] != "error" {
-                break answer;
-            }
-            // Words by which hosts know that trying again may help.
-            let text = answer["errorMessage"].as_str().unwrap();
-            assert!(
-                text.starts_with("terminated: ") || text.starts_with("Connection error: "),
-                "{api}: {text}"
-            );
-            assert_eq!(of_type(&frames, "tool_execution_start"), Vec::<&Value>::new(), "{api}");
-            let types = types(&frames);
-            assert_eq!(types[types.len() - 3..], ["message_end", "turn_end", "agent_end"], "{api}");
-            let kept = server.data(json!({ "type": "get_messages" }));
-            assert_eq!(kept["messages"].as_array().unwrap().len(), 2, "{api}");
-            assert_eq!(kept["messages"][1], answer, "{api}");
-            assert!(tried < STREAM_LIMIT, "{api}: the stream is longer than {STREAM_LIMIT} bytes");
-            server.data(json!({ "type": "new_session" }));
-        };
-        let (blocks, reason): (&[&str], &str) = match api {
-            "openai-responses" => (&["text"], "stop"),
-            _ => (&["thinking", "text", "toolCall"], "toolUse"),
-        };
-        assert_eq!((block_types(&whole).as_slice(), &whole["stopReason"]), (blocks, &json!(reason)), "{api}");
-        let text = whole["content"].as_array().unwrap().iter().find(|block| block["type"] == "text").unwrap();
-        assert_eq!(text["text"], "Naïve 🦀.", "{api}");
-        assert!(tried > 300, "{api}: only {tried} bytes");
-        assert_eq!(vendor.refusals(), Vec::<String>::new(), "{api}");
-        drop(server);
     }
 }
 

@@ -1,0 +1,276 @@
+//! Endpoints that are not there, say nothing, or say it too slowly; and aborts meanwhile.
+
+use crate::{
+    model_endpoint::{Endpoint, OPEN, Talk, answer, begun, delta, end, start, stream, text_of},
+    serve_support::{APIS, eventually},
+    table::row,
+};
+use serde_json::json;
+use std::{
+    net::TcpListener,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+/// Longer than a busy machine takes to say a byte, in seconds.
+const IDLE: &str = "2";
+
+/// Between two signs of life: much less than [`IDLE`].
+const TICK: Duration = Duration::from_millis(20);
+
+#[test]
+fn an_endpoint_that_is_not_there_is_named() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closing = Endpoint::new();
+    let cases = [
+        (
+            format!("http://{gone}"),
+            format!("Connection error: {gone}: tcp connect error: Connection refused"),
+        ),
+        ("http://nowhere.invalid".to_owned(), "Connection error: nowhere.invalid: dns error: ".to_owned()),
+        (format!("http://{}", closing.address), format!("Connection error: {}: ", closing.address)),
+    ];
+    let mut times = 0;
+    for (base, expected) in cases {
+        let mut talk = Talk::at(&base, APIS[0], &[], &[]);
+        for _ in 0..2 {
+            let error = talk.fails("hello?");
+            assert!(error.starts_with(&expected), "{error}");
+            times += 1;
+        }
+        talk.ends(&[]);
+    }
+    row(
+        "refuses the connection; has a name that nobody knows; accepts and closes",
+        times,
+        "`stopReason: \"error\"`, `Connection error: ` with the host and the reason",
+        "nothing",
+    );
+}
+
+/// What an endpoint has said when it falls silent: bytes, and the text in them.
+fn silences(api: &str) -> Vec<(String, &'static str)> {
+    let half = begun(api, &["Half ", "of it"]);
+    let crab = delta(api, "🦀");
+    let bytes = crab.find('🦀').unwrap();
+    vec![
+        (String::new(), ""),
+        ("HTTP/1.1 200".to_owned(), ""),
+        ("HTTP/1.1 200 OK\r\ncontent-ty".to_owned(), ""),
+        (OPEN.to_owned(), ""),
+        (format!("{OPEN}{}", start(api)), ""),
+        (format!("{OPEN}{half}"), "Half of it"),
+        (format!("{OPEN}{half}{}", &crab[..bytes]), "Half of it"),
+    ]
+}
+
+#[test]
+fn silence_ends_at_the_deadline_wherever_it_begins() {
+    let times: usize = thread::scope(|scope| {
+        let tried = APIS.map(|api| scope.spawn(move || falls_silent(api)));
+        tried.into_iter().map(|it| it.join().unwrap()).sum()
+    });
+    row(
+        "falls silent: before its answer, within the head, within an event, within a character",
+        times,
+        "`stopReason: \"error\"` after `--idle-timeout`, with the text that had come",
+        "nothing that came",
+    );
+}
+
+fn falls_silent(api: &'static str) -> usize {
+    let endpoint = Endpoint::new();
+    let mut talk = Talk::new(&endpoint, api, &["--idle-timeout", "3"]);
+    let cases = silences(api);
+    for (said, text) in &cases {
+        // Half a character is no text: it has to be cut where there are bytes alone.
+        let mut bytes = said.clone().into_bytes();
+        if said.ends_with('"') && text == &"Half of it" {
+            bytes.extend(&"🦀".as_bytes()[..2]);
+        }
+        endpoint.does(move |caller| {
+            caller.say(&bytes);
+            caller.stall();
+        });
+        let answer = talk.run("hello?");
+        assert_eq!((&answer["stopReason"], text_of(&answer)), (&json!("error"), *text), "{api} {said:?}");
+        let error = answer["errorMessage"].as_str().unwrap();
+        let expected = match said.contains("\r\n\r\n") {
+            true => "terminated: the provider was silent for 3 s".to_owned(),
+            false => format!("Connection error: {} was silent for 3 s", endpoint.address),
+        };
+        assert_eq!(error, expected, "{api} {said:?}");
+    }
+    talk.is_well(&endpoint, api);
+    cases.len()
+}
+
+#[test]
+fn a_head_that_never_ends_and_signs_of_life_without_a_word_end_too() {
+    let (api, ping) = (APIS[1], ": ping\n\n");
+    let tries: [(&str, &str, &str, &str); 3] = [
+        (APIS[0], "HTTP/1.1 200 OK\r\n", "x-more: 1\r\n", " was silent for 2 s"),
+        (APIS[0], OPEN, "event: ping\ndata: {\"type\":\"ping\"}\n\n", "said nothing for 20 s"),
+        (api, OPEN, ping, "said nothing for 20 s"),
+    ];
+    thread::scope(|scope| {
+        for (api, first, again, expected) in tries {
+            scope.spawn(move || {
+                let endpoint = Endpoint::new();
+                let mut talk = Talk::new(&endpoint, api, &["--idle-timeout", IDLE]);
+                endpoint.does(move |caller| {
+                    caller.say(first.as_bytes());
+                    while caller.say(again.as_bytes()) {
+                        thread::sleep(TICK);
+                    }
+                });
+                let error = talk.fails("hello?");
+                assert!(error.ends_with(expected), "{error}");
+                talk.is_well(&endpoint, api);
+            });
+        }
+        // Pings are no silence: an answer that takes its time comes.
+        scope.spawn(move || {
+            let endpoint = Endpoint::new();
+            let mut talk = Talk::new(&endpoint, api, &["--idle-timeout", IDLE]);
+            endpoint.does(move |caller| {
+                caller.say(OPEN.as_bytes());
+                for _ in 0..150 {
+                    caller.say(ping.as_bytes());
+                    thread::sleep(TICK);
+                }
+                caller.say(stream(api, &["Thought long."]).as_bytes());
+            });
+            assert_eq!(text_of(&talk.run("hello?")), "Thought long.");
+            talk.is_well(&endpoint, api);
+        });
+    });
+    row(
+        "dribbles a head without end; sends comments or pings for ever and no word",
+        tries.len(),
+        "`stopReason: \"error\"`: a head has the deadline, an answer that is kept alive ten times as long",
+        "nothing",
+    );
+}
+
+#[test]
+fn an_abort_ends_every_silence_at_once() {
+    let mut times = 0;
+    for api in APIS {
+        let endpoint = Endpoint::new();
+        let mut talk = Talk::new(&endpoint, api, &[]);
+        let pings = (format!("{OPEN}{}", ": ping\n\n".repeat(9)), "");
+        for (said, text) in silences(api).into_iter().chain([pings]) {
+            let (bytes, asked) = (said.clone(), endpoint.asked());
+            endpoint.does(move |caller| {
+                caller.say(bytes.as_bytes());
+                caller.stall();
+            });
+            let prompt = talk.prompts("hello?");
+            eventually("it is asked", || endpoint.asked() > asked);
+            if !text.is_empty() {
+                talk.until(|frame| frame["assistantMessageEvent"]["delta"] == "of it");
+            }
+            talk.send(json!({ "id": format!("stop {times}"), "type": "abort" }));
+            let answer = talk.settles(&prompt);
+            assert_eq!(
+                (&answer["stopReason"], text_of(&answer)),
+                (&json!("aborted"), text),
+                "{api} {said:?}"
+            );
+            times += 1;
+        }
+        talk.is_well(&endpoint, api);
+    }
+    row(
+        "stalls in each of these states, and the host aborts",
+        times,
+        "`stopReason: \"aborted\"` at once, with the text that had come",
+        "nothing that came",
+    );
+}
+
+#[test]
+fn what_is_queued_while_an_answer_is_cut_is_delivered_with_the_next_prompt() {
+    for api in APIS {
+        let endpoint = Endpoint::new();
+        let mut talk = Talk::new(&endpoint, api, &[]);
+        let cut = Arc::new(AtomicBool::new(false));
+        let waits = cut.clone();
+        endpoint.does(move |caller| {
+            caller.say(format!("{OPEN}{}", begun(api, &["Half"])).as_bytes());
+            while !waits.load(Ordering::SeqCst) {
+                thread::sleep(TICK);
+            }
+            caller.reset();
+        });
+        let prompt = talk.prompts("hello?");
+        talk.until(|frame| frame["assistantMessageEvent"]["delta"] == "Half");
+        talk.data(json!({ "type": "steer", "message": "steered meanwhile" }));
+        cut.store(true, Ordering::SeqCst);
+        let answer = talk.settles(&prompt);
+        assert_eq!((&answer["stopReason"], text_of(&answer)), (&json!("error"), "Half"), "{api}");
+        let heard = Arc::new(AtomicBool::new(false));
+        let hears = heard.clone();
+        endpoint.does(move |caller| {
+            hears.fetch_or(caller.request.contains("steered meanwhile"), Ordering::SeqCst);
+            caller.say(format!("{OPEN}{}", stream(api, &["Fine."])).as_bytes());
+        });
+        talk.prompts("go on");
+        talk.until(|frame| frame["type"] == "agent_settled");
+        assert!(heard.load(Ordering::SeqCst), "{api}");
+        assert!(talk.kept().iter().any(|message| message.to_string().contains("steered meanwhile")), "{api}");
+        talk.is_well(&endpoint, api);
+    }
+    row(
+        "resets the connection while a steering message waits",
+        APIS.len(),
+        "`stopReason: \"error\"` with the text that had come; the message stays queued",
+        "nothing: the next prompt takes it along",
+    );
+}
+
+/// The bytes in chunks of one byte: every character comes split wherever it can be.
+fn byte_by_byte(bytes: &[u8]) -> Vec<u8> {
+    let mut chunked = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\
+                        transfer-encoding: chunked\r\n\r\n"
+        .to_vec();
+    for byte in bytes {
+        chunked.extend([b'1', b'\r', b'\n', *byte, b'\r', b'\n']);
+    }
+    chunked.extend(b"0\r\n\r\n");
+    chunked
+}
+
+#[test]
+fn an_answer_that_comes_byte_by_byte_is_whole() {
+    let (mut times, words) = (0, ["Naïve ", "🦀", "—", "ℝ"]);
+    for api in APIS {
+        let endpoint = Endpoint::new();
+        let mut talk = Talk::new(&endpoint, api, &[]);
+        let body = stream(api, &words);
+        let dribbled = answer(200, "content-type: text/event-stream\r\n", body.as_bytes());
+        let unended = format!("{OPEN}{}{}", begun(api, &words), end(api).trim_end());
+        for bytes in [byte_by_byte(body.as_bytes()), dribbled, unended.into_bytes()] {
+            times += bytes.len();
+            endpoint.does(move |caller| {
+                for byte in &bytes {
+                    caller.say(&[*byte]);
+                }
+            });
+            let answer = talk.run("dribble");
+            assert_eq!((&answer["stopReason"], text_of(&answer)), (&json!("stop"), "Naïve 🦀—ℝ"), "{api}");
+        }
+        talk.is_well(&endpoint, api);
+    }
+    row(
+        "dribbles byte by byte, each character split wherever it can be",
+        times,
+        "the whole answer",
+        "nothing",
+    );
+}
