@@ -165,3 +165,47 @@ fn weight(event: &StreamEvent) -> usize {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Opens a block and makes it as long as the answer may be, by pieces of `piece` bytes.
+    fn filled(out: &mut Sequence, piece: usize) -> usize {
+        let index = out.open(BlockStart::Text);
+        (0..ANSWER_BYTES / piece - 1).for_each(|_| out.delta(index, &"x".repeat(piece)));
+        index
+    }
+
+    #[test]
+    fn an_answer_is_too_long_by_what_is_told_what_waits_and_what_is_held_elsewhere() {
+        let too_long = [StreamEvent::Fail {
+            message: "The answer is longer than 16777216 bytes".to_owned(),
+            retry_after: None,
+        }];
+        let piece = 1024 * 1024;
+        let more: [fn(&mut Sequence, usize); 3] = [
+            |out, index| out.delta(index, &"y".repeat(1024 * 1024)),
+            |out, _| out.holds(1024 * 1024),
+            |out, _| {
+                for _ in 0..1024 * 1024 / EACH {
+                    out.open(BlockStart::Thinking);
+                }
+            },
+        ];
+        for (waits, more) in [false, true].into_iter().flat_map(|waits| more.map(|more| (waits, more))) {
+            let mut out = Sequence::default();
+            if waits {
+                out.open(BlockStart::Thinking);
+            }
+            let index = filled(&mut out, piece);
+            assert!(!out.is_over());
+            out.take();
+            more(&mut out, index);
+            let told = out.take();
+            assert_eq!((&told[told.len() - 1..], out.is_over()), (&too_long[..], true));
+            more(&mut out, index);
+            assert_eq!(out.take(), []);
+        }
+    }
+}

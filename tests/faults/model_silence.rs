@@ -89,7 +89,7 @@ fn falls_silent(api: &'static str) -> usize {
     for (said, text) in &cases {
         // Half a character is no text: it has to be cut where there are bytes alone.
         let mut bytes = said.clone().into_bytes();
-        if said.ends_with('"') && text == &"Half of it" {
+        if said.ends_with('"') && *text == "Half of it" {
             bytes.extend(&"🦀".as_bytes()[..2]);
         }
         endpoint.does(move |caller| {

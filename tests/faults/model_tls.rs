@@ -98,16 +98,20 @@ fn a_certificate_that_is_not_to_be_trusted_is_refused_in_words_and_gets_no_key()
     let (ours, theirs) = (authority("ours"), authority("theirs"));
     let (own, other) = (pem(folder.path(), "own.pem", &ours), pem(folder.path(), "other.pem", &theirs));
     let missing = folder.path().join("missing.pem").display().to_string();
+    let garbled = folder.path().join("garbled.pem").display().to_string();
+    fs::write(&garbled, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
     let whole = || format!("{OPEN}{}", stream(APIS[0], &["Trusted."])).into_bytes();
     let trusts = [("SSL_CERT_FILE", own.as_str())];
     let does_not = [("SSL_CERT_FILE", other.as_str())];
     let adds = [("SSL_CERT_FILE", other.as_str()), ("NODE_EXTRA_CA_CERTS", own.as_str())];
     let lacks = [("SSL_CERT_FILE", other.as_str()), ("NODE_EXTRA_CA_CERTS", missing.as_str())];
+    let breaks = [("SSL_CERT_FILE", own.as_str()), ("NODE_EXTRA_CA_CERTS", garbled.as_str())];
     let of = |name: &str, year: i32| certificate(name, Some(&ours), year);
     let unknown = "(UnknownIssuer); NODE_EXTRA_CA_CERTS may name a file of further authorities";
-    let cases: [(_, &[(&str, &str)], &str, &[&str]); 7] = [
+    let cases: [(_, &[(&str, &str)], &str, &[&str]); 8] = [
         (of("localhost", 2100), &trusts, "", &[]),
         (of("localhost", 2100), &adds, "", &[]),
+        (of("localhost", 2100), &breaks, "", &["NODE_EXTRA_CA_CERTS: "]),
         (of("localhost", 2100), &does_not, unknown, &[]),
         (of("localhost", 2100), &lacks, unknown, &["NODE_EXTRA_CA_CERTS: "]),
         (certificate("localhost", None, 2100), &trusts, unknown, &[]),
