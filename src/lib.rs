@@ -6,6 +6,7 @@
 //! - [`session`]: the conversation so far.
 //! - [`model`]: what models are asked and answer; the scripted model.
 //! - [`config`]: what the user has configured: settings, models, keys.
+//! - [`secrets`]: keys that are known, masked in what is told and withheld from children.
 //! - [`tools`]: what the model may call.
 //! - [`extension`]: processes that add commands, tools and hooks.
 //! - [`packages`]: pi's own extensions, and packages of them.
@@ -44,6 +45,8 @@ pub mod packages;
 #[cfg(feature = "engine")]
 pub mod prompt;
 pub mod protocol;
+#[cfg(feature = "serve")]
+pub mod secrets;
 #[cfg(feature = "serve")]
 pub mod server;
 #[cfg(feature = "engine")]

@@ -6,26 +6,38 @@ use std::{
 };
 
 /// Each module with the modules that it may use.
-const MAY_USE: [(&str, &[&str]); 17] = [
+const MAY_USE: [(&str, &[&str]); 18] = [
     ("html", &[]),
     ("protocol", &[]),
+    ("secrets", &[]),
     ("machine", &["protocol"]),
     ("session", &["html", "protocol"]),
-    ("model", &["protocol"]),
-    ("config", &["model", "protocol"]),
+    ("model", &["protocol", "secrets"]),
+    ("config", &["model", "protocol", "secrets"]),
     ("export", &["html", "machine", "protocol"]),
     ("prompt", &["model", "protocol"]),
-    ("packages", &["config", "extension", "prompt", "protocol"]),
+    ("packages", &["config", "extension", "prompt", "protocol", "secrets"]),
     ("engine", &["machine", "model", "prompt", "protocol", "session"]),
     ("tools", &["engine", "model", "protocol"]),
-    ("extension", &["config", "engine", "protocol", "tools"]),
+    ("extension", &["config", "engine", "protocol", "secrets", "tools"]),
     (
         "server",
-        &["config", "engine", "extension", "machine", "model", "prompt", "protocol", "session", "tools"],
+        &[
+            "config",
+            "engine",
+            "extension",
+            "machine",
+            "model",
+            "prompt",
+            "protocol",
+            "secrets",
+            "session",
+            "tools",
+        ],
     ),
     ("mock", &["model", "protocol"]),
     ("client", &["machine", "protocol"]),
-    ("oracle", &["client", "html", "machine", "mock", "model", "protocol"]),
+    ("oracle", &["client", "html", "machine", "mock", "model", "protocol", "secrets"]),
     (
         "cli",
         &[
@@ -41,6 +53,7 @@ const MAY_USE: [(&str, &[&str]); 17] = [
             "packages",
             "prompt",
             "protocol",
+            "secrets",
             "server",
             "session",
             "tools",

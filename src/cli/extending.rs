@@ -8,6 +8,7 @@ use crate::{
     packages::{self, Place},
     prompt::rules::RuleFiles,
     protocol::{Dialect, DialectExtensionApi, ExtensionError, ExtensionMember, Rule},
+    secrets::without_key,
     tools,
 };
 use std::{ffi::OsString, path::Path};
@@ -45,7 +46,7 @@ pub fn find(
             members: members
                 .map(|it| ExtensionMember { path: it.path.clone(), source_info: Some(it.clone()) })
                 .collect(),
-            arguments: arguments.iter().map(|it| it.to_string_lossy().into_owned()).collect(),
+            arguments: without_key(arguments.iter().map(OsString::as_os_str)),
         }
     });
     let on = |value: &str| ["1", "true", "yes", "on"].contains(&value.to_ascii_lowercase().as_str());

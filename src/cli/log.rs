@@ -1,9 +1,13 @@
 //! The log on stderr: it never holds anybody up.
 
+use crate::secrets::Secrets;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     io::{self, Write},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// How long a line waits for room, in milliseconds: a reader may be slow.
@@ -15,17 +19,29 @@ const PIECE: usize = 4096;
 /// Lines that found no room since the last one that did.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
+/// What no line may say.
+static SECRETS: OnceLock<Secrets> = OnceLock::new();
+
+/// From now on every line has `***` in the place of these.
+pub fn masks(secrets: Secrets) {
+    // A process reads its configuration once.
+    let _ = SECRETS.set(secrets);
+}
+
 /// stderr, without what nobody reads: a line that finds no room is left out, and the next one that does says so.
 pub struct Log;
 
 impl Write for Log {
     /// Writes a whole line. Never fails: where stderr is closed, nobody is left to be told so.
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, whole: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(whole);
+        let text = SECRETS.get().map_or(text.clone(), |secrets| secrets.mask(&text).into_owned().into());
+        let line = text.as_bytes();
         let lost = LOST.load(Ordering::Relaxed);
         // Once nobody reads, nobody is waited for.
         if !has_room(if lost == 0 { PATIENCE_MS } else { 0 }) {
             LOST.fetch_add(1, Ordering::Relaxed);
-            return Ok(line.len());
+            return Ok(whole.len());
         }
         LOST.store(0, Ordering::Relaxed);
         let notice =
@@ -36,7 +52,7 @@ impl Write for Log {
                 break;
             }
         }
-        Ok(line.len())
+        Ok(whole.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

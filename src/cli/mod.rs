@@ -11,6 +11,7 @@ mod log;
 mod mock_llm;
 mod models;
 mod options;
+mod private;
 mod replay;
 mod reporting;
 mod schema;

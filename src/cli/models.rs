@@ -5,6 +5,7 @@ use crate::{
     config::{self, Config, Environment, Keys, Sources, Wanted, catalogue::BUILT_IN, pattern::full_id},
     model::request::Endpoint,
     protocol::{Dialect, InputKind, ThinkingLevel},
+    secrets::shown_url,
 };
 use clap::Args;
 use serde_json::{Number, Value, json};
@@ -70,7 +71,7 @@ fn as_json(config: &Config, models: &[&Endpoint]) -> Value {
             "id": model.id,
             "name": model.name,
             "api": model.api,
-            "baseUrl": model.base_url,
+            "baseUrl": shown_url(&model.base_url),
             "contextWindow": model.context_window,
             "maxTokens": model.max_tokens,
             "thinkingLevels": endpoint.levels,

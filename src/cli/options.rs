@@ -19,6 +19,8 @@ Options:
   --models <A,B>               what cycle_model goes round: patterns, * and ? allowed
   --thinking <LEVEL>           off, minimal, low, medium, high, xhigh, max
   --api-key <KEY>              for the provider of the model that is started with; not kept
+  --pass-keys <A,B>            let commands, extensions and installers have these variables of the environment
+                               though they hold keys of models; all: every one
   -t, --tools <A,B>            offer these tools only: read, bash, edit, write (the usual four),
                                grep, find, ls
   -nt, --no-tools              offer no tools, but for those of --tools; also --no-builtin-tools
@@ -93,6 +95,8 @@ pub struct HostOptions {
     pub models: Option<Vec<String>>,
     /// `--api-key`.
     pub api_key: Option<String>,
+    /// `--pass-keys`: variables with keys that children get.
+    pub pass_keys: Vec<String>,
     /// `--system-prompt`: a text, or the name of a file that holds it.
     pub system_prompt: Option<String>,
     /// `--append-system-prompt`, each as `--system-prompt`.
@@ -222,6 +226,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("append-system-prompt") => options.append_system_prompt.push(text(&mut parser)?),
             Long("models") => options.models = Some(list(&text(&mut parser)?)),
             Long("api-key") => options.api_key = Some(text(&mut parser)?),
+            Long("pass-keys") => options.pass_keys.extend(list(&text(&mut parser)?)),
             Long("no-context-files") => options.no_context_files = true,
             Long("skill") => options.skills.push(text(&mut parser)?),
             Long("no-skills") => options.no_skills = true,

@@ -2,9 +2,9 @@
 
 use super::{
     extending,
-    log::Log,
+    log::{self, Log},
     options::{self, HostOptions, Refusal},
-    print, refuse,
+    print, private, refuse,
     session::Start,
 };
 use crate::{
@@ -42,7 +42,7 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
         Ok(options) => options,
         Err(Refusal(text, status)) => return refuse(&text, status),
     };
-    log();
+    log_to_stderr();
     tell_panics();
     for option in &options.ignored {
         tracing::debug!("{option}: not implemented yet; ignored");
@@ -81,6 +81,11 @@ fn resolve(
     let environment = Environment::of_process();
     let sources = Sources { dialect, working_directory: directory.clone(), environment: environment.clone() };
     let mut config = config::load(sources);
+    let secrets = config.keys.secrets().clone();
+    options.api_key.iter().for_each(|key| secrets.remember(key));
+    secrets.pass(options.pass_keys.iter().chain(&config.settings.pass_keys));
+    log::masks(secrets.clone());
+    private::hide(&secrets, &environment, options.api_key.is_some());
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
@@ -126,6 +131,7 @@ fn resolve(
         prefix: settings.shell_command_prefix,
         programs: Some(config.directories.agent.join("bin")),
         output_file_limit: options.max_output_file,
+        secrets,
         scales_images: settings.resizes_images.unwrap_or(true),
     };
     Ok(Options {
@@ -268,7 +274,7 @@ fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> Pr
 }
 
 /// Logs to stderr: stdout belongs to the protocol.
-fn log() {
+fn log_to_stderr() {
     let filter = EnvFilter::builder().with_default_directive(LevelFilter::WARN.into()).from_env_lossy();
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Log).with_target(false).init();
 }

@@ -5,6 +5,7 @@ use crate::{
     machine::Tier,
     oracle::tap::{Command, Ended, Sheet, Witness, tap},
     protocol::Dialect,
+    secrets::without_key,
 };
 use clap::Args;
 use std::{
@@ -62,7 +63,7 @@ pub fn run(options: Options) -> ExitCode {
 
 fn pass(options: Options) -> Result<Ended, String> {
     let Options { dialect, record, report, tier, command } = options;
-    let argv = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let argv = without_key(command.iter().map(OsString::as_os_str));
     let trace = record.as_deref().map(create).transpose()?;
     let report: Box<dyn Write + Send> = match report.as_deref() {
         Some(path) => Box::new(create(path)?),

@@ -2,7 +2,10 @@
 //!
 //! They are laid over what the files say, in the order in which they came. Source: pi source.
 
-use super::{Config, models_file::ProviderKeys};
+use super::{
+    Config,
+    models_file::{ProviderKeys, of_json},
+};
 use crate::protocol::JsonObject;
 use serde_json::Value;
 
@@ -29,8 +32,8 @@ impl AddedProvider {
     pub fn new(name: &str, config: JsonObject, streams: bool, before: Option<&Self>) -> Result<Self, String> {
         let mut whole = before.map(|before| before.config.clone()).unwrap_or_default();
         whole.extend(config.into_iter().filter(|(_, value)| !value.is_null()));
-        let keys: ProviderKeys = serde_json::from_value(Value::Object(whole.clone()))
-            .map_err(|error| format!("Provider {name}: {error}"))?;
+        let keys =
+            of_json(&Value::Object(whole.clone())).map_err(|error| format!("Provider {name}: {error}"))?;
         let streams = streams || before.is_some_and(|before| before.streams);
         check(name, &keys, streams, whole.contains_key("oauth"))?;
         Ok(Self { keys, streams, config: whole })

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     model::{api::Api, request::Credentials},
     protocol::{Dialect, JsonObject, Model, errors},
+    secrets::{Secrets, is_key},
 };
 use serde_json::Value;
 use std::{
@@ -39,6 +40,8 @@ pub struct Keys {
     interpolates: bool,
     /// Providers whose models extensions answer for, whatever their API.
     streams: BTreeSet<String>,
+    /// What must not be told of all this.
+    secrets: Secrets,
 }
 
 /// What is configured of a provider's keys.
@@ -82,7 +85,7 @@ pub enum NoCredentials {
     Command {
         /// What it was to print.
         what: String,
-        /// The command.
+        /// The program that it begins with: its arguments may hold a key.
         command: String,
     },
     /// A variable that a value names is not set.
@@ -125,8 +128,22 @@ impl Keys {
             let provider = keys.providers.entry(known.id.to_owned()).or_default();
             provider.variables = known.env;
             provider.bearer = known.bearer;
+            for variable in known.env.iter().filter(|name| is_key(name)) {
+                keys.secrets.withhold(variable);
+                keys.environment.get(variable).into_iter().for_each(|value| keys.secrets.remember(value));
+            }
+        }
+        for variable in PROXIES {
+            keys.environment.get(variable).into_iter().for_each(|url| keys.secrets.remember_url(url));
+        }
+        for login in keys.logins.values() {
+            match login {
+                Login::ApiKey { key } => keys.learn(key),
+                Login::Oauth { access, .. } => keys.secrets.remember(access),
+            }
         }
         for (name, file) in configured {
+            keys.learn_all(file);
             let provider = keys.providers.entry(name.clone()).or_default();
             provider.key.clone_from(&file.api_key);
             provider.headers.clone_from(&file.headers);
@@ -152,6 +169,7 @@ impl Keys {
 
     /// Adds what an extension has registered for a provider; `streams`: it answers for the models itself.
     pub fn add(&mut self, name: &str, added: &ProviderKeys, streams: bool) {
+        self.learn_all(added);
         let provider = self.providers.entry(name.to_owned()).or_default();
         if added.api_key.is_some() {
             provider.key.clone_from(&added.api_key);
@@ -169,8 +187,14 @@ impl Keys {
     /// These, with a key that the command line gives for `provider`; it comes before all others.
     #[must_use]
     pub fn with_runtime(mut self, provider: &str, key: &str) -> Self {
+        self.secrets.remember(key);
         self.runtime = Some((provider.to_owned(), key.to_owned()));
         self
+    }
+
+    /// What must not be told, as far as it is known: what commands print is known once they have run.
+    pub const fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// The environment variables that may hold the provider's key.
@@ -275,20 +299,27 @@ impl Keys {
             return Ok(Some(key.to_owned()));
         }
         match self.logins.get(provider) {
-            Some(Login::ApiKey { key }) => return self.resolve(key, what).map(Some),
+            Some(Login::ApiKey { key }) => return self.secret(key, what).map(Some),
             Some(Login::Oauth { access, .. }) => return Ok(Some(access.clone())),
             None => {}
         }
         if let Some(key) = self.variable(configured) {
             return Ok(Some(key.to_owned()));
         }
-        configured.key.as_deref().map(|key| self.resolve(key, what)).transpose()
+        configured.key.as_deref().map(|key| self.secret(key, what)).transpose()
+    }
+
+    fn secret(&self, text: &str, what: impl Fn() -> String) -> Result<String, NoCredentials> {
+        self.resolve(text, what).inspect(|value| self.secrets.remember(value))
     }
 
     fn headers(&self, configured: &JsonObject, of: &str) -> Result<Vec<(String, String)>, NoCredentials> {
         let texts = configured.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
-        let resolved = texts
-            .map(|(name, text)| Ok((name.clone(), self.resolve(text, || format!("{of} header {name:?}"))?)));
+        let resolved = texts.map(|(name, text)| {
+            let what = || format!("{of} header {name:?}");
+            let value = if is_open(name) { self.resolve(text, what) } else { self.secret(text, what) };
+            Ok((name.clone(), value?))
+        });
         resolved.collect()
     }
 
@@ -299,8 +330,40 @@ impl Keys {
         }
         resolve(text, &self.environment, &self.commands).ok_or_else(|| NoCredentials::Command {
             what: what(),
-            command: text.trim_start_matches('!').to_owned(),
+            command: begins(text.trim_start_matches('!')),
         })
+    }
+
+    /// Learns what must not be told of a provider: everything that may be a key.
+    fn learn_all(&self, provider: &ProviderKeys) {
+        let overrides = provider.model_overrides.values().filter_map(|over| over.get("headers")?.as_object());
+        let headers = provider.models.iter().map(|model| &model.headers).chain([&provider.headers]);
+        let headers = headers.chain(overrides).flatten().filter(|(name, _)| !is_open(name));
+        let headers = headers.filter_map(|(_, value)| value.as_str());
+        provider.api_key.as_deref().into_iter().chain(headers).for_each(|text| self.learn(text));
+        let own = provider.models.iter().filter_map(|model| model.base_url.as_ref());
+        provider.base_url.iter().chain(own).for_each(|url| self.secrets.remember_url(url));
+    }
+
+    /// Learns what must not be told of a key as it is configured, and which variables hold it.
+    fn learn(&self, text: &str) {
+        if text.starts_with('!') {
+            return;
+        }
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let named = text.split('$').skip(1).map(|part| part.trim_start_matches('{'));
+        let named = named.map(|part| &part[..part.find(|c| !is_name(c)).unwrap_or(part.len())]);
+        let mut is_text = true;
+        for name in named.chain([text]) {
+            let Some(value) = self.environment.get(name) else { continue };
+            is_text = false;
+            if self.secrets.withhold(name) {
+                self.secrets.remember(value);
+            }
+        }
+        if is_text {
+            self.secrets.remember(text);
+        }
     }
 
     fn runtime(&self, provider: &str) -> Option<&str> {
@@ -318,6 +381,36 @@ impl Keys {
     fn no_key<T>(&self, provider: &str) -> Result<T, NoCredentials> {
         let variables = self.variables(provider);
         Err(NoCredentials::NoKey { provider: provider.to_owned(), variables, agent: self.agent.clone() })
+    }
+}
+
+/// Variables that name a proxy, which may want a password.
+const PROXIES: [&str; 6] =
+    ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+
+/// Headers that hold no key, and that errors are about. Any other may hold one.
+const OPEN: [&str; 9] = [
+    "accept",
+    "anthropic-beta",
+    "anthropic-version",
+    "content-type",
+    "http-referer",
+    "openai-organization",
+    "openai-project",
+    "user-agent",
+    "x-title",
+];
+
+fn is_open(header: &str) -> bool {
+    OPEN.contains(&header.to_ascii_lowercase().as_str())
+}
+
+/// The program that a command begins with; what stands behind it is left out.
+fn begins(command: &str) -> String {
+    match command.trim().split_once(char::is_whitespace) {
+        Some((program, _)) if !program.contains('=') => format!("{program} …"),
+        None if !command.contains('=') => command.trim().to_owned(),
+        _ => "…".to_owned(),
     }
 }
 

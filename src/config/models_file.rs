@@ -191,11 +191,18 @@ pub fn read(text: &str, path: &Path) -> Result<Providers, ModelsFileError> {
     }
     let providers = file.get("providers").and_then(Value::as_object).cloned().unwrap_or_default();
     let read = |(name, value): (String, Value)| {
-        let keys = serde_json::from_value(value).map_err(|error| format!("Provider {name}: {error}"))?;
+        let keys = of_json(&value).map_err(|error| format!("Provider {name}: {error}"))?;
         check(&name, &keys, BUILT_IN.provider(&name).is_some())?;
         Ok((name, keys))
     };
     providers.into_iter().map(read).collect::<Result<_, _>>().map_err(rule)
+}
+
+/// A provider's keys; or what has the wrong shape, without what stands there, which may be a key.
+pub(super) fn of_json(value: &Value) -> Result<ProviderKeys, String> {
+    serde_path_to_error::deserialize(value).map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
+        format!("{} has the wrong shape", error.path())
+    })
 }
 
 /// `text` with blanks in place of comments and of commas before a closing bracket.
@@ -257,7 +264,8 @@ fn line(error: &ValidationError<'_>) -> String {
         }
         ValidationErrorKind::MinLength { limit } => format!("must NOT have fewer than {limit} characters"),
         ValidationErrorKind::Enum { .. } => "must be equal to one of the allowed values".to_owned(),
-        _ => error.to_string(),
+        // Without the value, which may be a key.
+        _ => error.masked().to_string(),
     };
     format!("  - {}: {reason}", if place.is_empty() { "root" } else { place })
 }

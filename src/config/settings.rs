@@ -50,6 +50,8 @@ pub struct Settings {
     pub packages: Vec<ListedPackages>,
     /// `defaultProjectTrust`: whether projects may bring code along that nobody was asked about; only the user's counts.
     pub default_project_trust: Option<String>,
+    /// `passKeys`: variables with keys of models that commands and extensions get all the same; only the user's counts.
+    pub pass_keys: Vec<String>,
     /// `images.autoResize`: large images are scaled down.
     pub resizes_images: Option<bool>,
     /// `images.blockImages`: images are not sent to models.
@@ -159,6 +161,7 @@ impl Settings {
             extensions: [base.extensions, self.extensions].concat(),
             packages: [base.packages, self.packages].concat(),
             default_project_trust: base.default_project_trust,
+            pass_keys: base.pass_keys,
             resizes_images: self.resizes_images.or(base.resizes_images),
             blocks_images: self.blocks_images.or(base.blocks_images),
             skills: [base.skills, self.skills].concat(),
@@ -250,6 +253,7 @@ impl File<'_> {
             extensions: self.listed("/extensions"),
             packages: self.packages(),
             default_project_trust: self.value("/defaultProjectTrust"),
+            pass_keys: self.value("/passKeys").unwrap_or_default(),
             resizes_images: self.value("/images/autoResize"),
             blocks_images: self.value("/images/blockImages"),
             skills: match self.object.get("skills") {

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     engine::{CallId, Input},
     protocol::{Dialect, ToExtension},
+    secrets::Secrets,
     tools::Processes,
 };
 use std::{collections::HashMap, path::PathBuf, time::Duration};
@@ -42,6 +43,8 @@ pub struct Surroundings {
     pub gate: watch::Receiver<bool>,
     /// Remembers what may still be alive.
     pub processes: Processes,
+    /// Variables that they do not get, and what their last words must not say.
+    pub secrets: Secrets,
 }
 
 /// The extensions that run, for the loop: it starts them, tells them something and ends them, and none of that waits.
@@ -97,8 +100,17 @@ impl Extensions {
     /// Starts the executable at that place of the paths, as `process`.
     pub fn start(&mut self, process: CallId, place: usize) {
         while self.tasks.try_join_next().is_some() {}
-        let Surroundings { paths, node, directory, dialect, max_frame, most_waiting, gate, processes } =
-            &self.surroundings;
+        let Surroundings {
+            paths,
+            node,
+            directory,
+            dialect,
+            max_frame,
+            most_waiting,
+            gate,
+            processes,
+            secrets,
+        } = &self.surroundings;
         let (queue, waiting) = telling::queue(*most_waiting);
         let node = node.as_ref().filter(|(of, _)| *of == place).map(|(_, node)| node.clone());
         let (answers, node) = node
@@ -115,6 +127,7 @@ impl Extensions {
             node,
             directory: directory.clone(),
             processes: processes.clone(),
+            secrets: secrets.clone(),
             hearing: Hearing::new(
                 process,
                 *dialect,

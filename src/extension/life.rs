@@ -9,7 +9,10 @@ use super::{
     telling::Waiting,
     unpacking::Unpacked,
 };
-use crate::tools::{Group, Processes};
+use crate::{
+    secrets::Secrets,
+    tools::{Group, Processes},
+};
 use std::{
     os::unix::process::ExitStatusExt as _,
     path::{Path, PathBuf},
@@ -35,6 +38,7 @@ pub(super) struct Life {
     pub(super) node: Option<(NodeHost, Waiting)>,
     pub(super) directory: PathBuf,
     pub(super) processes: Processes,
+    pub(super) secrets: Secrets,
     pub(super) hearing: Hearing,
     pub(super) waiting: Waiting,
     /// Ends it, and says why.
@@ -45,10 +49,11 @@ impl Life {
     /// Starts the process and stays with it until it is gone, with everything that is left in its group. Gives the reason
     /// for its end; what it wrote was heard, unless it was stopped.
     pub(super) async fn run(self) -> String {
-        let Self { path, node, directory, processes, hearing, waiting, stop } = self;
+        let Self { path, node, directory, processes, secrets, hearing, waiting, stop } = self;
+        let withheld = secrets.withheld();
         let started = match node {
-            None => start(Path::new(&path), &directory, &processes).map(Started::executable),
-            Some((node, answers)) => Started::host(node, answers, &directory, &processes).await,
+            None => start(Path::new(&path), &directory, &withheld, &processes).map(Started::executable),
+            Some((node, answers)) => Started::host(node, answers, &directory, &withheld, &processes).await,
         };
         let Started { mut child, group, answers, _unpacked } = match started {
             Ok(started) => started,
@@ -81,7 +86,7 @@ impl Life {
             }
         };
         finish(child, group).await;
-        ended.map_or_else(|text| text, |(status, ..)| farewell(status, remarks.last()))
+        ended.map_or_else(|text| text, |(status, ..)| farewell(status, &secrets.mask(remarks.last())))
     }
 }
 
@@ -103,6 +108,7 @@ impl Started {
         node: NodeHost,
         answers: Waiting,
         directory: &Path,
+        withheld: &[String],
         processes: &Processes,
     ) -> Result<Self, String> {
         let unpacking = node.clone();
@@ -112,7 +118,7 @@ impl Started {
             unpacked.map_err(|error| format!("the program that hosts it cannot be unpacked: {error}"))?;
         let pipe = pipe::pipe().and_then(|(ours, theirs)| Ok((ours, theirs.into_blocking_fd()?)));
         let (ours, theirs) = pipe.map_err(|error| format!("it cannot be started: {error}"))?;
-        let (child, group) = start_host(&node, &unpacked.main, theirs, directory, processes)?;
+        let (child, group) = start_host(&node, &unpacked.main, theirs, directory, withheld, processes)?;
         Ok(Self { child, group, answers: Some((answers, ours)), _unpacked: Some(unpacked) })
     }
 }

@@ -31,9 +31,14 @@ const PREPARED: &str = "prepared";
 const ANSWERS: i32 = 3;
 
 /// Starts the executable at `path` in `directory`, its three pipes ours; or says why it cannot be started.
-pub(super) fn start(path: &Path, directory: &Path, processes: &Processes) -> Result<(Child, Group), String> {
+pub(super) fn start(
+    path: &Path,
+    directory: &Path,
+    withheld: &[String],
+    processes: &Processes,
+) -> Result<(Child, Group), String> {
     let mut command = Command::new(path);
-    spawn(&mut command, directory, processes)
+    spawn(&mut command, directory, withheld, processes)
         .map_err(|error| format!("it cannot be started: {}", reason(path, &error)))
 }
 
@@ -43,6 +48,7 @@ pub(super) fn start_host(
     main: &Path,
     answers: OwnedFd,
     directory: &Path,
+    withheld: &[String],
     processes: &Processes,
 ) -> Result<(Child, Group), String> {
     let mut command = Command::new(&node.runtime);
@@ -51,10 +57,19 @@ pub(super) fn start_host(
         |error: &dyn std::fmt::Display| format!("{} cannot be started: {error}", node.runtime.display());
     let mapping = FdMapping { parent_fd: answers, child_fd: ANSWERS };
     command.fd_mappings(vec![mapping]).map_err(|error| text(&error))?;
-    spawn(&mut command, directory, processes).map_err(|error| text(&error))
+    spawn(&mut command, directory, withheld, processes).map_err(|error| text(&error))
 }
 
-fn spawn(command: &mut Command, directory: &Path, processes: &Processes) -> io::Result<(Child, Group)> {
+/// `withheld`: variables that it does not get, as they hold keys.
+fn spawn(
+    command: &mut Command,
+    directory: &Path,
+    withheld: &[String],
+    processes: &Processes,
+) -> io::Result<(Child, Group)> {
+    for variable in withheld {
+        command.env_remove(variable);
+    }
     command.current_dir(directory).env(VARIABLE, VERSION);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     processes.spawn(command)

@@ -14,6 +14,7 @@ use super::{
     retry::{RetryPolicy, is_transient, retry_after},
     types::StreamEvent,
 };
+use crate::secrets::{Secrets, shown_url};
 use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
 use reqwest::{
@@ -50,6 +51,8 @@ pub struct Http {
     outward: OnceLock<Client>,
     /// For plain HTTP on this machine.
     local: OnceLock<Client>,
+    /// What is masked in everything that failures say.
+    secrets: Secrets,
 }
 
 /// How long to wait for a provider, and how often to try. What keeps a connection alive and says nothing, such as comments
@@ -88,6 +91,12 @@ const ERROR_BODY: Duration = Duration::from_secs(10);
 const QUICK: usize = 128 * 1024;
 
 impl Http {
+    /// The same, where failures say `***` for these: providers repeat the key that they refuse.
+    #[must_use]
+    pub fn masking(secrets: Secrets) -> Self {
+        Self { secrets, ..Self::default() }
+    }
+
     /// Asks, and gives `events` what `reader` makes of the answer, the last of it exactly one
     /// [`StreamEvent::Finish`] or [`StreamEvent::Fail`].
     ///
@@ -117,7 +126,7 @@ impl Http {
         events: mpsc::Sender<StreamEvent>,
         heads: Option<mpsc::Sender<Head>>,
     ) {
-        let mask = Mask::of(&request.headers);
+        let mask = Mask::of(&request.headers, self.secrets.clone());
         let answered = tokio::select! {
             answered = self.answer(request, reader, options, &events, heads, &mask) => answered,
             () = events.closed() => return,
@@ -346,7 +355,7 @@ fn post(request: HttpRequest) -> Result<Request, Failure> {
     let url = url.ok_or_else(|| {
         Failure::new(format!(
             "{} is no HTTP address: the model's baseUrl must begin with http:// or https://",
-            request.url
+            shown_url(&request.url)
         ))
     })?;
     let mut headers = HeaderMap::new();

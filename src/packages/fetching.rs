@@ -15,8 +15,20 @@ const OFFLINE: &str = "PI_OFFLINE";
 /// How much of what a program says is told, in characters.
 const TOLD: usize = 400;
 
-/// The folder of the package, fetched if it was not before. An error says what went wrong.
-pub(super) fn fetched(source: &Source, cache: &Path, environment: &Environment) -> Result<PathBuf, String> {
+/// The folder of the package, fetched if it was not before, by programs that do not get the variables that are
+/// `withheld`: packages bring programs along that run then. An error says what went wrong.
+pub(super) fn fetched(
+    source: &Source,
+    cache: &Path,
+    environment: &Environment,
+    withheld: &[String],
+) -> Result<PathBuf, String> {
+    let run = |command: &mut Command| {
+        for variable in withheld {
+            command.env_remove(variable);
+        }
+        run(command)
+    };
     let (what, inside) = match source {
         Source::Npm { spec, name } => (format!("npm {spec}"), Path::new("node_modules").join(name)),
         Source::Git { repository, reference, .. } => {
@@ -40,7 +52,7 @@ pub(super) fn fetched(source: &Source, cache: &Path, environment: &Environment) 
     match source {
         Source::Npm { spec, .. } => {
             fs::write(fresh.path().join("package.json"), "{\"private\":true}\n").map_err(text)?;
-            install(fresh.path(), Some(spec))?;
+            run(&mut install(fresh.path(), Some(spec)))?;
         }
         Source::Git { repository, reference, .. } => {
             let folder = fresh.path().join(&inside);
@@ -52,7 +64,7 @@ pub(super) fn fetched(source: &Source, cache: &Path, environment: &Environment) 
                     .args(["checkout", "--quiet", reference, "--"]))?;
             }
             if folder.join("package.json").is_file() {
-                install(&folder, None)?;
+                run(&mut install(&folder, None))?;
             }
         }
         Source::Local(_) => {}
@@ -66,14 +78,12 @@ pub(super) fn fetched(source: &Source, cache: &Path, environment: &Environment) 
     Ok(package)
 }
 
-fn install(folder: &Path, spec: Option<&str>) -> Result<(), String> {
+fn install(folder: &Path, spec: Option<&str>) -> Command {
     let options = ["install", "--omit=dev", "--omit=peer", "--no-audit", "--no-fund", "--loglevel=error"];
     let mut npm = Command::new("npm");
-    run(npm
-        .args(options)
-        .arg("--prefix")
-        .arg(folder)
-        .args(spec.map(|spec| ["--", spec]).into_iter().flatten()))
+    npm.args(options).arg("--prefix").arg(folder);
+    npm.args(spec.map(|spec| ["--", spec]).into_iter().flatten());
+    npm
 }
 
 /// stdin and stdout are the protocol's.

@@ -213,7 +213,10 @@ impl<'a> Finder<'a> {
                 Source::Local(path) => {
                     Ok(absolute(self.places.working, in_home(path, self.places.environment)))
                 }
-                _ => fetched(&source, self.places.cache, self.places.environment),
+                _ => {
+                    let withheld = self.places.config.keys.secrets().withheld();
+                    fetched(&source, self.places.cache, self.places.environment, &withheld)
+                }
             };
             let root = match root {
                 Ok(root) if root.exists() => root,

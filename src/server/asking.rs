@@ -61,10 +61,15 @@ impl Asking {
             Ok(ready) => ready,
             Err(message) => return fail(&events, message).await,
         };
+        let own: Vec<_> = request.headers.clone();
         let request = tokio::select! {
             request = says.before(hooks, request) => request,
             () = events.closed() => return,
         };
+        // What an extension has put in may be a key.
+        for (_, value) in request.headers.iter().filter(|header| !own.contains(header)) {
+            vendors.keys.secrets().remember(value);
+        }
         let (heads, shown) = mpsc::channel(1);
         let heads = hooks.response.then_some(heads);
         let asking = vendors.http.ask_showing(request, api.reader(), &vendors.http_options, events, heads);

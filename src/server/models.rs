@@ -15,6 +15,7 @@ use crate::{
         types::StreamEvent,
     },
     protocol::{InputKind, Model, ModelPrice, ModelThinking, ThinkingLevel, number},
+    secrets::shown_url,
 };
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -104,7 +105,7 @@ impl Library {
         follows: bool,
     ) -> Self {
         let vendors = Arc::new(Vendors {
-            http: Arc::new(Http::default()),
+            http: Arc::new(Http::masking(selection.keys.secrets().clone())),
             keys: selection.keys,
             options: settings.request_options(environment),
             http_options: settings.http_options(),
@@ -117,7 +118,7 @@ impl Library {
                 let unusable = offer.usable.err().filter(|_| !offer.listed);
                 let Endpoint { model, levels, .. } = &offer.endpoint;
                 let preferred = follows.then(|| settings.level_of(model)).flatten();
-                let choice = Choice { model: model.clone(), levels: levels.clone(), preferred, unusable };
+                let choice = Choice { model: told(model), levels: levels.clone(), preferred, unusable };
                 (choice, Voice::Provider(Arc::new(offer.endpoint), vendors.clone()))
             })
             .unzip();
@@ -183,6 +184,11 @@ fn play(player: &mut Player, heard: &mut Heard, call: &ModelCall) -> Vec<Step> {
         summary: matches!(call.purpose, Purpose::Summary(_)),
         input_chars: heard.chars,
     })
+}
+
+/// The model as hosts and extensions are told of it: an address may hold a key.
+pub(super) fn told(model: &Model) -> Model {
+    Model { base_url: shown_url(&model.base_url), ..model.clone() }
 }
 
 /// The model that a script pretends to be.

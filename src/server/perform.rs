@@ -16,6 +16,7 @@ use crate::{
         AgentSessionEventKind, AgentToolResult, Dialect, DialectBashAbortNotice, ImageContent, TextContent,
         UserContent,
     },
+    secrets::Secrets,
     tools::{
         self, Block, Ending, Limits, Processes, ShellControl, ShellOptions, ShellOutcome, StopNotice,
         ToolContext, ToolOutput, run_shell,
@@ -45,6 +46,8 @@ pub struct Workplace {
     pub programs: Option<PathBuf>,
     /// The most bytes of output that the file with the whole of it takes; `None`: 1 GiB.
     pub output_file_limit: Option<u64>,
+    /// Variables that commands and extensions do not get.
+    pub secrets: Secrets,
     /// Whether large images are made smaller before a model sees them.
     pub scales_images: bool,
 }
@@ -85,6 +88,7 @@ impl Performers {
             most_waiting: extension::MOST_WAITING,
             gate: gate.clone(),
             processes: processes.clone(),
+            secrets: workplace.secrets.clone(),
         });
         let performers = Self {
             says: Says::new(inputs.clone()),
@@ -250,11 +254,12 @@ impl Performers {
 
     fn shell_options(&self, options: ShellOptions) -> ShellOptions {
         let bash = &self.dialect.record().bash;
-        let Workplace { shell, prefix, programs, output_file_limit, .. } = &self.workplace;
+        let Workplace { shell, prefix, programs, secrets, output_file_limit, .. } = &self.workplace;
         ShellOptions {
             shell: shell.clone(),
             prefix: prefix.clone(),
             programs: programs.clone(),
+            withheld: secrets.withheld(),
             timeout: bash.timeout_seconds.map(Duration::from_secs),
             limits: Limits { lines: bash.max_lines, bytes: bash.max_bytes },
             file_limit: output_file_limit.unwrap_or(options.file_limit),

@@ -4,7 +4,7 @@
 
 use super::{
     asking::Vendors,
-    models::{Library, Voice, card},
+    models::{Library, Voice, card, told},
 };
 use crate::{
     config::{self, Added, AddedProvider, Config, Environment, Keys, Wanted},
@@ -61,7 +61,8 @@ impl Library {
             Voice::Script(..) | Voice::Nobody => None,
         });
         let keys = vendors.as_ref().map_or_else(|| config.keys.clone(), |vendors| vendors.keys.clone());
-        let http = vendors.map_or_else(Arc::default, |vendors| vendors.http.clone());
+        let masking = || Arc::new(Http::masking(config.keys.secrets().clone()));
+        let http = vendors.map_or_else(masking, |vendors| vendors.http.clone());
         let added = Added::new();
         self.source = Some(Source { config, wanted, environment, http, keys, added, names_level: true });
         self
@@ -139,7 +140,7 @@ impl Library {
                 let models = config.with_added(added).models().into_iter();
                 let queried = |Endpoint { model, .. }| QueriedModel {
                     usable: keys.is_configured(&model.provider),
-                    model,
+                    model: told(&model),
                 };
                 models.map(queried).collect()
             }
@@ -191,7 +192,7 @@ impl Library {
         }
         for endpoint in config.models_of(|provider| keys.is_configured(provider)) {
             let preferred = follows.then(|| settings.level_of(&endpoint.model)).flatten();
-            let (model, levels) = (endpoint.model.clone(), endpoint.levels.clone());
+            let (model, levels) = (told(&endpoint.model), endpoint.levels.clone());
             let choice = Choice { model, levels, preferred, unusable: None };
             let voice = Voice::Provider(Arc::new(endpoint), vendors.clone());
             match self.place(&choice.model) {
@@ -208,7 +209,7 @@ impl Library {
     fn add_unlisted(&mut self, endpoint: Endpoint) -> usize {
         let keys = self.keys();
         let unusable = keys.check(&endpoint.model).err().map(|error| error.to_string());
-        let (model, levels) = (endpoint.model, endpoint.levels);
+        let (model, levels) = (told(&endpoint.model), endpoint.levels);
         self.choices.push(Choice { model, levels, preferred: None, unusable });
         self.voices.push(Voice::Nobody);
         self.choices.len() - 1

@@ -65,6 +65,9 @@ impl Running {
         let (reader, writer) = io::pipe()?;
         process.arg("-c").arg(script).current_dir(cwd).stdin(Stdio::null());
         process.stdout(writer.try_clone()?).stderr(writer);
+        for variable in &options.withheld {
+            process.env_remove(variable);
+        }
         if let Some(programs) = &options.programs {
             process.env("PATH", path_with(programs));
         }

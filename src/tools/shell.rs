@@ -39,6 +39,8 @@ pub struct ShellOptions {
     pub keeps_directory: bool,
     /// Where the tool says that a command was stopped.
     pub stop_notice: StopNotice,
+    /// Variables of ours that commands do not get: they hold keys.
+    pub withheld: Vec<String>,
     /// Puts `timeoutSeconds` into the details of the tool's result, as xcsh does.
     pub reports_timeout: bool,
 }
@@ -62,6 +64,7 @@ impl ShellOptions {
             spools_cut_lines: false,
             keeps_directory: false,
             stop_notice: StopNotice::After,
+            withheld: Vec::new(),
             reports_timeout: false,
         }
     }
@@ -172,7 +175,7 @@ pub enum ShellError {
     System(#[from] io::Error),
 }
 
-/// Runs `command` in `cwd` to its end, as `control` allows. stdin is empty, the environment is inherited.
+/// Runs `command` in `cwd` to its end, as `control` allows. stdin is empty, the environment is ours without what is withheld.
 ///
 /// If it is cancelled or out of time, its process group is dead when this returns; if the future is dropped, the
 /// group is killed. A command that is cancelled beforehand is not started.

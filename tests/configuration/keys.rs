@@ -104,12 +104,18 @@ fn a_command_runs_when_the_model_is_asked_and_only_once() {
 #[test]
 fn a_command_that_gives_nothing_is_an_error() {
     let endless = "!head -c 2000000 /dev/zero | tr '\\0' k";
-    for command in ["!exit 3", "!echo key; exit 3", "!true", endless] {
+    for (command, shown) in [
+        ("!exit 3", "exit …"),
+        ("!echo key; exit 3", "echo …"),
+        ("!true", "true"),
+        ("!KEY=k false", "…"),
+        (endless, "head …"),
+    ] {
         let config = Home::new(&custom(json!({"apiKey": command}), json!({})), &json!({})).load(&[]);
         let error = config.keys.credentials(&model(&config, "x/q")).unwrap_err().to_string();
         assert_eq!(
             error,
-            format!("Failed to resolve API key for provider \"x\" from shell command: {}", &command[1..])
+            format!("Failed to resolve API key for provider \"x\" from shell command: {shown}")
         );
     }
 }

@@ -26,7 +26,7 @@ fn a_redirect_is_told_and_the_key_goes_nowhere() {
                 let asked = endpoint.asked();
                 endpoint.says(answer(status, &format!("location: {place}\r\n"), b"moved"));
                 let error = talk.fails("hello?");
-                let shown = place.replace(KEY, "[key]");
+                let shown = place.replace(KEY, "***");
                 let shown = if shown.len() > 1000 { format!("{}…", &shown[..1000]) } else { shown };
                 let expected = format!(
                     "{status} redirected to {shown}, which is not followed: change the model's baseUrl"
@@ -60,10 +60,10 @@ fn bodies() -> Vec<(Vec<u8>, Option<String>)> {
         (b"{\"error\":[]}".to_vec(), None),
         (b"{\"error\":{\"message\":{\"deep\":[1]}}}".to_vec(), None),
         ("[".repeat(50_000).into_bytes(), told(&format!("{}…", "[".repeat(1000)))),
-        (format!("Incorrect key: {KEY}.").into_bytes(), told("Incorrect key: [key].")),
+        (format!("Incorrect key: {KEY}.").into_bytes(), told("Incorrect key: ***.")),
         (json!({ "error": { "message": format!("Incorrect key: {KEY}") } }).to_string().into_bytes(), None),
         // Where it is cut for people, a key is not shown by half.
-        (format!("{}{KEY}", "x".repeat(990)).into_bytes(), told(&format!("{}[key]", "x".repeat(990)))),
+        (format!("{}{KEY}", "x".repeat(990)).into_bytes(), told(&format!("{}***", "x".repeat(990)))),
     ]
 }
 
@@ -103,7 +103,7 @@ fn every_status_with_every_body_is_an_error_of_bounded_length_without_the_key() 
         "refuses with 400 to 529 and an odd body: empty, HTML, binary, endless, another shape of JSON, escapes of terminals, the key",
         times + APIS.len(),
         "`stopReason: \"error\"` with the status and at most 1000 characters of what is no JSON",
-        "nothing; where the key was, `[key]`",
+        "nothing; where the key was, `***`",
     );
 }
 
@@ -116,11 +116,11 @@ fn a_key_in_an_error_of_the_stream_is_not_told() {
             "error": { "type": "overloaded_error", "message": format!("bad {KEY}") } });
         endpoint.says(format!("{OPEN}{}event: error\ndata: {error}\n\n", begun(api, &["Half"])));
         let error = talk.fails("hello?");
-        assert!(error.contains("bad [key]"), "{api}: {error}");
+        assert!(error.contains("bad ***"), "{api}: {error}");
         endpoint.says(answer(200, "content-type: text/html\r\n", format!("<p>{KEY}</p>").as_bytes()));
         let error = talk.fails("hello?");
         assert!(
-            error.ends_with("not answer with an event stream but text/html: <p>[key]</p>"),
+            error.ends_with("not answer with an event stream but text/html: <p>***</p>"),
             "{api}: {error}"
         );
         talk.is_well(&endpoint, api);
@@ -128,7 +128,7 @@ fn a_key_in_an_error_of_the_stream_is_not_told() {
     row(
         "repeats the key in an error within the stream, and in a page with status 200",
         2 * APIS.len(),
-        "`stopReason: \"error\"` with `[key]` in its place",
+        "`stopReason: \"error\"` with `***` in its place",
         "nothing",
     );
 }

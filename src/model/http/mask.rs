@@ -1,7 +1,6 @@
 //! Keys in what people are shown: providers repeat what they were sent.
 
-/// What stands where a key was.
-const MASKED: &str = "[key]";
+use crate::secrets::{MASK, Secrets};
 
 /// Bytes of the shortest value that is taken for a key: what is shorter opens nothing, and is a part of other words.
 const SHORTEST: usize = 8;
@@ -18,12 +17,12 @@ const HARMLESS: [&str; 8] = [
     "x-title",
 ];
 
-/// The secrets of one request.
-pub struct Mask(Vec<String>);
+/// The secrets that are known, and those of one request.
+pub struct Mask(Secrets, Vec<String>);
 
 impl Mask {
-    /// Those among the `headers` of a request: names in lower case, and values.
-    pub fn of(headers: &[(String, String)]) -> Self {
+    /// Those that are `known`, and those among the `headers` of a request: names in lower case, and values.
+    pub fn of(headers: &[(String, String)], known: Secrets) -> Self {
         let secret = headers.iter().filter(|(name, _)| !HARMLESS.contains(&name.as_str()));
         let values = secret.map(|(_, value)| value.split_once(' ').map_or(&**value, |(_, key)| key.trim()));
         let written = values.flat_map(|value| [value.to_owned(), in_json(value)]);
@@ -31,15 +30,16 @@ impl Mask {
         // One may be a part of another.
         keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
         keys.dedup();
-        Self(keys)
+        Self(known, keys)
     }
 
     /// `text` without them.
     pub fn hide(&self, text: String) -> String {
-        self.0.iter().fold(text, |text, key| match text.contains(key.as_str()) {
-            true => text.replace(key.as_str(), MASKED),
+        let hidden = self.1.iter().fold(text, |text, key| match text.contains(key.as_str()) {
+            true => text.replace(key.as_str(), MASK),
             false => text,
-        })
+        });
+        self.0.mask(&hidden).into_owned()
     }
 }
 
@@ -62,10 +62,10 @@ mod tests {
             header("x-own", "quo\"ted\\key"),
             header("x-short", "key"),
             header("accept", "application/json"),
-        ]);
+        ], Secrets::default());
         let text =
             r#"no sk-0123456789 sk-0123456789-and-more quo\"ted\\key quo"ted\key key application/json"#;
-        assert_eq!(mask.hide(text.to_owned()), "no [key] [key] [key] [key] key application/json");
+        assert_eq!(mask.hide(text.to_owned()), "no *** *** *** *** key application/json");
         assert_eq!(mask.hide("sk-01234".to_owned()), "sk-01234");
     }
 }

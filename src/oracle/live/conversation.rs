@@ -8,6 +8,7 @@ use crate::{
         Dialect, FlowState, Inbound, LineSplitter, Outbound, RpcCommandKind, RpcExtensionUIRequest,
         RpcExtensionUIResponse, SplitLine, UIConfirmedResponse, UIValueResponse, errors, read, read_line,
     },
+    secrets::without_key,
 };
 use serde_json::Value;
 use std::{
@@ -99,7 +100,7 @@ impl Conversation {
     pub fn start(&mut self, command: Command) -> io::Result<()> {
         let std = command.as_std();
         let words = std::iter::once(std.get_program()).chain(std.get_args());
-        let argv: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        let argv = without_key(words);
         self.process = Some(Process::spawn(command)?);
         self.written = LineSplitter::new(usize::MAX);
         (self.status, self.spoken) = (None, false);

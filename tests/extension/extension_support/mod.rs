@@ -4,6 +4,7 @@ use pi_rpc::{
     engine::Input,
     extension::{Extensions, Inputs, NodeHost, Surroundings},
     protocol::{Dialect, ExtensionCancel, ToExtension},
+    secrets::Secrets,
     tools::Processes,
 };
 use std::{
@@ -84,6 +85,7 @@ impl Place {
             most_waiting: MOST_WAITING,
             gate: self.gate.subscribe(),
             processes: self.processes.clone(),
+            secrets: Secrets::default(),
         });
         extensions.greeted();
         World { extensions, inputs }

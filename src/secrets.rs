@@ -1,0 +1,258 @@
+//! Keys that this process knows: what is put in their place wherever a text from outside is told, and the variables of the
+//! environment that hold them, which children do not get.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    ffi::OsStr,
+    fmt,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+/// What stands where a key stood.
+pub const MASK: &str = "***";
+
+/// The shortest text that is taken for a key, in bytes: a shorter one would be found in texts that are none.
+const SHORTEST: usize = 8;
+
+/// Passes on every variable.
+const ALL: &str = "all";
+
+/// Variables that hold no key whoever names them, and without which hardly any program runs.
+const COMMON: [&str; 10] =
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "PWD", "TMPDIR", "HOSTNAME"];
+
+/// The keys that are known. Clones are one.
+#[derive(Clone, Default)]
+pub struct Secrets(Arc<RwLock<Known>>);
+
+#[derive(Default)]
+struct Known {
+    /// The longest first: a key may be a part of another text that is one.
+    values: Vec<String>,
+    variables: BTreeSet<String>,
+    passed: BTreeSet<String>,
+}
+
+// Keys do not belong in logs.
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets").finish_non_exhaustive()
+    }
+}
+
+impl Secrets {
+    /// Remembers a key, or a header with one, as it is, without its scheme (`Bearer …`), and as URLs write it. What is
+    /// shorter than eight bytes is not remembered.
+    pub fn remember(&self, value: &str) {
+        let value = value.trim();
+        let bare = value.split_once(' ').map_or(value, |(_, bare)| bare.trim());
+        for text in [value.to_owned(), bare.to_owned(), in_url(bare)] {
+            let mut known = self.write();
+            if text.len() < SHORTEST || known.values.contains(&text) {
+                continue;
+            }
+            let at = known.values.partition_point(|other| other.len() > text.len());
+            known.values.insert(at, text);
+        }
+    }
+
+    /// Remembers what a URL says of who asks: the password, or the name where there is none, and the values of its query.
+    pub fn remember_url(&self, url: &str) {
+        let (user, rest) = parts(url);
+        let (name, password) = user.split_once(':').unwrap_or((user, user));
+        let secret = if password.is_empty() { name } else { password };
+        let plain = format!("{}:{}", out_of_url(name), out_of_url(password));
+        for text in [secret.to_owned(), out_of_url(secret), BASE64_STANDARD.encode(plain)] {
+            if !user.is_empty() {
+                self.remember(&text);
+            }
+        }
+        let query = rest.split_once('?').map_or("", |(_, query)| query);
+        for (_, value) in query.split('&').filter_map(|part| part.split_once('=')) {
+            self.remember(value);
+            self.remember(&out_of_url(value));
+        }
+    }
+
+    /// Remembers a variable that holds a key; `false`: it is one that everybody needs, whoever names it.
+    pub fn withhold(&self, variable: &str) -> bool {
+        let holds = !COMMON.contains(&variable);
+        if holds {
+            self.write().variables.insert(variable.to_owned());
+        }
+        holds
+    }
+
+    /// Lets children have these variables; `all`: every one.
+    pub fn pass<'a>(&self, variables: impl IntoIterator<Item = &'a String>) {
+        self.write().passed.extend(variables.into_iter().cloned());
+    }
+
+    /// The variables that children do not get.
+    pub fn withheld(&self) -> Vec<String> {
+        let known = self.read();
+        if known.passed.contains(ALL) {
+            return Vec::new();
+        }
+        known.variables.difference(&known.passed).cloned().collect()
+    }
+
+    /// The text with `***` in the place of every key that is known.
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let known = self.read();
+        let mut masked = Cow::Borrowed(text);
+        for value in &known.values {
+            if masked.contains(value) {
+                masked = Cow::Owned(masked.replace(value, MASK));
+            }
+        }
+        masked
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a variable that a provider reads holds a key, by its name: some hold the name of a profile or a path.
+pub fn is_key(variable: &str) -> bool {
+    ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| variable.contains(word))
+}
+
+/// A command line for those who may know all of it but the key, which is `***`.
+pub fn without_key<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Vec<String> {
+    let mut is_key = false;
+    let told = words.into_iter().map(|word| {
+        let word = word.to_string_lossy();
+        match word.split_once('=') {
+            _ if std::mem::replace(&mut is_key, word == API_KEY) => MASK.to_owned(),
+            Some((API_KEY, _)) => format!("{API_KEY}={MASK}"),
+            _ => word.into_owned(),
+        }
+    });
+    told.collect()
+}
+
+/// The option that has a key, here and in the originals.
+const API_KEY: &str = "--api-key";
+
+/// A URL for people and hosts: `***` for who asks, and for every value of the query.
+pub fn shown_url(url: &str) -> String {
+    let (user, rest) = parts(url);
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    if user.is_empty() && !rest.contains('?') {
+        return url.to_owned();
+    }
+    let user = if user.is_empty() { String::new() } else { format!("{MASK}@") };
+    let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+    let hidden = |part: &str| match part.split_once('=') {
+        Some((name, _)) => format!("{name}={MASK}"),
+        None => MASK.to_owned(),
+    };
+    let query = query.map(|query| query.split('&').map(hidden).collect::<Vec<_>>().join("&"));
+    let query = query.map_or_else(String::new, |query| format!("?{query}"));
+    format!("{scheme}://{user}{path}{query}")
+}
+
+/// Who asks, and what stands behind it: the host and the rest. Of a text that is no URL nothing is told apart.
+fn parts(url: &str) -> (&str, &str) {
+    let Some((_, rest)) = url.split_once("://") else { return ("", "") };
+    let authority = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    match rest[..authority].rfind('@') {
+        Some(at) => (&rest[..at], &rest[at + 1..]),
+        None => ("", rest),
+    }
+}
+
+/// As URLs write it.
+fn in_url(text: &str) -> String {
+    let written = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(written).collect()
+}
+
+/// What a URL means by it.
+fn out_of_url(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let digits =
+            behind.get(..2).filter(|_| *first == b'%').and_then(|digits| str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_masked_in_every_form_that_it_has() {
+        let secrets = Secrets::default();
+        secrets.remember("Bearer sk-ab+cd/ef=");
+        secrets.remember("sk-ab+cd/ef=-and-longer");
+        secrets.remember("short");
+        let text =
+            "sk-ab+cd/ef=, Bearer sk-ab+cd/ef=, sk-ab%2Bcd%2Fef%3D, sk-ab+cd/ef=-and-longer, short, sk-ab";
+        assert_eq!(secrets.mask(text), "***, ***, ***, ***, short, sk-ab");
+        assert!(matches!(secrets.mask("nothing"), Cow::Borrowed("nothing")));
+    }
+
+    #[test]
+    fn the_key_is_left_out_of_a_command_line() {
+        for (line, told) in [
+            ("--plan --api-key k -e m", "--plan --api-key *** -e m"),
+            ("--api-key=k --plan", "--api-key=*** --plan"),
+            ("--plan --api-key", "--plan --api-key"),
+        ] {
+            assert_eq!(without_key(line.split(' ').map(OsStr::new)).join(" "), told);
+        }
+    }
+
+    #[test]
+    fn of_a_url_who_asks_and_the_query_are_hidden() {
+        for (url, shown) in [
+            ("https://api.example/v1", "https://api.example/v1"),
+            ("https://u:pass@host:1/v1", "https://***@host:1/v1"),
+            ("https://token@host", "https://***@host"),
+            ("http://host/v1?key=abc&plain", "http://host/v1?key=***&***"),
+            ("http://u:p@w@host?x=1", "http://***@host?x=***"),
+            ("http://host/a@b", "http://host/a@b"),
+            ("scripted:", "scripted:"),
+            ("/not/a@url", "/not/a@url"),
+        ] {
+            assert_eq!(shown_url(url), shown);
+        }
+    }
+
+    #[test]
+    fn what_a_url_says_of_who_asks_is_remembered() {
+        let secrets = Secrets::default();
+        secrets.remember_url("http://me:p%40ssword@proxy:3128/?key=query-key");
+        // What HTTP says of it: `me:p@ssword`.
+        let text = "p%40ssword p@ssword query-key bWU6cEBzc3dvcmQ= me";
+        assert_eq!(secrets.mask(text), "*** *** *** *** me");
+    }
+
+    #[test]
+    fn children_get_what_is_passed_and_what_holds_no_key() {
+        let secrets = Secrets::default();
+        ["PATH", "A_KEY", "B_KEY"].map(|name| secrets.withhold(name));
+        assert_eq!(secrets.withheld(), ["A_KEY", "B_KEY"]);
+        secrets.pass(&["A_KEY".to_owned()]);
+        assert_eq!(secrets.withheld(), ["B_KEY"]);
+        secrets.pass(&["all".to_owned()]);
+        assert_eq!(secrets.withheld(), Vec::<String>::new());
+    }
+}

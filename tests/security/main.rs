@@ -1,0 +1,11 @@
+//! What must not get out, be overwritten or be believed: each test is a line of the table in `SECURITY.md`.
+#![cfg(feature = "serve")]
+
+mod environment;
+#[allow(dead_code)] // one part of it is used
+#[path = "../extension/extended_support/mod.rs"]
+mod extended_support;
+mod hostile;
+mod keys;
+#[path = "../serve_support/mod.rs"]
+mod serve_support;
