@@ -43,6 +43,8 @@ pub mod oracle;
 #[cfg(feature = "serve")]
 pub mod packages;
 #[cfg(feature = "engine")]
+mod private_files;
+#[cfg(feature = "engine")]
 pub mod prompt;
 pub mod protocol;
 #[cfg(feature = "serve")]

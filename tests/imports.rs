@@ -6,17 +6,18 @@ use std::{
 };
 
 /// Each module with the modules that it may use.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("html", &[]),
     ("protocol", &[]),
+    ("private_files", &[]),
     ("secrets", &[]),
     ("machine", &["protocol"]),
-    ("session", &["html", "protocol"]),
+    ("session", &["html", "private_files", "protocol"]),
     ("model", &["protocol", "secrets"]),
     ("config", &["model", "protocol", "secrets"]),
     ("export", &["html", "machine", "protocol"]),
     ("prompt", &["model", "protocol"]),
-    ("packages", &["config", "extension", "prompt", "protocol", "secrets"]),
+    ("packages", &["config", "extension", "private_files", "prompt", "protocol", "secrets"]),
     ("engine", &["machine", "model", "prompt", "protocol", "session"]),
     ("tools", &["engine", "model", "protocol"]),
     ("extension", &["config", "engine", "protocol", "secrets", "tools"]),
@@ -28,7 +29,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
             "extension",
             "machine",
             "model",
-            "prompt",
+            "private_files", "prompt",
             "protocol",
             "secrets",
             "session",
@@ -37,7 +38,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     ),
     ("mock", &["model", "protocol"]),
     ("client", &["machine", "protocol"]),
-    ("oracle", &["client", "html", "machine", "mock", "model", "protocol", "secrets"]),
+    ("oracle", &["client", "html", "machine", "mock", "model", "private_files", "protocol", "secrets"]),
     (
         "cli",
         &[
@@ -51,6 +52,7 @@ const MAY_USE: [(&str, &[&str]); 18] = [
             "model",
             "oracle",
             "packages",
+            "private_files",
             "prompt",
             "protocol",
             "secrets",

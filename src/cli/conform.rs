@@ -12,6 +12,7 @@ use crate::{
         report::Report,
         scenario::Scenario,
     },
+    private_files,
     protocol::Dialect,
 };
 use clap::Args;
@@ -83,7 +84,7 @@ pub fn run(options: &Options) -> ExitCode {
     };
     let names: Vec<&str> = scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
     expectations.about(&names);
-    if let Some(Err(error)) = options.keep.as_deref().map(fs::create_dir_all) {
+    if let Some(Err(error)) = options.keep.as_deref().map(private_files::create_folder) {
         return refuse(&format!("--keep: {error}"), super::USAGE);
     }
     let progress = progress(scenarios.len());

@@ -1,13 +1,14 @@
 //! `pi-rpc mock-llm`.
 
 use super::{print, refuse};
-use crate::{mock::Mock, model::scripted::Script};
+use crate::{mock::Mock, model::scripted::Script, private_files};
 use clap::Args;
 use std::{
     fs::{self, File},
     future::pending,
     io,
     net::SocketAddr,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -64,7 +65,7 @@ async fn serve(options: &Options, script: Script) -> Result<ExitCode, String> {
     let at = |error: io::Error| format!("{}: {error}", options.listen);
     let mut mock = Mock::bind(options.listen, script).await.map_err(at)?;
     if let Some(path) = &options.log {
-        let file = File::options().create(true).append(true).open(path);
+        let file = File::options().create(true).append(true).mode(private_files::FILE).open(path);
         mock = mock.log_to(file.map_err(|error| format!("{}: {error}", path.display()))?);
     }
     if options.lenient {

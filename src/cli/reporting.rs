@@ -4,6 +4,7 @@ use super::refuse;
 use crate::{
     machine::Tier,
     oracle::{Expectations, report::Report},
+    private_files,
 };
 use anstream::{AutoStream, adapter::strip_str};
 use clap::{Args, ValueEnum};
@@ -87,7 +88,7 @@ impl Reporting {
                 let named =
                     |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
                 let text = text(report, self.format).map(|text| strip_str(&text).to_string());
-                text.and_then(|text| fs::write(file, text).map_err(named))
+                text.and_then(|text| private_files::write(file, &text).map_err(named))
                     .and_then(|()| show(&report.to_human()))
             }
         };

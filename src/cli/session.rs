@@ -4,6 +4,7 @@ use super::options::{HostOptions, Refusal, SessionStart};
 use crate::{
     config::{Config, Environment, in_home, sessions_folder},
     engine::{Place, limits::Limits},
+    private_files,
     protocol::{Dialect, SessionHeader},
     server::{seed, wall_ms},
     session::{
@@ -76,7 +77,7 @@ impl Start {
             Some(path) if folders.is_usual => beside(path).unwrap_or_else(|| folders.own.clone()),
             _ => folders.own.clone(),
         };
-        if let Err(error) = fs::create_dir_all(&folder) {
+        if let Err(error) = private_files::create_folder(&folder) {
             tracing::warn!("{}: {error}", folder.display());
         }
         start.place.folder = Some(folder);

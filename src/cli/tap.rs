@@ -4,6 +4,7 @@ use super::{HARNESS, log::Log, refuse};
 use crate::{
     machine::Tier,
     oracle::tap::{Command, Ended, Sheet, Witness, tap},
+    private_files,
     protocol::Dialect,
     secrets::without_key,
 };
@@ -82,5 +83,5 @@ fn pass(options: Options) -> Result<Ended, String> {
 }
 
 fn create(path: &Path) -> Result<File, String> {
-    File::create(path).map_err(|error| format!("{}: {error}", path.display()))
+    private_files::create(path).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,7 +1,7 @@
 //! Packages that the command line names: fetched into a folder of ours, and kept there. Blocks on the network.
 
 use super::source::Source;
-use crate::config::Environment;
+use crate::{config::Environment, private_files};
 use sha2::{Digest as _, Sha256};
 use std::{
     fs,
@@ -47,7 +47,7 @@ pub(super) fn fetched(
     }
     let text = |error: std::io::Error| format!("it cannot be kept in {}: {error}", kept.display());
     let parent = kept.parent().unwrap_or(cache);
-    fs::create_dir_all(parent).map_err(text)?;
+    private_files::create_folder(parent).map_err(text)?;
     let fresh = tempfile::Builder::new().prefix(".new-").tempdir_in(parent).map_err(text)?;
     match source {
         Source::Npm { spec, .. } => {

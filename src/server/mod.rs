@@ -30,6 +30,7 @@ mod requests;
 mod roster;
 mod serve;
 mod sink;
+mod writing;
 
 pub use hazard::{Hazard, Hazards, Step};
 pub use models::{BadScript, Library, scripted_name};

@@ -6,6 +6,7 @@ use super::{
     outbox::Outbox,
     perform::Performers,
     reader::Lines,
+    writing::write_page,
 };
 use crate::{
     engine::{
@@ -19,7 +20,6 @@ use crate::{
     session::{Opened, Store},
 };
 use std::{
-    fs,
     path::Path,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
@@ -276,7 +276,7 @@ fn perform(
             }
             Output::CloseSession => store.release(),
             Output::WriteFile { path, text, creates_folders } => {
-                let written = write_file(&path, &text, creates_folders);
+                let written = write_page(&path, &text, creates_folders);
                 engine.handle(Input::FileWritten(written), clock.now());
             }
             Output::LookInto { skills, templates } => {
@@ -321,19 +321,6 @@ fn open_session(store: &mut Store, path: &Path, base: Base) -> Result<Opened, St
         tracing::warn!("{}: {notice}", path.display());
     }
     Ok(opened)
-}
-
-fn write_file(path: &Path, text: &str, creates_folders: bool) -> Result<(), String> {
-    if creates_folders && let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    }
-    let is_new = fs::symlink_metadata(path).is_err();
-    let written = fs::write(path, text);
-    // No half of a page stays behind.
-    if written.is_err() && is_new {
-        let _ = fs::remove_file(path);
-    }
-    written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Writes what waits; gives the exit status. A host that does not read is waited for, unless there is a hurry: then a

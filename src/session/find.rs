@@ -70,6 +70,11 @@ pub fn by_whole_id(id: &str, directory: &Path) -> Option<PathBuf> {
     files(directory).into_iter().find(|path| header(path).is_some_and(|it| it.id == id))
 }
 
+/// Whether a file, read from its beginning, is a session.
+pub fn is_session(file: &File) -> bool {
+    header_of(file).is_some()
+}
+
 /// A file that may be meant.
 struct Candidate {
     path: PathBuf,
@@ -109,10 +114,16 @@ const LONGEST_HEADER: u64 = 1 << 20;
 
 /// What the first line says, if it is a header.
 fn header(path: &Path) -> Option<Candidate> {
+    let (id, cwd) = header_of(&File::open(path).ok()?)?;
+    Some(Candidate { path: path.to_owned(), id, cwd })
+}
+
+/// The id and the directory that the first line of a file tells, if it is a header.
+fn header_of(file: &File) -> Option<(String, String)> {
     let mut line = Vec::new();
-    BufReader::new(File::open(path).ok()?.take(LONGEST_HEADER)).read_until(b'\n', &mut line).ok()?;
+    BufReader::new(file.take(LONGEST_HEADER)).read_until(b'\n', &mut line).ok()?;
     let head: LineHead = serde_json::from_slice(&line).ok()?;
     let is_header = head.kind.as_deref() == Some("session");
     let id = head.id.filter(|_| is_header)?.into_owned();
-    Some(Candidate { path: path.to_owned(), id, cwd: head.cwd.unwrap_or_default().into_owned() })
+    Some((id, head.cwd.unwrap_or_default().into_owned()))
 }

@@ -51,7 +51,7 @@ pub use context::Context;
 pub use current::{Opened, Session, Write};
 pub use entry::Entry;
 pub use file::{OpenError, Store, WriteError};
-pub use find::{FindError, Found, by_id, by_whole_id, newest};
+pub use find::{FindError, Found, by_id, by_whole_id, is_session, newest};
 pub use fork::{ForkMessage, Forked};
 pub use header::VERSION;
 pub use ids::session_id;

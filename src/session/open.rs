@@ -1,6 +1,7 @@
 //! One file that is open: what this process knows of it, and how it is changed.
 
 use super::file::WriteError;
+use crate::private_files;
 use bytes::Bytes;
 use std::{
     ffi::OsString,
@@ -98,16 +99,16 @@ pub fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Makes a file and locks it. Who may read it is left to the user's umask (source: pi source).
+/// Makes a file and locks it, for its user alone.
 pub fn begin(path: &Path) -> io::Result<Open> {
     if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
+        private_files::create_folder(directory)?;
     }
-    make(path, 0o666)
+    make(path)
 }
 
-fn make(path: &Path, mode: u32) -> io::Result<Open> {
-    let file = OpenOptions::new().read(true).append(true).create_new(true).mode(mode).open(path)?;
+fn make(path: &Path) -> io::Result<Open> {
+    let file = OpenOptions::new().read(true).append(true).create_new(true).mode(private_files::FILE).open(path)?;
     // Only a file system without locks can refuse it for a file that nobody knows yet.
     let _ = file.try_lock();
     Ok(Open { file, length: 0, lacks_feed: false, refusal: None })
@@ -124,8 +125,7 @@ pub fn replace(path: &Path, open: &mut Open, lines: impl IntoIterator<Item = Byt
     // Left by somebody who was killed: the lock says that nobody is writing it now.
     let _ = fs::remove_file(&beside);
     let written = (|| {
-        // In place of a file that others may not read, one that they may not read either, from the start.
-        let mut new = make(&beside, 0o600)?;
+        let mut new = make(&beside)?;
         new.append(lines)?;
         let old = open.file.metadata()?;
         // Only the super-user can give a file away, and only its files need it.

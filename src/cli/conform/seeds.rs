@@ -7,12 +7,12 @@ use crate::{
         report::{Found, Outcome, Report, Subject},
         scenario::Scenario,
     },
+    private_files,
     protocol::Dialect,
 };
 use serde_json::Value;
 use std::{
     collections::BTreeSet,
-    fs,
     path::Path,
     time::{Duration, Instant},
 };
@@ -48,7 +48,7 @@ pub fn shorten(report: &Report, server: &Server, keep: Option<&Path>) {
         eprint!("{}, shortened:\n{text}", subject.name);
         if let Some(keep) = keep {
             let file = keep.join(format!("{}.json", subject.name));
-            if let Err(error) = fs::write(&file, text) {
+            if let Err(error) = private_files::write(&file, &text) {
                 eprintln!("{}: {error}", file.display());
             }
         }

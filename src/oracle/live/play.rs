@@ -10,9 +10,10 @@ use crate::{
         report::{Outcome, Subject},
         scenario::Scenario,
     },
+    private_files,
     protocol::{Dialect, Side},
 };
-use std::{ffi::OsString, fs::File, net::Ipv4Addr, path::PathBuf};
+use std::{ffi::OsString, net::Ipv4Addr, path::PathBuf};
 
 /// A server that scenarios are played with.
 #[derive(Clone, Debug)]
@@ -31,7 +32,7 @@ pub struct Server {
 /// with it.
 pub async fn play(server: &Server, scenario: &Scenario, playing: Playing<'_>) -> Subject {
     let file =
-        playing.keep.map(|keep| File::create(keep.join(format!("{}.jsonl", scenario.name)))).transpose();
+        playing.keep.map(|keep| private_files::create(&keep.join(format!("{}.jsonl", scenario.name)))).transpose();
     let (trace, unkept) = file.map_or_else(|error| (None, Some(error)), |file| (file, None));
     let mut conversation = Conversation::new(&scenario.name, server.dialect, trace, playing.timeline);
     conversation.answers_dialogs = scenario.answers_dialogs;
