@@ -32,6 +32,8 @@ pub mod engine;
 pub mod export;
 #[cfg(feature = "serve")]
 pub mod extension;
+#[cfg(feature = "serve")]
+mod harmless;
 #[cfg(feature = "engine")]
 mod html;
 pub mod machine;

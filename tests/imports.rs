@@ -6,7 +6,8 @@ use std::{
 };
 
 /// Each module with the modules that it may use.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
+    ("harmless", &[]),
     ("html", &[]),
     ("protocol", &[]),
     ("private_files", &[]),
@@ -27,9 +28,11 @@ const MAY_USE: [(&str, &[&str]); 19] = [
             "config",
             "engine",
             "extension",
+            "harmless",
             "machine",
             "model",
-            "private_files", "prompt",
+            "private_files",
+            "prompt",
             "protocol",
             "secrets",
             "session",
@@ -38,7 +41,10 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ),
     ("mock", &["model", "protocol"]),
     ("client", &["machine", "protocol"]),
-    ("oracle", &["client", "html", "machine", "mock", "model", "private_files", "protocol", "secrets"]),
+    (
+        "oracle",
+        &["client", "harmless", "html", "machine", "mock", "model", "private_files", "protocol", "secrets"],
+    ),
     (
         "cli",
         &[
@@ -47,6 +53,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
             "engine",
             "export",
             "extension",
+            "harmless",
             "machine",
             "mock",
             "model",

@@ -7,6 +7,7 @@ use super::{
     reporting::{Format, Reporting},
 };
 use crate::{
+    harmless::harmless_lines,
     oracle::{
         live::{Adapter, Playing, Server, play_all},
         report::Report,
@@ -76,7 +77,7 @@ pub fn run(options: &Options) -> ExitCode {
         Err(text) => return refuse(&text, super::USAGE),
     };
     if options.list {
-        return print(table(&scenarios).trim_end());
+        return print(&harmless_lines(table(&scenarios).trim_end()));
     }
     let mut expectations = match options.reporting.expectations() {
         Ok(expectations) => expectations,

@@ -1,6 +1,6 @@
 //! The log on stderr: it never holds anybody up.
 
-use crate::secrets::Secrets;
+use crate::{harmless::harmless_lines, secrets::Secrets};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::{
     io::{self, Write},
@@ -28,14 +28,14 @@ pub fn masks(secrets: Secrets) {
     let _ = SECRETS.set(secrets);
 }
 
-/// stderr, without what nobody reads: a line that finds no room is left out, and the next one that does says so.
+/// stderr, without keys, without what moves the cursor and without what nobody reads: a line that finds no room is left out, and the next one that does says so.
 pub struct Log;
 
 impl Write for Log {
     /// Writes a whole line. Never fails: where stderr is closed, nobody is left to be told so.
     fn write(&mut self, whole: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(whole);
-        let text = SECRETS.get().map_or(text.clone(), |secrets| secrets.mask(&text).into_owned().into());
+        let text = harmless_lines(&SECRETS.get().map_or(text.clone(), |secrets| secrets.mask(&text)));
         let line = text.as_bytes();
         let lost = LOST.load(Ordering::Relaxed);
         // Once nobody reads, nobody is waited for.

@@ -19,7 +19,7 @@ mod serve;
 mod session;
 mod tap;
 
-use crate::{machine::Tier, protocol::Dialect};
+use crate::{harmless::harmless_lines, machine::Tier, protocol::Dialect};
 use clap::{Parser, Subcommand};
 use options::Refusal;
 use std::{
@@ -151,6 +151,6 @@ fn print(text: &str) -> ExitCode {
 /// Prints why to stderr and fails with `status`.
 fn refuse(text: &str, status: u8) -> ExitCode {
     // Nobody may be there to hear it.
-    let _ = writeln!(std::io::stderr(), "Error: {text}");
+    let _ = writeln!(std::io::stderr(), "Error: {}", harmless_lines(text));
     ExitCode::from(status)
 }

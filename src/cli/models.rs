@@ -3,6 +3,7 @@
 use super::{print, refuse};
 use crate::{
     config::{self, Config, Environment, Keys, Sources, Wanted, catalogue::BUILT_IN, pattern::full_id},
+    harmless::harmless_lines,
     model::request::Endpoint,
     protocol::{Dialect, InputKind, ThinkingLevel},
     secrets::shown_url,
@@ -55,7 +56,7 @@ pub fn run(options: &Options) -> ExitCode {
     let models: Vec<&Endpoint> = all.iter().filter(fits).collect();
     print(&match options.json {
         true => format!("{:#}", as_json(&config, &models)),
-        false => as_text(&config, &models).trim_end().to_owned(),
+        false => harmless_lines(as_text(&config, &models).trim_end()),
     })
 }
 

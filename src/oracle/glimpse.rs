@@ -1,6 +1,7 @@
 //! A record as excerpts show it: its beginning and its end.
 
 use super::{Direction, Record, report::Quote};
+use crate::harmless::harmless;
 
 /// A record, shortened. The buffers are used again for the next one.
 #[derive(Clone, Debug)]
@@ -68,23 +69,6 @@ fn boundary(bytes: &[u8], at: usize) -> usize {
     let within = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
     // No character has more than three bytes after its first.
     (0..=3).map(|back| at - back).find(|at| bytes.get(*at).is_none_or(|byte| !within(byte))).unwrap_or(at)
-}
-
-/// The text as a terminal may show it: what would move its cursor, or is not seen, is written out.
-pub fn harmless(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            letter if letter.is_control() || is_hidden(letter) => shown.extend(letter.escape_default()),
-            letter => shown.push(letter),
-        }
-    }
-    shown
-}
-
-/// Letters that a terminal does not show, or that move others: separators of lines, marks of direction.
-const fn is_hidden(letter: char) -> bool {
-    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]

@@ -108,7 +108,8 @@ pub fn begin(path: &Path) -> io::Result<Open> {
 }
 
 fn make(path: &Path) -> io::Result<Open> {
-    let file = OpenOptions::new().read(true).append(true).create_new(true).mode(private_files::FILE).open(path)?;
+    let file =
+        OpenOptions::new().read(true).append(true).create_new(true).mode(private_files::FILE).open(path)?;
     // Only a file system without locks can refuse it for a file that nobody knows yet.
     let _ = file.try_lock();
     Ok(Open { file, length: 0, lacks_feed: false, refusal: None })

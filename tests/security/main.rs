@@ -2,6 +2,7 @@
 #![cfg(feature = "serve")]
 
 mod environment;
+mod escapes;
 #[allow(dead_code)] // one part of it is used
 #[path = "../extension/extended_support/mod.rs"]
 mod extended_support;

@@ -1,6 +1,7 @@
 //! Conversations that seeds make, and what becomes of those that fail.
 
 use crate::{
+    harmless::harmless_lines,
     oracle::{
         live::{Playing, Server, play_all},
         random::{conversation, shortest},
@@ -45,7 +46,7 @@ pub fn shorten(report: &Report, server: &Server, keep: Option<&Path>) {
             Instant::now() < until && fails(candidate, &wrong, server)
         });
         let text = format!("{found:#}\n");
-        eprint!("{}, shortened:\n{text}", subject.name);
+        eprint!("{}", harmless_lines(&format!("{}, shortened:\n{text}", subject.name)));
         if let Some(keep) = keep {
             let file = keep.join(format!("{}.json", subject.name));
             if let Err(error) = private_files::write(&file, &text) {

@@ -31,8 +31,10 @@ pub struct Server {
 /// Plays a scenario, and tells what came out. Needs a tokio runtime of its own: what is left open ends
 /// with it.
 pub async fn play(server: &Server, scenario: &Scenario, playing: Playing<'_>) -> Subject {
-    let file =
-        playing.keep.map(|keep| private_files::create(&keep.join(format!("{}.jsonl", scenario.name)))).transpose();
+    let file = playing
+        .keep
+        .map(|keep| private_files::create(&keep.join(format!("{}.jsonl", scenario.name))))
+        .transpose();
     let (trace, unkept) = file.map_or_else(|error| (None, Some(error)), |file| (file, None));
     let mut conversation = Conversation::new(&scenario.name, server.dialect, trace, playing.timeline);
     conversation.answers_dialogs = scenario.answers_dialogs;

@@ -2,8 +2,9 @@
 
 use super::{Found, Outcome, Report, Subject, Tally};
 use crate::{
+    harmless::harmless,
     machine::{Rule, Tier},
-    oracle::{Direction, glimpse::harmless},
+    oracle::Direction,
     protocol::Need,
 };
 use anstyle::{AnsiColor, Style};
@@ -70,8 +71,8 @@ impl Report {
             writeln!(to, "\n{BAD}Expected failures that did not occur{BAD:#}")?;
         }
         for stale in &self.stale {
-            let kind = stale.kind.as_ref().map(|kind| format!(", {kind}")).unwrap_or_default();
-            writeln!(to, "  {} in {}{kind}: {}", stale.rule, stale.trace, harmless(&stale.why))?;
+            let kind = stale.kind.as_ref().map(|kind| harmless(&format!(", {kind}"))).unwrap_or_default();
+            writeln!(to, "  {} in {}{kind}: {}", stale.rule, harmless(&stale.trace), harmless(&stale.why))?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! suite for the rules that nothing put to the test.
 
 use super::{Coverage, Found, NotExercised, Outcome, Report, Stale, Subject};
-use crate::machine::Rule;
+use crate::{harmless::harmless, machine::Rule};
 use quick_junit::{NonSuccessKind, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Report {
 
 impl Subject {
     fn suite(&self) -> TestSuite {
-        let mut suite = TestSuite::new(&*self.name);
+        let mut suite = TestSuite::new(harmless(&self.name));
         // A recording may claim any time.
         suite.set_time(Duration::try_from_secs_f64(self.duration_ms / 1000.0).unwrap_or_default());
         suite.add_test_case(self.case());
@@ -37,7 +37,7 @@ impl Subject {
 
     /// The subject as a whole: what no rule tells.
     fn case(&self) -> TestCase {
-        let reason = self.reason.as_deref().unwrap_or_default();
+        let reason = harmless(self.reason.as_deref().unwrap_or_default());
         let mut status = match self.outcome {
             Outcome::Error => TestCaseStatus::non_success(NonSuccessKind::Error),
             Outcome::Failed if self.reason.is_some() => TestCaseStatus::non_success(NonSuccessKind::Failure),
@@ -48,9 +48,10 @@ impl Subject {
             status.set_message(reason);
         }
         let lines =
-            self.unread.iter().map(|unread| format!("{}:{}: {}\n", self.name, unread.line, unread.reason));
+            self.unread.iter().map(|unread| format!("{}:{}: {}", self.name, unread.line, unread.reason));
+        let lines = lines.map(|line| harmless(&line) + "\n");
         let mut case = TestCase::new("conversation", status);
-        case.set_classname(&*self.name);
+        case.set_classname(harmless(&self.name));
         if !self.unread.is_empty() {
             case.set_system_err(lines.collect::<String>());
         }
@@ -66,11 +67,11 @@ impl Subject {
         };
         if let Some(failing) = failing {
             status.set_type(failing.tier.as_str());
-            status.set_message(format!("line {}: expected {}", failing.record, failing.expected));
+            status.set_message(harmless(&format!("line {}: expected {}", failing.record, failing.expected)));
             status.set_description(told(&found));
         }
         let mut case = TestCase::new(rule.as_str(), status);
-        case.set_classname(&*self.name);
+        case.set_classname(harmless(&self.name));
         if failing.is_none() && !found.is_empty() {
             case.set_system_out(told(&found));
         }
@@ -99,8 +100,8 @@ impl NotExercised {
 impl Stale {
     fn case(&self) -> TestCase {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_message(format!("an expected failure did not occur: {}", self.why));
-        TestCase::new(format!("{} in {}", self.rule, self.trace), status)
+        status.set_message(harmless(&format!("an expected failure did not occur: {}", self.why)));
+        TestCase::new(harmless(&format!("{} in {}", self.rule, self.trace)), status)
     }
 }
 
@@ -109,10 +110,12 @@ fn told(found: &[&Found]) -> String {
     let mut text = String::new();
     for found in found {
         let Found { tier, rule, record, kind, state, expected, count, .. } = found;
-        text +=
-            &format!("{tier} {rule}, line {record}, {kind} in {state}, {count} times: expected {expected}\n");
+        text += &harmless(&format!(
+            "{tier} {rule}, line {record}, {kind} in {state}, {count} times: expected {expected}"
+        ));
+        text.push('\n');
         if let Some(why) = &found.known {
-            text += &format!("known: {why}\n");
+            text += &format!("known: {}\n", harmless(why));
         }
         for quote in &found.excerpt {
             let mark = if quote.marked { '>' } else { ' ' };

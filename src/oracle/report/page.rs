@@ -2,9 +2,10 @@
 
 use super::{Found, Moment, Outcome, Report, Subject, Tally};
 use crate::{
+    harmless::harmless,
     html::head,
     machine::{Rule, Tier},
-    oracle::{Direction, glimpse::harmless},
+    oracle::Direction,
     protocol::Need,
 };
 use maud::{DOCTYPE, Markup, html};

@@ -1,8 +1,9 @@
 //! Makes lines of what was seen, keeps them, has them judged and reports.
 
 use crate::{
+    harmless::harmless,
     machine::{Kind, Rule, Tier, Violation},
-    oracle::{Direction, Finding, Judge, Meta, Record, TraceWriter, View, glimpse::harmless},
+    oracle::{Direction, Finding, Judge, Meta, Record, TraceWriter, View},
     protocol::{Dialect, FlowState, LineSplitter, Need, Side, SplitLine},
 };
 use std::{collections::HashSet, fs::File, io::Write};
