@@ -6,7 +6,9 @@ mod escapes;
 #[allow(dead_code)] // one part of it is used
 #[path = "../extension/extended_support/mod.rs"]
 mod extended_support;
+mod files;
 mod hostile;
 mod keys;
+mod paths;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
