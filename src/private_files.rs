@@ -1,11 +1,12 @@
 //! Files and folders that hold conversations or keys: whoever made them may read them, nobody else, whatever the umask says.
 //! What is there already keeps its mode.
 
+use std::{fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, path::Path};
+#[cfg(feature = "serve")]
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
-    io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::Path,
+    fs::{File, OpenOptions},
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
 };
 
 /// The mode of such a file.
@@ -28,6 +29,7 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
 /// # Errors
 ///
 /// Those of the system.
+#[cfg(feature = "serve")]
 pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(FILE).open(path)
 }
@@ -37,6 +39,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// # Errors
 ///
 /// Those of the system.
+#[cfg(feature = "serve")]
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     create(path)?.write_all(text.as_bytes())
 }
