@@ -1,11 +1,11 @@
 //! What a model, a server or a file says cannot move the cursor of whoever reads about it, nor hide or turn anything.
 
+use crate::extended_support::{executable, script};
 use crate::serve_support::{binary, command, write_agent_file, write_models_file};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 use std::{
     fs,
-    os::unix::fs::PermissionsExt as _,
     path::Path,
     process::{Output, Stdio},
 };
@@ -74,12 +74,14 @@ fn reports_of_recordings_are_inert() {
 #[test]
 fn what_a_tap_and_conform_tell_of_a_server_is_inert() {
     let dir = tempfile::tempdir().unwrap();
-    let server = dir.path().join("server");
     let frame = json!({"type": "response", "command": HOSTILE, "success": true, "id": HOSTILE});
     fs::write(dir.path().join("said"), format!("{frame}\n{HOSTILE}\n")).unwrap();
     let said = dir.path().join("said").display().to_string();
-    fs::write(&server, format!("#!/bin/sh\ncat {said}; cat {said} >&2; exec cat > /dev/null\n")).unwrap();
-    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).unwrap();
+    executable(
+        dir.path(),
+        "server",
+        &format!("#!/bin/sh\ncat {said}; cat {said} >&2; exec cat > /dev/null\n"),
+    );
     run(&dir, &["tap", "--report", "tap.txt", "--", "./server"]);
     let told = fs::read_to_string(dir.path().join("tap.txt")).unwrap();
     assert!(told.contains("violations of the server") && !told.chars().any(is_hostile), "{told:?}");
@@ -99,11 +101,13 @@ fn what_is_configured_is_told_inertly() {
     write_agent_file(dir.path(), Dialect::Pi, "settings.json", &json!({"enabledModels": [HOSTILE]}));
     let [stdout, _] = run(&dir, &["models"]);
     assert_inert("models", &stdout);
+    // What has a slash is a path, and may begin a session.
+    let id = HOSTILE.replace(['/', '\\'], "");
     for arguments in [
         &["serve", "--model", HOSTILE][..],
         &["serve", "--model", "scripted/demo", "--tools", HOSTILE],
         &["serve", "--dialect", HOSTILE],
-        &["serve", "--model", "scripted/demo", "--session", HOSTILE],
+        &["serve", "--model", "scripted/demo", "--session", &id],
     ] {
         let [_, stderr] = run(&dir, arguments);
         assert!(!stderr.is_empty() && !stderr.chars().any(is_hostile), "{arguments:?}: {stderr:?}");
@@ -114,7 +118,7 @@ fn what_is_configured_is_told_inertly() {
 fn what_an_extension_says_is_logged_inertly() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("said"), HOSTILE).unwrap();
-    crate::extended_support::script(dir.path(), "extension", "cat said >&2\nsay '{\"type\":\"register\"}'");
+    script(dir.path(), "extension", "cat said >&2\nsay '{\"type\":\"register\"}'");
     let [_, stderr] = run(&dir, &["serve", "--no-session", "--model", "scripted/demo", "-e", "./extension"]);
     assert_inert("the log", &stderr);
 }
