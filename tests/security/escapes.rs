@@ -80,7 +80,7 @@ fn what_a_tap_and_conform_tell_of_a_server_is_inert() {
     executable(
         dir.path(),
         "server",
-        &format!("#!/bin/sh\ncat {said}; cat {said} >&2; exec cat > /dev/null\n"),
+        &format!("#!/bin/sh\ncat {said}; cat {said} >&2; read -r line\n"),
     );
     run(&dir, &["tap", "--report", "tap.txt", "--", "./server"]);
     let told = fs::read_to_string(dir.path().join("tap.txt")).unwrap();
