@@ -409,7 +409,7 @@ fn a_file_that_a_tool_or_the_host_wants_written_is_written_whole_or_not_at_all()
         "The disk gets full while `write`, `edit` or `export_html` writes a file",
         times,
         "the tool's error, an error that names the page",
-        "nothing: a file that was there is as it was, no part of a new one stays",
+        "nothing by `write` and `edit`: an old file is as it was; no part of a new file stays, but a page that was there is lost",
     );
 }
 
