@@ -139,6 +139,12 @@ impl Server {
         self.stdin.as_mut().expect("stdin is open").write_all(bytes).unwrap();
     }
 
+    /// Sends a frame to a server that may have ended; whether it has not.
+    pub fn try_send(&mut self, frame: Value) -> bool {
+        let line = format!("{frame}\n");
+        self.stdin.as_mut().expect("stdin is open").write_all(line.as_bytes()).is_ok()
+    }
+
     /// Sends bytes, also when the server does not read for a while. stdin is closed afterwards if the handle is
     /// dropped; join it to have it back.
     pub fn send_aside(&mut self, bytes: Vec<u8>) -> JoinHandle<ChildStdin> {
