@@ -96,7 +96,7 @@ fn broken_http_and_broken_streams_are_errors_with_what_had_come() {
         endpoint.says(answer(200, headers, stream(api, &["Plain."]).as_bytes()));
         assert_eq!(text_of(&talk.run("hello?")), "Plain.");
         times += 3;
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     row(
         "answers with broken HTTP: lengths, chunks, heads without end, another protocol; with invalid UTF-8, half events, pages",
@@ -155,7 +155,7 @@ fn streams_in_another_order_and_shape_are_read_or_are_errors() {
             talk.until(|frame| frame["type"] == "agent_settled");
             times += 1;
         }
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     row(
         "sends events that nobody knows, twice, without ids, without a beginning, nested without measure",
@@ -229,7 +229,7 @@ fn calls_with_arguments_that_are_giant_deep_or_no_json_are_answered_to_the_model
             assert_eq!(text_of(kept.last().unwrap()), "Well.", "{api} {short}");
             assert_eq!(kept[kept.len() - 2]["role"], "toolResult", "{api} {short}");
         }
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     row(
         "calls a tool with arguments of a megabyte, of 5000 levels, cut off, no object, none",
@@ -278,7 +278,7 @@ fn a_line_an_answer_and_a_flood_without_end_are_ended_and_take_bounded_memory() 
         talk.begins_anew();
         most = most.max(talk.server.peak_mib());
         println!("{api}: {} MiB after {} pieces", talk.server.peak_mib(), pieces.load(Ordering::SeqCst));
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     assert!(most < MOST_MIB, "{most} MiB");
     row(
@@ -305,7 +305,7 @@ fn a_great_many_tiny_events_are_told_and_do_not_pile_up() {
         assert_eq!(text_of(&talk.run("hello?")).len(), count, "{api}");
         println!("{api}: {} MiB for {count} events", talk.server.peak_mib());
         assert!(talk.server.peak_mib() < 64, "{} MiB", talk.server.peak_mib());
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     row(
         "answers in ten thousand events of one character",

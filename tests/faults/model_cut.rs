@@ -88,6 +88,6 @@ fn cut(api: &'static str) -> [usize; 2] {
         assert!(rude || (1..=40).contains(&whole), "{api}: whole {whole} times");
         times
     });
-    talk.is_well(&endpoint, api);
+    talk.ends_well(&endpoint, api);
     cuts
 }

@@ -339,8 +339,8 @@ impl Talk {
     #[track_caller]
     pub fn settles(&mut self, prompt: &str) -> Value {
         let frames = self.until(|frame| frame["type"] == "agent_settled");
-        let ends = of_type(&frames, "message_end").into_iter().map(|frame| frame["message"].clone());
-        let answer = ends.last().expect("an answer");
+        let mut ends = of_type(&frames, "message_end").into_iter().map(|frame| frame["message"].clone());
+        let answer = ends.next_back().expect("an answer");
         assert_eq!(answer["role"], "assistant", "{answer}");
         let kept = self.kept();
         assert_eq!(kept[kept.len() - 1], answer);
@@ -371,7 +371,7 @@ impl Talk {
 
     /// A prompt is answered as ever, and nothing is left over: no descriptor, no process, no file, no word on stderr.
     #[track_caller]
-    pub fn is_well(mut self, endpoint: &Endpoint, api: &str) {
+    pub fn ends_well(mut self, endpoint: &Endpoint, api: &str) {
         endpoint.says(format!("{OPEN}{}", stream(api, &["All ", "is well."])));
         let answer = self.run("and now?");
         assert_eq!((&answer["stopReason"], text_of(&answer)), (&json!("stop"), "All is well."));

@@ -35,7 +35,7 @@ fn a_redirect_is_told_and_the_key_goes_nowhere() {
                 times += 1;
             }
         }
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     assert_eq!(other.asked(), 0);
     row(
@@ -97,7 +97,7 @@ fn every_status_with_every_body_is_an_error_of_bounded_length_without_the_key() 
         });
         assert_eq!(talk.fails("hello?").len(), "503 ".len() + 1000 + "…".len(), "{api}");
         assert!(talk.server.peak_mib() < 64, "{} MiB", talk.server.peak_mib());
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     row(
         "refuses with 400 to 529 and an odd body: empty, HTML, binary, endless, another shape of JSON, escapes of terminals, the key",
@@ -123,7 +123,7 @@ fn a_key_in_an_error_of_the_stream_is_not_told() {
             error.ends_with("not answer with an event stream but text/html: <p>***</p>"),
             "{api}: {error}"
         );
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     row(
         "repeats the key in an error within the stream, and in a page with status 200",
@@ -153,7 +153,7 @@ fn when_to_come_back_is_believed_within_bounds() {
         endpoint.says(answer(429, &format!("retry-after: {header}\r\n"), b"later"));
         assert_eq!((talk.fails("hello?").as_str(), endpoint.asked() - before), (expected, asked), "{header}");
     }
-    talk.is_well(&endpoint, APIS[0]);
+    talk.ends_well(&endpoint, APIS[0]);
     row(
         "asks with `Retry-After` for no time, a negative, a past and an absurd one",
         cases.len(),
@@ -180,7 +180,7 @@ fn a_server_tries_again_by_itself_and_the_prompt_is_answered() {
         let said: Value = talk.run("hello?");
         assert_eq!(crate::model_endpoint::text_of(&said), "Whole.", "{api}");
         assert_eq!(endpoint.asked(), 3, "{api}");
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     row(
         "is busy, then cuts its answer, then answers",

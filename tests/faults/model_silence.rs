@@ -105,7 +105,7 @@ fn falls_silent(api: &'static str) -> usize {
         };
         assert_eq!(error, expected, "{api} {said:?}");
     }
-    talk.is_well(&endpoint, api);
+    talk.ends_well(&endpoint, api);
     cases.len()
 }
 
@@ -130,7 +130,7 @@ fn a_head_that_never_ends_and_signs_of_life_without_a_word_end_too() {
                 });
                 let error = talk.fails("hello?");
                 assert!(error.ends_with(expected), "{error}");
-                talk.is_well(&endpoint, api);
+                talk.ends_well(&endpoint, api);
             });
         }
         // Pings are no silence: an answer that takes its time comes.
@@ -146,7 +146,7 @@ fn a_head_that_never_ends_and_signs_of_life_without_a_word_end_too() {
                 caller.say(stream(api, &["Thought long."]).as_bytes());
             });
             assert_eq!(text_of(&talk.run("hello?")), "Thought long.");
-            talk.is_well(&endpoint, api);
+            talk.ends_well(&endpoint, api);
         });
     });
     row(
@@ -184,7 +184,7 @@ fn an_abort_ends_every_silence_at_once() {
             );
             times += 1;
         }
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     row(
         "stalls in each of these states, and the host aborts",
@@ -224,7 +224,7 @@ fn what_is_queued_while_an_answer_is_cut_is_delivered_with_the_next_prompt() {
         talk.until(|frame| frame["type"] == "agent_settled");
         assert!(heard.load(Ordering::SeqCst), "{api}");
         assert!(talk.kept().iter().any(|message| message.to_string().contains("steered meanwhile")), "{api}");
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     row(
         "resets the connection while a steering message waits",
@@ -265,7 +265,7 @@ fn an_answer_that_comes_byte_by_byte_is_whole() {
             let answer = talk.run("dribble");
             assert_eq!((&answer["stopReason"], text_of(&answer)), (&json!("stop"), "Naïve 🦀—ℝ"), "{api}");
         }
-        talk.is_well(&endpoint, api);
+        talk.ends_well(&endpoint, api);
     }
     row(
         "dribbles byte by byte, each character split wherever it can be",

@@ -23,6 +23,9 @@ use std::{
     thread,
 };
 
+/// Variables and their values.
+type Environment<'a> = &'a [(&'a str, &'a str)];
+
 type Issuer = CertifiedIssuer<'static, KeyPair>;
 
 /// An authority of a company.
@@ -108,7 +111,7 @@ fn a_certificate_that_is_not_to_be_trusted_is_refused_in_words_and_gets_no_key()
     let breaks = [("SSL_CERT_FILE", own.as_str()), ("NODE_EXTRA_CA_CERTS", garbled.as_str())];
     let of = |name: &str, year: i32| certificate(name, Some(&ours), year);
     let unknown = "(UnknownIssuer); NODE_EXTRA_CA_CERTS may name a file of further authorities";
-    let cases: [(_, &[(&str, &str)], &str, &[&str]); 8] = [
+    let cases: [(_, Environment<'_>, &str, &[&str]); 8] = [
         (of("localhost", 2100), &trusts, "", &[]),
         (of("localhost", 2100), &adds, "", &[]),
         (of("localhost", 2100), &breaks, "", &["NODE_EXTRA_CA_CERTS: "]),
