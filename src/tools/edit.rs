@@ -21,19 +21,74 @@ use super::edits::replaced_all;
 use super::path::{resolve, system_error};
 use super::read::contents;
 use super::run::{ToolContext, ToolOutput, aborted};
-use super::spec::{EditArguments, EditsArguments};
+use super::spec::{EditArguments, EditsArguments, Replacement};
 use crate::protocol::EditToolDetails;
 
 const BYTE_ORDER_MARK: &str = "\u{FEFF}";
 
+/// What an edit makes of the text of a file. Reads and writes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edited {
+    /// What the edit began with: line feeds only, no byte-order mark; in the plain form where only that had the text.
+    pub before: String,
+    /// The same after the edit.
+    pub after: String,
+    /// All that is to be in the file: with the mark, and with the line ends, that it had.
+    pub file: String,
+}
+
+impl Edited {
+    /// `text` of the file `name` with one replacement, as dialects have it that take one.
+    ///
+    /// # Errors
+    ///
+    /// What the model is told when the text is not there exactly once, or nothing changes.
+    pub fn one(text: &str, edit: &Replacement, name: &str) -> Result<Self, String> {
+        Self::of(text, |body| replaced(body, edit, name))
+    }
+
+    /// `text` of the file `name` with all replacements at once, as dialects have it that take several.
+    ///
+    /// # Errors
+    ///
+    /// What the model is told when a text is not there exactly once, when two of them overlap, or nothing changes.
+    pub fn all(text: &str, edits: &[Replacement], name: &str) -> Result<Self, String> {
+        Self::of(text, |body| Ok((body.to_owned(), replaced_all(body, edits, name)?)))
+    }
+
+    /// What changed, for people.
+    pub fn diff(&self) -> EditToolDetails {
+        numbered_diff(&self.before, &self.after)
+    }
+
+    /// What changed in the file `name`, as a unified patch.
+    pub fn patch(&self, name: &str) -> String {
+        patch(name, &self.before, &self.after)
+    }
+
+    fn of(text: &str, replaced: impl Fn(&str) -> Result<(String, String), String>) -> Result<Self, String> {
+        let (mark, body) = match text.strip_prefix(BYTE_ORDER_MARK) {
+            Some(body) => (BYTE_ORDER_MARK, body),
+            None => ("", text),
+        };
+        let (before, after) = replaced(&line_fed(body))?;
+        let has_crlf = body.find('\n').is_some_and(|feed| body[..feed].ends_with('\r'));
+        let ended = if has_crlf { Cow::Owned(after.replace('\n', "\r\n")) } else { Cow::Borrowed(&*after) };
+        let file = format!("{mark}{ended}");
+        Ok(Self { before, after, file })
+    }
+}
+
 /// Replaces one text in a file.
 pub(super) async fn edit_one(arguments: EditArguments, context: ToolContext) -> Result<ToolOutput, String> {
     let path = resolve(&arguments.path, &context.cwd);
+    let EditArguments { path: name, old_text, new_text } = arguments;
+    let edit = Replacement { old_text, new_text };
     let change = move |path: &Path, cancel: &CancellationToken| {
-        let name = &arguments.path;
-        let text = text_of(path, |_| format!("File not found: {name}"), name)?;
-        let (before, after) = change(path, &text, |body| replaced(body, &arguments), cancel)?;
-        let details = Some(json!(numbered_diff(&before, &after)));
+        let text = text_of(path, |_| format!("File not found: {name}"), &name)?;
+        let edited = Edited::one(&text, &edit, &name)?;
+        put(path, &edited, cancel)?;
+        let details = Some(json!(edited.diff()));
         Ok(ToolOutput { details, ..ToolOutput::text(format!("Successfully replaced text in {name}.")) })
     };
     in_turn(path, context.cancel, change).await
@@ -50,10 +105,9 @@ pub(super) async fn edit_all(arguments: EditsArguments, context: ToolContext) ->
             format!("Could not edit file: {name}. Error code: {code}.")
         };
         let text = text_of(path, missing, name)?;
-        let replaced = |body: &str| Ok((body.to_owned(), replaced_all(body, edits, name)?));
-        let (before, after) = change(path, &text, replaced, cancel)?;
-        let details =
-            EditToolDetails { patch: Some(patch(name, &before, &after)), ..numbered_diff(&before, &after) };
+        let edited = Edited::all(&text, edits, name)?;
+        put(path, &edited, cancel)?;
+        let details = EditToolDetails { patch: Some(edited.patch(name)), ..edited.diff() };
         let text = format!("Successfully replaced {} block(s) in {name}.", edits.len());
         Ok(ToolOutput { details: Some(json!(details)), ..ToolOutput::text(text) })
     };
@@ -70,32 +124,17 @@ fn text_of(path: &Path, missing: impl Fn(&io::Error) -> String, name: &str) -> R
     })
 }
 
-/// Writes what `replaced` makes of the text; gives the texts before and after, with line feeds only.
-fn change(
-    path: &Path,
-    text: &str,
-    replaced: impl Fn(&str) -> Result<(String, String), String>,
-    cancel: &CancellationToken,
-) -> Result<(String, String), String> {
-    let (mark, body) = match text.strip_prefix(BYTE_ORDER_MARK) {
-        Some(body) => (BYTE_ORDER_MARK, body),
-        None => ("", text),
-    };
-    let fed = line_fed(body);
-    let (before, after) = replaced(&fed)?;
-    let has_crlf = body.find('\n').is_some_and(|feed| body[..feed].ends_with('\r'));
-    let ended = if has_crlf { Cow::Owned(after.replace('\n', "\r\n")) } else { Cow::Borrowed(&*after) };
+/// Writes the file, unless nobody wants that any more.
+fn put(path: &Path, edited: &Edited, cancel: &CancellationToken) -> Result<(), String> {
     if cancel.is_cancelled() {
         return Err(aborted());
     }
-    replace(path, format!("{mark}{ended}").as_bytes())?;
-    Ok((before, after))
+    replace(path, edited.file.as_bytes())
 }
 
 /// The text before and after: as it is in the file, or plain if only that has the text to replace.
-fn replaced(body: &str, arguments: &EditArguments) -> Result<(String, String), String> {
-    let name = &arguments.path;
-    let (old, new) = (line_fed(&arguments.old_text), line_fed(&arguments.new_text));
+fn replaced(body: &str, edit: &Replacement, name: &str) -> Result<(String, String), String> {
+    let (old, new) = (line_fed(&edit.old_text), line_fed(&edit.new_text));
     let (plain_body, plain_old) = (plain(body), plain(&old));
     let (before, at, length) = if let Some(at) = body.find(&*old) {
         (Cow::Borrowed(body), at, old.len())

@@ -102,8 +102,12 @@ fn by_lines(body: &str, base: &str, matches: &[Match]) -> String {
     after
 }
 
-/// Where each line stands, its line feed included.
+/// Where each line stands, its line feed included. An empty text is one empty line: a text that is nothing in its plain
+/// form is found there.
 fn line_places(text: &str) -> Vec<Range<usize>> {
+    if text.is_empty() {
+        return vec![0..0];
+    }
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
         let start = at;
@@ -198,6 +202,12 @@ mod tests {
             "No changes made to a.txt. The replacements produced identical content."
         );
         assert_eq!(failed(&[]), "Edit tool input is invalid. edits must contain at least one replacement.");
+    }
+
+    #[test]
+    fn blanks_that_are_not_in_an_empty_text_are_nothing_and_give_way() {
+        assert_eq!(edited("", &[("\t", "a\nb")]).unwrap(), "a\nb");
+        assert_eq!(edited("", &[(" ", "a"), ("b", "c")]).unwrap_err(), not_found("a.txt", 1, false));
     }
 
     #[test]

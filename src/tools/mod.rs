@@ -44,6 +44,7 @@ mod spec;
 mod truncate;
 mod write;
 
+pub use edit::Edited;
 pub(crate) use processes::Group;
 pub use processes::Processes;
 pub use run::{Block, ToolContext, ToolOutput, run};
@@ -51,5 +52,5 @@ pub use shell::{
     Ending, Progress, ShellControl, ShellError, ShellOptions, ShellOutcome, ShellSnapshot, StopNotice,
     run_shell,
 };
-pub use spec::{DEFAULT, specs};
+pub use spec::{DEFAULT, Replacement, specs};
 pub use truncate::{Limits, MAX_BYTES, MAX_LINES, NO_LINE_LIMIT, size_text, truncate_head, truncate_tail};

@@ -120,11 +120,12 @@ pub(super) struct EditsArguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(inline)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Replacement {
+#[expect(missing_docs, reason = "models would read it")]
+pub struct Replacement {
     /// The text to replace, as it stands in the file
-    pub(super) old_text: String,
+    pub old_text: String,
     /// The text to put there
-    pub(super) new_text: String,
+    pub new_text: String,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
