@@ -76,7 +76,7 @@ const PURE: [&str; 6] = ["protocol", "machine", "session", "engine", "model", "p
 /// The files in them that do IO after all: everything else in these modules says and reads what they carry.
 const CARRIERS: [&str; 10] = [
     "model/http.rs",
-    "model/http/body.rs",
+    "model/http/response.rs",
     "model/http/trust.rs",
     "prompt/discover.rs",
     "prompt/files.rs",

@@ -1,21 +1,21 @@
 //! Asking a real model: one `POST`, and its answer as it arrives. This file and its parts are the only ones here that do
 //! IO.
 
-mod body;
 mod mask;
+mod response;
 mod trust;
 
 use self::{
-    body::{beginning, broken, lines, other_kind, shown},
     mask::Mask,
+    response::{beginning, other_kind, pieces, shown},
 };
 use super::{
+    body,
     request::{HttpRequest, Reader},
     retry::{RetryPolicy, is_transient, retry_after},
     types::StreamEvent,
 };
 use crate::secrets::{Secrets, shown_url};
-use eventsource_stream::Eventsource;
 use futures_util::StreamExt;
 use reqwest::{
     Client, ClientBuilder, Request, Response, Url,
@@ -29,10 +29,7 @@ use std::{
     mem,
     net::IpAddr,
     pin::pin,
-    sync::{
-        OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::OnceLock,
     time::{Duration, SystemTime},
 };
 use tokio::{
@@ -172,8 +169,7 @@ impl Http {
                 "{host} did not answer with an event stream but {kind}: {start}"
             )));
         }
-        let unread = AtomicUsize::new(0);
-        let mut stream = pin!(lines(response, idle, &unread).eventsource());
+        let mut stream = pin!(body::events(pieces(response, idle)));
         let longest = idle.saturating_mul(NOTHING_SAID);
         let mut said = Instant::now();
         loop {
@@ -185,9 +181,8 @@ impl Http {
                 ))
             })?;
             let Some(event) = next else { break };
-            unread.store(0, Ordering::Relaxed);
-            let event = event.map_err(|error| Failure::new(broken(error, idle)))?;
-            let made = reader.event(&event.event, &event.data);
+            let event = event.map_err(Failure::new)?;
+            let made = reader.event(&event.name, &event.data);
             let says = !made.is_empty();
             if told(made, events, mask).await {
                 return Ok(());

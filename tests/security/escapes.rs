@@ -77,11 +77,7 @@ fn what_a_tap_and_conform_tell_of_a_server_is_inert() {
     let frame = json!({"type": "response", "command": HOSTILE, "success": true, "id": HOSTILE});
     fs::write(dir.path().join("said"), format!("{frame}\n{HOSTILE}\n")).unwrap();
     let said = dir.path().join("said").display().to_string();
-    executable(
-        dir.path(),
-        "server",
-        &format!("#!/bin/sh\ncat {said}; cat {said} >&2; read -r line\n"),
-    );
+    executable(dir.path(), "server", &format!("#!/bin/sh\ncat {said}; cat {said} >&2; read -r line\n"));
     run(&dir, &["tap", "--report", "tap.txt", "--", "./server"]);
     let told = fs::read_to_string(dir.path().join("tap.txt")).unwrap();
     assert!(told.contains("violations of the server") && !told.chars().any(is_hostile), "{told:?}");

@@ -56,13 +56,16 @@ mod tests {
     #[test]
     fn keys_are_hidden_in_every_header_and_spelling_and_other_words_stay() {
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let mask = Mask::of(&[
-            header("authorization", "Bearer sk-0123456789"),
-            header("x-api-key", "sk-0123456789-and-more"),
-            header("x-own", "quo\"ted\\key"),
-            header("x-short", "key"),
-            header("accept", "application/json"),
-        ], Secrets::default());
+        let mask = Mask::of(
+            &[
+                header("authorization", "Bearer sk-0123456789"),
+                header("x-api-key", "sk-0123456789-and-more"),
+                header("x-own", "quo\"ted\\key"),
+                header("x-short", "key"),
+                header("accept", "application/json"),
+            ],
+            Secrets::default(),
+        );
         let text =
             r#"no sk-0123456789 sk-0123456789-and-more quo\"ted\\key quo"ted\key key application/json"#;
         assert_eq!(mask.hide(text.to_owned()), "no *** *** *** *** key application/json");
