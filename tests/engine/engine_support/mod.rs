@@ -15,7 +15,7 @@
 
 mod actors;
 mod calls;
-mod lines;
+pub mod lines;
 mod requests;
 mod scenario;
 mod talk;

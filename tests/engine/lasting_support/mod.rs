@@ -6,8 +6,8 @@ mod scenario;
 mod watch;
 mod world;
 
-pub use extended::{answers, habits};
-pub use scenario::{Act, Close, Scenario, scenarios};
+pub use extended::{Answers, Habit, answers, habits};
+pub use scenario::{Act, Close, LINES, Scenario, scenarios};
 pub use world::play;
 
 /// Whether a rule holds; if not, what is wrong.

@@ -65,7 +65,8 @@ pub fn scenarios(dialect: Dialect) -> impl Strategy<Value = Scenario> {
     })
 }
 
-const LINES: &[(u32, &str)] = &[
+/// What hosts write, each line with its weight.
+pub const LINES: &[(u32, &str)] = &[
     (14, r#"{"type":"prompt","message":"ask for something $"}"#),
     (2, r#"{"type":"prompt","message":"turn to $","streamingBehavior":"steer"}"#),
     (2, r#"{"type":"prompt","message":"and then $","streamingBehavior":"followUp"}"#),

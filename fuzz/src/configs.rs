@@ -1,0 +1,80 @@
+//! Files that users write: `models.json`, `settings.json`, prompt templates and skills. Whatever is in one, it is read or
+//! left out with a reason; comments and settings that say nothing change nothing; and a template is its text with the
+//! arguments in their places.
+
+use pi_rpc::{
+    config::{
+        Settings,
+        models_file::{ModelsFileError, Providers, read},
+    },
+    prompt::{Skill, Template},
+    protocol::CommandLocation,
+};
+use serde_json::Value;
+use std::path::Path;
+
+/// The first byte says which file, the rest is its text.
+pub fn hold(data: &[u8]) {
+    let Some((kind, data)) = data.split_first() else { return };
+    let Ok(text) = str::from_utf8(data) else { return };
+    match kind % 4 {
+        0 => models(text),
+        1 => settings(text),
+        2 => template(text),
+        _ => skill(text),
+    }
+}
+
+fn models(text: &str) {
+    let path = Path::new("/models.json");
+    let once = read(text, path);
+    if let Err(error) = &once {
+        assert!(!error.to_string().is_empty());
+    }
+    // JSON without comments is the same JSON with some.
+    let Ok(value) = serde_json::from_str::<Value>(text) else { return };
+    assert!(!matches!(once, Err(ModelsFileError::Syntax { .. })), "JSON is read: {once:?}");
+    let plain = read(&value.to_string(), path);
+    let pretty = serde_json::to_string_pretty(&value).expect("JSON");
+    let commented = format!("// \"a comment\n{pretty} /* , ] */");
+    assert_eq!(told(read(&commented, path)), told(plain));
+}
+
+fn told(read: Result<Providers, ModelsFileError>) -> String {
+    format!("{read:?}")
+}
+
+fn settings(text: &str) {
+    let path = Path::new("/settings.json");
+    let (settings, warnings) = Settings::read(text, path);
+    if serde_json::from_str::<Value>(text).is_err() {
+        assert_eq!((&settings, warnings.len()), (&Settings::default(), 1), "no JSON, and that is said");
+    }
+    assert_eq!(settings.clone().over(Settings::default()), settings, "over nothing");
+    assert_eq!(Settings::default().over(settings.clone()), settings, "below nothing");
+    drop(settings.http_options());
+}
+
+/// What follows the last NUL are arguments.
+fn template(text: &str) {
+    let (text, arguments) = text.rsplit_once('\0').unwrap_or((text, "one 'two three' \"\" four"));
+    let path = Path::new("/w/review.md");
+    let Ok(template) = Template::read(path, text, CommandLocation::Project, path) else { return };
+    assert_eq!(template.name, "review");
+    let expanded = template.expand(arguments);
+    if !template.body.contains('$') {
+        assert_eq!(expanded, template.body);
+    }
+    let places = template.body.matches('$').count();
+    assert!(
+        expanded.len() <= template.body.len() + places * arguments.len(),
+        "no argument is put in twice for a place"
+    );
+}
+
+fn skill(text: &str) {
+    let path = Path::new("/w/tidy/SKILL.md");
+    let Ok((skill, _)) = Skill::read(path, text, CommandLocation::User) else { return };
+    assert!(!skill.name.is_empty() && !skill.description.trim().is_empty());
+    assert!(skill.expand(text, "now").ends_with("now"));
+}

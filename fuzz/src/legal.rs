@@ -1,0 +1,39 @@
+//! What a model says is an answer: blocks one after another, each begun once and ended once, nothing behind the end.
+
+use pi_rpc::model::types::{BlockStart, StreamEvent};
+
+/// Holds the order of the parts of one answer, which may lack its end.
+pub fn parts<'e>(events: impl Iterator<Item = &'e StreamEvent>) {
+    let mut begun = 0;
+    let mut open: Option<bool> = None;
+    let mut over = false;
+    for event in events {
+        assert!(!over, "behind the end: {event:?}");
+        match event {
+            StreamEvent::Start { index, block } => {
+                assert_eq!((*index, open), (begun, None), "blocks begin one after another");
+                begun += 1;
+                open = Some(matches!(block, BlockStart::Redacted { .. }));
+            }
+            StreamEvent::Delta { index, .. } => {
+                assert_eq!((index + 1, open), (begun, Some(false)), "an open block that can grow grows");
+            }
+            StreamEvent::End { index, .. } => {
+                assert_eq!(index + 1, begun, "the open block ends");
+                assert!(open.take().is_some(), "a block ends once");
+            }
+            StreamEvent::Signature { index, .. } => {
+                assert!(*index < begun, "a block is signed that has begun")
+            }
+            StreamEvent::Finish(_) => {
+                assert_eq!(open, None, "every block has ended");
+                over = true;
+            }
+            StreamEvent::Fail { .. } => over = true,
+            StreamEvent::ResponseId(_)
+            | StreamEvent::Model(_)
+            | StreamEvent::Usage(_)
+            | StreamEvent::Word(_) => {}
+        }
+    }
+}

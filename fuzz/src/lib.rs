@@ -1,0 +1,34 @@
+//! What must hold of whatever comes from outside: a function for each target, which takes any bytes and panics where
+//! something does not hold. `fuzz/README.md` says what each of them is for.
+//!
+//! The targets are these functions for libFuzzer; `tests/fuzz_corpora` of the main crate gives them what is kept in
+//! `fuzz/corpus`.
+
+#![forbid(unsafe_code)]
+
+pub mod answers;
+pub mod arguments;
+pub mod configs;
+pub mod conversations;
+mod cuts;
+pub mod edits;
+pub mod frames;
+pub mod framing;
+pub mod lasting;
+mod legal;
+mod lots;
+pub mod recordings;
+pub mod scripts;
+pub mod sessions;
+
+#[path = "../../tests/disk_support/mod.rs"]
+#[allow(dead_code, unused_imports)]
+mod disk_support;
+#[path = "../../tests/engine/engine_support/mod.rs"]
+#[allow(dead_code, unused_imports)]
+mod engine_support;
+#[path = "../../tests/frames_common/mod.rs"]
+mod frames_common;
+#[path = "../../tests/engine/lasting_support/mod.rs"]
+#[allow(dead_code, unused_imports)]
+mod lasting_support;

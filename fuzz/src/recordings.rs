@@ -1,0 +1,45 @@
+//! Recordings that the oracle judges: whatever is in one, there is a judgement, always the same one; and what was read of
+//! a line and is written again says the same.
+
+use pi_rpc::oracle::{Body, Reading, Record, TraceWriter, read_record};
+use serde_json::value::RawValue;
+
+/// A recording.
+pub fn hold(data: &[u8]) {
+    let judge = |data: &[u8], timeline| Reading { dialect: None, timeline }.judge("fuzzed", data);
+    let (once, again) = (judge(data, true), judge(data, false));
+    assert_eq!(
+        format!("{:?}", once.findings),
+        format!("{:?}", again.findings),
+        "with and without a timeline"
+    );
+    serde_json::to_vec(&once).expect("a judgement is JSON");
+    // Where every line is a record, the same records judged once more are the same findings.
+    let lines: Option<Vec<Record<'_>>> = data
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty())
+        .map(|line| read_record(str::from_utf8(line).ok()?).ok())
+        .collect();
+    for record in lines.unwrap_or_default() {
+        written(&record);
+    }
+}
+
+fn written(record: &Record<'_>) {
+    let mut writer = TraceWriter::new(Vec::new());
+    writer.write(record).expect("memory takes everything");
+    let line = writer.into_inner();
+    let text = str::from_utf8(&line).expect("a record is UTF-8");
+    let again = read_record(text).expect("what was written is a record");
+    assert_eq!((again.direction, again.cut), (record.direction, record.cut));
+    match (&again.body, &record.body) {
+        (Body::Json(again), Body::Json(first)) => {
+            let tidy = |bytes: &[u8]| {
+                serde_json::from_slice::<Box<RawValue>>(bytes).map(|it| it.get().to_owned()).expect("JSON")
+            };
+            assert_eq!(tidy(again), tidy(first));
+        }
+        (Body::Raw(again), Body::Raw(first)) => assert_eq!(again, first),
+        (again, first) => panic!("{first:?} was written as {again:?}"),
+    }
+}

@@ -1,0 +1,89 @@
+//! Files that people write for us: a script of the scripted model, a scenario of `conform`. What is read is what its
+//! schema accepts, and a script can be played to its end, step by step as a model answers.
+
+use pi_rpc::{
+    model::{
+        scripted::{Ask, Block, Player, Script, Step, Turn, What, script_schema},
+        types::StreamEvent,
+    },
+    oracle::scenario::{Scenario, scenario_schema},
+};
+use serde_json::Value;
+use std::sync::LazyLock;
+
+/// Characters that are worth being played.
+const MOST: u64 = 20_000;
+
+/// A text: a script or a scenario.
+pub fn hold(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    static SCRIPT: LazyLock<jsonschema::Validator> = LazyLock::new(|| validator(&script_schema()));
+    static SCENARIO: LazyLock<jsonschema::Validator> = LazyLock::new(|| validator(&scenario_schema()));
+    let value = serde_json::from_str::<Value>(text);
+    if let Ok(script) = Script::from_json(text) {
+        accepts(&SCRIPT, value.as_ref().ok());
+        play(script);
+    }
+    if let Ok(scenario) = Scenario::from_json(text) {
+        accepts(&SCENARIO, value.as_ref().ok());
+        play(scenario.script);
+    }
+}
+
+fn validator(schema: &Value) -> jsonschema::Validator {
+    jsonschema::draft202012::new(schema).expect("a JSON Schema")
+}
+
+fn accepts(schema: &jsonschema::Validator, value: Option<&Value>) {
+    let value = value.expect("what was read is JSON");
+    assert!(
+        schema.is_valid(value),
+        "read, but not what the schema accepts: {:?}",
+        schema.validate(value).err().map(|error| error.to_string())
+    );
+}
+
+fn play(script: Script) {
+    let turns = script.turns().len().min(8);
+    let tools = ["read".to_owned(), "bash".to_owned()];
+    let mut player = Player::new(script);
+    for call in 0..=turns {
+        let ask = Ask {
+            prompt: "list the files",
+            call,
+            results: &[],
+            tools: &tools,
+            summary: call % 3 == 2,
+            input_chars: 40,
+        };
+        let turn = player.take(&ask);
+        if turn.say.iter().map(|block| chars(block, &turn)).sum::<u64>() > MOST {
+            continue;
+        }
+        ends(&turn.steps(&ask));
+    }
+}
+
+/// How many characters a block makes.
+fn chars(block: &Block, turn: &Turn) -> u64 {
+    let (text, times, deltas, size) = match block {
+        Block::Text(block) => (&*block.text, block.times, block.deltas, block.size),
+        Block::Thinking(block) => (&*block.thinking, block.times, block.deltas, block.size),
+        Block::Filler(block) => ("", None, Some(block.deltas), block.size),
+        Block::Tool(_) | Block::Redacted(_) => return 0,
+    };
+    let filled = u64::from(deltas.unwrap_or(0)) * u64::from(size.or(turn.size).unwrap_or(20));
+    filled.max(u64::from(times.unwrap_or(1)) * text.len() as u64)
+}
+
+fn ends(steps: &[Step]) {
+    let is_end = |step: &Step| {
+        matches!(step.what, What::Hang | What::Event(StreamEvent::Finish(_) | StreamEvent::Fail { .. }))
+    };
+    let ends = steps.iter().filter(|step| is_end(step)).count();
+    assert!(ends == 1 && steps.last().is_some_and(is_end), "an answer ends once, at its end: {steps:?}");
+    crate::legal::parts(steps.iter().filter_map(|step| match &step.what {
+        What::Event(event) => Some(event),
+        What::Hang => None,
+    }));
+}
