@@ -52,7 +52,6 @@ fn settings(text: &str) {
     }
     assert_eq!(settings.clone().over(Settings::default()), settings, "over nothing");
     assert_eq!(Settings::default().over(settings.clone()), settings, "below nothing");
-    drop(settings.http_options());
 }
 
 /// What follows the last NUL are arguments.

@@ -103,7 +103,7 @@ impl Schema {
 /// A frame of the schema, and the same with something spoiled.
 fn made(kind: &Kind, numbers: &[u8]) {
     let numbers: Vec<u32> =
-        numbers.chunks(2).map(|pair| pair.iter().fold(0, |n, byte| n << 8 | u32::from(*byte))).collect();
+        numbers.chunks(2).map(|pair| pair.iter().fold(0, |n, byte| (n << 8) | u32::from(*byte))).collect();
     let mut choices = Choices::new(&numbers);
     let schema = &kind.schemas[choices.below(kind.schemas.len())];
     let leaves = schema.frames.leaves(kind.root);

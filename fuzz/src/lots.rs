@@ -29,7 +29,7 @@ impl<'d> Lots<'d> {
     pub fn several<T>(&mut self, count: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
         let count = self.below(count);
         let mut all = Vec::new();
-        while all.len() < count && self.0.len() > 0 {
+        while all.len() < count && !self.0.as_slice().is_empty() {
             all.push(one(self));
         }
         all
