@@ -106,7 +106,7 @@ fn by_lines(body: &str, base: &str, matches: &[Match]) -> String {
 /// form is found there.
 fn line_places(text: &str) -> Vec<Range<usize>> {
     if text.is_empty() {
-        return vec![0..0];
+        return vec![Range::default()];
     }
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
