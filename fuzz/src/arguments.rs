@@ -77,7 +77,7 @@ fn checked(arguments: &Value) {
 }
 
 fn shortened(text: &str, limits: Limits) {
-    let fits = text.len() as u64 <= limits.bytes && text.matches('\n').count() as u64 + 1 <= limits.lines;
+    let fits = text.len() as u64 <= limits.bytes && (text.matches('\n').count() as u64) < limits.lines;
     for (result, is_head) in [(truncate_head(text, limits), true), (truncate_tail(text, limits), false)] {
         assert_eq!(result.truncated, !fits, "{result:?}");
         assert_eq!(

@@ -13,7 +13,6 @@ mod conversations;
 #[path = "../../fuzz/src/cuts.rs"]
 mod cuts;
 #[path = "../disk_support/mod.rs"]
-#[allow(dead_code)] // Other tests use the rest.
 mod disk_support;
 #[path = "../../fuzz/src/edits.rs"]
 mod edits;
@@ -49,7 +48,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const TARGETS: [(&str, fn(&[u8])); 11] = [
+/// Panics where something does not hold.
+type Hold = fn(&[u8]);
+
+const TARGETS: [(&str, Hold); 11] = [
     ("answers", answers::hold),
     ("arguments", arguments::hold),
     ("configs", configs::hold),
