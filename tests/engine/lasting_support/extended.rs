@@ -154,7 +154,9 @@ impl World<'_> {
                 }
             }
             "cancel" => {
-                let Some(request) = self.extended.open.get(&(process, id)).cloned() else { return Ok(()) };
+                let Some(request) = self.extended.open.get_mut(&(process, id)) else { return Ok(()) };
+                request["unwanted"] = true.into();
+                let request = request.clone();
                 if request["cancels"] == true {
                     self.end(process, &request, false);
                 }

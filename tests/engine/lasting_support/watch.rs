@@ -146,7 +146,11 @@ impl Watch {
         );
         if request["hook"]["type"] == "input" && frame["result"]["action"] == "handled" {
             let said = text(&request["hook"]["text"]);
-            self.accepted.remove(&said);
+            // Behind a cancel that is said in vain: what was typed goes its way, or is gone with what was aborted.
+            match request["unwanted"] == true {
+                true => self.accepted.insert(said.clone()),
+                false => self.accepted.remove(&said),
+            };
             self.handled.insert(said);
         }
     }
