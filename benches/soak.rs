@@ -97,6 +97,9 @@ impl Model {
     }
 }
 
+/// Something that a host does.
+type Round = fn(&mut Host);
+
 struct Host {
     tap: Child,
     /// The server behind the tap.
@@ -182,7 +185,7 @@ impl Host {
     /// Does one of the things that hosts do, and waits until the server is at rest.
     fn round(&mut self) {
         self.since_new += 1;
-        let kinds: [(&'static str, fn(&mut Self)); 13] = [
+        let kinds: [(&str, Round); 13] = [
             ("prompt", |host| host.run("Hello")),
             ("prompt that is thought about", |host| host.run("Think")),
             ("tool call, allowed or not", |host| host.run("Call")),
@@ -198,7 +201,7 @@ impl Host {
             ("questions", Self::questions),
         ];
         let (name, play) = match self.since_new > ROUNDS {
-            true => ("new session", Self::renewed as fn(&mut Self)),
+            true => ("new session", Self::renewed as Round),
             false => kinds[self.random.usize(..kinds.len())],
         };
         let start = Instant::now();

@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn children_get_what_is_passed_and_what_holds_no_key() {
         let secrets = Secrets::default();
-        ["PATH", "A_KEY", "B_KEY"].map(|name| secrets.withhold(name));
+        assert_eq!(["PATH", "A_KEY", "B_KEY"].map(|name| secrets.withhold(name)), [false, true, true]);
         assert_eq!(secrets.withheld(), ["A_KEY", "B_KEY"]);
         secrets.pass(&["A_KEY".to_owned()]);
         assert_eq!(secrets.withheld(), ["B_KEY"]);

@@ -3,7 +3,12 @@
 //! extensions and hosts that answer, late, never, twice or wrongly.
 
 use crate::{
-    lasting_support::{Act, Answers, Close, Habit, LINES, Scenario, play},
+    lasting_support::{
+        Act, Close, Scenario,
+        extended::{Answers, Habit},
+        play,
+        scenario::LINES,
+    },
     lots::Lots,
 };
 use pi_rpc::protocol::Dialect;

@@ -1,13 +1,13 @@
 //! Conversations that last, at random and in virtual time: models fail and fill the context, the disk fills up, the host
 //! goes from session to session. What must hold whatever happens is in `watch`.
 
-mod extended;
-mod scenario;
+pub mod extended;
+pub mod scenario;
 mod watch;
 mod world;
 
-pub use extended::{Answers, Habit, answers, habits};
-pub use scenario::{Act, Close, LINES, Scenario, scenarios};
+pub use extended::{answers, habits};
+pub use scenario::{Act, Close, Scenario, scenarios};
 pub use world::play;
 
 /// Whether a rule holds; if not, what is wrong.
