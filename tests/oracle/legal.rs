@@ -266,7 +266,7 @@ fn what_the_dialect_does_not_know_may_stand_between_any_two_frames() {
 }
 
 #[test]
-fn a_text_that_waited_may_be_said_again_and_begin_its_run_before_its_answer() {
+fn a_text_that_waited_may_be_said_again_and_its_run_may_begin_before_its_answer() {
     let run = |talk: Talk, text: &str| talk.start().begin(&[text]).finish(&answer("stop")).end();
     let response = |id: &str, became: &str| json!({ "id": id, "type": "response", "command": "prompt", "success": true, "data": { "disposition": became } });
     let settled = json!({ "type": "agent_settled" });
@@ -280,7 +280,11 @@ fn a_text_that_waited_may_be_said_again_and_begin_its_run_before_its_answer() {
     let taken = first.out(json!({ "type": "queue_update", "steering": [], "followUp": [] }));
     let idle = taken.begin(&["more"]).finish(&answer("stop")).end().out(settled);
     waits["id"] = json!("3");
-    let again = run(idle.record(1, "in", &waits), "more");
-    let late = |talk: Talk| talk.out(response("3", "started")).broken(Pi1).contains(&Rule::DispositionTrue);
-    assert!(!late(again));
+    let asked = idle.record(1, "in", &waits);
+    let started = || response("3", "started");
+    let behind = run(asked.clone(), "more").out(started());
+    let within = asked.start().out(started()).begin(&["more"]).finish(&answer("stop")).end();
+    for talk in [behind, within] {
+        assert!(!talk.broken(Pi1).contains(&Rule::DispositionTrue));
+    }
 }

@@ -1,9 +1,45 @@
 //! A host that says more than can be done: what goes beyond a limit is refused with its name, and all the rest is done.
 
-use crate::serve_support::{Server, bash_turns, command, of_type};
-use pi_rpc::protocol::Dialect::{Pi, Pi1, Xcsh};
+use crate::serve_support::{Server, bash_turns, binary, command, of_type};
+use pi_rpc::{
+    engine::limits::Limits,
+    protocol::{
+        Dialect::{Pi, Pi1, Xcsh},
+        FRAME_LIMIT,
+    },
+    server::MOST_UNREAD,
+};
 use serde_json::{Value, json};
-use std::{fs, process::Stdio};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+#[test]
+fn the_limits_of_the_document_are_those_that_hold() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reliability.md");
+    let document = fs::read_to_string(document).unwrap();
+    let usual = Limits::default();
+    let bytes = |bytes: usize| match bytes >> 30 {
+        0 => format!("{} MiB", bytes >> 20),
+        gibibytes => format!("{gibibytes} GiB"),
+    };
+    for (option, limit) in [
+        ("--max-frame", bytes(FRAME_LIMIT)),
+        ("--max-queue", bytes(usual.queue)),
+        ("--max-unread", bytes(MOST_UNREAD)),
+        ("--max-session", bytes(usual.session)),
+        ("--max-bash", usual.shells.to_string()),
+    ] {
+        let cells = format!("| {limit} | `{option}` |");
+        assert!(document.contains(&cells), "{cells}");
+        let help = Command::new(binary()).args(["serve", "--help"]).output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        let told = help.split(option).nth(1).and_then(|rest| rest.split(")\n").next()).unwrap();
+        assert!(told.ends_with(&limit), "{option}: {told}");
+    }
+}
 
 /// What the bash tool runs until the file `go` is there.
 const WAITS: &str = "touch begun; until [ -e go ]; do sleep 0.01; done";
@@ -102,7 +138,7 @@ fn a_session_that_has_grown_beyond_its_limit_takes_no_more_and_another_one_begin
     let answer = server.ask("5", json!({ "type": "switch_session", "sessionPath": path }));
     assert_refused(&answer, &too_long);
     let dir = server.finishes();
-    let mut again = command(crate::serve_support::binary(), dir.path());
+    let mut again = command(binary(), dir.path());
     again.args(["serve", "--model", "scripted/demo", "--max-session", "3000", "--session", path]);
     let ended = again.stdin(Stdio::null()).output().unwrap();
     assert_eq!(

@@ -245,6 +245,8 @@ impl Answers {
                     None => !asked.slash && (asked.behavior.is_none() || idle),
                 };
                 if started {
+                    // It may be the run that has just begun.
+                    self.alone = false;
                     self.acked = Some(Acked { number: request.number, excused: false });
                 }
             }
