@@ -1,6 +1,6 @@
 //! Responses behind events that came after them.
 
-use crate::protocol::RpcCommandKind;
+use crate::protocol::{AgentSessionEventKind, RpcCommandKind};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -14,11 +14,15 @@ pub fn sink(lines: &mut [&[u8]], commands: &[RpcCommandKind], random: &mut fastr
         let Some((line, rest)) = lines.get_mut(at..).and_then(|tail| tail.split_first_mut()) else {
             continue;
         };
-        let is_asked = |kind: RpcCommandKind| commands.contains(&kind);
-        if !Head::of(line).succeeded().is_some_and(is_asked) {
+        let Some(command) = Head::of(line).succeeded().filter(|kind| commands.contains(kind)) else {
             continue;
-        }
-        let events = rest.iter().take_while(|line| Head::of(line).is_event()).count();
+        };
+        // Behind the end of the run that a prompt waits in, its answer would promise a run of its own.
+        let stays = |head: &Head| {
+            command == RpcCommandKind::Prompt && head.kind == AgentSessionEventKind::AgentEnd.as_str()
+        };
+        let heads = rest.iter().map(|line| Head::of(line));
+        let events = heads.take_while(|head| head.is_event() && !stays(head)).count();
         let later = random.usize(0..=events.min(LATER));
         if let Some(moved) = lines.get_mut(at..=at + later) {
             moved.rotate_left(1);
@@ -48,5 +52,27 @@ impl<'a> Head<'a> {
 
     fn is_event(&self) -> bool {
         self.kind != "response"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_to_a_prompt_sinks_behind_the_beginning_of_a_run_and_not_behind_an_end() {
+        let answer: &[u8] = br#"{"type":"response","command":"prompt","success":true}"#;
+        let (start, end): (&[u8], &[u8]) = (br#"{"type":"agent_start"}"#, br#"{"type":"agent_end"}"#);
+        let sunk = |lines: [&'static [u8]; 3], seed| {
+            let mut lines = lines;
+            sink(&mut lines, &[RpcCommandKind::Prompt], &mut fastrand::Rng::with_seed(seed));
+            lines
+        };
+        let places = |lines: [&'static [u8]; 3]| {
+            let at = |seed| sunk(lines, seed).iter().position(|line| *line == answer);
+            (0..100).filter_map(at).collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(places([answer, start, end]), [0, 1].into());
+        assert_eq!(places([answer, end, start]), [0].into());
     }
 }
