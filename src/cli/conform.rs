@@ -45,6 +45,10 @@ pub struct Options {
     /// Keep each conversation in this directory, as a recording that `check` and `replay` read
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Keep them without what was said: of texts, paths, arguments and outputs only their lengths; `check` says the same
+    /// of them, but for faults in the letters alone. The report of this run still quotes
+    #[arg(long, requires = "keep")]
+    redact: bool,
     /// How many scenarios are played at a time
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
@@ -92,6 +96,7 @@ pub fn run(options: &Options) -> ExitCode {
     let playing = Playing {
         jobs: options.jobs,
         keep: options.keep.as_deref(),
+        redact: options.redact,
         timeline: options.reporting.format() == Format::Html,
     };
     let played = play_all(&server, &scenarios, playing, |subject| {

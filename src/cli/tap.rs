@@ -26,6 +26,10 @@ pub struct Options {
     /// Record the conversation in this file, for `check` and `replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Record without what was said: of texts, paths, arguments and outputs only their lengths; `check` says the same of
+    /// it, but for faults in the letters alone. What is told of violations may still quote
+    #[arg(long, requires = "record")]
+    redact: bool,
     /// Tell violations in this file instead of on stderr
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -43,6 +47,7 @@ Exits with the status of the server: 128 and the number of the signal, if one ha
 passed on. Whatever is found changes neither the bytes nor the status; what is wrong with the tap itself exits with 3.
 
 A host tapped:    pi-rpc tap --record talk.jsonl -- pi --mode rpc
+One to give away: pi-rpc tap --record talk.jsonl --redact -- pi --mode rpc
 A client's tests: pi-rpc tap --report client.txt -- pi-rpc serve --hazard all --seed 7 --model scripted/demo";
 
 /// Passes on what host and server say, until the server ends; gives its status.
@@ -63,7 +68,7 @@ pub fn run(options: Options) -> ExitCode {
 }
 
 fn pass(options: Options) -> Result<Ended, String> {
-    let Options { dialect, record, report, tier, command } = options;
+    let Options { dialect, record, redact, report, tier, command } = options;
     let argv = without_key(command.iter().map(OsString::as_os_str));
     let trace = record.as_deref().map(create).transpose()?;
     let report: Box<dyn Write + Send> = match report.as_deref() {
@@ -75,7 +80,7 @@ fn pass(options: Options) -> Result<Ended, String> {
     let shown = program.to_string_lossy().into_owned();
     let failed = |error: io::Error| format!("cannot start {shown}: {error}");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let witness = Witness::start(Sheet { dialect, argv, trace, report, tier }).map_err(failed)?;
+    let witness = Witness::start(Sheet { dialect, argv, trace, redact, report, tier }).map_err(failed)?;
     let ended = runtime.block_on(tap(&Command { program, arguments: words.collect() }, witness));
     // The thread that waits for the host may never end.
     runtime.shutdown_background();

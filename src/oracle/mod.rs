@@ -24,6 +24,7 @@ pub mod live;
 mod meta;
 pub mod random;
 mod recording;
+mod redact;
 pub mod replay;
 pub mod report;
 pub mod rules;

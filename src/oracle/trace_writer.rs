@@ -1,6 +1,6 @@
 //! Writes recordings, record by record.
 
-use super::{Body, Direction, Record};
+use super::{Body, Direction, Record, redact::Redactor};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
@@ -15,17 +15,27 @@ use std::{
 pub struct TraceWriter<W> {
     to: W,
     line: Vec<u8>,
+    /// Takes what was said out of the records, where that is wished for.
+    redactor: Option<Redactor>,
 }
 
 impl<W: Write> TraceWriter<W> {
     /// A writer to a file, a pipe or memory.
     pub const fn new(to: W) -> Self {
-        Self { to, line: Vec::new() }
+        Self { to, line: Vec::new(), redactor: None }
+    }
+
+    /// Writes records without what was said in them, if that `is_wanted`: a recording to be given away, of which the
+    /// judge says the same but for faults that lie in letters alone.
+    #[must_use]
+    pub fn redacting(self, is_wanted: bool) -> Self {
+        Self { redactor: is_wanted.then(Redactor::default), ..self }
     }
 
     /// Writes one record.
     pub fn write(&mut self, record: &Record<'_>) -> io::Result<()> {
-        let Record { t, direction: dir, body, cut } = record;
+        let redacted = self.redactor.as_mut().map(|redactor| redactor.redact(record));
+        let Record { t, direction: dir, body, cut } = redacted.as_ref().unwrap_or(record);
         let said = match body {
             Body::Json(bytes) => Written::of_line(bytes),
             Body::Raw(bytes) => Written::of_text(bytes),

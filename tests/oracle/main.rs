@@ -15,4 +15,5 @@ mod legal;
 mod meta_in_recordings;
 mod mutations;
 mod recordings;
+mod redacted;
 mod trace_writing;

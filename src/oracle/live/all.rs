@@ -24,13 +24,15 @@ pub struct Playing<'a> {
     pub jobs: NonZeroUsize,
     /// The directory where the conversations are kept, one file each.
     pub keep: Option<&'a Path>,
+    /// Whether they are kept without what was said.
+    pub redact: bool,
     /// Whether the report shows the conversations.
     pub timeline: bool,
 }
 
 impl Default for Playing<'_> {
     fn default() -> Self {
-        Self { jobs: NonZeroUsize::MIN, keep: None, timeline: false }
+        Self { jobs: NonZeroUsize::MIN, keep: None, redact: false, timeline: false }
     }
 }
 

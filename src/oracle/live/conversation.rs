@@ -69,7 +69,12 @@ pub enum Silence {
 impl Conversation {
     /// A conversation that has not begun, for the scenario called `name`. It is kept in `trace`, if that is given,
     /// and for a report that shows it with `timeline`.
-    pub fn new(name: &str, dialect: Dialect, trace: Option<File>, timeline: bool) -> Self {
+    pub fn new(
+        name: &str,
+        dialect: Dialect,
+        trace: Option<TraceWriter<BufWriter<File>>>,
+        timeline: bool,
+    ) -> Self {
         let examination = Examination::new(name, dialect, View::Both);
         Self {
             unread: VecDeque::new(),
@@ -79,7 +84,7 @@ impl Conversation {
             dialect,
             examination: if timeline { examination.with_timeline() } else { examination },
             records: 0,
-            trace: trace.map(|file| TraceWriter::new(BufWriter::new(file))),
+            trace,
             lost: None,
             process: None,
             written: LineSplitter::new(usize::MAX),

@@ -7,13 +7,14 @@ use super::{
 use crate::{
     mock::Mock,
     oracle::{
+        TraceWriter,
         report::{Outcome, Subject},
         scenario::Scenario,
     },
     private_files,
     protocol::{Dialect, Side},
 };
-use std::{ffi::OsString, net::Ipv4Addr, path::PathBuf};
+use std::{ffi::OsString, io::BufWriter, net::Ipv4Addr, path::PathBuf};
 
 /// A server that scenarios are played with.
 #[derive(Clone, Debug)]
@@ -36,6 +37,7 @@ pub async fn play(server: &Server, scenario: &Scenario, playing: Playing<'_>) ->
         .map(|keep| private_files::create(&keep.join(format!("{}.jsonl", scenario.name))))
         .transpose();
     let (trace, unkept) = file.map_or_else(|error| (None, Some(error)), |file| (file, None));
+    let trace = trace.map(|file| TraceWriter::new(BufWriter::new(file)).redacting(playing.redact));
     let mut conversation = Conversation::new(&scenario.name, server.dialect, trace, playing.timeline);
     conversation.answers_dialogs = scenario.answers_dialogs;
     if let Some(error) = unkept {

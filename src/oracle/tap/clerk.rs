@@ -16,6 +16,8 @@ pub struct Sheet {
     pub argv: Vec<String>,
     /// Where the recording goes.
     pub trace: Option<File>,
+    /// The recording is to be without what was said.
+    pub redact: bool,
     /// Where violations go, a line each, and the summary.
     pub report: Box<dyn Write + Send>,
     /// The least tier that is reported.
@@ -49,12 +51,12 @@ type Counts = [[u64; Tier::ALL.len()]; Side::ALL.len()];
 impl Clerk {
     /// Begins with the record of the process.
     pub fn start(sheet: Sheet) -> Self {
-        let Sheet { dialect, argv, trace, report, tier } = sheet;
+        let Sheet { dialect, argv, trace, redact, report, tier } = sheet;
         let mut clerk = Self {
             dialect,
             of_host: LineSplitter::new(LONGEST),
             of_server: LineSplitter::new(LONGEST),
-            trace: trace.map(TraceWriter::new),
+            trace: trace.map(|file| TraceWriter::new(file).redacting(redact)),
             judge: Judge::new(dialect, View::Both),
             report,
             tier,

@@ -3,7 +3,7 @@
 use super::*;
 
 /// The keywords of the subset and the annotations, with where they may stand: on defs, on properties, inside both.
-const KEYWORDS: [(&str, &[Place]); 33] = {
+const KEYWORDS: [(&str, &[Place]); 34] = {
     use Place::{Def, Inner, Property};
     const ALL: &[Place] = &[Def, Property, Inner];
     const OUTER: &[Place] = &[Def, Property];
@@ -28,6 +28,7 @@ const KEYWORDS: [(&str, &[Place]); 33] = {
         ("x-null", &[Property]),
         ("x-source", OUTER),
         ("x-since", OUTER),
+        ("x-redact", OUTER),
         ("x-doc", &[Def]),
         ("x-rust", &[Def]),
         ("x-response", &[Def]),
@@ -254,6 +255,17 @@ pub fn reach(bundle: &Value) -> Complaints {
         }
     }
     out
+}
+
+pub fn redactions(bundle: &Value) -> Complaints {
+    let known = ["keep", "command", "all", "json"];
+    let wrong = |schema: &Value| {
+        let says = schema.get("x-redact")?;
+        let is_fixed = ["const", "enum"].iter().any(|key| schema.get(key).is_some());
+        (is_fixed || !known.iter().any(|word| says == word)).then(|| says.to_string())
+    };
+    let schemas = schemas(bundle).into_iter();
+    schemas.filter_map(|(at, schema)| Some(format!("{at}: x-redact: {}", wrong(schema)?))).collect()
 }
 
 pub fn nulls(bundle: &Value) -> Complaints {

@@ -17,7 +17,7 @@ pub type Complaints = Vec<String>;
 /// A rule's name, and what finds the places that break it.
 pub type Rule = (&'static str, fn(&Value) -> Complaints);
 
-pub const RULES: [Rule; 23] = [
+pub const RULES: [Rule; 24] = [
     ("a def's title is its key", defs::titles),
     ("every def and property is described", defs::descriptions),
     ("only the keywords of the subset", defs::keywords),
@@ -30,6 +30,7 @@ pub const RULES: [Rule; 23] = [
     ("dialects, properties and values exist", defs::dialects),
     ("what a property holds exists where it does", defs::reach),
     ("null means absent only where null may be", defs::nulls),
+    ("redacting knows what becomes of a text", defs::redactions),
     ("what was observed is not required", defs::sources),
     ("every def says where it is written", defs::docs),
     ("commands and responses go in pairs", commands::responses),

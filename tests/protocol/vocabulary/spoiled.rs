@@ -165,6 +165,14 @@ pub const SPOILED: &[Spoiled] = &[
         &["Model.thinking: holds ModelThinking, which pi does not have"],
     ),
     (
+        "redacting knows what becomes of a text",
+        &[
+            ("/$defs/ReadyFrame/properties/version/x-redact", Some(r#""some""#)),
+            ("/$defs/ReadyFrame/properties/type/x-redact", Some(r#""all""#)),
+        ],
+        &[r#"ReadyFrame.type: x-redact: "all""#, r#"ReadyFrame.version: x-redact: "some""#],
+    ),
+    (
         "null means absent only where null may be",
         &[("/$defs/LastAssistantText/properties/text/type", Some(r#""string""#))],
         &["LastAssistantText.text: x-null where null may not be"],

@@ -1,0 +1,153 @@
+//! JSON text that comes in pieces, redacted as its value would be: the names of members and numbers stay.
+
+use super::mask;
+
+/// Where a text stands after the pieces so far.
+#[derive(Debug, Default)]
+pub struct JsonText {
+    /// The objects (true) and lists that are open.
+    open: Vec<bool>,
+    /// The next string is the name of a member.
+    names: bool,
+    place: Place,
+    /// The letters outside of strings that came last.
+    letters: String,
+}
+
+/// Where the next character stands.
+#[derive(Debug, Default)]
+enum Place {
+    #[default]
+    Outside,
+    Name,
+    /// In a name, behind a backslash.
+    NameEscape,
+    Text,
+    /// In a text, behind a backslash.
+    Escape,
+    /// In a text, behind `\u` and these digits.
+    Code(String),
+}
+
+const LITERALS: [&str; 5] = ["true", "false", "null", "e", "E"];
+
+impl JsonText {
+    /// The next piece. Half an escape is kept back until its other half comes.
+    pub fn redact(&mut self, piece: &str) -> String {
+        let mut out = String::with_capacity(piece.len());
+        for c in piece.chars() {
+            self.next(c, &mut out);
+        }
+        out
+    }
+
+    fn next(&mut self, c: char, out: &mut String) {
+        self.place = match (std::mem::take(&mut self.place), c) {
+            (Place::Outside, c) => {
+                let (place, c) = self.outside(c);
+                out.push(c);
+                place
+            }
+            (Place::Name, c) => {
+                out.push(c);
+                match c {
+                    '"' => Place::Outside,
+                    '\\' => Place::NameEscape,
+                    _ => Place::Name,
+                }
+            }
+            (Place::NameEscape, c) => {
+                out.push(c);
+                Place::Name
+            }
+            (Place::Text, '\\') => Place::Escape,
+            (Place::Text, '"') => {
+                out.push('"');
+                Place::Outside
+            }
+            (Place::Text, c) => {
+                out.push(mask(c));
+                Place::Text
+            }
+            (Place::Escape, 'u') => Place::Code(String::new()),
+            (Place::Escape, c) => {
+                let is_known = matches!(c, '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't');
+                out.extend(['\\', if is_known { c } else { mask(c) }]);
+                Place::Text
+            }
+            (Place::Code(mut digits), c) => {
+                digits.push(c);
+                if digits.chars().count() < 4 {
+                    Place::Code(digits)
+                } else {
+                    out.push_str(&code(&digits));
+                    Place::Text
+                }
+            }
+        };
+    }
+
+    fn outside(&mut self, c: char) -> (Place, char) {
+        if c.is_alphabetic() {
+            self.letters.push(c);
+            let is_literal = LITERALS.iter().any(|literal| literal.starts_with(&self.letters));
+            return (Place::Outside, if is_literal { c } else { 'x' });
+        }
+        self.letters.clear();
+        match c {
+            '{' | '[' => self.open.push(c == '{'),
+            '}' | ']' => drop(self.open.pop()),
+            _ => {}
+        }
+        let place = match c {
+            '"' if self.names => Place::Name,
+            '"' => Place::Text,
+            _ => Place::Outside,
+        };
+        match c {
+            '{' => self.names = true,
+            ',' => self.names = self.open.last() == Some(&true),
+            '[' | ']' | '}' | ':' => self.names = false,
+            _ => {}
+        }
+        (place, if c.is_ascii() { c } else { 'x' })
+    }
+}
+
+/// What an escape of four digits becomes; of a character that takes two escapes, the second stands for it.
+fn code(digits: &str) -> String {
+    match u32::from_str_radix(digits, 16) {
+        Ok(0xd800..=0xdbff) => String::new(),
+        Ok(number) => match char::from_u32(number) {
+            Some(c) if mask(c) == c => format!("\\u{digits}"),
+            Some(c) => mask(c).to_string(),
+            None => "x".to_owned(),
+        },
+        Err(_) => format!("\\u{}", digits.chars().map(mask).collect::<String>()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_redacted_as_the_whole_would_be_wherever_they_are_cut() {
+        let text = r#"{"path":"/a b1.rs","e\"x":["q\n\"\\\u00e9\u0041\ud83d\ude00\u0031\u000a", true, -1.5e3,{"k":null}]}"#;
+        let expected = r#"{"path":"/x x0.xx","e\"x":["x\n\"\\xxx0\u000a", true, -1.5e3,{"k":null}]}"#;
+        for cut in 0..=text.len() {
+            let (one, other) = text.split_at(cut);
+            let mut redacting = JsonText::default();
+            assert_eq!(redacting.redact(one) + &redacting.redact(other), expected, "{cut}");
+        }
+        assert_eq!(JsonText::default().redact(expected), expected);
+    }
+
+    #[test]
+    fn what_is_no_json_says_nothing() {
+        assert_eq!(
+            JsonText::default().redact("secret tru truth é \"a\\q\" \\u00"),
+            "xxxxxx tru truxx x \"x\\x\" \\x00"
+        );
+    }
+}
