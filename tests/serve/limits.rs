@@ -143,7 +143,7 @@ fn a_session_that_has_grown_beyond_its_limit_takes_no_more_and_another_one_begin
     let ended = again.stdin(Stdio::null()).output().unwrap();
     assert_eq!(
         (ended.status.code(), String::from_utf8_lossy(&ended.stderr)),
-        (Some(1), format!("{too_long}\n").into())
+        (Some(1), format!("Error: {too_long}\n").into())
     );
     assert_eq!(fs::metadata(path).unwrap().len(), bytes);
 }
