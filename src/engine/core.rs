@@ -464,11 +464,6 @@ impl Engine {
             && !self.is_leave_hooked()
     }
 
-    /// Lines of the host that were read and are not served yet.
-    pub fn unserved(&self) -> usize {
-        self.waiting.len() + self.held.len()
-    }
-
     /// Messages that wait for their turn, steering and follow-up.
     pub fn queued(&self) -> usize {
         self.steering.count() + self.follow_up.count()

@@ -34,6 +34,11 @@ impl Default for Limits {
 pub const ITEM: usize = 256;
 
 impl Engine {
+    /// Lines of the host that were read and are not served yet.
+    pub fn unserved(&self) -> usize {
+        self.waiting.len() + self.held.len()
+    }
+
     /// Why there is no room for what a command brings along; `None`: there is.
     pub(super) fn no_room_for(&self, command: &RpcCommand, disposition: Disposition) -> Option<String> {
         use RpcCommandKind as Kind;
