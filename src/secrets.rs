@@ -1,6 +1,8 @@
 //! Keys that this process knows: what is put in their place wherever a text from outside is told, and the variables of the
 //! environment that hold them, which children do not get.
 
+mod spelling;
+
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use std::{
     borrow::Cow,
@@ -29,8 +31,8 @@ pub struct Secrets(Arc<RwLock<Known>>);
 
 #[derive(Default)]
 struct Known {
-    /// The longest first: a key may be a part of another text that is one.
-    values: Vec<String>,
+    /// The keys, and how they stand in Base64.
+    values: BTreeSet<String>,
     variables: BTreeSet<String>,
     passed: BTreeSet<String>,
 }
@@ -43,19 +45,10 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Remembers a key, or a header with one, as it is, without its scheme (`Bearer …`), and as URLs write it. What is
-    /// shorter than eight bytes is not remembered.
+    /// Remembers a key, or a header with one, as it is, without its scheme (`Bearer …`), and in Base64. What is shorter
+    /// than eight bytes is not remembered.
     pub fn remember(&self, value: &str) {
-        let value = value.trim();
-        let bare = value.split_once(' ').map_or(value, |(_, bare)| bare.trim());
-        for text in [value.to_owned(), bare.to_owned(), in_url(bare)] {
-            let mut known = self.write();
-            if text.len() < SHORTEST || known.values.contains(&text) {
-                continue;
-            }
-            let at = known.values.partition_point(|other| other.len() > text.len());
-            known.values.insert(at, text);
-        }
+        self.write().values.extend(forms(value));
     }
 
     /// Remembers what a URL says of who asks: the password, or the name where there is none, and the values of its query.
@@ -99,16 +92,17 @@ impl Secrets {
         known.variables.difference(&known.passed).cloned().collect()
     }
 
-    /// The text with `***` in the place of every key that is known.
+    /// The text with `***` in the place of every key that is known, however it is spelled: as in a URL, in HTML, in JSON, in
+    /// Base64, one inside another.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.mask_also(text, &[])
+    }
+
+    /// The same with the place of these keys, too, which [`forms`] has made.
+    pub fn mask_also<'a>(&self, text: &'a str, more: &[String]) -> Cow<'a, str> {
         let known = self.read();
-        let mut masked = Cow::Borrowed(text);
-        for value in &known.values {
-            if masked.contains(value) {
-                masked = Cow::Owned(masked.replace(value, MASK));
-            }
-        }
-        masked
+        let keys: Vec<&String> = known.values.iter().chain(more).collect();
+        spelling::mask(text, &keys)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Known> {
@@ -118,6 +112,21 @@ impl Secrets {
     fn write(&self) -> RwLockWriteGuard<'_, Known> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What is looked for in texts where this is a key, or a header with one: as it is, without its scheme, in Base64.
+pub fn forms(value: &str) -> impl Iterator<Item = String> {
+    let value = value.trim();
+    let bare = value.split_once(' ').map_or(value, |(_, bare)| bare.trim());
+    let mut forms: Vec<String> = Vec::new();
+    if bare.len() >= SHORTEST {
+        forms.extend([bare.to_owned()]);
+        forms.extend(spelling::in_base64(bare).filter(|form| form.len() >= SHORTEST));
+    }
+    if value.len() >= SHORTEST {
+        forms.push(value.to_owned());
+    }
+    forms.into_iter()
 }
 
 /// Whether a variable that a provider reads holds a key, by its name: some hold the name of a profile or a path.
@@ -171,6 +180,7 @@ fn parts(url: &str) -> (&str, &str) {
 }
 
 /// As URLs write it.
+#[cfg(test)]
 fn in_url(text: &str) -> String {
     let written = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
@@ -203,9 +213,8 @@ mod tests {
         secrets.remember("Bearer sk-ab+cd/ef=");
         secrets.remember("sk-ab+cd/ef=-and-longer");
         secrets.remember("short");
-        let text =
-            "sk-ab+cd/ef=, Bearer sk-ab+cd/ef=, sk-ab%2Bcd%2Fef%3D, sk-ab+cd/ef=-and-longer, short, sk-ab";
-        assert_eq!(secrets.mask(text), "***, ***, ***, ***, short, sk-ab");
+        let text = "sk-ab+cd/ef=, Bearer sk-ab+cd/ef=, sk-ab%2Bcd%2Fef%3D, sk-ab+cd/ef=-and-longer, c2stYWIrY2QvZWY9, short, sk-ab";
+        assert_eq!(secrets.mask(text), "***, ***, ***, ***, ***, short, sk-ab");
         assert!(matches!(secrets.mask("nothing"), Cow::Borrowed("nothing")));
     }
 

@@ -1,9 +1,6 @@
 //! Keys in what people are shown: providers repeat what they were sent.
 
-use crate::secrets::{MASK, Secrets};
-
-/// Bytes of the shortest value that is taken for a key: what is shorter opens nothing, and is a part of other words.
-const SHORTEST: usize = 8;
+use crate::secrets::{Secrets, forms};
 
 /// Headers that hold no secrets. Any other may: users name those of their providers themselves.
 const HARMLESS: [&str; 8] = [
@@ -24,29 +21,13 @@ impl Mask {
     /// Those that are `known`, and those among the `headers` of a request: names in lower case, and values.
     pub fn of(headers: &[(String, String)], known: Secrets) -> Self {
         let secret = headers.iter().filter(|(name, _)| !HARMLESS.contains(&name.as_str()));
-        let values = secret.map(|(_, value)| value.split_once(' ').map_or(&**value, |(_, key)| key.trim()));
-        let written = values.flat_map(|value| [value.to_owned(), in_json(value)]);
-        let mut keys: Vec<String> = written.filter(|value| value.len() >= SHORTEST).collect();
-        // One may be a part of another.
-        keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
-        keys.dedup();
-        Self(known, keys)
+        Self(known, secret.flat_map(|(_, value)| forms(value)).collect())
     }
 
     /// `text` without them.
     pub fn hide(&self, text: String) -> String {
-        let hidden = self.1.iter().fold(text, |text, key| match text.contains(key.as_str()) {
-            true => text.replace(key.as_str(), MASK),
-            false => text,
-        });
-        self.0.mask(&hidden).into_owned()
+        self.0.mask_also(&text, &self.1).into_owned()
     }
-}
-
-/// The value as it stands between the quotes of JSON.
-fn in_json(value: &str) -> String {
-    let quoted = serde_json::Value::from(value).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
 }
 
 #[cfg(test)]
@@ -67,7 +48,7 @@ mod tests {
             Secrets::default(),
         );
         let text =
-            r#"no sk-0123456789 sk-0123456789-and-more quo\"ted\\key quo"ted\key key application/json"#;
+            r#"no sk-0123456789 sk-0123456789-and-more quo\"ted\\key quo&quot;ted\key key application/json"#;
         assert_eq!(mask.hide(text.to_owned()), "no *** *** *** *** key application/json");
         assert_eq!(mask.hide("sk-01234".to_owned()), "sk-01234");
     }

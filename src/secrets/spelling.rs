@@ -1,0 +1,260 @@
+//! Finds keys in the spellings that a text from outside may give them: percent-encoded, with HTML entities, with the
+//! escapes of JSON and of programs, one inside another, and in Base64.
+//!
+//! A text is decoded step by step, and every decoded form is searched. Each decoded byte knows where its spelling begins,
+//! so that the place of a key in a decoded form is a place in the text as it came.
+
+use super::MASK;
+use base64::{Engine as _, prelude::BASE64_STANDARD_NO_PAD};
+use memchr::memmem;
+use std::{borrow::Cow, ops::Range};
+
+/// Encodings that are undone one inside another, at most.
+const DEPTH: usize = 3;
+
+/// Bytes of the longest text that is decoded; in a longer one, such as a logged conversation, keys are found as they are.
+const LONGEST: usize = 1 << 20;
+
+/// The encodings that are undone.
+const DECODERS: [Decoder; 3] = [percent, entity, escape];
+
+/// Named entities of the characters that keys and the quotes around them have.
+const ENTITIES: [(&str, u8); 9] = [
+    ("quot", b'"'),
+    ("apos", b'\''),
+    ("amp", b'&'),
+    ("lt", b'<'),
+    ("gt", b'>'),
+    ("plus", b'+'),
+    ("sol", b'/'),
+    ("equals", b'='),
+    ("colon", b':'),
+];
+
+/// Reads the escape at the beginning of a text: the character that it stands for, and the bytes that it takes.
+type Decoder = fn(&[u8]) -> Option<(Decoded, usize)>;
+
+/// What an escape stands for.
+enum Decoded {
+    Byte(u8),
+    Char(char),
+}
+
+/// The text with `***` in the place of every key, however it is spelled. Keys that overlap are one.
+pub fn mask<'a, K: AsRef<str>>(text: &'a str, keys: &[K]) -> Cow<'a, str> {
+    let mut found = Vec::new();
+    let depth = if text.len() > LONGEST { 0 } else { DEPTH };
+    search(&Form::plain(text), keys, depth, &mut found);
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    found.sort_by_key(|range| (range.start, range.end));
+    let (mut out, mut from) = (String::with_capacity(text.len()), 0);
+    let mut ranges = found.into_iter().peekable();
+    while let Some(mut range) = ranges.next() {
+        while let Some(next) = ranges.next_if(|next| next.start < range.end) {
+            range.end = range.end.max(next.end);
+        }
+        let (start, end) = (text.floor_char_boundary(range.start), text.ceil_char_boundary(range.end));
+        out.push_str(&text[from..start]);
+        out.push_str(MASK);
+        from = end;
+    }
+    out.push_str(&text[from..]);
+    Cow::Owned(out)
+}
+
+/// How a key stands inside of a text in Base64, wherever in it the key begins, in both alphabets.
+pub fn in_base64(key: &str) -> impl Iterator<Item = String> {
+    (0..3).flat_map(move |before| {
+        let padded = [&[0; 2][..before], key.as_bytes()].concat();
+        let encoded = BASE64_STANDARD_NO_PAD.encode(&padded);
+        // The letters at the edges are made of the neighbours' bits, too.
+        let letters = (before * 8).div_ceil(6)..padded.len() * 8 / 6;
+        let inner = encoded.get(letters).unwrap_or_default().to_owned();
+        let in_url = inner.replace('+', "-").replace('/', "_");
+        [inner, in_url]
+    })
+}
+
+fn search<K: AsRef<str>>(form: &Form, keys: &[K], depth: usize, found: &mut Vec<Range<usize>>) {
+    for key in keys {
+        let key = key.as_ref().as_bytes();
+        found.extend(
+            memmem::find_iter(&form.bytes, key).map(|at| form.starts[at]..form.starts[at + key.len()]),
+        );
+    }
+    if depth > 0 {
+        let decoded = DECODERS.iter().filter_map(|decoder| form.decoded(*decoder));
+        decoded.for_each(|form| search(&form, keys, depth - 1, found));
+    }
+}
+
+/// A text, perhaps decoded.
+struct Form {
+    bytes: Vec<u8>,
+    /// For each byte where its spelling begins in the text as it came, and at last where that ends.
+    starts: Vec<usize>,
+}
+
+impl Form {
+    fn plain(text: &str) -> Self {
+        Self { bytes: text.as_bytes().to_vec(), starts: (0..=text.len()).collect() }
+    }
+
+    /// The form with one encoding undone; `None`: nothing of it is encoded so.
+    fn decoded(&self, decoder: Decoder) -> Option<Self> {
+        let mut out = Self { bytes: Vec::new(), starts: Vec::new() };
+        let (mut at, mut is_encoded) = (0, false);
+        while at < self.bytes.len() {
+            let (decoded, length) = match decoder(&self.bytes[at..]) {
+                Some(read) => {
+                    is_encoded = true;
+                    read
+                }
+                None => (Decoded::Byte(self.bytes[at]), 1),
+            };
+            match decoded {
+                Decoded::Byte(byte) => out.bytes.push(byte),
+                Decoded::Char(char) => out.bytes.extend(char.encode_utf8(&mut [0; 4]).bytes()),
+            }
+            out.starts.resize(out.bytes.len(), self.starts[at]);
+            at += length;
+        }
+        out.starts.push(self.starts[at]);
+        is_encoded.then_some(out)
+    }
+}
+
+/// `%22`.
+fn percent(text: &[u8]) -> Option<(Decoded, usize)> {
+    let digits = text.strip_prefix(b"%")?.get(..2)?;
+    let byte = u8::try_from(number(digits, 16)?).ok()?;
+    Some((Decoded::Byte(byte), 3))
+}
+
+/// `&quot;`, `&#34;`, `&#x22;`, the last letter perhaps missing.
+fn entity(text: &[u8]) -> Option<(Decoded, usize)> {
+    let name = text.strip_prefix(b"&")?;
+    let (decoded, length) = match name.strip_prefix(b"#") {
+        None => {
+            let (name, byte) = ENTITIES.iter().find(|(known, _)| name.starts_with(known.as_bytes()))?;
+            (Decoded::Byte(*byte), 1 + name.len())
+        }
+        Some([b'x' | b'X', digits @ ..]) => {
+            let digits = leading(digits, u8::is_ascii_hexdigit);
+            (character(digits, 16)?, 3 + digits.len())
+        }
+        Some(digits) => {
+            let digits = leading(digits, u8::is_ascii_digit);
+            (character(digits, 10)?, 2 + digits.len())
+        }
+    };
+    Some((decoded, length + usize::from(text.get(length) == Some(&b';'))))
+}
+
+/// `\"`, `\/`, `\u0022`, `\u{22}`, `\x22`.
+fn escape(text: &[u8]) -> Option<(Decoded, usize)> {
+    match text.strip_prefix(b"\\")? {
+        [b'u', b'{', digits @ ..] => {
+            let digits = leading(digits, u8::is_ascii_hexdigit);
+            let is_closed = text.get(3 + digits.len()) == Some(&b'}');
+            is_closed.then_some((character(digits, 16)?, 4 + digits.len()))
+        }
+        [b'u', digits @ ..] => Some((character(digits.get(..4)?, 16)?, 6)),
+        [b'x', digits @ ..] => Some((character(digits.get(..2)?, 16)?, 4)),
+        [letter, ..] if letter.is_ascii_punctuation() => Some((Decoded::Byte(*letter), 2)),
+        _ => None,
+    }
+}
+
+fn character(digits: &[u8], radix: u32) -> Option<Decoded> {
+    char::from_u32(number(digits, radix)?).map(Decoded::Char)
+}
+
+/// The number that these digits, and nothing else, are.
+fn number(digits: &[u8], radix: u32) -> Option<u32> {
+    let digits = str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+    u32::from_str_radix(digits, radix).ok()
+}
+
+/// The digits at the beginning, eight at most.
+fn leading(text: &[u8], is_digit: fn(&u8) -> bool) -> &[u8] {
+    let length = text.iter().take(8).take_while(|letter| is_digit(letter)).count();
+    &text[..length]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Has every character that some encoding escapes.
+    const KEY: &str = r#"sk-"a&b'c<d>e/f\g+h=i%41é"#;
+
+    fn html(text: &str) -> String {
+        let escaped = [('&', "&amp;"), ('"', "&quot;"), ('\'', "&#39;"), ('<', "&lt;"), ('>', "&gt;")];
+        escaped.into_iter().fold(text.to_owned(), |text, (letter, entity)| text.replace(letter, entity))
+    }
+
+    fn json(text: &str) -> String {
+        let quoted = serde_json::Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    }
+
+    fn every_letter(text: &str, spell: impl Fn(char) -> String) -> String {
+        text.chars().map(spell).collect()
+    }
+
+    #[test]
+    fn key_in_usual_spellings_is_masked() {
+        let in_url = super::super::in_url;
+        let spelled = [
+            KEY.to_owned(),
+            html(KEY),
+            html(&html(KEY)),
+            json(KEY),
+            json(&json(KEY)),
+            json(KEY).replace('/', "\\/"),
+            json(&html(KEY)).replace('&', "\\u0026"),
+            json(&in_url(KEY)),
+            html(&json(KEY)),
+            in_url(KEY),
+            in_url(&in_url(KEY)),
+            in_url(KEY).to_lowercase().replace("%c3%a9", "%C3%A9"),
+            html(KEY).replace(';', ""),
+            every_letter(KEY, |letter| format!("\\u{:04X}", u32::from(letter))),
+            every_letter(KEY, |letter| format!("\\u{{{:x}}}", u32::from(letter))),
+            every_letter(KEY, |letter| format!("&#{};", u32::from(letter))),
+            every_letter(KEY, |letter| format!("&#x{:04x};", u32::from(letter))),
+        ];
+        for spelled in spelled {
+            let text = format!("bad key [{spelled}], & 100 % of \\n é");
+            assert_eq!(mask(&text, &[KEY]), "bad key [***], & 100 % of \\n é", "{spelled}");
+        }
+    }
+
+    #[test]
+    fn key_inside_base64_is_masked() {
+        let forms: Vec<String> = in_base64(KEY).collect();
+        for before in ["", "u", "me", "user:"] {
+            let encoded = BASE64_STANDARD_NO_PAD.encode(format!("{before}{KEY}, and more"));
+            for text in [encoded.replace('+', "-").replace('/', "_"), encoded] {
+                let masked = mask(&text, &forms);
+                let left = masked.len() - MASK.len();
+                assert!(masked.contains(MASK) && left < text.len() - KEY.len(), "{text}: {masked}");
+            }
+        }
+    }
+
+    #[test]
+    fn texts_without_a_key_stay_as_they_are() {
+        for text in ["", "%", "&#;", "\\", "\\u12", "%zz &amp; \\\" \\u{110000} &#99999999;", "sk-&quot;a"] {
+            assert!(matches!(mask(text, &[KEY]), Cow::Borrowed(same) if same == text), "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_that_overlap_are_one() {
+        assert_eq!(mask("12345678abc, 12345678 12345678", &["12345678", "5678abc"]), "***, *** ***");
+    }
+}
