@@ -65,6 +65,8 @@ Options:
   --max-bash <N>               bash commands that run at a time: more are refused (64)
   --max-output-file <BYTES>    how much of a command's output the file takes that holds what is not shown
                                (1 GiB)
+  --max-output-files <BYTES>   what all of these files take together: beyond it the oldest are removed, which
+                               the next output names (4 GiB)
   --hazard <LIST>              be legal and inconvenient, to try a host: chunks, coalesce, dribble,
                                early-events, unknown-fields, unknown-events, u2028, huge,
                                slow-start, dialogs, late-answers, or all
@@ -141,6 +143,8 @@ pub struct HostOptions {
     pub max_bash: Option<usize>,
     /// `--max-output-file`, in bytes.
     pub max_output_file: Option<u64>,
+    /// `--max-output-files`, in bytes.
+    pub max_output_files: Option<u64>,
     /// `--hazard`.
     pub hazards: Vec<Hazard>,
     /// `--seed`, for the hazards.
@@ -248,6 +252,9 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             }
             Long("max-output-file") => {
                 options.max_output_file = Some(bytes("--max-output-file", &mut parser)? as u64);
+            }
+            Long("max-output-files") => {
+                options.max_output_files = Some(bytes("--max-output-files", &mut parser)? as u64);
             }
             Long("hazard") => options.hazards = hazards(&text(&mut parser)?)?,
             Long("seed") => options.seed = seed(&text(&mut parser)?)?,

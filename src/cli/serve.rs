@@ -18,7 +18,7 @@ use crate::{
     },
     protocol::{Dialect, DialectExtensionApi, FRAME_LIMIT},
     server::{Hazards, Library, MOST_UNREAD, Options, Workplace, scripted_name, serve},
-    tools,
+    tools::{self, OutputFiles},
 };
 use std::{
     any::Any,
@@ -131,6 +131,7 @@ fn resolve(
         prefix: settings.shell_command_prefix,
         programs: Some(config.directories.agent.join("bin")),
         output_file_limit: options.max_output_file,
+        output_files: options.max_output_files.map_or_else(OutputFiles::default, OutputFiles::new),
         secrets,
         scales_images: settings.resizes_images.unwrap_or(true),
     };

@@ -18,8 +18,8 @@ use crate::{
     },
     secrets::Secrets,
     tools::{
-        self, Block, Ending, Limits, Processes, ShellControl, ShellOptions, ShellOutcome, StopNotice,
-        ToolContext, ToolOutput, run_shell,
+        self, Block, Ending, Limits, OutputFiles, Processes, ShellControl, ShellOptions, ShellOutcome,
+        StopNotice, ToolContext, ToolOutput, run_shell,
     },
 };
 use serde_json::Value;
@@ -46,6 +46,8 @@ pub struct Workplace {
     pub programs: Option<PathBuf>,
     /// The most bytes of output that the file with the whole of it takes; `None`: 1 GiB.
     pub output_file_limit: Option<u64>,
+    /// The files that commands have left.
+    pub output_files: OutputFiles,
     /// Variables that commands and extensions do not get.
     pub secrets: Secrets,
     /// Whether large images are made smaller before a model sees them.
@@ -254,7 +256,8 @@ impl Performers {
 
     fn shell_options(&self, options: ShellOptions) -> ShellOptions {
         let bash = &self.dialect.record().bash;
-        let Workplace { shell, prefix, programs, secrets, output_file_limit, .. } = &self.workplace;
+        let Workplace { shell, prefix, programs, secrets, output_file_limit, output_files, .. } =
+            &self.workplace;
         ShellOptions {
             shell: shell.clone(),
             prefix: prefix.clone(),
@@ -263,6 +266,7 @@ impl Performers {
             timeout: bash.timeout_seconds.map(Duration::from_secs),
             limits: Limits { lines: bash.max_lines, bytes: bash.max_bytes },
             file_limit: output_file_limit.unwrap_or(options.file_limit),
+            files: output_files.clone(),
             stop_notice: match bash.abort_notice {
                 DialectBashAbortNotice::AfterOutput => StopNotice::After,
                 DialectBashAbortNotice::BeforeOutput => StopNotice::Before,
@@ -372,8 +376,11 @@ fn shell_end(outcome: ShellOutcome, options: &ShellOptions) -> ShellEnd {
         }
         None => cut.content.clone(),
     };
+    let notice = outcome.removed.to_string();
+    let added = [notice.matches('\n').count() as u64, notice.len() as u64];
+    counts.iter_mut().zip(added.iter().cycle()).for_each(|(count, added)| *count += added);
     ShellEnd {
-        output,
+        output: output + &notice,
         exit_code,
         cancelled: exit_code.is_none(),
         truncated: cut.truncated,

@@ -41,7 +41,7 @@ fn render(snapshot: ShellSnapshot) -> ToolOutput {
 }
 
 fn in_words(outcome: ShellOutcome, options: &ShellOptions, rules: &DialectTools) -> ToolOutput {
-    let output = format!("{}{}", outcome.truncation.content, cut_notice(&outcome));
+    let output = format!("{}{}{}", outcome.truncation.content, cut_notice(&outcome), outcome.removed);
     let shown = if output.is_empty() { "(no output)" } else { &output };
     match outcome.ending {
         Ending::Signalled(_) if rules.failed_exit_is_result => {

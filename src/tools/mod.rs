@@ -6,7 +6,7 @@
 //!                 image     changing, diff               │
 //! the host's `bash` ─────────────────────────────────→ shell ─→ running
 //!                            ├─ processes   groups: started, ended, remembered; also for extensions
-//!                            ├─ output      decoded, cleaned, rolled, spooled
+//!                            ├─ output      decoded, cleaned, rolled, spooled; output_files: what all of it takes
 //!                            └─ directory   where the command left off
 //! ```
 //!
@@ -34,6 +34,7 @@ mod grep;
 mod image;
 mod ls;
 mod output;
+mod output_files;
 mod path;
 mod processes;
 mod read;
@@ -45,6 +46,7 @@ mod truncate;
 mod write;
 
 pub use edit::Edited;
+pub use output_files::{OUTPUT_FILES_LIMIT, OutputFiles, Removed};
 pub(crate) use processes::Group;
 pub use processes::Processes;
 pub use run::{Block, ToolContext, ToolOutput, run};

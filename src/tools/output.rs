@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::output_files::{OutputFiles, Removed};
 use super::shell::{ShellOptions, ShellSnapshot};
 use super::truncate::{Limits, Totals, line_feeds, size_text, truncate_tail_of};
 
@@ -41,7 +42,7 @@ impl Output {
             line: 0,
             line_before: 0,
             spool: Spool::Waiting(Vec::new()),
-            file_limit: options.file_limit,
+            file_limit: options.file_limit.min(options.files.limit()),
             spools_cut_lines: options.spools_cut_lines,
             fresh: is_followed.then(String::new),
         }
@@ -78,11 +79,12 @@ impl Output {
         self.spool = Spool::Lost;
     }
 
-    /// Leaves the file, if there is one, to whoever reads the result. Without this it goes with the output.
-    pub(super) fn leave_file(&mut self) {
-        if let Spool::Writing(log) = &mut self.spool {
-            log.stays = true;
-        }
+    /// Leaves the file, if there is one, to the reader of the result, among `files`: older ones may be removed for it.
+    /// Without this it goes with the output.
+    pub(super) fn leave_file(&mut self, files: &OutputFiles) -> Removed {
+        let Spool::Writing(log) = &mut self.spool else { return Removed::default() };
+        log.stays = true;
+        files.keep(&log.path, log.limit - log.room.unwrap_or(0))
     }
 
     /// What a reader should be shown now.

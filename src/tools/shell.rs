@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::directory::DirectoryReport;
 use super::output::Output;
+use super::output_files::{OutputFiles, Removed};
 use super::processes::Processes;
 use super::run::ToolOutput;
 use super::running::Running;
@@ -31,6 +32,8 @@ pub struct ShellOptions {
     pub limits: Limits,
     /// The most bytes of output that the file with the whole of it takes. Neither pi nor xcsh has a limit.
     pub file_limit: u64,
+    /// The files that commands have left already; beyond their limit the oldest go.
+    pub files: OutputFiles,
     /// Takes escape sequences, carriage returns and control characters out of the output.
     pub clean: bool,
     /// Writes the file with the full output also for output that is short in bytes but cut by lines.
@@ -60,6 +63,7 @@ impl ShellOptions {
             timeout: None,
             limits: Limits::default(),
             file_limit: OUTPUT_FILE_LIMIT,
+            files: OutputFiles::default(),
             clean: true,
             spools_cut_lines: false,
             keeps_directory: false,
@@ -124,6 +128,8 @@ pub struct ShellOutcome {
     pub truncation: TruncationResult,
     /// The file with the full output, if there was too much. Whoever reads the result owns it.
     pub full_output_path: Option<PathBuf>,
+    /// Files of other commands that were removed to make room for this one's.
+    pub removed: Removed,
     /// Bytes of the last line before any cut; if it ends with a line feed, without that.
     pub last_line_bytes: u64,
     /// Where the command left off, if that was asked for and can be known.
@@ -189,7 +195,7 @@ pub async fn run_shell(
     let processes = control.processes.clone();
     let mut output = Output::new(options, follower.is_some());
     if control.cancel.is_cancelled() {
-        return Ok(outcome(Ending::Cancelled, &output, None));
+        return Ok(outcome(Ending::Cancelled, &output, Removed::default(), None));
     }
     let report = options.keeps_directory.then(DirectoryReport::new).and_then(|report| {
         // Keeping the directory is a comfort; running the command is the job.
@@ -207,19 +213,23 @@ pub async fn run_shell(
         let _ = follower.send(rest).await;
     }
     // A server that is leaving tells nobody of it.
-    match processes.are_closed() {
-        true => output.lose_file(),
-        false => output.leave_file(),
-    }
-    Ok(outcome(ending, &output, report.and_then(|report| report.read())))
+    let removed = match processes.are_closed() {
+        true => {
+            output.lose_file();
+            Removed::default()
+        }
+        false => output.leave_file(&options.files),
+    };
+    Ok(outcome(ending, &output, removed, report.and_then(|report| report.read())))
 }
 
-fn outcome(ending: Ending, output: &Output, directory: Option<PathBuf>) -> ShellOutcome {
+fn outcome(ending: Ending, output: &Output, removed: Removed, directory: Option<PathBuf>) -> ShellOutcome {
     let ShellSnapshot { truncation, full_output_path } = output.snapshot();
     ShellOutcome {
         ending,
         truncation,
         full_output_path,
+        removed,
         last_line_bytes: output.last_line_bytes(),
         directory,
     }

@@ -172,6 +172,33 @@ fn a_job_that_holds_the_pipe_is_not_waited_for_and_ends_with_the_server() {
     );
 }
 
+#[test]
+fn oldest_output_file_makes_room_and_is_named() {
+    for dialect in DIALECTS {
+        let command = "yes a line | head -c 100000";
+        let mut server = serving(dialect, &bash_turns(command), &["--max-output-files", "250000"]);
+        let names = |server: &Server| temporary(server.dir.path());
+        let bash = |server: &mut Server| {
+            server.data(json!({ "type": "bash", "command": command }))["output"].as_str().unwrap().to_owned()
+        };
+        let plain = bash(&mut server);
+        let oldest = names(&server);
+        assert_eq!((bash(&mut server), oldest.len()), (plain.clone(), 1), "{dialect}");
+        let second = names(&server).into_iter().find(|name| !oldest.contains(name)).unwrap();
+        let notice = |server: &Server, name: &str| {
+            format!("\n\n[Removed to make room for this output: {}]", server.path("tmp").join(name).display())
+        };
+        let frames = run(&mut server, "go?");
+        let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+        let text = end["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.ends_with(&notice(&server, &oldest[0])), "{dialect}: {}", &text[text.len() - 300..]);
+        assert_eq!(bash(&mut server), plain + &notice(&server, &second), "{dialect}");
+        let left = names(&server);
+        assert_eq!((left.len(), left.contains(&oldest[0]), left.contains(&second)), (2, false, false));
+        server.finishes();
+    }
+}
+
 /// How much the file with a command's output takes here, in bytes.
 const FILE: u64 = 1 << 20;
 
