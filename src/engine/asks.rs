@@ -2,7 +2,7 @@
 //!
 //! | Asked for | Must answer within | Then |
 //! |---|---|---|
-//! | a command | [`ACCEPT`], with anything; to end it, [`AFTER_INPUT`] once the input has ended | the host is told, the prompt is acknowledged all the same |
+//! | a command | [`ACCEPT`], with anything; to end it, [`AFTER_INPUT`] once the input has ended | the host is told, the prompt is answered with success all the same |
 //! | a say in something (a hook) | [`HOOK`]; the time stands still while a dialog of it is open | it counts as failed |
 //! | a tool | no limit | |
 //! | any of them, once it is not wanted any more | [`GRACE`] | it counts as failed |
@@ -13,8 +13,8 @@
 
 use super::{CallId, Engine, Output, additions::Called, extensions::Failing, prompts::Reply};
 use crate::protocol::{
-    AgentToolResult, ExtensionCancel, ExtensionCommandCall, ExtensionHook, ExtensionToolCall, HookEvent,
-    HookResult, JsonObject, PromptDisposition, ToExtension, errors,
+    AgentToolResult, DialectSlashAck, ExtensionCancel, ExtensionCommandCall, ExtensionHook,
+    ExtensionToolCall, HookEvent, HookResult, JsonObject, PromptDisposition, ToExtension, errors,
 };
 use std::time::Duration;
 
@@ -51,12 +51,14 @@ pub struct Ask {
 /// What an extension was asked for.
 #[derive(Debug)]
 pub enum Asked {
-    /// To carry out a slash command; `reply` until it has taken it up.
+    /// To carry out a slash command.
     Command {
         /// Its name.
         name: String,
-        /// Who waits to hear that it was taken up.
+        /// The prompt, until it is answered: when the dialect's `slashAck` says.
         reply: Option<Reply>,
+        /// Whether the extension has accepted it.
+        is_accepted: bool,
     },
     /// To carry out a tool call of the batch.
     Tool(CallId),
@@ -120,7 +122,7 @@ impl Engine {
             self.extension_failed(Failing::Command(name), &text);
             return self.accept_said(&reply, PromptDisposition::Handled);
         };
-        let asked = Asked::Command { name: name.to_owned(), reply: Some(reply) };
+        let asked = Asked::Command { name: name.to_owned(), reply: Some(reply), is_accepted: false };
         let id = self.ask(place, process, asked, Some(ACCEPT));
         self.tell_extension(
             process,
@@ -163,12 +165,16 @@ impl Engine {
         let limit = self.is_ending().then(|| self.now.monotonic + AFTER_INPUT);
         let ask = self.origin(process, id).and_then(|id| self.asks.get_mut(&id));
         let Some(ask) = ask else { return };
-        if let Asked::Command { reply, .. } = &mut ask.what
-            && let Some(reply) = reply.take()
-        {
-            if !ask.unwanted {
-                ask.due = limit.map_or(Due::Never, Due::At);
-            }
+        let Asked::Command { reply, is_accepted, .. } = &mut ask.what else { return };
+        if std::mem::replace(is_accepted, true) {
+            return;
+        }
+        let answers = self.dialect.record().slash_ack == DialectSlashAck::Accepted;
+        let reply = reply.take_if(|_| answers);
+        if !ask.unwanted {
+            ask.due = limit.map_or(Due::Never, Due::At);
+        }
+        if let Some(reply) = reply {
             self.accept_said(&reply, PromptDisposition::Handled);
         }
     }
@@ -185,7 +191,10 @@ impl Engine {
                 self.said(hook, ask.place, result);
             }
             Some(Asked::Command { .. } | Asked::Farewell) => {
-                self.end_ask(id);
+                let ended = self.end_ask(id).map(|ask| ask.what);
+                if let Some(Asked::Command { reply: Some(reply), .. }) = ended {
+                    self.accept_said(&reply, PromptDisposition::Handled);
+                }
             }
             // A tool ends with its result.
             Some(Asked::Tool(_)) | None => {}
@@ -309,7 +318,7 @@ impl Engine {
             let hangs = !ask.unwanted && matches!(ask.what, Asked::Hook { .. });
             let text = match &ask.what {
                 _ if ask.unwanted => errors::tool_aborted(base),
-                Asked::Command { reply: Some(_), .. } => {
+                Asked::Command { is_accepted: false, .. } => {
                     errors::unaccepted(base, &ACCEPT.as_secs().to_string())
                 }
                 Asked::Command { .. } => errors::unanswered(base, &AFTER_INPUT.as_secs().to_string()),
@@ -317,6 +326,7 @@ impl Engine {
             };
             if !ask.unwanted {
                 self.tell_extension(process, ExtensionCancel { id: id.to_string() });
+                self.dialogs_of(id);
             }
             self.fail_ask(id, &text);
             if hangs {
@@ -368,7 +378,7 @@ impl Engine {
 
     /// Whether a command of the host waits to be taken up.
     pub(super) fn is_to_be_taken_up(&self) -> bool {
-        self.asks.values().any(|ask| matches!(ask.what, Asked::Command { reply: Some(_), .. }))
+        self.asks.values().any(|ask| matches!(ask.what, Asked::Command { is_accepted: false, .. }))
     }
 
     /// Tells an extension something.
@@ -391,16 +401,17 @@ impl Engine {
         }
     }
 
-    /// The request is over, and with it its dialogs.
+    /// The request is over; its dialogs stay open.
     fn end_ask(&mut self, id: CallId) -> Option<Ask> {
-        self.dialogs_of(id);
-        self.asks.remove(&id)
+        let ask = self.asks.remove(&id)?;
+        self.leave_dialogs(ask.process, id);
+        Some(ask)
     }
 
     fn fail_ask(&mut self, id: CallId, text: &str) {
         let Some(ask) = self.end_ask(id) else { return };
         match ask.what {
-            Asked::Command { name, reply } => {
+            Asked::Command { name, reply, .. } => {
                 if !ask.unwanted {
                     self.extension_failed(Failing::Command(&name), text);
                 }

@@ -2,7 +2,12 @@
 //!
 //! A dialog ends once: by the host's answer, by its timeout, or because nobody wants the answer any more (what it
 //! belongs to was aborted, its extension is gone, the input has ended). Without an answer of the right kind its asker
-//! gets the default: nothing chosen, nothing typed, not confirmed. Source: pi RPC reference: extension UI; settled.
+//! gets the default: nothing chosen, nothing typed, not confirmed. A dialog outlives the request that opened it: from
+//! then on it belongs to the extension, as do dialogs opened later on behalf of that request.
+//!
+//! A dialog that the host cannot be shown (its request was cancelled, the input has ended) gets the default at once.
+//! [`UNSHOWN`] of them in a row are answered so; later ones are withheld until their request is over, so that an extension
+//! that asks until it gets an answer does not flood the host. Source: pi RPC reference: extension UI; settled.
 
 use super::{CallId, Engine};
 use crate::protocol::{
@@ -13,6 +18,9 @@ use std::time::Duration;
 
 /// How many dialogs of one extension may be open.
 pub const DIALOGS: usize = 100;
+
+/// How many dialogs of one extension in a row are answered with the default without being shown.
+pub const UNSHOWN: usize = 16;
 
 /// A dialog that is open.
 #[derive(Debug)]
@@ -40,6 +48,23 @@ enum Asker {
     Call(usize),
 }
 
+/// The dialogs of an extension's process that were not shown.
+#[derive(Debug, Default)]
+pub struct Unshown {
+    /// How many in a row.
+    count: usize,
+    /// Those without an answer.
+    withheld: Vec<Withheld>,
+}
+
+#[derive(Debug)]
+struct Withheld {
+    /// The extension's own id of the dialog.
+    id: String,
+    /// The request that opened it; `None`: the extension.
+    origin: Option<CallId>,
+}
+
 impl Dialog {
     /// Whether an extension's process has opened it.
     const fn is_of(&self, of: CallId) -> bool {
@@ -55,19 +80,21 @@ impl Engine {
         if !request.kind().wants_answer() {
             return self.notice(request);
         }
-        let origin = origin.map(|origin| self.origin(process, &origin));
-        // A request that is over is as good as one that nobody wants any more.
-        let unwanted = origin.is_some_and(|origin| origin.is_none_or(|origin| self.is_unwanted(origin)));
-        let origin = origin.flatten();
-        // Whoever could answer is gone, or nobody would hear it: no request is made.
-        if unwanted || self.input_is_over() {
-            return self.tell_answer(process, own, None);
-        }
-        if self.dialogs.iter().filter(|dialog| dialog.is_of(process)).count() >= DIALOGS {
+        // A request that is over has left its dialogs to the extension.
+        let origin = origin.and_then(|origin| self.origin(process, &origin));
+        let Some(place) = self.extensions.place_of(process) else { return };
+        let unshown = &mut self.extensions.all[place].unshown;
+        let open = self.dialogs.iter().filter(|dialog| dialog.is_of(process)).count();
+        if open + unshown.withheld.len() >= DIALOGS {
             self.tell_answer(process, own, None);
             let text = errors::too_many_dialogs(self.dialect.base(), &DIALOGS.to_string());
             return self.extension_strayed(process, &text);
         }
+        let is_cancelled = origin.is_some_and(|origin| self.is_unwanted(origin));
+        if is_cancelled || self.input_is_over() {
+            return self.answer_unshown(place, process, own, origin);
+        }
+        self.extensions.all[place].unshown.count = 0;
         if let Some(origin) = origin {
             self.stand_still(origin);
         }
@@ -103,14 +130,45 @@ impl Engine {
         }
     }
 
+    /// Answers a dialog that cannot be shown with the default, or withholds it when too many were answered so.
+    fn answer_unshown(&mut self, place: usize, process: CallId, id: String, origin: Option<CallId>) {
+        let unshown = &mut self.extensions.all[place].unshown;
+        unshown.count += 1;
+        match unshown.count > UNSHOWN {
+            true => unshown.withheld.push(Withheld { id, origin }),
+            false => self.tell_answer(process, id, None),
+        }
+    }
+
+    /// Answers the withheld dialogs of that process that `which` picks with the default.
+    fn release_withheld(&mut self, process: CallId, which: impl Fn(&Withheld) -> bool) {
+        let Some(place) = self.extensions.place_of(process) else { return };
+        let withheld = &mut self.extensions.all[place].unshown.withheld;
+        let released: Vec<Withheld> = withheld.extract_if(.., |dialog| which(dialog)).collect();
+        for dialog in released {
+            self.tell_answer(process, dialog.id, None);
+        }
+    }
+
+    /// Leaves the dialogs of a request that is over to the extension.
+    pub(super) fn leave_dialogs(&mut self, process: CallId, request: CallId) {
+        for dialog in &mut self.dialogs {
+            if let Asker::Extension { origin, .. } = &mut dialog.asker {
+                origin.take_if(|origin| *origin == request);
+            }
+        }
+        self.release_withheld(process, |dialog| dialog.origin == Some(request));
+    }
+
     /// An extension takes one of its dialogs back.
     pub(super) fn dialog_withdrawn(&mut self, of: CallId, own: &str) {
+        self.release_withheld(of, |dialog| dialog.id == own);
         self.end_dialogs(|dialog| {
             matches!(&dialog.asker, Asker::Extension { process, id, .. } if *process == of && id == own)
         });
     }
 
-    /// What the dialogs of this request belong to is over.
+    /// Ends the dialogs of a request that is cancelled.
     pub(super) fn dialogs_of(&mut self, request: CallId) {
         self.end_dialogs(|dialog| {
             matches!(&dialog.asker, Asker::Extension { origin: Some(origin), .. } if *origin == request)

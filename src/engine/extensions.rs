@@ -12,7 +12,7 @@
 //! registered before. The commands, tools and hooks of an extension stay registered while it is not running: a command and a tool
 //! of it fail, and what it might have blocked is blocked. Source: own; pi source for what a host sees.
 
-use super::{CallId, Engine, Hosted, Output, hooks::Then, telling::observed};
+use super::{CallId, Engine, Hosted, Output, dialogs::Unshown, hooks::Then, telling::observed};
 use crate::protocol::{
     AgentSessionEventKind, EventHook, ExtensionError, ExtensionEvent, ExtensionFault, ExtensionHello,
     ExtensionRegister, ExtensionTool, FromExtension, HookName, Outbound, Said, SessionStartHook,
@@ -66,6 +66,8 @@ pub struct Extension {
     strays: usize,
     /// Hooks in a row that it did not answer in time.
     hangs: usize,
+    /// Its dialogs that were not shown.
+    pub(super) unshown: Unshown,
     pub(super) adds: ExtensionRegister,
 }
 
@@ -113,6 +115,7 @@ impl Extensions {
             starts: 0,
             strays: 0,
             hangs: 0,
+            unshown: Unshown::default(),
             adds: nothing(),
         });
         Self { all: all.collect(), agent_directory, max_frame, hosted, early, greeted: false, served: false }
@@ -316,8 +319,8 @@ impl Engine {
         if !leaving {
             self.extension_failed(Failing::Extension(place, END), &said);
         }
-        self.asks_lost(process, &said);
         self.dialogs_lost(process);
+        self.asks_lost(process, &said);
         self.actions_lost(process);
         self.models_lost(process);
         if again {
@@ -403,6 +406,7 @@ impl Engine {
         extension.due = Some(due);
         extension.starts += 1;
         (extension.strays, extension.hangs) = (0, 0);
+        extension.unshown = Unshown::default();
         let hosted = self.extensions.hosted.as_ref().filter(|hosted| hosted.place == place);
         let hello = ExtensionHello {
             protocol: PROTOCOL,

@@ -3,7 +3,7 @@
 use super::{Engine, after::AfterRun, hooks::Hooking, prompts::Prompting};
 pub use super::{
     asks::{ACCEPT, AFTER_INPUT, FAREWELL, GRACE, HOOK},
-    dialogs::DIALOGS,
+    dialogs::{DIALOGS, UNSHOWN},
     extensions::{HANGS, REGISTER, RESTARTS, STRAYS},
 };
 use crate::protocol::{

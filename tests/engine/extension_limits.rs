@@ -1,7 +1,10 @@
 //! What extensions may do, and how long they may take, in virtual time.
 
 use pi_rpc::{
-    engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox, limits::Limits},
+    engine::{
+        Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox,
+        limits::{Limits, UNSHOWN},
+    },
     protocol::{Dialect, Encoder, ThinkingLevel, ToExtension, read, read_line},
 };
 use serde_json::{Value, json};
@@ -190,4 +193,58 @@ fn of_too_many_dialogs_the_last_are_over_at_once_and_in_the_end_so_is_the_extens
     let wait = json!({"id": "1", "type": "get_state"});
     world.host(wait);
     assert_eq!(world.later(0)[0]["success"], true);
+}
+
+/// A dialog on behalf of the request `origin`.
+fn asks_for(origin: &str, id: usize) -> Value {
+    let id = id.to_string();
+    let request = json!({"type": "extension_ui_request", "id": id, "method": "input", "title": "T"});
+    json!({"type": "ui", "origin": origin, "request": request})
+}
+
+fn unanswered(id: usize) -> Value {
+    let response = json!({"type": "extension_ui_response", "id": id.to_string(), "cancelled": true});
+    json!({"type": "ui_answer", "response": response})
+}
+
+#[test]
+fn dialog_loop_of_cancelled_request_is_withheld() {
+    let mut world = asked();
+    let origin = world.told.last().expect("the hook")["id"].as_str().expect("an id").to_owned();
+    world.host(json!({"type": "abort"}));
+    world.said.clear();
+    world.told.clear();
+    (0..UNSHOWN).for_each(|id| world.hears(asks_for(&origin, id)));
+    assert_eq!(world.told, (0..UNSHOWN).map(unanswered).collect::<Vec<_>>());
+    world.told.clear();
+    world.hears(asks_for(&origin, UNSHOWN));
+    assert_eq!((world.said.len(), &*world.told), (0, &[][..]));
+    world.later(2);
+    assert_eq!(world.told, [unanswered(UNSHOWN)], "the hook is over");
+    world.hears(asks_for(&origin, UNSHOWN + 1));
+    let mut shown = world.later(0);
+    let id = shown[0].as_object_mut().expect("an object").remove("id").expect("an id");
+    assert_eq!(shown, [json!({"type": "extension_ui_request", "method": "input", "title": "T"})]);
+    world.told.clear();
+    world.host(json!({"type": "extension_ui_response", "id": id, "value": "two"}));
+    let response = json!({"type": "extension_ui_response", "id": (UNSHOWN + 1).to_string(), "value": "two"});
+    assert_eq!(world.told, [json!({"type": "ui_answer", "response": response})]);
+}
+
+#[test]
+fn dialog_loop_after_input_is_withheld() {
+    let mut world = World::with(json!({"hooks": ["session_shutdown"]}));
+    let dialog = |id: usize| {
+        let request =
+            json!({"type": "extension_ui_request", "id": id.to_string(), "method": "input", "title": "T"});
+        json!({"type": "ui", "request": request})
+    };
+    world.host(json!({"type": "bash", "command": "sleep 60"}));
+    world.handle(Input::EndOfInput);
+    world.told.clear();
+    (0..2 * UNSHOWN).for_each(|id| world.hears(dialog(id)));
+    assert_eq!(world.told, (0..UNSHOWN).map(unanswered).collect::<Vec<_>>());
+    world.told.clear();
+    world.hears(json!({"type": "ui_cancel", "id": (2 * UNSHOWN - 1).to_string()}));
+    assert_eq!(world.told, [unanswered(2 * UNSHOWN - 1)], "it was taken back");
 }

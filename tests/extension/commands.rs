@@ -1,11 +1,16 @@
 //! Slash commands of extensions.
 
-use crate::asking_support::{Does, Extension, accepts, done, fails, say, scenario, waits, writes};
-use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use crate::asking_support::{
+    Does, Extension, accepts, answer, done, fails, say, scenario, ui, waits, writes,
+};
+use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh};
 use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
+
+/// Those that answer a command when it has ended.
+const ENDED: [Dialect; 2] = [Pi1, Pi073];
 
 /// An extension with the command `do`, which does this.
 fn does(steps: impl IntoIterator<Item = Does>) -> Extension {
@@ -39,6 +44,66 @@ fn a_command_is_acknowledged_when_it_is_taken_up_and_opens_no_run() {
             assert_eq!(played.timed(), format!("0 < p · 0 >a command do · {talk}"), "{dialect}");
             assert_eq!(played.wrote(">a", "command do")[0]["arguments"], "it  well", "{dialect}");
         }
+    }
+}
+
+#[test]
+fn pi_1_command_is_answered_when_ended() {
+    let name = json!({ "type": "set_session_name", "origin": "$", "name": "x" });
+    for dialect in ENDED {
+        for (steps, talk) in [
+            (vec![waits(20), accepts(), waits(50_000), done()], "20 <a accept · 50020 <a done · 50020 ok p"),
+            (vec![waits(20), done()], "20 <a done · 20 ok p"),
+            (
+                vec![waits(20), writes(name.clone()), waits(50_000), done()],
+                "20 <a set_session_name · 20 named x · 50020 <a done · 50020 ok p",
+            ),
+            (
+                vec![accepts(), waits(20_000), fails("no idea")],
+                "0 <a accept · 20000 <a failed · 20000 error command: no idea · 20000 ok p",
+            ),
+            (
+                vec![],
+                "10000 >a cancel · 10000 error command: The command was not taken up within 10 s · 10000 ok p",
+            ),
+            (
+                vec![accepts(), waits(5), Does::Ends("killed")],
+                "0 <a accept · 5 <a ends · 5 error end: The extension has ended: killed · \
+                 5 error command: The extension has ended: killed · 5 ok p",
+            ),
+        ] {
+            let played = scenario(json!([])).extended(does(steps)).host(0, prompt("p", "/do")).play(dialect);
+            assert_eq!(played.timed(), format!("0 < p · 0 >a command do · {talk}"), "{dialect}");
+        }
+    }
+}
+
+#[test]
+fn pi_1_serves_everything_during_a_command() {
+    let confirm = json!({ "method": "confirm", "title": "Sure?", "message": "Really." });
+    let extension = does([ui("mine", confirm)]).on("ui_answer mine", [waits(100), done()]);
+    for dialect in ENDED {
+        let played = scenario(json!([model_says("Well.")]))
+            .extended(extension.clone())
+            .host(0, prompt("c", "/do"))
+            .host(10, command("get_state"))
+            .host(20, prompt("p", "go"))
+            .host(30, command("abort"))
+            .host(40, answer(0, "confirmed", true))
+            .host(50, command("new_session"))
+            .play(dialect);
+        let (opening, end) =
+            if dialect == Pi1 { ("system · ", "[sua] · agent_settled") } else { ("", "[ua]") };
+        assert_eq!(
+            played.talk(),
+            format!(
+                "< c · >a command do · <a ui confirm · ui confirm · < get_state · ok get_state · < p · ok p · \
+                 agent_start · {opening}user go · agent_end {end} · < abort · ok abort · < extension_ui_response · \
+                 >a ui_answer mine · < new_session · ok new_session · <a done · ok c"
+            ),
+            "{dialect}"
+        );
+        assert_eq!(played.wrote(">a", "ui_answer mine")[0]["response"]["confirmed"], true, "{dialect}");
     }
 }
 

@@ -3,11 +3,11 @@
 use crate::{
     asking_support::say::{calls, command, prompt},
     asking_support::{
-        self, Does, Extension, Played, Scenario, answer, done, result, scenario, ui, ui_of_none, waits,
-        writes,
+        self, Does, Extension, Played, Scenario, answer, done, fails, result, scenario, tool_result, ui,
+        ui_of_none, waits, writes,
     },
 };
-use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -198,6 +198,60 @@ fn a_dialog_that_belongs_to_nothing_outlasts_everything_but_the_input() {
              >a ui_answer mine · exit",
             "{dialect}"
         );
+    }
+}
+
+/// An extension that is asked for something once, and asks the host for a text meanwhile or behind it.
+fn asks_beside(origin: &str, adds: Value, end: Does, behind: bool) -> Extension {
+    let dialog = ui("mine", request("input", None));
+    let steps = if behind { vec![end, waits(20), dialog] } else { vec![dialog, waits(20), end] };
+    Extension::new("a", adds).on(origin, steps)
+}
+
+#[test]
+fn dialog_outlives_the_request_that_opened_it() {
+    let tool = json!({ "name": "ask", "description": "Asks.", "parameters": { "type": "object" } });
+    let wanted = json!({
+        "type": "ui_answer", "response": { "type": "extension_ui_response", "id": "mine", "value": "two" },
+    });
+    for dialect in [Pi, Xcsh, Pi1] {
+        for behind in [false, true] {
+            let ends = [
+                ("command ask", json!({ "commands": [{ "name": "ask" }] }), done(), "/ask"),
+                ("command ask", json!({ "commands": [{ "name": "ask" }] }), fails("no"), "/ask"),
+                ("hook input", json!({ "hooks": ["input"] }), done(), "go"),
+                ("tool_call ask", json!({ "tools": [tool] }), tool_result("none"), "go"),
+            ];
+            for (origin, adds, end, text) in ends {
+                let played = scenario(json!([calls("t1", "ask", ""), asking_support::say::says("Well.")]))
+                    .extended(asks_beside(origin, adds, end, behind))
+                    .host(10, prompt("p", text))
+                    .host(5000, answer(0, "value", "two"))
+                    .play(dialect);
+                let case = format!("{origin} in {dialect}, behind it: {behind}: {}", played.talk());
+                assert_eq!(played.wrote(">a", "ui_answer mine"), [&wanted], "{case}");
+                assert!(played.talk().ends_with("< extension_ui_response · >a ui_answer mine"), "{case}");
+                let shown = played.said.iter().filter(|frame| frame["type"] == "extension_ui_request");
+                assert_eq!(shown.count(), 1, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn abort_spares_dialogs_of_ended_requests() {
+    for dialect in [Pi, Xcsh, Pi1] {
+        let hooks = json!({ "hooks": ["input"] });
+        let played = scenario(json!([{ "hang": true }]))
+            .extended(asks_beside("hook input", hooks, done(), false))
+            .host(10, prompt("p", "go"))
+            .host(100, command("abort"))
+            .host(200, answer(0, "value", "two"))
+            .play(dialect);
+        let end = "ok abort · < extension_ui_response · >a ui_answer mine";
+        assert!(played.talk().ends_with(end), "{dialect}: {}", played.talk());
+        let answered = &played.wrote(">a", "ui_answer mine")[0]["response"]["value"];
+        assert_eq!(answered, "two", "{dialect}");
     }
 }
 

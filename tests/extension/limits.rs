@@ -32,6 +32,7 @@ fn the_limits_of_the_readme_are_those_that_hold() {
         ("lines that are no frames, and frames out of place", (limits::STRAYS - 1).to_string()),
         ("hooks in a row that it did not answer in time", (limits::HANGS - 1).to_string()),
         ("open dialogs", limits::DIALOGS.to_string()),
+        ("dialogs in a row that the host cannot be shown", limits::UNSHOWN.to_string()),
         ("what it was told and has not read", mebibytes(MOST_WAITING as u64)),
         ("new starts, once it had registered", limits::RESTARTS.to_string()),
     ];
