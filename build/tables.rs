@@ -103,6 +103,7 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut acknowledge = TokenStream::new();
     let mut cuts = Vec::new();
     let mut control = Vec::new();
+    let mut unserved = Vec::new();
     let mut fails = TokenStream::new();
     let mut typed = TokenStream::new();
     let variants: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
@@ -148,6 +149,9 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             let (response, none) = (exact(response), some_have_data.then(|| quote!(data: None)));
             acknowledge.extend(quote! { Self::#variant => RpcSuccess::#variant(#response { id, #none }), });
         }
+        if def["x-served"] == false {
+            unserved.push(variant.clone());
+        }
         if def["x-control"] == true {
             control.push(variant.clone());
         }
@@ -176,6 +180,8 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             }
             /// Whether it overtakes the commands before it, in dialects that serve them one by one.
             pub const fn is_control(self) -> bool { matches!(self, #(Self::#control)|*) }
+            /// Whether the server here does it; it refuses the others by name.
+            pub const fn is_served(self) -> bool { !matches!(self, #(Self::#unserved)|*) }
             /// In the originals its success response ends an open run without closing events.
             pub const fn cuts(self) -> bool { matches!(self, #(Self::#cuts)|*) }
             /// The success response of a command that answers without data, or does so in some dialects; `None` for one

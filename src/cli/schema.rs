@@ -48,6 +48,8 @@ enum Format {
     Typescript,
     /// The reference of all dialects as one HTML page, this dialect first
     Html,
+    /// The hooks of extensions as Markdown: each with its event, its result and an example
+    Hooks,
     /// The chart of the states as a Mermaid diagram
     Mermaid,
     /// The dialects: name → base, title and version
@@ -71,7 +73,10 @@ enum Format {
 impl Format {
     /// Whether there is one for each dialect.
     const fn of_dialect(self) -> bool {
-        matches!(self, Self::JsonSchema | Self::Meta | Self::Typescript | Self::Html | Self::Mermaid)
+        matches!(
+            self,
+            Self::JsonSchema | Self::Meta | Self::Typescript | Self::Html | Self::Hooks | Self::Mermaid
+        )
     }
 
     /// Whether it can be printed in parts.
@@ -174,6 +179,7 @@ fn text(options: &Options, dialect: Dialect, schema: Value) -> String {
         Format::MetaSchema => pretty(export::meta_schema()),
         Format::Typescript => export::typescript(dialect, options.part).trim_end().to_owned(),
         Format::Html => export::reference_page(dialect),
+        Format::Hooks => export::hook_reference(dialect),
         Format::Mermaid => chart(dialect.base()).trim_end().to_owned(),
         Format::Dialects => pretty(dialects()),
         Format::Settings => SETTINGS_SCHEMA.trim_end().to_owned(),

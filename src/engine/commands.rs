@@ -30,6 +30,9 @@ impl Engine {
         let disposition = case.map_or(Disposition::Control, |case| case.disposition);
         let kind = command.kind();
         let id = command.id().cloned();
+        if !kind.is_served() {
+            return self.fail(id, kind, not_yet(self.dialect, kind.as_str()));
+        }
         if let Some(error) = self.no_room_for(&command, disposition) {
             return self.handler_failed(id, kind, error);
         }
@@ -152,10 +155,8 @@ impl Engine {
             RpcCommand::SetSessionName(it) => self.rename(&it.name, Reply::Host { id, kind }),
             RpcCommand::SetHostTools(it) => self.set_host_tools(it),
             RpcCommand::SetTodos(it) => self.set_todos(it),
-            RpcCommand::SetLocale(_) | RpcCommand::GetIntegrations(_) => {
-                let error = not_yet(self.dialect, kind.as_str());
-                self.fail(id, kind, error);
-            }
+            // Not served: refused above.
+            RpcCommand::SetLocale(_) | RpcCommand::GetIntegrations(_) => {}
         }
     }
 

@@ -62,6 +62,10 @@ pub fn schema_id(dialect: Dialect, part: Part) -> String {
     if part == Part::All { id } else { format!("{id}:{}", part.as_str()) }
 }
 
+/// What descriptions say of a command that the server here does not do. Not an annotation: validators in strict mode refuse
+/// keywords that they do not know.
+const UNSERVED: &str = "`pi-rpc serve` does not do it and answers that it is not implemented.";
+
 fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
@@ -103,6 +107,9 @@ impl Export<'_> {
                 },
                 "discriminator" => self.discriminator(value),
                 "items" | "additionalProperties" => self.plain(value, false),
+                "description" if schema["x-served"] == false => {
+                    json!(format!("{} {UNSERVED}", value.as_str().unwrap_or_default()))
+                }
                 _ => value.clone(),
             };
             if key == "const" {
@@ -268,6 +275,13 @@ mod tests {
         assert_eq!(export(&defs).plain(&union, false), expected);
         let list = json!({ "enum": ["x", "y", "z"], "x-enum-in": { "y": ["xcsh"], "z": ["pi"] } });
         assert_eq!(export(&defs).plain(&list, false), json!({ "enum": ["x", "z"] }));
+    }
+
+    #[test]
+    fn unserved_command_is_described_as_such() {
+        let def = json!({ "description": "Greets.", "x-served": false });
+        let expected = json!({ "description": format!("Greets. {UNSERVED}") });
+        assert_eq!(export(&json!({})).plain(&def, false), expected);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The protocol for other tools: what [`crate::protocol`] is generated from, in forms that know nothing of this crate.
 
 mod diff;
+#[cfg(feature = "serve")]
+mod hooks;
 mod json_schema;
 mod meta;
 #[cfg(feature = "serve")]
@@ -9,6 +11,8 @@ mod parts;
 mod typescript;
 
 pub use diff::{Bump, Difference, bump, diff};
+#[cfg(feature = "serve")]
+pub use hooks::{Hook, hook_reference, hooks};
 pub use json_schema::{json_schema, part_schema, schema_id};
 pub use meta::{
     Chart, CommandAbout, DialogAbout, ErrorAbout, EventAbout, EventCase, FlowStep, Limits, Meta, Outcome,

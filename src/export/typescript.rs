@@ -77,7 +77,7 @@ fn table(name: &str, description: &str, rows: &[String], out: &mut String) {
 }
 
 /// The type of a schema; `indent` is that of the line that it begins on.
-fn type_of(schema: &Value, indent: &str) -> String {
+pub(super) fn type_of(schema: &Value, indent: &str) -> String {
     if let Some(name) = ref_name(schema) {
         return name.to_owned();
     }

@@ -21,6 +21,7 @@ mod random;
 mod retrying;
 mod rules;
 mod sequences;
+mod served;
 mod sessions;
 mod settings;
 mod settling;

@@ -11,6 +11,8 @@ mod vocabulary;
 mod differences;
 #[cfg(feature = "serve")]
 mod exported;
+#[cfg(feature = "serve")]
+mod hooks;
 mod line_members;
 mod line_splitting;
 mod machine_rules;

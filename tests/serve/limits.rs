@@ -8,6 +8,7 @@ use pi_rpc::{
         FRAME_LIMIT,
     },
     server::MOST_UNREAD,
+    tools::OUTPUT_FILES_LIMIT,
 };
 use serde_json::{Value, json};
 use std::{
@@ -31,6 +32,7 @@ fn the_limits_of_the_document_are_those_that_hold() {
         ("--max-unread", bytes(MOST_UNREAD)),
         ("--max-session", bytes(usual.session)),
         ("--max-bash", usual.shells.to_string()),
+        ("--max-output-files", bytes(OUTPUT_FILES_LIMIT as usize)),
     ] {
         let cells = format!("| {limit} | `{option}` |");
         assert!(document.contains(&cells), "{cells}");

@@ -114,6 +114,7 @@ impl About<'_> {
                 description: self.frames.description(&def),
                 control: kind.is_control(),
                 observed: self.frames.observed(&def),
+                served: kind.is_served(),
                 causes: self.causes(&def),
                 states: self.states().map(|state| (state, outcomes(state))).collect(),
                 leads_to: lead(RpcCommandKind::leads_to),

@@ -72,6 +72,8 @@ pub struct CommandAbout {
     pub control: bool,
     /// No document has it; it was only seen.
     pub observed: bool,
+    /// Whether `pi-rpc serve` does it.
+    pub served: bool,
     /// Types of events that it brings about by itself, `extension_ui_request` for any of the dialogs; what follows them is
     /// in the chart.
     pub causes: Vec<String>,

@@ -24,6 +24,12 @@ impl Examples {
         Maker { defs, data: &self.data }.of_def(name, None, "")
     }
 
+    /// What an extension may answer to a hook; an empty object where nothing of its answer counts.
+    pub fn hook_result(&self, defs: &Value, hook: &str) -> Value {
+        let own = self.data["hookResults"].get(hook).cloned().unwrap_or_default();
+        Maker { defs, data: &self.data }.of_schema(&defs["HookResult"], Some(&own), "")
+    }
+
     /// A whole small conversation as a base dialect has it: each frame with the name of its def, hosts' and servers'
     /// as they follow each other.
     pub fn conversation(&self, defs: &Value) -> Vec<(String, Value)> {

@@ -99,6 +99,9 @@ fn facts(book: &Book, name: &str) -> Markup {
             @if def["x-control"] == true {
                 div { dt { "Order" } dd { "It overtakes the commands before it where they are served one by one." } }
             }
+            @if def["x-served"] == false {
+                div { dt { "Not served" } dd { "pi-rpc serve does not do it and answers that it is not implemented." } }
+            }
             @if def["x-cuts"] == true {
                 div { dt { "Observed" } dd { "In the originals its success ends an open run without the closing events." } }
             }

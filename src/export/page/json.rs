@@ -6,7 +6,7 @@ use serde_json::Value;
 const LINE: usize = 60;
 
 /// Broken into lines where it is long; what fits into a line stays on it.
-pub(super) fn pretty(value: &Value) -> String {
+pub(in crate::export) fn pretty(value: &Value) -> String {
     let mut text = String::new();
     write(value, 0, 0, &mut text);
     text

@@ -26,3 +26,4 @@ mod words;
 
 pub use document::reference_page;
 pub use example::Examples;
+pub(super) use json::pretty;

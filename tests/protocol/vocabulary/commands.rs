@@ -29,7 +29,7 @@ pub fn responses(bundle: &Value) -> Complaints {
     let orphans = successes.iter().filter(|name| !answered.contains(name));
     out.extend(orphans.map(|name| format!("{name}: answers no command")));
     let strangers = defs(bundle).filter(|(name, def)| {
-        ["x-response", "x-in", "x-leads-to", "x-fails-to", "x-control", "x-cuts", "x-causes"]
+        ["x-response", "x-in", "x-leads-to", "x-fails-to", "x-control", "x-served", "x-cuts", "x-causes"]
             .iter()
             .any(|key| def.get(key).is_some())
             && !commands(bundle).any(|(command, _)| command == *name)
@@ -116,9 +116,9 @@ pub fn leads(bundle: &Value) -> Complaints {
                 out.push(format!("{name}: {key} leads from {from} to {to}, which is no state"));
             }
         }
-        for key in ["x-cuts", "x-control"] {
-            if def.get(key).is_some_and(|flag| *flag != true) {
-                out.push(format!("{name}: {key} can only be true"));
+        for (key, only) in [("x-cuts", true), ("x-control", true), ("x-served", false)] {
+            if def.get(key).is_some_and(|flag| *flag != only) {
+                out.push(format!("{name}: {key} can only be {only}"));
             }
         }
     }

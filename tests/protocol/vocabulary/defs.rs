@@ -3,7 +3,7 @@
 use super::*;
 
 /// The keywords of the subset and the annotations, with where they may stand: on defs, on properties, inside both.
-const KEYWORDS: [(&str, &[Place]); 34] = {
+const KEYWORDS: [(&str, &[Place]); 36] = {
     use Place::{Def, Inner, Property};
     const ALL: &[Place] = &[Def, Property, Inner];
     const OUTER: &[Place] = &[Def, Property];
@@ -36,6 +36,8 @@ const KEYWORDS: [(&str, &[Place]); 34] = {
         ("x-leads-to", &[Def]),
         ("x-fails-to", &[Def]),
         ("x-control", &[Def]),
+        ("x-served", &[Def]),
+        ("x-result", &[Def]),
         ("x-cuts", &[Def]),
         ("x-causes", &[Def]),
         ("x-after", &[Def]),

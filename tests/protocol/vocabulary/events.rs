@@ -83,3 +83,27 @@ pub fn answers(bundle: &Value) -> Complaints {
     }
     out
 }
+
+pub fn hook_results(bundle: &Value) -> Complaints {
+    let hooks = leaves(bundle, "HookEvent");
+    let known = &bundle["$defs"]["HookResult"]["properties"];
+    let mut out = Complaints::new();
+    let mut counting = Vec::new();
+    for (name, def) in defs(bundle) {
+        let is_hook = hooks.contains(&name.as_str());
+        match (is_hook, def.get("x-result")) {
+            (true, None) => out.push(format!("{name}: does not say what of an answer counts")),
+            (false, Some(_)) => out.push(format!("{name}: has x-result but is no hook")),
+            _ => {}
+        }
+        let names = texts(&def["x-result"]);
+        let strange = names.iter().filter(|member| known.get(member).is_none());
+        out.extend(
+            strange.map(|member| format!("{name}: x-result names `{member}`, which HookResult has not")),
+        );
+        counting.extend(names);
+    }
+    let idle = members(known).filter(|(member, _)| !counting.contains(&member.as_str()));
+    out.extend(idle.map(|(member, _)| format!("HookResult.{member}: counts for no hook")));
+    out
+}

@@ -17,7 +17,7 @@ pub type Complaints = Vec<String>;
 /// A rule's name, and what finds the places that break it.
 pub type Rule = (&'static str, fn(&Value) -> Complaints);
 
-pub const RULES: [Rule; 24] = [
+pub const RULES: [Rule; 25] = [
     ("a def's title is its key", defs::titles),
     ("every def and property is described", defs::descriptions),
     ("only the keywords of the subset", defs::keywords),
@@ -41,6 +41,7 @@ pub const RULES: [Rule; 24] = [
     ("events fire in states", events::fires),
     ("what is caused and what comes before is an event", events::mentioned),
     ("ui requests say which answer they want", events::answers),
+    ("hooks say what of an answer counts", events::hook_results),
     ("dialects fit their record", records::records),
 ];
 

@@ -325,6 +325,19 @@ pub const SPOILED: &[Spoiled] = &[
         ],
     ),
     (
+        "hooks say what of an answer counts",
+        &[("/$defs/TreeHook/x-result", None), ("/$defs/Usage/x-result", Some("[]"))],
+        &["Usage: has x-result but is no hook", "TreeHook: does not say what of an answer counts"],
+    ),
+    (
+        "hooks say what of an answer counts",
+        &[("/$defs/UserBashHook/x-result", Some(r#"["shell"]"#))],
+        &[
+            "UserBashHook: x-result names `shell`, which HookResult has not",
+            "HookResult.bash: counts for no hook",
+        ],
+    ),
+    (
         "dialects fit their record",
         &[("/dialects/3/frames", Some(r#""pi-1""#))],
         &[r#"dialect pi@0.58: speaks the frames of "pi-1", which it does not extend"#],
