@@ -1,9 +1,17 @@
 //! What a session is extended by: extensions, skills and prompt templates, rules, questions.
 
-use super::{commands, options::HostOptions};
+use super::{
+    USAGE, commands,
+    options::{HostOptions, Refusal},
+};
 use crate::{
     config::{Config, Directories, Environment, in_home, settings::Listed},
-    engine::{Extending, Hosted, todos::CLEAR_AFTER, ttsr::Rules},
+    engine::{
+        Extending, Hosted,
+        confirm::{Pattern, nearest},
+        todos::{CLEAR_AFTER, TODO_WRITE},
+        ttsr::Rules,
+    },
     extension::{self, NodeHost, Stand},
     packages::{self, Place},
     prompt::rules::RuleFiles,
@@ -27,17 +35,22 @@ const HOSTED: &str = "<extensions>";
 
 /// Finds what the options, the settings and the usual directories have; says what is wrong with the rest. `arguments`: the
 /// command line, for the flags of extensions.
+///
+/// # Errors
+///
+/// `--confirm-tools` names what cannot be a tool.
 pub fn find(
     config: &Config,
     options: &HostOptions,
     arguments: &[OsString],
     directory: &Path,
     environment: &Environment,
-) -> (Extending, Option<NodeHost>) {
+) -> Result<(Extending, Option<NodeHost>), Refusal> {
     let agent = &config.directories.agent;
     let packages = packages(config, options, directory, environment);
     let (found, troubles, node) = extensions(config, options, &packages, directory, environment);
     let mut paths = found.paths;
+    let confirm_unmatched = unmatched(&options.confirm_tools, config.dialect, !paths.is_empty())?;
     let hosted = found.of_pi.map(|place| {
         paths.insert(place, HOSTED.to_owned());
         let members = packages.extensions.iter();
@@ -57,14 +70,15 @@ pub fn find(
         agent_directory: agent.to_string_lossy().into_owned(),
         max_frame: extension::MAX_FRAME,
         emits_title: environment.get(EMIT_TITLE).is_some_and(on),
-        confirm: confirmed(options, config.dialect),
+        confirm: options.confirm_tools.clone(),
+        confirm_unmatched,
         clear_todos_after: config.settings.clear_todos_after(CLEAR_AFTER),
         rules: rules(config, directory),
         commands: commands::find(config, options, &packages, directory, environment),
         prompt_source: None,
         unchosen: false,
     };
-    (extending, node)
+    Ok((extending, node))
 }
 
 /// pi's own extensions, and what packages bring along.
@@ -144,17 +158,41 @@ fn not_loaded(path: &str, text: &str) -> ExtensionError {
     ExtensionError { extension_path: path.to_owned(), event: LOAD.to_owned(), error: text.to_owned() }
 }
 
-/// The tools whose calls the host is asked about.
-fn confirmed(options: &HostOptions, dialect: Dialect) -> Vec<String> {
-    if options.confirm_tools.is_empty() {
-        return Vec::new();
+/// The patterns of `--confirm-tools` that match no tool of the server; `extended`: extensions may add some.
+///
+/// # Errors
+///
+/// A pattern is malformed, or no tool can come that it would match.
+fn unmatched(patterns: &[String], dialect: Dialect, extended: bool) -> Result<Vec<String>, Refusal> {
+    let lanes = &dialect.record().lanes;
+    let own: Vec<String> = tools::specs(&dialect.record().tools).into_iter().map(|tool| tool.name).collect();
+    let own = || own.iter().map(String::as_str).chain(lanes.todos.then_some(TODO_WRITE));
+    let refuse = |text: String| Err(Refusal(format!("--confirm-tools: {text}"), USAGE));
+    let mut unmatched = Vec::new();
+    for text in patterns {
+        let pattern = match Pattern::new(text) {
+            Ok(pattern) => pattern,
+            Err(error) => return refuse(format!("\"{text}\" is no pattern: {error}")),
+        };
+        if own().any(|name| pattern.matches(name)) {
+            continue;
+        }
+        let comes_later = extended || lanes.host_tools;
+        match nearest(text, own()) {
+            // No tool of another kind is called so.
+            Some(name) if !comes_later || name.eq_ignore_ascii_case(text) => {
+                return refuse(format!("no tool is called \"{text}\"; did you mean \"{name}\"?"));
+            }
+            _ if comes_later => unmatched.push(text.clone()),
+            _ => {
+                let names = own().collect::<Vec<_>>().join(", ");
+                return refuse(format!(
+                    "no tool matches \"{text}\"; expected one of {names}, or a pattern of them (*: all)"
+                ));
+            }
+        }
     }
-    // Tools of extensions and of the host come later; but a slip in what guards the user must not pass in silence.
-    let built_in = tools::specs(&dialect.record().tools);
-    for name in options.confirm_tools.iter().filter(|name| !built_in.iter().any(|tool| tool.name == **name)) {
-        tracing::warn!("--confirm-tools: no built-in tool is called \"{name}\"; one that comes later may be");
-    }
-    options.confirm_tools.clone()
+    Ok(unmatched)
 }
 
 /// What answers are watched for, in dialects that have it.

@@ -46,7 +46,7 @@ pub fn run(options: &Options) -> ExitCode {
         Err(error) => return refuse(&format!("the working directory: {error}"), 1),
     };
     let environment = Environment::of_process();
-    let config = config::load(Sources { dialect, working_directory, environment });
+    let config = config::load(Sources { dialect, working_directory, environment, approve: None });
     let words: Vec<String> = options.pattern.iter().map(|word| word.to_lowercase()).collect();
     let fits = |endpoint: &&Endpoint| {
         let text = format!("{} {}", full_id(&endpoint.model), endpoint.model.name).to_lowercase();

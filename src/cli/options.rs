@@ -51,7 +51,9 @@ Options:
                                folders of the agent and of the project
   -a, --approve                pi-1: the project's own extensions and packages in the manner of pi count
                                though nobody has saved that they may; -na, --no-approve: they do not
-  --confirm-tools <A,B>        ask the user before these tools are run
+  --confirm-tools <A,B>        ask the user before these tools are run, whoever calls them: names or patterns
+                               (*: all; mcp_*). One that matches no tool is refused; where extensions or the
+                               host may yet bring it, every call is asked about until they do
   --idle-timeout <SECONDS>     how long a model's provider may be silent, before its answer begins and within it
                                (300, or httpIdleTimeoutMs and retry.provider.timeoutMs of the settings; 0: for
                                ever); one that keeps its connection alive and says nothing has ten times as long
@@ -241,7 +243,7 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("no-extensions") => options.no_extensions = true,
             Long("approve") | Short('a') => options.approve = Some(true),
             Long("no-approve") => options.approve = Some(false),
-            Long("confirm-tools") => options.confirm_tools.extend(list(&text(&mut parser)?)),
+            Long("confirm-tools") => options.confirm_tools.extend(guarded(&text(&mut parser)?)?),
             Long("idle-timeout") => options.idle_timeout_ms = Some(idle_timeout(&text(&mut parser)?)?),
             Long("max-frame") => options.max_frame = Some(bytes("--max-frame", &mut parser)?),
             Long("max-queue") => options.max_queue = Some(bytes("--max-queue", &mut parser)?),
@@ -416,6 +418,17 @@ fn seed(text: &str) -> Result<u64, Refusal> {
 }
 
 /// The parts of a list with commas.
+/// The tools that need consent. Without any, nothing would be guarded.
+fn guarded(text: &str) -> Result<Vec<String>, Refusal> {
+    match list(text) {
+        names if names.is_empty() => {
+            let expected = "expected names of tools, or patterns of them, separated by commas";
+            Err(Refusal(format!("--confirm-tools: got \"{text}\", {expected} (*: all)"), super::USAGE))
+        }
+        names => Ok(names),
+    }
+}
+
 fn list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }

@@ -98,7 +98,7 @@ fn resolve(
     let mut tools = offered(dialect, options.tools.as_deref());
     tools.retain(|tool| !options.exclude_tools.contains(&tool.name));
     let spare_tools = spare(dialect, &options, &tools);
-    let (mut extending, node) = extending::find(&config, &options, arguments, &directory, &environment);
+    let (mut extending, node) = extending::find(&config, &options, arguments, &directory, &environment)?;
     let extended = !extending.extensions.is_empty();
     let (library, unchosen) = library(&config, &options, &environment, extended)?;
     let source = prompt_source(&config, &options, &directory);

@@ -32,6 +32,13 @@ pub enum Acting {
     Command(Commanding),
     /// The extension waits until nothing goes on.
     Waiting,
+    /// The host is asked whether a tool may run outside of the conversation.
+    Consent {
+        /// Its name.
+        tool_name: String,
+        /// What it is to run with.
+        arguments: JsonObject,
+    },
     /// A tool runs outside of the conversation.
     Tool,
     /// A model is asked outside of the conversation.
@@ -185,6 +192,8 @@ impl Engine {
                 let text = errors::withdrawn(self.dialect.base());
                 self.end_action(call, Err(text));
             }
+            // As a no of the host.
+            Acting::Consent { .. } => self.end_consent(call),
             // Its end still comes.
             Acting::Tool => self.push(Output::CancelTool(call)),
             Acting::Asking(_) => self.stop_asking(call),
@@ -253,7 +262,8 @@ impl Engine {
             match action.acting {
                 Acting::Tool => self.push(Output::CancelTool(call)),
                 Acting::Asking(_) => self.cancel_model(call),
-                Acting::Waiting | Acting::Command(_) | Acting::Navigating(_) => {}
+                // Its dialogs are over by now.
+                Acting::Consent { .. } | Acting::Waiting | Acting::Command(_) | Acting::Navigating(_) => {}
             }
         }
     }

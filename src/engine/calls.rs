@@ -11,10 +11,7 @@ use super::{
     hooks::Then,
     todos::TODO_WRITE,
 };
-use crate::protocol::{
-    AgentToolResult, HookName, JsonObject, RpcExtensionUIResponse, SelectRequest, ToolCallHook,
-    ToolResultHook, errors, texts,
-};
+use crate::protocol::{AgentToolResult, HookName, JsonObject, ToolCallHook, ToolResultHook, errors};
 
 impl Engine {
     /// Asks the extensions whether the call may run.
@@ -49,50 +46,11 @@ impl Engine {
             let terminate = terminates.then_some(true);
             return self.call_unrun(at, AgentToolResult { terminate, ..error_result(&reason) });
         }
-        let Some(call) = self.called(at) else { return };
-        if !self.confirm.contains(&call.name) || self.allowed.contains(&call.name) {
-            return self.admit(at);
-        }
-        if self.input_is_over() {
-            return self.host_said(at, None);
-        }
-        let asked = serde_json::to_string(&arguments).unwrap_or_default();
-        let request = SelectRequest {
-            id: String::new(),
-            title: texts::confirm_call(&call.name, &shortened(&asked)),
-            options: vec![texts::allow_once(), texts::allow_session(), texts::deny()],
-            timeout: None,
-        };
-        self.ask_host(at, request.into());
-    }
-
-    /// The host has answered whether the call may run; anything but a yes is a no.
-    pub(super) fn host_said(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
-        if self.asked(at).is_none() {
-            return;
-        }
-        if self.is_stopping() {
-            let result = self.unrun(at);
-            return self.call_unrun(at, result);
-        }
-        let Some(name) = self.called(at).map(|call| call.name.clone()) else { return };
-        let value = match answer {
-            Some(RpcExtensionUIResponse::UIValueResponse(answer)) => answer.value,
-            _ => String::new(),
-        };
-        if value == texts::allow_session() {
-            self.allowed.insert(name);
-            self.admit(at);
-        } else if value == texts::allow_once() {
-            self.admit(at);
-        } else {
-            let text = errors::denied(self.dialect.base(), &name);
-            self.call_unrun(at, error_result(&text));
-        }
+        self.seek_consent(at, &arguments);
     }
 
     /// Nobody prevents the call. Its tool may be another one by now, or gone.
-    fn admit(&mut self, at: usize) {
+    pub(super) fn admit(&mut self, at: usize) {
         match self.check(at) {
             // What an extension wants is not checked. Source: pi source.
             Ok(arguments) => {
@@ -157,19 +115,4 @@ impl Engine {
         self.set(at, Stage::Ended);
         self.hook(event.into(), Then::Result { at, original: Box::new(result) });
     }
-}
-
-/// How much of a call's arguments a question shows, in characters: of their beginning, and of their end.
-const SHOWN: [usize; 2] = [600, 200];
-
-/// The beginning and the end of a long text, and how much is missing between.
-fn shortened(text: &str) -> String {
-    let count = text.chars().count();
-    let [first, last] = SHOWN;
-    if count <= first + last {
-        return text.to_owned();
-    }
-    let beginning: String = text.chars().take(first).collect();
-    let end: String = text.chars().skip(count - last).collect();
-    format!("{beginning} […{} characters…] {end}", count - first - last)
 }

@@ -6,6 +6,7 @@ use super::{
     after::AfterRun,
     asks::Ask,
     compaction::{Compacting, CompactionPlan},
+    confirm::Guard,
     dialogs::Dialog,
     extensions::Extensions,
     hooks::{Hooking, Then},
@@ -112,9 +113,9 @@ pub struct Engine {
     pub(super) next_turn: Vec<AgentMessage>,
     /// Calls that the host carries out, by their ids on the wire.
     pub(super) host_calls: BTreeMap<String, CallId>,
-    /// Tools whose calls the host is asked about.
-    pub(super) confirm: Vec<String>,
-    /// Those that it has allowed for this session.
+    /// The tools whose calls need the host's consent.
+    pub(super) guard: Guard,
+    /// The tools that the host has allowed for this session.
     pub(super) allowed: BTreeSet<String>,
     /// Titles are sent in dialects that send them only on demand.
     pub(super) emits_title: bool,
@@ -254,7 +255,7 @@ impl Engine {
             triggering: Vec::new(),
             next_turn: Vec::new(),
             host_calls: BTreeMap::new(),
-            confirm: setup.extending.confirm,
+            guard: Guard::new(&setup.extending.confirm, &setup.extending.confirm_unmatched),
             allowed: BTreeSet::new(),
             emits_title: setup.extending.emits_title,
             todos: Todos::new(setup.extending.clear_todos_after),

@@ -46,6 +46,15 @@ enum Asker {
     },
     /// The server itself, before a tool call at this place of the batch runs.
     Call(usize),
+    /// The server itself, before a tool runs for an extension.
+    Action {
+        /// The process of the extension.
+        process: CallId,
+        /// The action that waits for the answer.
+        call: CallId,
+        /// The request that the action belongs to.
+        origin: Option<CallId>,
+    },
 }
 
 /// The dialogs of an extension's process that were not shown.
@@ -68,7 +77,15 @@ struct Withheld {
 impl Dialog {
     /// Whether an extension's process has opened it.
     const fn is_of(&self, of: CallId) -> bool {
-        matches!(self.asker, Asker::Extension { process, .. } if process == of)
+        matches!(self.asker, Asker::Extension { process, .. } | Asker::Action { process, .. } if process == of)
+    }
+
+    /// The request of an extension that it belongs to.
+    const fn origin(&self) -> Option<CallId> {
+        match self.asker {
+            Asker::Extension { origin, .. } | Asker::Action { origin, .. } => origin,
+            Asker::Call(_) => None,
+        }
     }
 }
 
@@ -83,9 +100,7 @@ impl Engine {
         // A request that is over has left its dialogs to the extension.
         let origin = origin.and_then(|origin| self.origin(process, &origin));
         let Some(place) = self.extensions.place_of(process) else { return };
-        let unshown = &mut self.extensions.all[place].unshown;
-        let open = self.dialogs.iter().filter(|dialog| dialog.is_of(process)).count();
-        if open + unshown.withheld.len() >= DIALOGS {
+        if self.has_too_many_dialogs(process) {
             self.tell_answer(process, own, None);
             let text = errors::too_many_dialogs(self.dialect.base(), &DIALOGS.to_string());
             return self.extension_strayed(process, &text);
@@ -106,12 +121,47 @@ impl Engine {
         self.say(Outbound::ExtensionUIRequest(request));
     }
 
+    fn has_too_many_dialogs(&self, process: CallId) -> bool {
+        let place = self.extensions.place_of(process);
+        let withheld = place.map_or(0, |place| self.extensions.all[place].unshown.withheld.len());
+        self.dialogs.iter().filter(|dialog| dialog.is_of(process)).count() + withheld >= DIALOGS
+    }
+
     /// Asks the host whether the call at `at` may run.
-    pub(super) fn ask_host(&mut self, at: usize, mut request: RpcExtensionUIRequest) {
+    pub(super) fn ask_host(&mut self, at: usize, request: RpcExtensionUIRequest) {
+        self.open_dialog(Asker::Call(at), request);
+    }
+
+    /// Asks the host on behalf of an action of `process`; `false` if the host cannot be asked.
+    pub(super) fn ask_host_outside(
+        &mut self,
+        process: CallId,
+        call: CallId,
+        origin: Option<&str>,
+        request: RpcExtensionUIRequest,
+    ) -> bool {
+        let origin = origin.and_then(|origin| self.origin(process, origin));
+        let is_cancelled = origin.is_some_and(|origin| self.is_unwanted(origin));
+        if is_cancelled || self.input_is_over() || self.has_too_many_dialogs(process) {
+            return false;
+        }
+        if let Some(origin) = origin {
+            self.stand_still(origin);
+        }
+        self.open_dialog(Asker::Action { process, call, origin }, request);
+        true
+    }
+
+    fn open_dialog(&mut self, asker: Asker, mut request: RpcExtensionUIRequest) {
         let id = self.ui_id();
         request.set_id(id.clone());
-        self.dialogs.push(Dialog { id, kind: request.kind(), asker: Asker::Call(at), due: None });
+        self.dialogs.push(Dialog { id, kind: request.kind(), asker, due: None });
         self.say(Outbound::ExtensionUIRequest(request));
+    }
+
+    /// An extension withdraws an action that the host is asked about.
+    pub(super) fn end_consent(&mut self, action: CallId) {
+        self.end_dialogs(|dialog| matches!(dialog.asker, Asker::Action { call, .. } if call == action));
     }
 
     /// The host has answered a dialog. An answer to one that is not open is ignored.
@@ -153,7 +203,7 @@ impl Engine {
     /// Leaves the dialogs of a request that is over to the extension.
     pub(super) fn leave_dialogs(&mut self, process: CallId, request: CallId) {
         for dialog in &mut self.dialogs {
-            if let Asker::Extension { origin, .. } = &mut dialog.asker {
+            if let Asker::Extension { origin, .. } | Asker::Action { origin, .. } = &mut dialog.asker {
                 origin.take_if(|origin| *origin == request);
             }
         }
@@ -170,9 +220,7 @@ impl Engine {
 
     /// Ends the dialogs of a request that is cancelled.
     pub(super) fn dialogs_of(&mut self, request: CallId) {
-        self.end_dialogs(|dialog| {
-            matches!(&dialog.asker, Asker::Extension { origin: Some(origin), .. } if *origin == request)
-        });
+        self.end_dialogs(|dialog| dialog.origin() == Some(request));
     }
 
     /// The process of an extension is gone.
@@ -248,6 +296,12 @@ impl Engine {
                 self.tell_answer(process, id, answer);
             }
             Asker::Call(at) => self.host_said(at, answer),
+            Asker::Action { call, origin, .. } => {
+                if let Some(origin) = origin {
+                    self.move_on(origin);
+                }
+                self.host_said_outside(call, answer);
+            }
         }
     }
 

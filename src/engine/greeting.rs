@@ -25,6 +25,7 @@ impl Engine {
         for error in std::mem::take(&mut self.extensions.early) {
             self.say(Outbound::ExtensionError(error));
         }
+        self.check_guard();
         let event = SessionStartHook { reason: SessionStartReason::Startup, previous_session_file: None };
         self.hook(event.into(), Then::Discover);
         true

@@ -35,6 +35,7 @@ mod batch;
 mod calls;
 mod commands;
 mod compaction;
+pub mod confirm;
 mod core;
 mod dialogs;
 mod ending;

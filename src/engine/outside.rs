@@ -1,7 +1,7 @@
 //! What extensions have done outside of the conversation: tools, questions to models, labels, the choice of tools.
 
 use super::{
-    CallId, Engine, ModelCall, Output, Purpose, ToolStart,
+    CallId, Engine, ModelCall, Purpose,
     acting::{Acting, Action},
     growing::{Growing, Grown},
     keep::{Answer, Before},
@@ -9,10 +9,7 @@ use super::{
 };
 use crate::{
     model::types::{StreamEvent, ToolSpec},
-    protocol::{
-        AgentToolResult, ExtensionComplete, ExtensionRunTool, ExtensionSetLabel, ExtensionTool, StopReason,
-        errors,
-    },
+    protocol::{AgentToolResult, ExtensionComplete, ExtensionSetLabel, ExtensionTool, StopReason, errors},
     session::NewEntry,
 };
 use serde_json::json;
@@ -47,17 +44,6 @@ impl Engine {
         let Some(call) = waiting.map(|(call, _)| *call) else { return false };
         self.end_action(call, Ok(None));
         true
-    }
-
-    /// Runs a tool of the server. Nobody is asked or told.
-    pub(super) fn run_tool_outside(&mut self, process: CallId, action: ExtensionRunTool) {
-        let ExtensionRunTool { id, tool_name: name, arguments, .. } = action;
-        if !self.tools.is_of_server(&name) {
-            let text = errors::tool_not_found(self.dialect.base(), &name);
-            return self.respond(process, Some(id), Err(text));
-        }
-        let call = self.open_action(process, Some(id), Acting::Tool);
-        self.push(Output::StartTool(ToolStart { call, name, arguments }));
     }
 
     /// A tool is done; gives its result back if it is none that an extension has run.

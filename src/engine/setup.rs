@@ -60,8 +60,10 @@ pub struct Extending {
     pub max_frame: u64,
     /// Titles are sent in dialects that send them only on demand.
     pub emits_title: bool,
-    /// Tools whose calls the host is asked about.
+    /// Names and globs of the tools whose calls the host is asked about.
     pub confirm: Vec<String>,
+    /// Those of them that match no tool of the server: until a tool comes that they match, all calls are asked about.
+    pub confirm_unmatched: Vec<String>,
     /// How long a todo that is done stays on the list; `None`: for ever.
     pub clear_todos_after: Option<Duration>,
     /// What answers are watched for, in dialects that have it.

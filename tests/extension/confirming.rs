@@ -1,6 +1,6 @@
 //! The host is asked before a tool runs.
 
-use crate::asking_support::{Extension, Played, Scenario, answer, done, say, says, scenario};
+use crate::asking_support::{Extension, Played, Scenario, answer, done, say, says, scenario, waits, writes};
 use pi_rpc::{
     engine::Extending,
     protocol::Dialect::{self, Pi, Pi058, Xcsh},
@@ -18,6 +18,12 @@ fn confirming(prompts: u64) -> Scenario {
     let scenario = scenario(json!(turns))
         .extending(Extending { confirm: vec!["probe".to_owned()], ..Extending::default() });
     (1..=prompts).fold(scenario, |scenario, n| scenario.host(1000 * n, prompt(&format!("p{n}"), "go")))
+}
+
+/// The host is asked about the tools that `patterns` mean; no tool of the server is meant by those that are `unmatched`.
+fn guarding(patterns: &[&str], unmatched: &[&str]) -> Extending {
+    let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    Extending { confirm: own(patterns), confirm_unmatched: own(unmatched), ..Extending::default() }
 }
 
 fn texts(played: &Played) -> Vec<&str> {
@@ -122,17 +128,55 @@ fn tools_that_are_not_named_are_not_asked_about() {
     assert_eq!(texts(&played), ["one\n"]);
 }
 
-#[test]
-fn of_long_arguments_the_beginning_and_the_end_are_shown() {
-    let long = format!("echo {}", "ä".repeat(1000));
-    let played = scenario(json!([calls("t1", "probe", &long), model_says("Well.")]))
-        .extending(Extending { confirm: vec!["probe".to_owned()], ..Extending::default() })
+/// What the host is asked about a call with these arguments.
+fn title(arguments: &Value) -> String {
+    let call = json!({ "tool": "probe", "id": "t1", "arguments": arguments, "size": 0 });
+    let played = scenario(json!([{ "say": [call] }, model_says("Well.")]))
+        .extending(guarding(&["probe"], &[]))
         .host(10, prompt("p", "go"))
-        .host(20, answer(0, "value", "Deny"))
+        .host(60_000, answer(0, "value", "Deny"))
         .play(Pi);
-    let title = played.last("extension_ui_request")["title"].as_str().expect("a title").to_owned();
-    let (beginning, end) = ("ä".repeat(583), "ä".repeat(198));
-    assert_eq!(title, format!(r#"Allow probe? {{"command":"echo {beginning} […219 characters…] {end}"}}"#));
+    played.last("extension_ui_request")["title"].as_str().expect("a title").to_owned()
+}
+
+#[test]
+fn long_command_is_shown_whole() {
+    let arguments = json!({ "command": format!("echo {}; rm -r /", "ä".repeat(15_000)), "timeout": 5 });
+    assert_eq!(title(&arguments), format!("Allow probe? {arguments}"));
+}
+
+#[test]
+fn endless_command_shows_both_ends() {
+    let asked = title(&json!({ "command": format!("echo {}; rm -r /", "ä".repeat(100_000)), "timeout": 5 }));
+    let note = "[… 88014 of 100014 characters are not shown here, from character 6001 to 94014 …]";
+    let command = format!("echo {} {note} {}; rm -r /", "ä".repeat(5995), "ä".repeat(5991));
+    assert_eq!(asked, format!("Allow probe? {}", json!({ "command": command, "timeout": 5 })));
+}
+
+#[test]
+fn padding_behind_a_command_hides_nothing() {
+    let command = format!("echo {}; rm -r /", "ä".repeat(20_000));
+    let asked = title(&json!({ "command": command, "padding": "x".repeat(50_000) }));
+    let note = "[… 14014 of 20014 characters are not shown here, from character 3001 to 17014 …]";
+    let command = format!("echo {} {note} {}; rm -r /", "ä".repeat(2995), "ä".repeat(2991));
+    let note = "[… 44000 of 50000 characters are not shown here, from character 3001 to 47000 …]";
+    let padding = format!("{x} {note} {x}", x = "x".repeat(3000));
+    assert_eq!(asked, format!("Allow probe? {}", json!({ "command": command, "padding": padding })));
+}
+
+#[test]
+fn arguments_of_many_members_show_both_ends() {
+    let members = (0..5000).map(|number| (format!("member{number}"), json!("x")));
+    let arguments = Value::Object(members.collect());
+    let whole = arguments.to_string();
+    let note = format!(
+        "[… {} of {} characters are not shown here, from character 8001 to {} …]",
+        whole.len() - 16_000,
+        whole.len(),
+        whole.len() - 8000
+    );
+    let shown = format!("{} {note} {}", &whole[..8000], &whole[whole.len() - 8000..]);
+    assert_eq!(title(&arguments), format!("Allow probe? {shown}"));
 }
 
 #[test]
@@ -237,5 +281,165 @@ fn an_extension_is_asked_first_and_what_it_prevents_is_not_asked_about() {
             passed.talk()
         );
         assert_eq!(texts(&passed), ["one\n"], "{dialect}");
+    }
+}
+
+/// The questions about tools, and what the host is told of the option.
+fn asked_and_told(played: &Played) -> Vec<String> {
+    let frames = played.said.iter().filter_map(|it| match it["type"].as_str()? {
+        "extension_ui_request" => {
+            it["title"].as_str().map(|title| title.split('?').next().unwrap_or("").to_owned())
+        }
+        "extension_error" => it["error"].as_str().map(str::to_owned),
+        _ => None,
+    });
+    frames.collect()
+}
+
+#[test]
+fn star_guards_every_tool() {
+    for dialect in ALL {
+        let played = scenario(json!([
+            calls("t1", "bash", "echo one"),
+            calls("t2", "probe", "x"),
+            model_says("Well.")
+        ]))
+        .extending(guarding(&["*"], &[]))
+        .host(10, prompt("p", "go"))
+        .host(500, answer(0, "value", "Deny"))
+        .host(1000, answer(1, "value", "Deny"))
+        .play(dialect);
+        assert_eq!(asked_and_told(&played), ["Allow bash", "Allow probe"], "{dialect}");
+        assert_eq!(played.started, Vec::<String>::new(), "{dialect}");
+    }
+}
+
+#[test]
+fn pattern_guards_tools_that_come_later() {
+    let tool = json!({ "name": "mine_one", "description": "Mine.", "parameters": { "type": "object" } });
+    for dialect in ALL {
+        let played = scenario(json!([
+            calls("t1", "mine_one", "x"),
+            calls("t2", "bash", "echo one"),
+            model_says("Well.")
+        ]))
+        .extending(guarding(&["mine_*"], &["mine_*"]))
+        .extended(Extension::new("a", json!({ "tools": [tool] })))
+        .host(10, prompt("p", "go"))
+        .host(500, answer(0, "value", "Deny"))
+        .play(dialect);
+        assert_eq!(asked_and_told(&played), ["Allow mine_one"], "{dialect}");
+        assert_eq!(texts(&played), ["The user did not allow this call of mine_one.", "one\n"], "{dialect}");
+    }
+}
+
+#[test]
+fn unknown_name_guards_everything_and_is_told() {
+    for dialect in [Pi, Pi058] {
+        let played = scenario(json!([calls("t1", "bash", "echo one"), model_says("Well.")]))
+            .extending(guarding(&["bahs", "mine_*"], &["bahs", "mine_*"]))
+            .extended(Extension::new("a", json!({})))
+            .host(10, prompt("p", "go"))
+            .host(500, answer(0, "value", "Deny"))
+            .play(dialect);
+        let error = |text: &str| {
+            json!({
+                "type": "extension_error", "extensionPath": "--confirm-tools", "event": "confirm_tools",
+                "error": format!("--confirm-tools: no tool matches {text}Until one does, every tool call needs consent"),
+            })
+        };
+        let errors: Vec<&Value> = played.said.iter().filter(|it| it["type"] == "extension_error").collect();
+        let expected = [error("\"bahs\"; did you mean \"bash\"? "), error("\"mine_*\". ")];
+        assert_eq!(errors, expected.iter().collect::<Vec<_>>(), "{dialect}");
+        assert_eq!(asked_and_told(&played).last().map(String::as_str), Some("Allow bash"), "{dialect}");
+        assert_eq!(texts(&played), ["The user did not allow this call of bash."], "{dialect}");
+    }
+}
+
+#[test]
+fn name_of_lent_tool_guards_everything_until_lent() {
+    let tool = json!({ "name": "ask", "description": "Asks.", "parameters": { "type": "object" } });
+    let played = scenario(json!([
+        calls("t1", "bash", "echo one"),
+        model_says("Well."),
+        calls("t2", "bash", "echo two"),
+        calls("t3", "ask", "x"),
+        model_says("Well."),
+    ]))
+    .extending(guarding(&["ask"], &["ask"]))
+    .host(10, prompt("p", "go"))
+    .host(500, answer(0, "value", "Deny"))
+    .host(1000, json!({ "id": "s", "type": "set_host_tools", "tools": [tool] }))
+    .host(1500, prompt("q", "go"))
+    .host(2500, answer(1, "value", "Deny"))
+    .play(Xcsh);
+    let told = "--confirm-tools: no tool matches \"ask\". Until one does, every tool call needs consent";
+    assert_eq!(asked_and_told(&played), [told, "Allow bash", "Allow ask"]);
+}
+
+/// An extension `a` that has bash run outside of the conversation; the host is asked about it.
+fn outside(more: &[Value]) -> Scenario {
+    let run =
+        json!({ "type": "run_tool", "id": "r", "toolName": "bash", "arguments": { "command": "echo one" } });
+    let does = std::iter::once(&run).chain(more).flat_map(|frame| [writes(frame.clone()), waits(50)]);
+    scenario(json!([]))
+        .extending(guarding(&["bash"], &[]))
+        .extended(Extension::new("a", json!({})).on("start", [waits(300)].into_iter().chain(does)))
+}
+
+#[test]
+fn run_tool_of_extension_needs_consent() {
+    for dialect in ALL {
+        let allowed = outside(&[]).host(1000, answer(0, "value", "Allow once")).play(dialect);
+        let mut asked = allowed.last("extension_ui_request").clone();
+        asked["id"].take();
+        let path = "/x/a";
+        assert_eq!(
+            asked,
+            json!({
+                "type": "extension_ui_request", "id": null, "method": "select",
+                "title": format!("Allow bash for the extension {path}? {{\"command\":\"echo one\"}}"),
+                "options": ["Allow once", "Allow for this session", "Deny"],
+            }),
+            "{dialect}"
+        );
+        let response = allowed.wrote(">a", "response r");
+        assert_eq!(response.len(), 1, "{dialect}");
+        assert_eq!(response[0]["data"]["isError"], false, "{dialect}");
+
+        let denied = json!({
+            "type": "response", "id": "r", "success": false, "error": "The user did not allow this call of bash.",
+        });
+        for refused in [
+            outside(&[]).host(1000, answer(0, "value", "Deny")),
+            outside(&[]).host(1000, answer(0, "cancelled", true)),
+            outside(&[json!({ "type": "withdraw", "id": "r" })]),
+            outside(&[]).ends(1000),
+        ] {
+            let played = refused.play(dialect);
+            assert_eq!(played.wrote(">a", "response r"), [&denied], "{dialect}");
+            assert_eq!(played.started, Vec::<String>::new(), "{dialect}");
+        }
+    }
+}
+
+#[test]
+fn abort_ends_question_about_run_tool() {
+    let run = json!({
+        "type": "run_tool", "id": "r", "origin": "$", "toolName": "bash", "arguments": { "command": "echo one" },
+    });
+    for dialect in ALL {
+        let played = scenario(json!([calls("t1", "probe", "x"), model_says("Well.")]))
+            .extending(guarding(&["bash"], &[]))
+            .extended(
+                Extension::new("a", json!({ "hooks": ["tool_call"] }))
+                    .on("hook tool_call", [writes(run.clone())]),
+            )
+            .host(10, prompt("p", "go"))
+            .host(1000, command("abort"))
+            .host(1500, answer(0, "value", "Allow once"))
+            .play(dialect);
+        assert_eq!(played.wrote(">a", "response r")[0]["success"], false, "{dialect}");
+        assert_eq!(played.started, Vec::<String>::new(), "{dialect}");
     }
 }

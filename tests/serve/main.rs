@@ -8,6 +8,7 @@ mod serve_support;
 
 mod bash;
 mod commands;
+mod confirm_tools;
 mod demo;
 mod host_tools;
 mod hostile;
