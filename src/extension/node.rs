@@ -49,6 +49,11 @@ impl NodeHost {
         caches(environment).into_iter().next().unwrap_or_else(env::temp_dir)
     }
 
+    /// Whether the runtime is Bun, by its name.
+    pub(super) fn is_bun(&self) -> bool {
+        self.runtime.file_name().is_some_and(|name| name == PROGRAMS[1])
+    }
+
     /// Puts the program where it can be run, unless it is there. Blocks on the disk.
     pub(super) fn unpack(&self) -> io::Result<Unpacked> {
         unpack(&self.caches)

@@ -27,6 +27,9 @@ const CACHE: &str = "PI_RPC_CACHE";
 /// That folder, beside the program: what another version has made is of no use.
 const PREPARED: &str = "prepared";
 
+/// Names the directory that the host of pi's extensions is to work in, where it is not started there.
+const DIRECTORY: &str = "PI_RPC_DIRECTORY";
+
 /// The descriptor on which the host of pi's extensions reads answers.
 const ANSWERS: i32 = 3;
 
@@ -57,7 +60,13 @@ pub(super) fn start_host(
         |error: &dyn std::fmt::Display| format!("{} cannot be started: {error}", node.runtime.display());
     let mapping = FdMapping { parent_fd: answers, child_fd: ANSWERS };
     command.fd_mappings(vec![mapping]).map_err(|error| text(&error))?;
-    spawn(&mut command, directory, withheld, processes).map_err(|error| text(&error))
+    let mut starts_in = directory;
+    // Bun runs what a `bunfig.toml` there names, and takes variables from an `.env`: a project could bring them along.
+    if let (true, Some(own)) = (node.is_bun(), main.parent()) {
+        command.env(DIRECTORY, directory);
+        starts_in = own;
+    }
+    spawn(&mut command, starts_in, withheld, processes).map_err(|error| text(&error))
 }
 
 /// `withheld`: variables that it does not get, as they hold keys.

@@ -314,3 +314,18 @@ fn a_package_of_npm_that_the_command_line_names_is_fetched_once() {
     assert_eq!(fs::read_to_string(dir.path().join("fetched")).unwrap(), "@me/tools@1.0.0\ngone\n");
     assert_eq!(hellos.lines().count(), 2);
 }
+
+#[test]
+fn bun_starts_outside_of_the_project() {
+    let dir = tempfile::tempdir().unwrap();
+    let keeps = format!(r#"printf '%s\n%s' "$PWD" "$PI_RPC_DIRECTORY" > "$HOME/places"; {REGISTERS}"#);
+    let bun = script(dir.path(), "bun", &keeps);
+    let mut server = server_in(Dialect::Pi, dir, &bun, &["a.ts"], &["-e", "a.ts"]);
+    assert_eq!(errors(&beginning(&mut server)), []);
+    let places = fs::read_to_string(server.path("places")).unwrap();
+    let real = |path: &str| fs::canonicalize(path).unwrap();
+    let [started, named] = [0, 1].map(|line| real(places.lines().nth(line).unwrap()));
+    assert_eq!(named, real(server.path("").to_str().unwrap()));
+    assert!(started.starts_with(real(server.path("caches").to_str().unwrap())), "{places}");
+    server.finishes();
+}

@@ -19,17 +19,19 @@ const STATE = {
 /**
  * Starts a host.
  * @param {{ test: import("node:test").TestContext, extensions?: (string | Function)[], api?: string,
- *   words?: string[], answers?: Record<string, unknown>, maxFrame?: number }} how `extensions` are factories, or the
+ *   words?: string[], answers?: Record<string, unknown>, maxFrame?: number,
+ *   variables?: Record<string, string> }} how `extensions` are factories, or the
  *   text of their files; `answers` are data, or functions of the query, by what was asked for.
  */
-export async function started({ test, extensions = [], api = "1.5", words = [], answers = {}, maxFrame = 1 << 23 }) {
+export async function started(how) {
+  const { test, extensions = [], api = "1.5", words = [], answers = {}, maxFrame = 1 << 23, variables = {} } = how;
   const folder = mkdtempSync(join(tmpdir(), "node-host-"));
   const members = extensions.map((extension, index) => {
     const path = join(folder, `extension${index}.mjs`);
     writeFileSync(path, typeof extension === "string" ? extension : `export default ${extension};`);
     return { path, sourceInfo: { path, source: "cli", scope: "temporary", origin: "top-level" } };
   });
-  const server = new Server(folder, { state: STATE, ...answers });
+  const server = new Server(folder, { state: STATE, ...answers }, variables);
   test.after(() => server.end());
   server.tell({
     type: "hello",
@@ -55,10 +57,11 @@ class Server {
   #waiting = [];
   #lastId = 0;
 
-  constructor(folder, answers) {
+  constructor(folder, answers, variables) {
     this.folder = folder;
     this.answers = answers;
-    this.process = spawn(process.execPath, [MAIN], { stdio: ["pipe", "pipe", "pipe", "pipe"], cwd: folder });
+    const env = { ...process.env, ...variables };
+    this.process = spawn(process.execPath, [MAIN], { stdio: ["pipe", "pipe", "pipe", "pipe"], cwd: folder, env });
     this.process.stdout.setEncoding("utf8").on("data", (piece) => this.#take(piece));
     this.remarks = "";
     this.process.stderr.setEncoding("utf8").on("data", (piece) => (this.remarks += piece));

@@ -45,6 +45,18 @@ test("what an extension registers is said once, with the hooks of those events a
   });
 });
 
+test("the directory that a variable names is entered, and the variable is not passed on", async (t) => {
+  const server = await started({
+    test: t,
+    variables: { PI_RPC_DIRECTORY: "/" },
+    extensions: [
+      `export default (pi) => pi.registerCommand("c", {
+        description: JSON.stringify([process.cwd(), process.env.PI_RPC_DIRECTORY ?? null]), handler() {} });`,
+    ],
+  });
+  assert.equal(server.registered.commands[0].description, '["/",null]');
+});
+
 test("where nothing could be loaded, nothing is asked for", async (t) => {
   const server = await started({ test: t, extensions: ["export default 1;"] });
   assert.deepEqual([server.registered.hooks, server.registered.events], [[], []]);

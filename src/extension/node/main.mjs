@@ -12,6 +12,7 @@ const BRIDGE = Symbol.for("pi-rpc.host");
 /** Loading takes less, unless an extension waits for something: then the end of the input has to be noticed. */
 const PATIENCE = 100;
 
+enterDirectory();
 keepStdout();
 const wire = new Wire();
 const hello = wire.first();
@@ -19,6 +20,13 @@ if (!hello) process.exit(0);
 wire.maxFrame = hello.maxFrame;
 const host = new Host(wire, hello);
 await start();
+
+/** Bun is started elsewhere, so that it reads no files of the project by itself. */
+function enterDirectory() {
+  const { PI_RPC_DIRECTORY: directory } = process.env;
+  delete process.env.PI_RPC_DIRECTORY;
+  if (directory) process.chdir(directory);
+}
 
 async function start() {
   globalThis[BRIDGE] = {
