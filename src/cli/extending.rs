@@ -5,7 +5,7 @@ use super::{
     options::{HostOptions, Refusal},
 };
 use crate::{
-    config::{Config, Directories, Environment, in_home, settings::Listed},
+    config::{Config, Directories, Environment, ProjectCode, in_home, settings::Listed},
     engine::{
         Extending, Hosted,
         confirm::{Pattern, nearest},
@@ -15,7 +15,7 @@ use crate::{
     extension::{self, NodeHost, Stand},
     packages::{self, Place},
     prompt::rules::RuleFiles,
-    protocol::{Dialect, DialectExtensionApi, ExtensionError, ExtensionMember, Rule},
+    protocol::{Dialect, ExtensionError, ExtensionMember, Rule},
     secrets::without_key,
     tools,
 };
@@ -88,13 +88,10 @@ fn packages(
     directory: &Path,
     environment: &Environment,
 ) -> packages::Found {
-    let asks = config.dialect.record().extension_api == DialectExtensionApi::V15;
-    let trusted = !asks || packages::is_trusted(config, options.approve, directory);
     let found = packages::find(&packages::Places {
         config,
         given: &options.extensions,
         only_given: options.no_extensions,
-        trusted,
         working: directory,
         environment,
         cache: &NodeHost::cache(environment),
@@ -112,12 +109,21 @@ fn extensions(
     environment: &Environment,
 ) -> (extension::Found, Vec<ExtensionError>, Option<NodeHost>) {
     let Directories { agent, project } = &config.directories;
-    let (configured, folders) = match options.no_extensions {
+    let approval = &config.approval;
+    let admits = |directory: &Path| approval.admits(directory, ProjectCode::Executable);
+    let of = |admitted: bool| match options.no_extensions {
         true => (Vec::new(), Vec::new()),
-        false => (configured(config, environment), vec![project.join(EXTENSIONS), agent.join(EXTENSIONS)]),
+        false => {
+            let folders = [project, agent].into_iter().filter(|directory| admits(directory) == admitted);
+            let configured = configured(config, environment, |directory| admits(directory) == admitted);
+            (configured, folders.map(|directory| directory.join(EXTENSIONS)).collect())
+        }
     };
-    let mut troubles: Vec<ExtensionError> =
-        packages.troubles.iter().map(|trouble| not_loaded(&trouble.path, &trouble.text)).collect();
+    let (configured, folders) = of(true);
+    let (withheld_configured, withheld_folders) = of(false);
+    let left_out = config.left_out.iter().map(|it| not_loaded(&it.path.to_string_lossy(), &it.text));
+    let missing = packages.troubles.iter().map(|trouble| not_loaded(&trouble.path, &trouble.text));
+    let mut troubles: Vec<ExtensionError> = left_out.chain(missing).collect();
     let node = (!packages.extensions.is_empty()).then(|| NodeHost::find(environment)).and_then(|found| {
         let text = found.as_ref().err();
         let all = packages.extensions.iter();
@@ -130,6 +136,8 @@ fn extensions(
         named: &named,
         configured: &configured,
         folders: &folders,
+        withheld_configured: &withheld_configured,
+        withheld_folders: &withheld_folders,
         directory,
         environment,
         of_pi: node.as_ref().and(packages.first).map(|first| match first {
@@ -140,12 +148,14 @@ fn extensions(
         }),
     });
     warn(&found.warnings);
+    let text = approval.refusal(ProjectCode::Executable);
+    troubles.extend(found.withheld.iter().map(|path| not_loaded(path, &text)));
     (found, troubles, node)
 }
 
-/// The files and folders that the settings name, those of the project first.
-fn configured(config: &Config, environment: &Environment) -> Vec<String> {
-    let lists = config.settings.extensions.iter().rev();
+/// The files and folders that settings in directories of that kind name, those of the project first.
+fn configured(config: &Config, environment: &Environment, is_of_kind: impl Fn(&Path) -> bool) -> Vec<String> {
+    let lists = config.settings.extensions.iter().rev().filter(|list| is_of_kind(&list.directory));
     let whole = |list: &Listed, entry: &String| match entry.starts_with(['!', '+', '-']) {
         true => entry.clone(),
         false => list.directory.join(in_home(entry, environment)).to_string_lossy().into_owned(),

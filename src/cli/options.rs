@@ -49,8 +49,11 @@ Options:
                                folder; may be repeated
   -ne, --no-extensions         only those; none of the settings, of their packages and of the extensions
                                folders of the agent and of the project
-  -a, --approve                pi-1: the project's own extensions and packages in the manner of pi count
-                               though nobody has saved that they may; -na, --no-approve: they do not
+  -a, --approve                the project may run what it brings along (extensions, packages, shellPath and
+                               shellCommandPrefix of its settings); -na, --no-approve: it may not. Without
+                               either, trust.json of the agent directory decides (it maps folders to
+                               true or false), else defaultProjectTrust of your settings (always or never);
+                               else nothing of it runs in pi-1, and elsewhere no executable
   --confirm-tools <A,B>        ask the user before these tools are run, whoever calls them: names or patterns
                                (*: all; mcp_*). One that matches no tool is refused; where extensions or the
                                host may yet bring it, every call is asked about until they do

@@ -79,7 +79,12 @@ fn resolve(
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let environment = Environment::of_process();
-    let sources = Sources { dialect, working_directory: directory.clone(), environment: environment.clone() };
+    let sources = Sources {
+        dialect,
+        working_directory: directory.clone(),
+        environment: environment.clone(),
+        approve: options.approve,
+    };
     let mut config = config::load(sources);
     let secrets = config.keys.secrets().clone();
     options.api_key.iter().for_each(|key| secrets.remember(key));

@@ -1,7 +1,9 @@
 //! Reads the files.
 
 use super::{
-    Directories, Environment, Keys, Settings, auth,
+    Directories, Environment, Keys, Settings,
+    approval::{Approval, DECISIONS, LeftOut, ProjectCode},
+    auth,
     models_file::{self, Providers},
 };
 use crate::protocol::{Dialect, DialectExtensionApi, JsonObject};
@@ -20,6 +22,8 @@ pub struct Sources {
     pub working_directory: PathBuf,
     /// Names other directories, and holds keys.
     pub environment: Environment,
+    /// Whether the project may run code, where the command line says so.
+    pub approve: Option<bool>,
 }
 
 /// Everything that is configured.
@@ -41,6 +45,10 @@ pub struct Config {
     pub(super) only_added: bool,
     /// What proves who asks.
     pub keys: Keys,
+    /// Which code of the project may run.
+    pub approval: Approval,
+    /// What of the settings was left out, as it could have run.
+    pub left_out: Vec<LeftOut>,
     /// The files that exist.
     pub files: Vec<PathBuf>,
     /// What is wrong in the files, for stderr.
@@ -49,11 +57,24 @@ pub struct Config {
 
 /// Reads what is configured. A file that is missing says nothing; one that cannot be used is left out, with a warning.
 pub fn load(sources: Sources) -> Config {
-    let Sources { dialect, working_directory, environment } = sources;
+    let Sources { dialect, working_directory, environment, approve } = sources;
     let directories = Directories::new(dialect, &working_directory, &environment);
     let mut files = Files::default();
-    let user = files.settings(&directories.agent.join("settings.json"));
-    let project = files.settings(&directories.project.join("settings.json"));
+    let paths = [&directories.agent, &directories.project].map(|folder| folder.join("settings.json"));
+    let [mut user, mut project] = paths.each_ref().map(|path| files.settings(path));
+    let decisions = files.text(&directories.agent.join(DECISIONS));
+    let (approval, warning) = Approval::new(dialect, &directories, &working_directory, &environment).decided(
+        approve,
+        decisions.as_deref(),
+        user.0.default_project_trust.as_deref(),
+    );
+    files.warnings.extend(warning);
+    let mut written = JsonObject::new();
+    let mut left_out = Vec::new();
+    for (path, (settings, own)) in paths.iter().zip([&mut user, &mut project]) {
+        left_out.extend(approval.withhold(path, settings, own));
+        lay_over(&mut written, std::mem::take(own));
+    }
     let path = directories.agent.join("models.json");
     let read = files.text(&path).map(|text| models_file::read(&text, &path));
     let configured = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
@@ -67,13 +88,16 @@ pub fn load(sources: Sources) -> Config {
 
     Config {
         dialect,
-        settings: project.over(user),
-        written_settings: files.written,
+        settings: project.0.over(user.0),
+        written_settings: written,
         keys: Keys::new(&configured, logins, environment, directories.agent.clone())
-            .interpolating(dialect.record().extension_api == DialectExtensionApi::V15),
+            .interpolating(dialect.record().extension_api == DialectExtensionApi::V15)
+            .running_commands(approval.admits(&directories.agent, ProjectCode::KeyCommand)),
         configured,
         added: Providers::new(),
         only_added: false,
+        approval,
+        left_out,
         directories,
         files: files.read,
         warnings: files.warnings,
@@ -83,19 +107,17 @@ pub fn load(sources: Sources) -> Config {
 /// The files that were read, and what was wrong with them.
 #[derive(Default)]
 struct Files {
-    /// The settings, later files over earlier ones.
-    written: JsonObject,
     read: Vec<PathBuf>,
     warnings: Vec<String>,
 }
 
 impl Files {
-    fn settings(&mut self, path: &Path) -> Settings {
-        let Some(text) = self.text(path) else { return Settings::default() };
+    /// The settings in a file, and the same as they are written.
+    fn settings(&mut self, path: &Path) -> (Settings, JsonObject) {
+        let Some(text) = self.text(path) else { return Default::default() };
         let (settings, warnings) = Settings::read(&text, path);
-        lay_over(&mut self.written, serde_json::from_str(&text).unwrap_or_default());
         self.warnings.extend(warnings);
-        settings
+        (settings, serde_json::from_str(&text).unwrap_or_default())
     }
 
     /// The text of a file, if there is one that can be read.

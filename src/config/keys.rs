@@ -38,6 +38,8 @@ pub struct Keys {
     commands: Arc<Commands>,
     /// Values may have `$NAME` in them.
     interpolates: bool,
+    /// Commands that print keys are not run: nobody has approved the project that brings them along.
+    withholds_commands: bool,
     /// Providers whose models extensions answer for, whatever their API.
     streams: BTreeSet<String>,
     /// What must not be told of all this.
@@ -95,6 +97,14 @@ pub enum NoCredentials {
         what: String,
         /// The variable.
         name: String,
+    },
+    /// A command is the project's, which nobody has approved.
+    #[error(
+        "{what} is printed by a command of a project that is not approved, which is not run; --approve approves it"
+    )]
+    Unapproved {
+        /// What it was to print.
+        what: String,
     },
     /// The API is not spoken.
     #[error("The API {0:?} is not supported by this version; supported: {apis}.", apis = Api::ALL.map(Api::as_str).join(", "))]
@@ -164,6 +174,13 @@ impl Keys {
     #[must_use]
     pub const fn interpolating(mut self, interpolates: bool) -> Self {
         self.interpolates = interpolates;
+        self
+    }
+
+    /// These; commands that print keys run only if `runs`.
+    #[must_use]
+    pub const fn running_commands(mut self, runs: bool) -> Self {
+        self.withholds_commands = !runs;
         self
     }
 
@@ -324,6 +341,9 @@ impl Keys {
     }
 
     fn resolve(&self, text: &str, what: impl Fn() -> String) -> Result<String, NoCredentials> {
+        if self.withholds_commands && text.starts_with('!') {
+            return Err(NoCredentials::Unapproved { what: what() });
+        }
         if self.interpolates && text.contains('$') && !text.starts_with('!') {
             return interpolate(text, &self.environment)
                 .map_err(|name| NoCredentials::Variable { what: what(), name });

@@ -5,6 +5,7 @@
 //! a session starts and which it may change to; [`Keys`] finds out, when a model is asked, what proves who asks.
 //!
 //! - `directory`, `environment`: where to look.
+//! - `approval`: which code of a project may run.
 //! - `disk`, `command`: what touches the machine; everything else is made of texts.
 //! - [`settings`], `auth`, [`models_file`]: the files; `package`: the packages that settings name.
 //! - [`catalogue`]: the models and providers that are known without any file.
@@ -16,6 +17,7 @@
 //! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
 
 pub mod added;
+mod approval;
 mod auth;
 pub mod catalogue;
 mod command;
@@ -34,6 +36,7 @@ pub mod thinking;
 mod value;
 
 pub use added::{Added, AddedProvider};
+pub use approval::{Approval, LeftOut, ProjectCode};
 pub use directory::{Directories, in_home, sessions_folder};
 pub use disk::{Config, Sources, load};
 pub use environment::Environment;

@@ -21,6 +21,10 @@ pub struct Places<'a> {
     pub configured: &'a [String],
     /// Folders that are searched. Those that are not there are passed over.
     pub folders: &'a [PathBuf],
+    /// As `configured`, of a project that is not approved: they are left out.
+    pub withheld_configured: &'a [String],
+    /// As `folders`, of a project that is not approved: their extensions are left out.
+    pub withheld_folders: &'a [PathBuf],
     /// Where relative names begin.
     pub directory: &'a Path,
     /// Knows the home directory.
@@ -49,6 +53,8 @@ pub struct Found {
     pub paths: Vec<String>,
     /// Before which of them the first of pi's own extensions stands, if there are any.
     pub of_pi: Option<usize>,
+    /// Extensions of a project that is not approved: absolute paths. They are not to be started.
+    pub withheld: Vec<String>,
     /// What the user should know, though it stops nothing.
     pub warnings: Vec<String>,
 }
@@ -67,16 +73,19 @@ pub fn find(places: &Places<'_>) -> Found {
     }
     finder.reach(Stand::Named(places.named.len()));
     finder.reach(Stand::Configured);
-    let is_pattern = |name: &&String| name.starts_with(['!', '+', '-']) || name.contains(['*', '?']);
-    for name in places.configured.iter().filter(|name| !is_pattern(name)) {
-        finder.add_named(places, name);
-    }
+    finder.add_configured(places, places.configured);
     finder.reach(Stand::Folders);
     for folder in places.folders {
         finder.add_members(folder);
     }
     finder.reach(Stand::Last);
-    finder.found
+    // What is found in another place, too, is known by now.
+    let mut withheld = Finder { known: finder.known, ..Finder::default() };
+    withheld.add_configured(places, places.withheld_configured);
+    for folder in places.withheld_folders {
+        withheld.add_members(folder);
+    }
+    Found { withheld: withheld.found.paths, ..finder.found }
 }
 
 #[derive(Default)]
@@ -91,6 +100,13 @@ impl Finder {
     fn reach(&mut self, stand: Stand) {
         if self.of_pi == Some(stand) {
             self.found.of_pi = Some(self.found.paths.len());
+        }
+    }
+
+    fn add_configured(&mut self, places: &Places<'_>, names: &[String]) {
+        let is_pattern = |name: &&String| name.starts_with(['!', '+', '-']) || name.contains(['*', '?']);
+        for name in names.iter().filter(|name| !is_pattern(name)) {
+            self.add_named(places, name);
         }
     }
 

@@ -19,8 +19,6 @@ pub struct Places<'a> {
     pub given: &'a [String],
     /// No extensions but those.
     pub only_given: bool,
-    /// The project may bring code along.
-    pub trusted: bool,
     /// The working directory.
     pub working: &'a Path,
     /// Knows the home directory, and where npm installs.
@@ -98,11 +96,14 @@ pub fn find(places: &Places<'_>) -> Found {
     let given = enabled(std::mem::take(&mut finder.known));
     let mut known = enabled(known);
     known.retain(|it| !places.only_given || it.kind != Kind::Extensions);
-    let mut found = finder.found;
+    let (mut found, withheld) = (finder.found, finder.withheld);
     found.add(match sorted {
         true => [given, known].concat(),
         false => [known, given].concat(),
     });
+    if !places.only_given {
+        found.report(withheld);
+    }
     found
 }
 
@@ -138,6 +139,15 @@ impl Found {
                 Kind::Prompts => self.templates.add(place, info),
             }
         }
+    }
+}
+
+impl Found {
+    /// Reports what was left out, but for what is found elsewhere, too.
+    fn report(&mut self, withheld: Vec<Trouble>) {
+        let real = |path: &str| Path::new(path).canonicalize().ok();
+        let loaded: HashSet<_> = self.extensions.iter().map(|it| real(&it.path)).collect();
+        self.troubles.extend(withheld.into_iter().filter(|it| !loaded.contains(&real(&it.path))));
     }
 }
 

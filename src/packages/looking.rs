@@ -9,7 +9,7 @@ use super::{
     source::Source,
 };
 use crate::{
-    config::{Package, in_home, settings::Listed},
+    config::{Package, ProjectCode, in_home, settings::Listed},
     extension::is_of_pi,
     prompt::entries::{Entries, absolute},
     protocol::{DialectExtensionApi, SourceInfo, SourceOrigin, SourceScope},
@@ -39,6 +39,8 @@ pub(super) struct Finder<'a> {
     pub(super) found: Found,
     /// What was found, in the order in which it was looked for.
     pub(super) known: Vec<Known>,
+    /// Extensions that are left out, as nobody has approved the project.
+    pub(super) withheld: Vec<Trouble>,
 }
 
 /// The user, or the project.
@@ -50,10 +52,10 @@ struct Owner<'a> {
 
 impl<'a> Finder<'a> {
     pub(super) fn new(places: &'a Places<'a>) -> Self {
-        Self { places, found: Found::default(), known: Vec::new() }
+        Self { places, found: Found::default(), known: Vec::new(), withheld: Vec::new() }
     }
 
-    /// Both, in the order of the dialect; a project that is not trusted has nothing.
+    /// Both, in the order of the dialect.
     fn owners(&self) -> Vec<Owner<'a>> {
         let directories = &self.places.config.directories;
         let user = Owner { scope: SourceScope::User, directory: &directories.agent };
@@ -62,8 +64,18 @@ impl<'a> Finder<'a> {
             true => [project, user],
             false => [user, project],
         };
-        let trusted = self.places.trusted;
-        both.into_iter().filter(|owner| trusted || owner.scope == SourceScope::User).collect()
+        both.to_vec()
+    }
+
+    /// Adds an extension that `owner` holds or names, or notes that it is left out.
+    fn take_extension(&mut self, owner: Owner<'_>, extension: Known) {
+        let approval = &self.places.config.approval;
+        if approval.admits(owner.directory, ProjectCode::Script) {
+            self.known.push(extension);
+        } else if extension.counts {
+            let text = approval.refusal(ProjectCode::Script);
+            self.withheld.push(Trouble { path: extension.info.path, text });
+        }
     }
 
     /// The packages of the settings; one that both name is that of the project, unless this only says what of it counts.
@@ -75,7 +87,15 @@ impl<'a> Finder<'a> {
                 .flat_map(|list| &list.entries)
                 .map(move |package| (owner, package, Source::parse(&package.source)))
         };
-        let all: Vec<(Owner<'a>, &Package, Source)> = self.owners().into_iter().flat_map(of).collect();
+        let approval = &self.places.config.approval;
+        let admits = |owner: &Owner<'a>| approval.admits(owner.directory, ProjectCode::Package);
+        let (owners, refused): (Vec<_>, Vec<_>) = self.owners().into_iter().partition(admits);
+        let refused = refused.into_iter().flat_map(of).map(|(_, package, _)| Trouble {
+            path: package.source.clone(),
+            text: approval.refusal(ProjectCode::Package),
+        });
+        self.found.troubles.extend(refused);
+        let all: Vec<(Owner<'a>, &Package, Source)> = owners.into_iter().flat_map(of).collect();
         let mut done: Vec<(String, SourceScope)> = Vec::new();
         for (owner, package, source) in &all {
             let name = |owner: &Owner<'_>, source: &Source| self.identity(owner, source);
@@ -176,7 +196,8 @@ impl<'a> Finder<'a> {
                 let info =
                     SourceInfo { source: NAMED.to_owned(), scope: owner.scope, ..described(&path, None) };
                 let counts = entries.takes(&path);
-                self.known.push(Known { kind: Kind::Extensions, path, info, place: Place::Listed, counts });
+                let kind = Kind::Extensions;
+                self.take_extension(owner, Known { kind, path, info, place: Place::Listed, counts });
             }
         }
     }
@@ -190,7 +211,8 @@ impl<'a> Finder<'a> {
                 let info =
                     SourceInfo { source: IN_FOLDER.to_owned(), scope: owner.scope, ..described(&path, base) };
                 let counts = entries.allows(&path);
-                self.known.push(Known { kind: Kind::Extensions, path, info, place: Place::Folder, counts });
+                let kind = Kind::Extensions;
+                self.take_extension(owner, Known { kind, path, info, place: Place::Folder, counts });
             }
         }
     }

@@ -7,7 +7,8 @@
 //!   nowhere.
 //! - `package`: what is in one, by its `package.json` or by the names of its folders, as far as the settings want it.
 //! - `folder`: the extensions of a folder.
-//! - `trust`: whether a project may bring code along.
+//!
+//! Which code of a project may run is decided in [`Approval`](crate::config::Approval).
 //!
 //! Sources of the rules: pi source (0.52.12, 0.73.1, 1.5.2), and pi's `packages.md`, `extensions.md` and `security.md`.
 
@@ -18,7 +19,5 @@ mod installed;
 mod looking;
 mod package;
 mod source;
-mod trust;
 
 pub use find::{Brought, Found, Place, Places, Trouble, find};
-pub use trust::is_trusted;

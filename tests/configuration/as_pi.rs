@@ -95,7 +95,8 @@ impl Case {
         let of_case = case["environment"].as_object().unwrap().iter();
         let of_case = of_case.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));
         let environment: Environment = of_case.chain(own).collect();
-        let config = load(Sources { dialect: Dialect::Pi, working_directory: work, environment });
+        let config =
+            load(Sources { dialect: Dialect::Pi, working_directory: work, environment, approve: None });
         Self {
             about: case["about"].as_str().unwrap().to_owned(),
             differs: case.get("differs").is_some(),

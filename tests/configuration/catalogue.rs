@@ -60,6 +60,7 @@ fn a_model_that_decides_how_long_to_think_is_told_efforts() {
         dialect: Dialect::Pi,
         working_directory: "/nonexistent".into(),
         environment: Environment::default(),
+        approve: None,
     };
     let config = load(sources);
     let models = config.models();

@@ -367,7 +367,7 @@ fn with_settings(user: &Value, project: &Value) -> (Settings, Vec<String>) {
 
 fn load_in(home: &Path) -> Config {
     let environment = [("HOME", home.to_str().unwrap())].into_iter().collect();
-    load(Sources { dialect: Dialect::Pi, working_directory: home.to_owned(), environment })
+    load(Sources { dialect: Dialect::Pi, working_directory: home.to_owned(), environment, approve: None })
 }
 
 fn endpoint(config: &Config, name: &str) -> Endpoint {

@@ -231,7 +231,12 @@ impl Home {
     fn load(&self, environment: &[(&str, &str)]) -> Config {
         let home = [("HOME", self.0.path().to_str().unwrap())];
         let environment: Environment = environment.iter().copied().chain(home).collect();
-        load(Sources { dialect: Dialect::Pi, working_directory: self.0.path().to_owned(), environment })
+        load(Sources {
+            dialect: Dialect::Pi,
+            working_directory: self.0.path().to_owned(),
+            environment,
+            approve: None,
+        })
     }
 }
 

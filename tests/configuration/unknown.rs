@@ -29,5 +29,10 @@ fn a_saved_default_that_does_not_exist_here_is_named() {
 /// Nothing is configured.
 fn config() -> Config {
     let environment = Environment::default();
-    load(Sources { dialect: Dialect::Pi, working_directory: "/nonexistent".into(), environment })
+    load(Sources {
+        dialect: Dialect::Pi,
+        working_directory: "/nonexistent".into(),
+        environment,
+        approve: None,
+    })
 }

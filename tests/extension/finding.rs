@@ -50,6 +50,8 @@ impl House {
             named: &own(named),
             configured: &own(configured),
             folders: &folders.iter().map(|name| self.path(name)).collect::<Vec<_>>(),
+            withheld_configured: &[],
+            withheld_folders: &[],
             directory: self.0.path(),
             environment: &[("HOME", home)].into_iter().collect::<Environment>(),
             of_pi,

@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     config::{Environment, Sources, load},
-    packages::{Found, Place, Places, find, is_trusted},
+    packages::{Found, Place, Places, find},
     protocol::{
         Dialect::{self, Pi, Pi1},
         SourceInfo,
@@ -47,15 +47,18 @@ impl House {
             [("HOME", home.to_owned()), ("PATH", format!("{home}/bin")), ("PI_OFFLINE", "1".to_owned())];
         let environment: Environment = pairs.into_iter().collect();
         let working = self.path("work");
-        let config =
-            load(Sources { dialect, working_directory: working.clone(), environment: environment.clone() });
+        let config = load(Sources {
+            dialect,
+            working_directory: working.clone(),
+            environment: environment.clone(),
+            approve,
+        });
         assert_eq!(config.warnings, Vec::<String>::new());
         let given: Vec<String> = given.iter().map(|name| (*name).to_owned()).collect();
         find(&Places {
             config: &config,
             given: &given,
             only_given,
-            trusted: is_trusted(&config, approve, &working),
             working: &working,
             environment: &environment,
             cache: &self.path("cache"),

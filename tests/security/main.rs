@@ -1,6 +1,7 @@
 //! What must not get out, be overwritten or be believed: each test is a line of the table in `SECURITY.md`.
 #![cfg(feature = "serve")]
 
+mod approval;
 mod environment;
 mod escapes;
 #[allow(dead_code)] // one part of it is used

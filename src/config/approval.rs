@@ -1,0 +1,239 @@
+//! The gate for code that a project brings along: every other part of the program asks here before such code can run.
+//!
+//! A project is the working directory. It brings along what its settings directory (`.pi`) holds and names. An agent
+//! directory that a variable names inside of the working directory is the project's, too; the one of the user's home never
+//! is. A project is approved by the command line, by the user's `trust.json`, or by `defaultProjectTrust` of the user's
+//! settings, in this order. An agent directory inside of the working directory approves nothing: a project would approve
+//! itself.
+//!
+//! | Code | Without a decision |
+//! |---|---|
+//! | [`ProjectCode::Executable`] | is left out |
+//! | everything else | is left out where the dialect's original asks first (`projectApproval`), else runs as there |
+//!
+//! Of a project that is refused nothing runs, in any dialect. Sources: pi 1.5.2's `security.md`; own for executables.
+
+use super::{Directories, Environment, Settings};
+use crate::protocol::{Dialect, JsonObject};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// A kind of code that a project can bring along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProjectCode {
+    /// An extension that is a program of its own: in the folder of extensions, as the index of a folder, or named by
+    /// `extensions` of the settings.
+    Executable,
+    /// An extension of pi's kind, in TypeScript or JavaScript, in the same places.
+    Script,
+    /// A package that `packages` of the settings name, with all that is in it.
+    Package,
+    /// `shellPath` of the settings: the shell that runs commands.
+    ShellPath,
+    /// `shellCommandPrefix` of the settings: what runs before each command.
+    ShellPrefix,
+    /// A command that prints a key or a header, in `models.json` or `auth.json`.
+    KeyCommand,
+}
+
+impl ProjectCode {
+    /// All kinds, in the order of the table in `SECURITY.md`.
+    pub const ALL: [Self; 6] =
+        [Self::Executable, Self::Script, Self::Package, Self::ShellPath, Self::ShellPrefix, Self::KeyCommand];
+
+    /// What errors call it.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Executable => "an executable",
+            Self::Script => "an extension",
+            Self::Package => "a package",
+            Self::ShellPath => "shellPath",
+            Self::ShellPrefix => "shellCommandPrefix",
+            Self::KeyCommand => "a command that prints a key",
+        }
+    }
+}
+
+/// Something that was left out, as it could have run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The file that holds or names it.
+    pub path: PathBuf,
+    /// What was left out, and how the project is approved.
+    pub text: String,
+}
+
+/// Whether a project may run code, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    decision: Option<Decision>,
+    /// The dialect's original runs nothing before the project is approved.
+    original_asks: bool,
+    /// The working directory.
+    working: PathBuf,
+    directories: Directories,
+    /// The agent directory lies inside of the working directory.
+    agent_is_inside: bool,
+    /// What is in the agent directory is the project's.
+    agent_is_projects: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Decision {
+    approves: bool,
+    /// What has decided.
+    by: &'static str,
+}
+
+/// The user's decisions, by folder; in the agent directory.
+pub(super) const DECISIONS: &str = "trust.json";
+
+/// The settings that name code, with the code that they name. The lists are also gone through entry by entry, where
+/// extensions and packages are looked for.
+const CODE_SETTINGS: [(&str, ProjectCode); 5] = [
+    ("shellPath", ProjectCode::ShellPath),
+    ("shellCommandPrefix", ProjectCode::ShellPrefix),
+    ("extensions", ProjectCode::Script),
+    ("packages", ProjectCode::Package),
+    ("npmCommand", ProjectCode::Package),
+];
+
+impl Approval {
+    /// The approval of the project in `working` before anybody has decided. Reads the directories' real paths.
+    pub(super) fn new(
+        dialect: Dialect,
+        directories: &Directories,
+        working: &Path,
+        environment: &Environment,
+    ) -> Self {
+        let record = dialect.record();
+        let agent_is_inside = is_inside(&directories.agent, working);
+        Self {
+            decision: None,
+            original_asks: record.project_approval,
+            working: real(working),
+            directories: directories.clone(),
+            agent_is_inside,
+            agent_is_projects: agent_is_inside
+                && environment.get(record.directories.agent_variable).is_some(),
+        }
+    }
+
+    /// The same with what was decided: by the command line (`said`), else by the text of the user's [`DECISIONS`] for the
+    /// nearest folder, else by `defaultProjectTrust` of the user's settings. Returns what is wrong with the text, too.
+    pub(super) fn decided(
+        mut self,
+        said: Option<bool>,
+        decisions: Option<&str>,
+        default: Option<&str>,
+    ) -> (Self, Option<String>) {
+        if let Some(approves) = said {
+            let by = if approves { "--approve" } else { "--no-approve" };
+            self.decision = Some(Decision { approves, by });
+            return (self, None);
+        }
+        if self.agent_is_inside {
+            return (self, None);
+        }
+        let read = decisions.map(serde_json::from_str::<BTreeMap<String, Value>>).transpose();
+        let (saved, warning) = match read {
+            Ok(saved) => (saved.unwrap_or_default(), None),
+            Err(error) => {
+                let path = self.directories.agent.join(DECISIONS);
+                // A file that refuses must not be passed over.
+                self.decision = Some(Decision { approves: false, by: DECISIONS });
+                let text = format!("{}: {error}; no project is approved", path.display());
+                return (self, Some(text));
+            }
+        };
+        let of = |folder: &Path| saved.get(folder.to_str()?)?.as_bool();
+        let saved = self.working.ancestors().find_map(of);
+        let saved = saved.map(|approves| Decision { approves, by: DECISIONS });
+        let default = match default {
+            Some("always") => Some(true),
+            Some("never") => Some(false),
+            _ => None,
+        };
+        let default = default.map(|approves| Decision { approves, by: "defaultProjectTrust" });
+        self.decision = saved.or(default);
+        (self, warning)
+    }
+
+    /// Whether `code` may run that `directory` holds or names: the agent directory, or the project's.
+    pub fn admits(&self, directory: &Path, code: ProjectCode) -> bool {
+        !self.is_projects(directory)
+            || match self.decision {
+                Some(decision) => decision.approves,
+                None => !self.original_asks && code != ProjectCode::Executable,
+            }
+    }
+
+    /// What is left out and how the project is approved, for the host.
+    pub fn refusal(&self, code: ProjectCode) -> String {
+        let agent = self.directories.agent.display();
+        let how = match self.decision {
+            Some(Decision { by, .. }) => format!("it was refused by {by}; --approve approves it"),
+            None if self.agent_is_inside => {
+                format!("--approve approves it; {agent} lies inside of it and cannot")
+            }
+            None => {
+                let working = Value::from(self.working.to_string_lossy());
+                format!(
+                    "--approve approves it, or {{{working}: true}} in {agent}/{DECISIONS}, or \
+                     \"defaultProjectTrust\": \"always\" in {agent}/settings.json"
+                )
+            }
+        };
+        format!("{} of a project that is not approved is left out: {how}", code.as_str())
+    }
+
+    /// Takes out of the settings in `path` what may not run: of `settings` the shell (lists are gone through later), of
+    /// `written` all, as extensions are shown them. Returns what was left out of the settings that name one thing.
+    pub(super) fn withhold(
+        &self,
+        path: &Path,
+        settings: &mut Settings,
+        written: &mut JsonObject,
+    ) -> Vec<LeftOut> {
+        let directory = path.parent().unwrap_or(path);
+        if self.is_projects(directory) && !self.decision.is_some_and(|decision| decision.approves) {
+            settings.pass_keys.clear();
+        }
+        let mut left_out = Vec::new();
+        for (key, code) in CODE_SETTINGS.into_iter().filter(|(_, code)| !self.admits(directory, *code)) {
+            written.remove(key);
+            let value = match code {
+                ProjectCode::ShellPath => settings.shell_path.take(),
+                ProjectCode::ShellPrefix => settings.shell_command_prefix.take(),
+                _ => None,
+            };
+            if value.is_some() {
+                left_out.push(LeftOut { path: path.to_owned(), text: self.refusal(code) });
+            }
+        }
+        left_out
+    }
+
+    fn is_projects(&self, directory: &Path) -> bool {
+        directory == self.directories.project || self.agent_is_projects && directory == self.directories.agent
+    }
+}
+
+/// Whether `path` lies inside of `folder`, by its name or really.
+fn is_inside(path: &Path, folder: &Path) -> bool {
+    path.starts_with(folder) || real(path).starts_with(real(folder))
+}
+
+/// The path without links and `..`; what is not there stays as it is named.
+fn real(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    let Some((folder, real)) = existing else { return path.to_owned() };
+    match path.strip_prefix(folder) {
+        Ok(rest) if rest.as_os_str().is_empty() => real,
+        Ok(rest) => real.join(rest),
+        Err(_) => path.to_owned(),
+    }
+}

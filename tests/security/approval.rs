@@ -1,0 +1,414 @@
+//! What a project may run: each cell of the tables in `SECURITY.md`, seen with the real binary.
+
+use crate::extended_support::{executable, script};
+use crate::serve_support::{Server, binary, command, of_type};
+use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+use tempfile::TempDir;
+
+const DIALECTS: [Dialect; 3] = [Pi, Xcsh, Pi1];
+
+/// What a project brings along: the row of the table, the name of what runs, and what errors call it. `.pi` stands for the
+/// project's directory.
+struct Code {
+    row: &'static str,
+    name: &'static str,
+    word: &'static str,
+    /// What the host is told was left out, below the working directory or as it is named.
+    path: &'static str,
+}
+
+const CODE: [Code; 10] = [
+    Code {
+        row: "an executable in `.pi/extensions/`",
+        name: "program",
+        word: "an executable",
+        path: ".pi/extensions/program",
+    },
+    Code {
+        row: "the executable index of a folder in `.pi/extensions/`",
+        name: "index",
+        word: "an executable",
+        path: ".pi/extensions/folder/index.sh",
+    },
+    Code {
+        row: "an executable that `extensions` of its settings name",
+        name: "named",
+        word: "an executable",
+        path: ".pi/named",
+    },
+    Code {
+        row: "TypeScript or JavaScript in `.pi/extensions/`",
+        name: "script.ts",
+        word: "an extension",
+        path: ".pi/extensions/script.ts",
+    },
+    Code {
+        row: "TypeScript or JavaScript that `extensions` of its settings name",
+        name: "listed.ts",
+        word: "an extension",
+        path: ".pi/listed.ts",
+    },
+    Code {
+        row: "a package that `packages` of its settings name",
+        name: "packed.ts",
+        word: "a package",
+        path: "./pack",
+    },
+    Code { row: "`shellPath` of its settings", name: "shell", word: "shellPath", path: ".pi/settings.json" },
+    Code {
+        row: "`shellCommandPrefix` of its settings",
+        name: "prefix",
+        word: "shellCommandPrefix",
+        path: ".pi/settings.json",
+    },
+    Code {
+        row: "an executable in `extensions/` of an agent directory that a variable names inside of the project",
+        name: "agent",
+        word: "an executable",
+        path: ".pi/agent/extensions/agent",
+    },
+    Code {
+        row: "a command that prints a key, in `models.json` or `auth.json` of such a directory",
+        name: "key",
+        word: "a command that prints a key",
+        path: "",
+    },
+];
+
+/// A home, and a project in it.
+struct Project {
+    dir: TempDir,
+    dialect: Dialect,
+}
+
+impl Project {
+    fn new(dialect: Dialect) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["home", "work"] {
+            fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        Self { dir, dialect }
+    }
+
+    fn working(&self) -> std::path::PathBuf {
+        self.dir.path().canonicalize().unwrap().join("work")
+    }
+
+    /// The path of a file of the project.
+    fn own(&self, name: &str) -> std::path::PathBuf {
+        self.working().join(name.replace(".pi", self.dialect.record().directories.project))
+    }
+
+    fn agent(&self) -> std::path::PathBuf {
+        let agent = self.dialect.record().directories.agent;
+        self.dir.path().canonicalize().unwrap().join(agent.replace('~', "home"))
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        let path = self.own(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn program(&self, name: &str, body: &str) {
+        let path = self.own(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        executable(path.parent().unwrap(), path.file_name().unwrap().to_str().unwrap(), body);
+    }
+
+    /// An extension that leaves its name where it has run.
+    fn extension(&self, name: &str, mark: &str) {
+        let register = r#"printf '{"type":"register"}\n'"#;
+        self.program(
+            name,
+            &format!("#!/bin/sh\nread -r hello\n: > ran.{mark}\n{register}\ncat > /dev/null\n"),
+        );
+    }
+
+    /// Everything that a project of its own brings along.
+    fn full(dialect: Dialect) -> Self {
+        let project = Self::new(dialect);
+        project.extension(".pi/extensions/program", "program");
+        project.extension(".pi/extensions/folder/index.sh", "index");
+        project.extension(".pi/named", "named");
+        for script in [".pi/extensions/script.ts", ".pi/listed.ts", ".pi/pack/extensions/packed.ts"] {
+            project.file(script, "");
+        }
+        project.program(".pi/shell", "#!/bin/sh\n: > ran.shell\nexec /bin/sh \"$@\"\n");
+        let settings = json!({
+            "extensions": ["named", "listed.ts"], "packages": ["./pack"],
+            "shellPath": project.own(".pi/shell"), "shellCommandPrefix": ": > ran.prefix",
+        });
+        project.file(".pi/settings.json", &settings.to_string());
+        project
+    }
+
+    fn server(self, options: &[&str], variables: &[(&str, &Path)]) -> Server {
+        let working = self.working();
+        let node = r#"printf '%s' "$line" > hello; say '{"type":"register"}'; await nothing"#;
+        let node = script(self.dir.path(), "node", node);
+        let mut command = command(binary(), self.dir.path());
+        command.env("HOME", self.dir.path().join("home")).env("PI_RPC_NODE", node);
+        command.envs(variables.iter().copied()).current_dir(working);
+        command.args(["serve", "--no-session", "--dialect", self.dialect.as_str()]).args(options);
+        Server::start(self.dialect, self.dir, command)
+    }
+}
+
+/// What the host was told was left out, and whether each of `names` has run.
+fn outcome(server: &mut Server, names: &[&str]) -> (Vec<Value>, Vec<bool>) {
+    server.send(json!({"id": "b", "type": "bash", "command": "true"}));
+    let frames = server.until(|frame| frame["id"] == "b");
+    let errors = of_type(&frames, "extension_error").into_iter().cloned().collect();
+    let loaded = fs::read_to_string(server.path("work/hello")).unwrap_or_default();
+    let has_run = |name: &&str| match name.ends_with(".ts") {
+        true => loaded.contains(&format!("/{name}\"")),
+        false => server.path(&format!("work/ran.{name}")).exists(),
+    };
+    (errors, names.iter().map(has_run).collect())
+}
+
+/// How a project is decided about: the words of the table, and of the command line.
+const DECISIONS: [(&str, Option<&str>); 3] =
+    [("no decision", None), ("approved", Some("--approve")), ("refused", Some("--no-approve"))];
+
+/// The error about the code of a project that is not approved.
+fn left_out(project: &Project, code: &Code, decision: Option<&str>, inside: bool) -> Value {
+    let path = match code.path.starts_with("./") {
+        true => code.path.to_owned(),
+        false => project.own(code.path).display().to_string(),
+    };
+    let agent = project.agent().display().to_string();
+    let how = match decision {
+        Some(by) => format!("it was refused by {by}; --approve approves it"),
+        None if inside => {
+            let agent = project.own(".pi/agent").display().to_string();
+            format!("--approve approves it; {agent} lies inside of it and cannot")
+        }
+        None => format!(
+            "--approve approves it, or {{\"{}\": true}} in {agent}/trust.json, or \"defaultProjectTrust\": \"always\" \
+             in {agent}/settings.json",
+            project.working().display()
+        ),
+    };
+    let text = format!("{} of a project that is not approved is left out: {how}", code.word);
+    json!({"type": "extension_error", "extensionPath": path, "event": "load", "error": text})
+}
+
+/// What runs of the codes that a project brings along by itself, and that all else is told of.
+fn own_code(dialect: Dialect, decision: Option<&str>) -> Vec<bool> {
+    let codes = &CODE[..8];
+    let project = Project::full(dialect);
+    let texts: Vec<Value> = codes.iter().map(|code| left_out(&project, code, decision, false)).collect();
+    let options = [&["--model", "scripted/demo"][..], decision.as_slice()].concat();
+    let mut server = project.server(&options, &[]);
+    let names: Vec<&str> = codes.iter().map(|code| code.name).collect();
+    let (mut errors, ran) = outcome(&mut server, &names);
+    let mut expected: Vec<Value> =
+        texts.into_iter().zip(&ran).filter(|(_, ran)| !**ran).map(|(text, _)| text).collect();
+    errors.sort_by_key(Value::to_string);
+    expected.sort_by_key(Value::to_string);
+    assert_eq!(errors, expected, "{dialect} {decision:?}");
+    ran
+}
+
+/// The same of an agent directory that a variable names inside of the project.
+fn agents_code(dialect: Dialect, decision: Option<&str>) -> Vec<bool> {
+    let project = Project::new(dialect);
+    project.extension(".pi/agent/extensions/agent", "agent");
+    let models = json!({"providers": {"own": {
+        "baseUrl": "http://127.0.0.1:1", "apiKey": "!: > ran.key; echo key-of-nobody", "api": "anthropic-messages",
+        "models": [{"id": "m"}],
+    }}});
+    project.file(".pi/agent/models.json", &models.to_string());
+    let settings =
+        json!({"retry": {"enabled": false, "provider": {"maxRetries": 0}}, "defaultProjectTrust": "always"});
+    project.file(".pi/agent/settings.json", &settings.to_string());
+    let trust = json!({ project.working().to_str().unwrap(): true });
+    project.file(".pi/agent/trust.json", &trust.to_string());
+    let text = left_out(&project, &CODE[8], decision, true);
+    let options = [&["--model", "own/m"][..], decision.as_slice()].concat();
+    let agent = project.own(".pi/agent");
+    let mut server = project.server(&options, &[("PI_CODING_AGENT_DIR", &agent)]);
+    let (errors, ran) = outcome(&mut server, &["agent"]);
+    let expected: Vec<Value> = if ran[0] { Vec::new() } else { vec![text] };
+    assert_eq!(errors, expected, "{dialect} {decision:?}");
+    let frames = server.run("hello");
+    let key = server.path("work/ran.key").exists();
+    let end = frames.last().unwrap()["messages"].as_array().unwrap().last().unwrap()["errorMessage"].clone();
+    let unapproved = "API key for provider \"own\" is printed by a command of a project that is not approved, which is \
+                      not run; --approve approves it";
+    assert_eq!(end == unapproved, !key, "{dialect} {decision:?}: {end}");
+    vec![ran[0], key]
+}
+
+#[test]
+fn project_code_runs_as_security_md_says() {
+    let mut cells = vec![Vec::new(); CODE.len()];
+    for (_, decision) in DECISIONS {
+        for dialect in DIALECTS {
+            let ran = [own_code(dialect, decision), agents_code(dialect, decision)].concat();
+            for (cells, ran) in cells.iter_mut().zip(ran) {
+                cells.push(if ran { "runs" } else { "left out" });
+            }
+        }
+    }
+    let dialects = DIALECTS.map(Dialect::as_str);
+    let heads =
+        DECISIONS.map(|(decision, _)| dialects.map(|dialect| format!("{decision}: `{dialect}`")).join(" | "));
+    let rows = CODE.iter().zip(cells).map(|(code, cells)| (code.row.to_owned(), cells.join(" | ")));
+    assert_table(&format!("| What a project brings along | {} |", heads.join(" | ")), rows.collect());
+}
+
+/// Holds the table in `SECURITY.md` below `head` to these rows: no other, no fewer.
+#[track_caller]
+fn assert_table(head: &str, rows: Vec<(String, String)>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("SECURITY.md");
+    let text = fs::read_to_string(path).unwrap();
+    let told = text.lines().skip_while(|line| *line != head).skip(2).take_while(|line| line.starts_with('|'));
+    let seen: Vec<String> = rows.iter().map(|(row, cells)| format!("| {row} | {cells} |")).collect();
+    assert_eq!(told.collect::<Vec<_>>(), seen, "the table of SECURITY.md below {head}, and what was seen");
+}
+
+/// A way in which a project might get its approval, as the table names it.
+type Way = (&'static str, fn(&Project) -> Vec<(&'static str, std::path::PathBuf)>);
+
+fn agent_file(project: &Project, name: &str, content: &Value) {
+    fs::create_dir_all(project.agent()).unwrap();
+    fs::write(project.agent().join(name), content.to_string()).unwrap();
+}
+
+fn trusting(folder: &Path, trusts: bool) -> Value {
+    json!({ folder.to_str().unwrap(): trusts })
+}
+
+const WAYS: [Way; 10] = [
+    ("your `trust.json` has the folder", |project| {
+        agent_file(project, "trust.json", &trusting(&project.working(), true));
+        Vec::new()
+    }),
+    ("your `trust.json` has a folder above it", |project| {
+        agent_file(project, "trust.json", &trusting(project.working().parent().unwrap(), true));
+        Vec::new()
+    }),
+    ("your `trust.json` has a folder above it, and the folder itself as `false`", |project| {
+        let mut trust = trusting(project.working().parent().unwrap(), true);
+        trust[project.working().to_str().unwrap()] = false.into();
+        agent_file(project, "trust.json", &trust);
+        Vec::new()
+    }),
+    ("your `trust.json` cannot be read", |project| {
+        agent_file(project, "trust.json", &json!("yes"));
+        agent_file(project, "settings.json", &json!({"defaultProjectTrust": "always"}));
+        Vec::new()
+    }),
+    ("`defaultProjectTrust` of your settings is `always`", |project| {
+        agent_file(project, "settings.json", &json!({"defaultProjectTrust": "always"}));
+        Vec::new()
+    }),
+    ("`defaultProjectTrust` of your settings is `ask`", |project| {
+        agent_file(project, "settings.json", &json!({"defaultProjectTrust": "ask"}));
+        Vec::new()
+    }),
+    ("`defaultProjectTrust` of the project's settings is `always`", |project| {
+        project.file(".pi/settings.json", &json!({"defaultProjectTrust": "always"}).to_string());
+        Vec::new()
+    }),
+    ("a `trust.json` in the project's `.pi` has the folder", |project| {
+        project.file(".pi/trust.json", &trusting(&project.working(), true).to_string());
+        Vec::new()
+    }),
+    ("the agent directory lies inside of the project, and one of the above", |project| {
+        project.file(".pi/agent/trust.json", &trusting(&project.working(), true).to_string());
+        project.file(".pi/agent/settings.json", &json!({"defaultProjectTrust": "always"}).to_string());
+        vec![("PI_CODING_AGENT_DIR", project.own(".pi/agent"))]
+    }),
+    ("the home is the project, and one of the above", |project| {
+        project.file(".pi/agent/trust.json", &trusting(&project.working(), true).to_string());
+        project.file(".pi/agent/settings.json", &json!({"defaultProjectTrust": "always"}).to_string());
+        vec![("HOME", project.working())]
+    }),
+];
+
+#[test]
+fn projects_are_approved_as_security_md_says() {
+    let rows = WAYS.map(|(way, make)| {
+        let approves = DIALECTS.map(|dialect| {
+            let project = Project::new(dialect);
+            project.extension(".pi/extensions/program", "program");
+            let variables = make(&project);
+            let variables: Vec<(&str, &Path)> =
+                variables.iter().map(|(name, path)| (*name, path.as_path())).collect();
+            let mut server = project.server(&["--model", "scripted/demo"], &variables);
+            let (errors, ran) = outcome(&mut server, &["program"]);
+            assert_eq!(errors.len(), usize::from(!ran[0]), "{way} in {dialect}: {errors:?}");
+            ran[0]
+        });
+        assert_eq!(approves, [approves[0]; 3], "{way}");
+        (way.to_owned(), if approves[0] { "yes" } else { "no" }.to_owned())
+    });
+    assert_table("| Without `--approve` and `--no-approve` | Approved |", rows.to_vec());
+}
+
+#[test]
+fn command_line_wins_over_saved_decisions() {
+    for (option, saved, runs) in [("--no-approve", true, false), ("--approve", false, true)] {
+        let project = Project::new(Pi1);
+        project.extension(".pi/extensions/program", "program");
+        agent_file(&project, "trust.json", &trusting(&project.working(), saved));
+        let mut server = project.server(&["--model", "scripted/demo", option], &[]);
+        assert_eq!(outcome(&mut server, &["program"]).1, [runs], "{option}");
+    }
+}
+
+#[test]
+fn code_named_by_the_user_runs_without_approval() {
+    for dialect in DIALECTS {
+        let project = Project::new(dialect);
+        project.extension(".pi/extensions/program", "program");
+        project.extension("elsewhere", "elsewhere");
+        let listed = json!({"extensions": [project.own("elsewhere")]});
+        agent_file(&project, "settings.json", &listed);
+        let given = project.own(".pi/extensions/program").display().to_string();
+        let mut server = project.server(&["--model", "scripted/demo", "-e", &given], &[]);
+        assert_eq!(outcome(&mut server, &["program", "elsewhere"]), (vec![], vec![true, true]), "{dialect}");
+    }
+}
+
+#[test]
+fn agent_directory_of_home_stays_the_users() {
+    for dialect in DIALECTS {
+        let project = Project::new(dialect);
+        project.extension(".pi/agent/extensions/agent", "agent");
+        let home = project.working();
+        let mut server = project.server(&["--model", "scripted/demo"], &[("HOME", &home)]);
+        assert_eq!(outcome(&mut server, &["agent"]), (vec![], vec![true]), "{dialect}");
+    }
+}
+
+#[test]
+fn extensions_are_shown_no_unapproved_code_settings() {
+    for (option, shown) in [("--no-approve", false), ("--approve", true)] {
+        let project = Project::new(Pi1);
+        let settings = json!({"shellPath": "/bin/sh", "npmCommand": ["./npm"], "theme": "dark"});
+        project.file(".pi/settings.json", &settings.to_string());
+        let asks = r#"say '{"type":"register"}'; say '{"type":"query","id":"q","about":"settings"}'
+            await answer; printf '%s' "$line" > asked; await nothing"#;
+        let asks = script(project.dir.path(), "asks", asks);
+        let server = project.server(&["--model", "scripted/demo", option, "-e", &asks], &[]);
+        server.awaits("work/asked");
+        crate::serve_support::eventually("the answer is whole", || {
+            let asked = fs::read_to_string(server.path("work/asked")).unwrap();
+            let Ok(asked) = serde_json::from_str::<Value>(&asked) else { return false };
+            let settings = &asked["data"];
+            assert_eq!(settings["theme"], "dark", "{asked}");
+            assert_eq!(
+                [settings.get("shellPath").is_some(), settings.get("npmCommand").is_some()],
+                [shown; 2]
+            );
+            true
+        });
+    }
+}
