@@ -134,7 +134,7 @@ fn resolve(
         directory,
         shell: settings.shell_path.map(PathBuf::from),
         prefix: settings.shell_command_prefix,
-        programs: Some(config.directories.agent.join("bin")),
+        programs: config.programs,
         output_file_limit: options.max_output_file,
         output_files: options.max_output_files.map_or_else(OutputFiles::default, OutputFiles::new),
         secrets,

@@ -37,13 +37,11 @@ pub enum ProjectCode {
     ShellPrefix,
     /// A command that prints a key or a header, in `models.json` or `auth.json`.
     KeyCommand,
+    /// The programs in `bin/` of an agent directory, which commands find before others.
+    Programs,
 }
 
 impl ProjectCode {
-    /// All kinds, in the order of the table in `SECURITY.md`.
-    pub const ALL: [Self; 6] =
-        [Self::Executable, Self::Script, Self::Package, Self::ShellPath, Self::ShellPrefix, Self::KeyCommand];
-
     /// What errors call it.
     const fn as_str(self) -> &'static str {
         match self {
@@ -53,6 +51,7 @@ impl ProjectCode {
             Self::ShellPath => "shellPath",
             Self::ShellPrefix => "shellCommandPrefix",
             Self::KeyCommand => "a command that prints a key",
+            Self::Programs => "a folder of programs",
         }
     }
 }
@@ -215,6 +214,18 @@ impl Approval {
             }
         }
         left_out
+    }
+
+    /// The folder of programs that commands find before others, if it may be used; or that it was left out, if it is there.
+    pub(super) fn programs(&self) -> (Option<PathBuf>, Option<LeftOut>) {
+        let path = self.directories.agent.join("bin");
+        match self.admits(&self.directories.agent, ProjectCode::Programs) {
+            true => (Some(path), None),
+            false => {
+                let left_out = LeftOut { text: self.refusal(ProjectCode::Programs), path };
+                (None, Some(left_out).filter(|left_out| left_out.path.is_dir()))
+            }
+        }
     }
 
     fn is_projects(&self, directory: &Path) -> bool {

@@ -47,7 +47,9 @@ pub struct Config {
     pub keys: Keys,
     /// Which code of the project may run.
     pub approval: Approval,
-    /// What of the settings was left out, as it could have run.
+    /// The folder of programs that commands find before others.
+    pub programs: Option<PathBuf>,
+    /// What of the settings, and of programs, was left out, as it could have run.
     pub left_out: Vec<LeftOut>,
     /// The files that exist.
     pub files: Vec<PathBuf>,
@@ -75,6 +77,8 @@ pub fn load(sources: Sources) -> Config {
         left_out.extend(approval.withhold(path, settings, own));
         lay_over(&mut written, std::mem::take(own));
     }
+    let (programs, withheld) = approval.programs();
+    left_out.extend(withheld);
     let path = directories.agent.join("models.json");
     let read = files.text(&path).map(|text| models_file::read(&text, &path));
     let configured = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
@@ -97,6 +101,7 @@ pub fn load(sources: Sources) -> Config {
         added: Providers::new(),
         only_added: false,
         approval,
+        programs,
         left_out,
         directories,
         files: files.read,

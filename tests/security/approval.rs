@@ -19,7 +19,7 @@ struct Code {
     path: &'static str,
 }
 
-const CODE: [Code; 10] = [
+const CODE: [Code; 11] = [
     Code {
         row: "an executable in `.pi/extensions/`",
         name: "program",
@@ -74,6 +74,12 @@ const CODE: [Code; 10] = [
         name: "key",
         word: "a command that prints a key",
         path: "",
+    },
+    Code {
+        row: "the programs in `bin/` of such a directory, for commands",
+        name: "bin",
+        word: "a folder of programs",
+        path: ".pi/agent/bin",
     },
 ];
 
@@ -159,7 +165,7 @@ impl Project {
 
 /// What the host was told was left out, and whether each of `names` has run.
 fn outcome(server: &mut Server, names: &[&str]) -> (Vec<Value>, Vec<bool>) {
-    server.send(json!({"id": "b", "type": "bash", "command": "true"}));
+    server.send(json!({"id": "b", "type": "bash", "command": "hello-of-the-project || true"}));
     let frames = server.until(|frame| frame["id"] == "b");
     let errors = of_type(&frames, "extension_error").into_iter().cloned().collect();
     let loaded = fs::read_to_string(server.path("work/hello")).unwrap_or_default();
@@ -218,6 +224,7 @@ fn own_code(dialect: Dialect, decision: Option<&str>) -> Vec<bool> {
 fn agents_code(dialect: Dialect, decision: Option<&str>) -> Vec<bool> {
     let project = Project::new(dialect);
     project.extension(".pi/agent/extensions/agent", "agent");
+    project.program(".pi/agent/bin/hello-of-the-project", "#!/bin/sh\n: > ran.bin\n");
     let models = json!({"providers": {"own": {
         "baseUrl": "http://127.0.0.1:1", "apiKey": "!: > ran.key; echo key-of-nobody", "api": "anthropic-messages",
         "models": [{"id": "m"}],
@@ -228,12 +235,15 @@ fn agents_code(dialect: Dialect, decision: Option<&str>) -> Vec<bool> {
     project.file(".pi/agent/settings.json", &settings.to_string());
     let trust = json!({ project.working().to_str().unwrap(): true });
     project.file(".pi/agent/trust.json", &trust.to_string());
-    let text = left_out(&project, &CODE[8], decision, true);
+    let texts = [8, 10].map(|code| left_out(&project, &CODE[code], decision, true));
     let options = [&["--model", "own/m"][..], decision.as_slice()].concat();
     let agent = project.own(".pi/agent");
     let mut server = project.server(&options, &[("PI_CODING_AGENT_DIR", &agent)]);
-    let (errors, ran) = outcome(&mut server, &["agent"]);
-    let expected: Vec<Value> = if ran[0] { Vec::new() } else { vec![text] };
+    let (mut errors, ran) = outcome(&mut server, &["agent", "bin"]);
+    let expected = texts.into_iter().zip(&ran).filter(|(_, ran)| !**ran).map(|(text, _)| text);
+    let mut expected: Vec<Value> = expected.collect();
+    errors.sort_by_key(Value::to_string);
+    expected.sort_by_key(Value::to_string);
     assert_eq!(errors, expected, "{dialect} {decision:?}");
     let frames = server.run("hello");
     let key = server.path("work/ran.key").exists();
@@ -241,7 +251,7 @@ fn agents_code(dialect: Dialect, decision: Option<&str>) -> Vec<bool> {
     let unapproved = "API key for provider \"own\" is printed by a command of a project that is not approved, which is \
                       not run; --approve approves it";
     assert_eq!(end == unapproved, !key, "{dialect} {decision:?}: {end}");
-    vec![ran[0], key]
+    vec![ran[0], key, ran[1]]
 }
 
 #[test]
