@@ -30,24 +30,62 @@ const AT_ONCE: usize = 6;
 fn extensions_of_pi_do_what_they_do_under_pi() {
     let Some(installed) = had(Installed::new(), REQUIRED) else { return };
     if env::var_os("RECORD").is_some() {
-        installed.play(&json!({ "record": true, "jobs": 2, "servers": installed.servers(Server::Pi) }));
+        play(
+            &installed.node,
+            &json!({ "record": true, "jobs": 2, "servers": installed.servers(Server::Pi) }),
+        );
     }
     let made = tempfile::tempdir().unwrap();
     let page = made.path().join("page");
     let results = made.path().join("results");
-    installed.play(&json!({
-        "jobs": AT_ONCE, "servers": installed.servers(Server::Ours), "page": page, "results": results,
-        "raw": Path::new(env!("CARGO_TARGET_TMPDIR")).join("pi_extensions"),
-    }));
+    play(
+        &installed.node,
+        &json!({
+            "jobs": AT_ONCE, "servers": installed.servers(Server::Ours), "page": page, "results": results,
+            "raw": Path::new(env!("CARGO_TARGET_TMPDIR")).join("pi_extensions"),
+        }),
+    );
     let (page, kept) = (fs::read_to_string(&page).unwrap(), source().join("TABLE.md"));
     if env::var_os("UPDATE").is_some() {
         fs::write(&kept, &page).unwrap();
-        assert!(!page.contains("unexplained"), "known.json says why: {}", differences(&results));
+        assert!(!page.contains("unexplained"), "known.json says why: {}", listed(&differences(&results)));
     }
     let kept = fs::read_to_string(&kept).unwrap_or_default();
-    assert!(lasting(&page) == lasting(&kept), "{}\n{}", changes(&kept, &page), differences(&results));
+    assert!(
+        lasting(&page) == lasting(&kept),
+        "{}\n{}",
+        changes(&kept, &page),
+        listed(&differences(&results))
+    );
     if page != kept {
-        eprintln!("{}\n{}", changes(&kept, &page), differences(&results));
+        eprintln!("{}\n{}", changes(&kept, &page), listed(&differences(&results)));
+    }
+}
+
+/// Extensions of our own writing that use pi's API as widely used ones do: `control`, `purpose-gate`, `btw` and
+/// `unified-edit`. Every frame counts.
+#[test]
+fn counterparts_do_what_they_do_under_pi() {
+    let Some(pi) = had(Pi::new(), REQUIRED) else { return };
+    if env::var_os("RECORD").is_some() {
+        play(&pi.node, &json!({ "record": true, "jobs": 1, "servers": [pi.server(Server::Pi)] }));
+    }
+    let made = tempfile::tempdir().unwrap();
+    let results = made.path().join("results");
+    play(
+        &pi.node,
+        &json!({
+            "jobs": 2, "servers": [pi.server(Server::Ours)], "results": results,
+            "raw": Path::new(env!("CARGO_TARGET_TMPDIR")).join("pi_extensions"),
+        }),
+    );
+    let known: Value = serde_json::from_slice(&fs::read(source().join("known.json")).unwrap()).unwrap();
+    let found = differences(&results);
+    let is_known = |name: &str| known.get(format!("counterparts/{name}")).is_some();
+    let unknown: Vec<_> = found.iter().filter(|(_, name, _)| !is_known(name)).collect();
+    assert!(unknown.is_empty(), "known.json does not say why: {}", listed(&found));
+    if !found.is_empty() {
+        eprintln!("{}", listed(&found));
     }
 }
 
@@ -72,6 +110,69 @@ struct Installed {
     node: PathBuf,
 }
 
+/// pi 1.5.2, with a Node.js that is recent enough for it.
+struct Pi {
+    home: PathBuf,
+    node: PathBuf,
+}
+
+impl Pi {
+    fn new() -> Result<Self, String> {
+        let home = locked("tests/peer_support/pi-1.5.2", &[])?;
+        let node = home.join("node_modules/.bin/node");
+        Ok(Self { home, node })
+    }
+
+    fn server(&self, server: Server) -> Value {
+        let case = Case {
+            name: "counterparts",
+            dialect: "pi-1",
+            home: &self.home,
+            extensions: &source().join("counterparts"),
+            cases: "counterparts.json",
+            modules: vec![self.home.join("node_modules")],
+        };
+        case.server(server, &self.node)
+    }
+}
+
+/// Extensions, the pi that they were written for, and the conversations with them.
+struct Case<'a> {
+    name: &'a str,
+    dialect: &'a str,
+    home: &'a Path,
+    extensions: &'a Path,
+    cases: &'a str,
+    modules: Vec<PathBuf>,
+}
+
+impl Case<'_> {
+    /// As the harness reads it.
+    fn server(&self, server: Server, node: &Path) -> Value {
+        let ours = env!("CARGO_BIN_EXE_pi-rpc");
+        let (command, quiet) = match server {
+            Server::Ours => (json!([ours]), 120),
+            Server::Pi => (json!([node, program(self.home)]), 350),
+        };
+        json!({
+            "name": self.name, "command": command, "quietMs": quiet, "extensions": self.extensions,
+            "cases": self.cases, "env": { "PI_RPC_NODE": node, "PI_RPC_DIALECT": self.dialect },
+            "mock": ours, "agentFolder": ".pi/agent", "modules": self.modules,
+        })
+    }
+}
+
+/// Runs the harness, which reads what to do.
+#[track_caller]
+fn play(node: &Path, plan: &Value) {
+    let mut plan = plan.clone();
+    plan["expected"] = json!(source().join("expected"));
+    let mut harness = Command::new(node);
+    let mut child = harness.arg(source().join("drive.mjs")).stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().expect("a pipe").write_all(plan.to_string().as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success(), "the harness has failed");
+}
+
 impl Installed {
     fn new() -> Result<Self, String> {
         node()?;
@@ -83,17 +184,6 @@ impl Installed {
         let packages = locked(&format!("{FOLDER}/packages"), &["--omit=optional", "--legacy-peer-deps"])?;
         let node = pi.last().expect("versions").join("node_modules/.bin/node");
         Ok(Self { pi, packages, node })
-    }
-
-    /// Runs the harness, which reads what to do.
-    #[track_caller]
-    fn play(&self, plan: &Value) {
-        let mut plan = plan.clone();
-        plan["expected"] = json!(source().join("expected"));
-        let mut harness = Command::new(&self.node);
-        let mut child = harness.arg(source().join("drive.mjs")).stdin(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().expect("a pipe").write_all(plan.to_string().as_bytes()).unwrap();
-        assert!(child.wait().unwrap().success(), "the harness has failed");
     }
 
     fn servers(&self, server: Server) -> Vec<Value> {
@@ -116,17 +206,8 @@ impl Installed {
         extensions: &Path,
         cases: &str,
     ) -> Value {
-        let ours = env!("CARGO_BIN_EXE_pi-rpc");
-        let (command, quiet) = match server {
-            Server::Ours => (json!([ours]), 120),
-            Server::Pi => (json!([self.node, program(home)]), 350),
-        };
-        json!({
-            "name": name, "command": command, "quietMs": quiet, "extensions": extensions, "cases": cases,
-            "env": { "PI_RPC_NODE": self.node, "PI_RPC_DIALECT": dialect },
-            "mock": ours, "agentFolder": ".pi/agent",
-            "modules": [home.join("node_modules"), self.packages.join("node_modules")],
-        })
+        let modules = vec![home.join("node_modules"), self.packages.join("node_modules")];
+        Case { name, dialect, home, extensions, cases, modules }.server(server, &self.node)
     }
 }
 
@@ -152,19 +233,26 @@ fn changes(kept: &str, page: &str) -> String {
     diff.unified_diff().context_radius(0).missing_newline_hint(false).to_string()
 }
 
-/// What is said otherwise, extension by extension.
-fn differences(results: &Path) -> String {
+/// What is said otherwise: the server, the extension, and how it differs.
+fn differences(results: &Path) -> Vec<(String, String, String)> {
     let results: Value = serde_json::from_slice(&fs::read(results).unwrap()).unwrap();
     let servers = results.as_object().into_iter().flatten();
-    let lines = servers.flat_map(|(server, list)| {
-        list.as_object().into_iter().flatten().filter_map(move |(name, result)| {
-            let found: Vec<&str> = ["registers", "says"]
-                .iter()
-                .flat_map(|of| result[of].as_array().into_iter().flatten())
-                .filter_map(Value::as_str)
-                .collect();
-            (!found.is_empty()).then(|| format!("{server} {name}:\n  {}", found.join("\n  ")))
-        })
-    });
+    let of_server = |(server, list): (&String, &Value)| -> Vec<_> {
+        let differing = |(name, result): (&String, &Value)| {
+            let lists =
+                ["registers", "says"].iter().flat_map(|of| result[of].as_array().into_iter().flatten());
+            let mut found: Vec<&str> = lists.filter_map(Value::as_str).collect();
+            if result["loads"] != result["expected"] {
+                found.insert(0, "whether it loads");
+            }
+            (!found.is_empty()).then(|| (server.clone(), name.clone(), found.join("\n  ")))
+        };
+        list.as_object().into_iter().flatten().filter_map(differing).collect()
+    };
+    servers.flat_map(of_server).collect()
+}
+
+fn listed(differences: &[(String, String, String)]) -> String {
+    let lines = differences.iter().map(|(server, name, how)| format!("{server} {name}:\n  {how}"));
     lines.collect::<Vec<_>>().join("\n")
 }

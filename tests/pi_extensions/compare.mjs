@@ -44,9 +44,26 @@ function steps(expected, got) {
  * comes twice. Once is as good.
  */
 function once(expected = [], got = []) {
-	const more = expected.slice(got.length);
-	const isRepeated = more.length > 0 && JSON.stringify([...got, ...got.slice(-more.length)]) === JSON.stringify(expected);
+	const more = expected.length - got.length;
+	const isRepeated = more > 0 && more <= got.length && mixes(expected, got, got.slice(-more));
 	return isRepeated ? got : expected.length > 0 ? expected : undefined;
+}
+
+/** Whether `all` is `one` and `other`, each in its order. */
+function mixes(all, one, other) {
+	const text = (list) => list.map((it) => JSON.stringify(it));
+	const [wanted, first, second] = [text(all), text(one), text(other)];
+	// How many of `first` the beginning may have used.
+	let used = new Set([0]);
+	for (const [index, it] of wanted.entries()) {
+		const next = new Set();
+		for (const count of used) {
+			if (first[count] === it) next.add(count + 1);
+			if (second[index - count] === it) next.add(count);
+		}
+		used = next;
+	}
+	return used.has(first.length);
 }
 
 function unlike(what, expected, got) {

@@ -55,9 +55,9 @@ function once(make) {
 	return () => (made ??= make());
 }
 
-/** The examples there are, and the further cases of some: `<example>?<what is different>`; or all packages. */
+/** The examples there are, and the further cases of some: `<example>?<what is different>`; or all packages, or all counterparts. */
 function names(server, cases) {
-	if (server.cases === "packages.json") return Object.keys(cases);
+	if (server.cases !== "cases.json") return Object.keys(cases);
 	const examples = fs.readdirSync(server.extensions).filter((name) => name !== "README.md");
 	const more = Object.keys(cases).filter((name) => name.includes("?") && examples.includes(fileOf(name)));
 	return [...examples, ...more].sort();
