@@ -95,7 +95,8 @@ impl Engine {
         let ExtensionUICall { origin, mut request } = call;
         let own = request.id().to_owned();
         if !request.kind().wants_answer() {
-            return self.notice(request);
+            let live = origin.is_some_and(|origin| self.origin(process, &origin).is_some());
+            return self.notice(request, live);
         }
         // A request that is over has left its dialogs to the extension.
         let origin = origin.and_then(|origin| self.origin(process, &origin));
@@ -252,12 +253,15 @@ impl Engine {
     }
 
     /// Passes a notice on; a title only where the host is told titles.
-    fn notice(&mut self, mut request: RpcExtensionUIRequest) {
+    /// `live`: it belongs to a request that is open.
+    fn notice(&mut self, mut request: RpcExtensionUIRequest, live: bool) {
         let untitled = self.dialect.record().emits_title == DialectEmitsTitle::OptIn && !self.emits_title;
         match request.kind() {
             RpcExtensionUIRequestKind::SetTitle if untitled => {}
             // Told to stop before the host was greeted.
             _ if !self.is_open() => {}
+            // The original has ended by now.
+            _ if self.silent && !live => {}
             // Which dialogs are taken back is known here better than in an extension.
             RpcExtensionUIRequestKind::Cancel => {}
             _ => {
