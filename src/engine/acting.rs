@@ -67,6 +67,7 @@ impl Engine {
                 self.respond(process, it.id, Ok(None));
             }
             FromExtension::SetLabel(it) => self.set_label(process, it),
+            FromExtension::SetLeaf(it) => self.set_leaf(process, it),
             FromExtension::Abort(it) => {
                 self.act_as(process, it.id, |id| RpcCommand::Abort(AbortCommand { id }));
             }
@@ -298,6 +299,7 @@ fn action_id(action: &FromExtension) -> Option<&str> {
         FromExtension::Shutdown(it) => it.id.as_deref(),
         FromExtension::SetActiveTools(it) => it.id.as_deref(),
         FromExtension::SetLabel(it) => it.id.as_deref(),
+        FromExtension::SetLeaf(it) => it.id.as_deref(),
         FromExtension::Abort(it) => it.id.as_deref(),
         FromExtension::Compact(it) => it.id.as_deref(),
         FromExtension::NewSession(it) => Some(&it.id),

@@ -526,6 +526,7 @@ fn origin(frame: &FromExtension) -> Option<&str> {
         FromExtension::Shutdown(it) => it.origin.as_deref(),
         FromExtension::SetActiveTools(it) => it.origin.as_deref(),
         FromExtension::SetLabel(it) => it.origin.as_deref(),
+        FromExtension::SetLeaf(it) => it.origin.as_deref(),
         FromExtension::Abort(it) => it.origin.as_deref(),
         FromExtension::Compact(it) => it.origin.as_deref(),
         FromExtension::NewSession(it) => it.origin.as_deref(),

@@ -20,8 +20,8 @@ use super::{
 use crate::{
     model::types::StreamEvent,
     protocol::{
-        AgentMessage, BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, JsonObject, MessageContent,
-        TextContent, TreeHook, UserContent, UserMessage, errors, texts,
+        AgentMessage, BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf,
+        JsonObject, MessageContent, TextContent, TreeHook, UserContent, UserMessage, errors, texts,
     },
     session::{Branch, Entry, NewEntry, Session, SummaryRequest},
 };
@@ -59,12 +59,8 @@ impl Engine {
     pub(super) fn navigate(&mut self, process: CallId, wanted: ExtensionNavigateTree) {
         let base = self.dialect.base();
         let id = Some(wanted.id.clone());
-        let in_run = self.run.is_some() || self.wait.is_some() || self.chain.is_some() || self.is_preparing();
-        if in_run {
-            return self.respond(process, id, Err(errors::navigation_in_run(base)));
-        }
-        if self.compacting.is_some() || self.is_navigating() {
-            return self.respond(process, id, Err(errors::navigation_busy(base)));
+        if let Some(text) = self.no_navigation() {
+            return self.respond(process, id, Err(text));
         }
         let tree = self.session.tree();
         let old_leaf_id = tree.leaf_id().map(ToString::to_string);
@@ -92,6 +88,27 @@ impl Engine {
         let hook = self.ids.call();
         self.set_stage(call, Stage::Asking(hook));
         self.hook_as(hook, event.into(), Then::Navigate(call));
+    }
+
+    /// Goes on behind another entry at once.
+    pub(super) fn set_leaf(&mut self, process: CallId, wanted: ExtensionSetLeaf) {
+        let outcome = match self.no_navigation() {
+            Some(text) => Err(text),
+            None if self.session.go_on_at(Some(&wanted.entry_id)) => Ok(None),
+            None => Err(errors::no_such_entry(self.dialect.base(), &wanted.entry_id)),
+        };
+        self.respond(process, wanted.id, outcome);
+    }
+
+    /// Why the leaf cannot move now; `None`: it can.
+    fn no_navigation(&self) -> Option<String> {
+        let base = self.dialect.base();
+        let in_run = self.run.is_some() || self.wait.is_some() || self.chain.is_some() || self.is_preparing();
+        if in_run {
+            return Some(errors::navigation_in_run(base));
+        }
+        let is_busy = self.compacting.is_some() || self.is_navigating();
+        is_busy.then(|| errors::navigation_busy(base))
     }
 
     /// The extensions have had their say: it is given up, or what is left behind is summed up, or the leaf moves.

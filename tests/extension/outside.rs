@@ -48,6 +48,48 @@ fn a_label_is_kept_and_one_for_nothing_refused() {
 }
 
 #[test]
+fn set_leaf_goes_on_at_that_entry() {
+    for dialect in DIALECTS {
+        let turns = json!([model_says("1"), model_says("2")]);
+        let first = scenario(turns.clone())
+            .kept()
+            .extended(at_300(&[]))
+            .host(10, prompt("p", "one"))
+            .play(dialect)
+            .disk
+            .lines();
+        let root = first.iter().find(|line| line["message"]["role"] == "user").expect("one")["id"].clone();
+        let played = scenario(turns)
+            .kept()
+            .extended(at_300(&[
+                json!({ "type": "set_leaf", "id": "n", "entryId": "nowhere" }),
+                json!({ "type": "set_leaf", "id": "l", "entryId": root }),
+            ]))
+            .host(10, prompt("p", "one"))
+            .host(1000, prompt("q", "two"))
+            .play(dialect);
+        assert_eq!(responses(&played, "n")[0]["error"], "Entry nowhere not found", "{dialect}");
+        assert_eq!(*responses(&played, "l")[0], json!({ "type": "response", "id": "l", "success": true }));
+        let lines = played.disk.lines();
+        assert_eq!(lines[..first.len()], first, "{dialect}: what was left stays");
+        assert_eq!(lines[first.len()]["parentId"], root, "{dialect}");
+    }
+}
+
+#[test]
+fn set_leaf_in_a_run_is_refused() {
+    for dialect in DIALECTS {
+        let played = scenario(json!([calls("t1", "bash", "sleep 500"), model_says("2")]))
+            .extended(at_300(&[json!({ "type": "set_leaf", "id": "l", "entryId": "any" })]))
+            .host(10, prompt("p", "one"))
+            .play(dialect);
+        let error = pi_rpc::protocol::errors::navigation_in_run(dialect.base());
+        let refused = json!({ "type": "response", "id": "l", "success": false, "error": error });
+        assert_eq!(*responses(&played, "l")[0], refused, "{dialect}");
+    }
+}
+
+#[test]
 fn the_model_is_offered_the_tools_that_were_chosen_from_its_next_request_on() {
     let choose = |names: Value| json!({ "type": "set_active_tools", "id": "s", "names": names });
     for dialect in DIALECTS {

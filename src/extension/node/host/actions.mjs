@@ -8,6 +8,7 @@ const TEXTS = {
   append_entry: ["customType!"],
   set_session_name: ["name!"],
   set_label: ["entryId!", "label"],
+  set_leaf: ["entryId!"],
   set_model: ["provider!", "modelId!"],
   set_thinking_level: ["level!"],
   new_session: ["parentSession"],

@@ -111,6 +111,12 @@ export class SessionView {
     return this.getLeafId();
   }
 
+  branch(entryId) {
+    if (!this.getEntry(entryId)) throw new Error(`Entry ${entryId} not found`);
+    this.#host.act({ type: "set_leaf", entryId });
+    if (this.getLeafId() !== entryId) throw new Error("the session does not go on elsewhere while a run is under way");
+  }
+
   appendLabelChange(entryId, label) {
     this.#host.act({ type: "set_label", entryId, label: label || undefined });
     return this.getLeafId();
