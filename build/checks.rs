@@ -21,7 +21,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
             Shape::Struct(properties) => (
                 struct_check(bundle, def, properties),
                 struct_fit(bundle, def, properties),
-                struct_shape(bundle, properties),
+                struct_shape(bundle, def, properties),
             ),
             Shape::Tagged { tag, branches } => (
                 tagged_check(bundle, def, &branches),
@@ -48,7 +48,13 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let roots = ["Inbound", "Outbound", "ToExtension", "FromExtension"].map(|root| {
         let constant = format_ident!("{}_SHAPE", shout(root));
         let ident = exact(root);
-        quote! { impl Root for #ident { const SHAPE: &'static Shape = &#constant; } }
+        let null_is_absent = bundle.defs[root].get("x-null") == Some(&Value::Bool(true));
+        quote! {
+            impl Root for #ident {
+                const SHAPE: &'static Shape = &#constant;
+                const NULL_IS_ABSENT: bool = #null_is_absent;
+            }
+        }
     });
     out.extend(roots);
     Ok(out)
@@ -157,16 +163,25 @@ fn enum_check(def: &Value, values: &[&str]) -> TokenStream {
     quote! { match self { #(#arms)* _ => {} } }
 }
 
-fn struct_shape(bundle: &Bundle, properties: &Map<String, Value>) -> Option<TokenStream> {
+fn struct_shape(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -> Option<TokenStream> {
+    let required = strings(def, "required").unwrap_or_default();
     let fields = properties.iter().filter_map(|(name, schema)| {
         let only = bases(schema, "x-dialects");
         let inner = inner_shape(bundle, schema);
-        if only.is_none() && inner.is_none() {
+        let is_required = required.contains(&name.as_str());
+        // A request's id is echoed as it came, `null` included.
+        let is_request_id = ref_name(schema) == Some("RequestId");
+        if only.is_none() && inner.is_none() && (is_required || is_request_id) {
             return None;
         }
+        // Where the dialect does not have a required property, it is taken away before this counts.
+        let required_in = match is_required {
+            true => quote!(&Base::ALL),
+            false => bases(schema, "x-required-in").unwrap_or(quote!(&[])),
+        };
         let only = only.map_or(quote!(None), |list| quote!(Some(#list)));
         let inner = inner.map_or(quote!(None), |shape| quote!(Some(&#shape)));
-        Some(quote!(Property { name: #name, only: #only, inner: #inner }))
+        Some(quote!(Property { name: #name, only: #only, required_in: #required_in, inner: #inner }))
     });
     Some(quote!(Shape::Object(&[#(#fields),*])))
 }

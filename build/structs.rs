@@ -275,7 +275,8 @@ fn one_entry(key: &str, schema: &Value, def: &Value) -> TokenStream {
     }
     let ident = field_ident(key);
     let required = strings(def, "required").unwrap_or_default().contains(&key);
-    match required && schema.get("x-dialects").is_none() {
+    let writes_null = schema.get("x-writes-null") == Some(&Value::Bool(true));
+    match (required && schema.get("x-dialects").is_none()) || writes_null {
         true => quote! { map.serialize_entry(#key, &self.#ident)?; },
         false => quote! { if let Some(value) = &self.#ident { map.serialize_entry(#key, value)?; } },
     }

@@ -84,14 +84,16 @@ impl<T: Check> Check for Vec<T> {
 pub trait Root: Check + Sized + for<'de> serde::Deserialize<'de> + HasId {
     /// Which properties its dialects know.
     const SHAPE: &'static Shape;
+    /// `null` in an optional property means the same as its absence, at every depth.
+    const NULL_IS_ABSENT: bool;
 }
 
 /// The request id that a frame carries, if it is of a kind that may.
 pub trait HasId {
     /// As given.
     fn request_id(&self) -> Option<&RequestId>;
-    /// Whether its shape has decided what it is, to which properties of other dialects may have added.
-    fn by_shape(&self) -> bool {
+    /// Whether properties of other dialects, or ones that are `null`, may have changed what was read.
+    fn is_provisional(&self) -> bool {
         false
     }
 }
@@ -103,8 +105,14 @@ impl HasId for super::Inbound {
             _ => None,
         }
     }
-    fn by_shape(&self) -> bool {
-        matches!(self, Self::ExtensionUIResponse(_))
+    fn is_provisional(&self) -> bool {
+        let has_null = |result: &super::AgentToolResult| result.details == Some(Value::Null);
+        match self {
+            Self::ExtensionUIResponse(_) => true,
+            Self::HostToolUpdate(it) => has_null(&it.partial_result),
+            Self::HostToolResult(it) => has_null(&it.result),
+            Self::Command(_) => false,
+        }
     }
 }
 
@@ -122,7 +130,7 @@ impl HasId for super::ToExtension {
     fn request_id(&self) -> Option<&RequestId> {
         None
     }
-    fn by_shape(&self) -> bool {
+    fn is_provisional(&self) -> bool {
         matches!(self, Self::UiAnswer(_))
     }
 }
@@ -149,20 +157,28 @@ pub struct Property {
     pub name: &'static str,
     /// The dialects that have it; `None`: all.
     pub only: Option<&'static [Base]>,
+    /// The dialects that require it.
+    pub required_in: &'static [Base],
     /// What it, or each of its elements, is made of.
     pub inner: Option<&'static Shape>,
 }
 
 /// Removes the properties that the dialect does not know, as its schema would not look at them, and puts tags first.
-pub fn prune(value: &mut Value, shape: &Shape, base: Base) {
+/// With `null_is_absent` it removes optional properties that are `null`, too.
+pub fn prune(value: &mut Value, shape: &Shape, base: Base, null_is_absent: bool) {
+    let prune = |value: &mut Value, shape: &Shape| prune(value, shape, base, null_is_absent);
     match (value, shape) {
-        (Value::Array(items), shape) => items.iter_mut().for_each(|item| prune(item, shape, base)),
+        (Value::Array(items), shape) => items.iter_mut().for_each(|item| prune(item, shape)),
         (Value::Object(map), Shape::Object(properties)) => {
             for property in *properties {
-                if property.only.is_some_and(|only| !base.is_in(only)) {
-                    map.shift_remove(property.name);
-                } else if let (Some(inner), Some(value)) = (property.inner, map.get_mut(property.name)) {
-                    prune(value, inner, base);
+                let is_foreign = property.only.is_some_and(|only| !base.is_in(only));
+                let may_be_null = null_is_absent && !base.is_in(property.required_in);
+                match map.get_mut(property.name) {
+                    Some(value) if is_foreign || (may_be_null && value.is_null()) => {
+                        map.shift_remove(property.name);
+                    }
+                    Some(value) => property.inner.into_iter().for_each(|inner| prune(value, inner)),
+                    None => {}
                 }
             }
         }
@@ -178,14 +194,14 @@ pub fn prune(value: &mut Value, shape: &Shape, base: Base) {
             }
             if let Some((_, shape)) = branches.iter().find(|(value, _)| *value == name) {
                 let mut own = Value::Object(std::mem::take(map));
-                prune(&mut own, shape, base);
+                prune(&mut own, shape);
                 if let Value::Object(own) = own {
                     *map = own;
                 }
             }
         }
         (value @ Value::Object(_), Shape::Any(shapes)) => {
-            shapes.iter().for_each(|shape| prune(value, shape, base));
+            shapes.iter().for_each(|shape| prune(value, shape));
         }
         _ => {}
     }

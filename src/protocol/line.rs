@@ -1,8 +1,8 @@
 //! One inbound line: what it is, or the one clear error that answers it.
 
 use super::{
-    Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, JsonObject, RequestId,
-    RpcCommand, RpcCommandKind, RpcErrorResponse, errors,
+    Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, RequestId, RpcCommand,
+    RpcCommandKind, RpcErrorResponse, errors,
     map::{Early, EarlyVisitor, FromMap as _, Head, TextSeed},
     read::{fitted, json_words, read_scalar_id},
     surrogates::mend_surrogates,
@@ -30,7 +30,7 @@ pub enum LineError {
         /// The `id` as given.
         id: Option<RequestId>,
     },
-    /// A command with a field missing or of the wrong type.
+    /// A frame with a field missing or of the wrong type.
     Field {
         /// Its `type`.
         kind: String,
@@ -82,17 +82,13 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
         return Err(LineError::Unknown { kind: kind.into_owned(), id: envelope.id.and_then(id_of) });
     }
     let read = read_scalar_id(text.as_bytes(), dialect);
-    let read = read.or_else(|error| without_nulls(&text, dialect).ok_or(error));
     read.map(Some).map_err(|error| {
         let id = envelope.id.and_then(id_of);
-        match HOST_TOOL_ANSWERS.contains(&kind.as_ref()) {
-            true => LineError::Unknown { kind: kind.into_owned(), id },
-            false => LineError::Field { kind: kind.into_owned(), id, reason: error.to_string() },
-        }
+        LineError::Field { kind: kind.into_owned(), id, reason: error.to_string() }
     })
 }
 
-/// Answers of the host's tools are known by their shape: what does not have it is taken for a command.
+/// What a host says of a call of one of its tools.
 const HOST_TOOL_ANSWERS: [&str; 2] = ["host_tool_update", "host_tool_result"];
 
 const DIALOG_ANSWER: &str = "extension_ui_response";
@@ -140,14 +136,6 @@ fn is_inbound(kind: &str, dialect: Dialect) -> bool {
         kind if HOST_TOOL_ANSWERS.contains(&kind) => lanes.host_tools,
         kind => RpcCommandKind::parse(kind).is_some_and(|kind| kind.is_in(dialect.base())),
     }
-}
-
-/// The frame if nothing but `null` for an optional field was wrong: many hosts write an option that is not set so, and
-/// the originals take it for absent.
-fn without_nulls(text: &str, dialect: Dialect) -> Option<Inbound> {
-    let mut members: JsonObject = serde_json::from_str(text).ok()?;
-    members.retain(|key, value| key == "id" || !value.is_null());
-    read_scalar_id(&serde_json::to_vec(&members).ok()?, dialect).ok()
 }
 
 /// serde_json's text without the line, which is always the first.

@@ -1,7 +1,7 @@
 //! Bytes to frames, as one dialect's schema has it.
 
 use super::{
-    Dialect, Fault,
+    Dialect, Fault, RequestId,
     check::{Check, Root, prune},
 };
 use serde_json::Value;
@@ -20,11 +20,13 @@ pub enum ReadError {
 /// Reads a frame ([`super::Inbound`], [`super::Outbound`], or one of an extension, [`super::FromExtension`] or
 /// [`super::ToExtension`]): accepts the bytes if and only if the dialect's schema does.
 ///
-/// Unknown properties are tolerated. The error names the path of the first value that does not fit and what was
+/// Unknown properties are tolerated. In an [`super::Inbound`] frame an optional property may be `null`, too, as if it were
+/// absent. The error names the path of the first value that does not fit and what was
 /// expected there.
 pub fn read<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
     let frame: T = read_scalar_id(bytes, dialect)?;
     match frame.request_id() {
+        Some(RequestId::Null) if T::NULL_IS_ABSENT => Ok(frame),
         Some(id) if !id.is_string() => Err(ReadError::Dialect(Fault::not_a_string("id"))),
         _ => Ok(frame),
     }
@@ -33,9 +35,9 @@ pub fn read<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
 /// [`read`] that lets a request's id be any scalar, as our server does.
 pub(crate) fn read_scalar_id<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
     let frame = match serde_json::from_slice::<T>(bytes) {
-        Ok(frame) if !frame.by_shape() => frame,
-        // Slower, only for what is small or on the way to an error: without what the dialect does not look at, and
-        // with the path.
+        Ok(frame) if !frame.is_provisional() => frame,
+        // Slower, only for what is small, has `null` for an absent property, or is on the way to an error: without what
+        // the dialect does not look at, and with the path.
         _ => pruned(bytes, dialect)?,
     };
     fitted(frame, dialect)
@@ -51,7 +53,7 @@ pub(super) fn fitted<T: Check>(mut frame: T, dialect: Dialect) -> Result<T, Read
 fn pruned<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
     let mut value: Value =
         serde_json::from_slice(bytes).map_err(|error| ReadError::Type(error.to_string()))?;
-    prune(&mut value, T::SHAPE, dialect.base());
+    prune(&mut value, T::SHAPE, dialect.base(), T::NULL_IS_ABSENT);
     serde_path_to_error::deserialize(&value).map_err(|error| {
         ReadError::Type(located(&error.path().to_string(), &json_words(&error.inner().to_string())))
     })

@@ -43,6 +43,51 @@ impl Frames {
         }
     }
 
+    /// `value`, read as a `def`, without the optional members that are `null`; of unions each branch counts that it may be.
+    pub fn without_nulls(&self, def: &str, value: &Value) -> Value {
+        let mut value = value.clone();
+        self.drop_nulls(&self.defs[def], &mut value);
+        value
+    }
+
+    fn drop_nulls(&self, schema: &Value, value: &mut Value) {
+        if let Some(name) = ref_name(schema) {
+            return self.drop_nulls(&self.defs[name], value);
+        }
+        if let Some(branches) = schema["oneOf"].as_array() {
+            let tag = |branch: &Value| self.tagged(branch, value);
+            let own: Vec<&Value> = branches.iter().filter(|branch| tag(branch)).collect();
+            return own.into_iter().for_each(|branch| self.drop_nulls(branch, value));
+        }
+        if let (Some(items), Value::Array(list)) = (schema.get("items"), &mut *value) {
+            list.iter_mut().for_each(|one| self.drop_nulls(items, one));
+        }
+        let (Some(properties), Value::Object(map)) = (schema["properties"].as_object(), value) else {
+            return;
+        };
+        for (key, property) in properties {
+            let is_optional = strings(&schema["required"]).all(|required| required != *key);
+            match map.get_mut(key) {
+                Some(inner) if inner.is_null() && is_optional => drop(map.shift_remove(key)),
+                Some(inner) => self.drop_nulls(property, inner),
+                None => {}
+            }
+        }
+    }
+
+    /// Whether `value` has the constants of this branch, or of a branch of it, that tell branches apart.
+    fn tagged(&self, schema: &Value, value: &Value) -> bool {
+        if let Some(name) = ref_name(schema) {
+            return self.tagged(&self.defs[name], value);
+        }
+        if let Some(branches) = schema["oneOf"].as_array() {
+            return branches.iter().any(|branch| self.tagged(branch, value));
+        }
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let mut tags = properties.filter(|(key, it)| *key == "type" && it.get("const").is_some());
+        tags.all(|(key, it)| value.get(key) == it.get("const"))
+    }
+
     /// Whether `value`, which some branch fits, fits this one: by the types and constants of what it must have.
     pub(super) fn may_be(&self, schema: &Value, value: &Value) -> bool {
         if let Some(name) = ref_name(schema) {

@@ -90,7 +90,7 @@ fn walk(
         if required.contains(&key.as_str()) {
             spoil(&path, &pointer, None);
         }
-        field(defs, schema, &path, &pointer, spoil);
+        field(defs, schema, &path, &pointer, !required.contains(&key.as_str()), spoil);
     }
 }
 
@@ -99,6 +99,7 @@ fn field(
     schema: &Value,
     path: &str,
     pointer: &str,
+    is_optional: bool,
     spoil: &mut impl FnMut(&str, &str, Option<Value>),
 ) {
     let schema = ref_name(schema).map_or(schema, |name| &defs[name]);
@@ -109,12 +110,14 @@ fn field(
         _ => json!("text"),
     };
     spoil(path, pointer, Some(wrong));
-    spoil(path, pointer, Some(Value::Null));
+    if !is_optional {
+        spoil(path, pointer, Some(Value::Null));
+    }
     if schema.get("enum").is_some() || schema.get("const").is_some() {
         spoil(path, pointer, Some(json!("nonsense")));
     }
     if schema["type"] == "array" {
-        field(defs, &schema["items"], &format!("{path}[0]"), &format!("{pointer}/0"), spoil);
+        field(defs, &schema["items"], &format!("{path}[0]"), &format!("{pointer}/0"), false, spoil);
     }
     if schema.get("properties").is_some() {
         spoil(path, pointer, Some(json!([])));

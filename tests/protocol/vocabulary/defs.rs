@@ -3,7 +3,7 @@
 use super::*;
 
 /// The keywords of the subset and the annotations, with where they may stand: on defs, on properties, inside both.
-const KEYWORDS: [(&str, &[Place]); 36] = {
+const KEYWORDS: [(&str, &[Place]); 37] = {
     use Place::{Def, Inner, Property};
     const ALL: &[Place] = &[Def, Property, Inner];
     const OUTER: &[Place] = &[Def, Property];
@@ -25,7 +25,8 @@ const KEYWORDS: [(&str, &[Place]); 36] = {
         ("x-dialects", OUTER),
         ("x-required-in", &[Property]),
         ("x-enum-in", &[Def]),
-        ("x-null", &[Property]),
+        ("x-null", OUTER),
+        ("x-writes-null", &[Property]),
         ("x-source", OUTER),
         ("x-since", OUTER),
         ("x-redact", OUTER),
@@ -279,6 +280,17 @@ pub fn nulls(bundle: &Value) -> Complaints {
         }
         if texts(&def["required"]).contains(&key.as_str()) {
             out.push(format!("{at}: null means absent, but it is required"));
+        }
+    }
+    for (at, _, _, schema) in properties(bundle).filter(|(.., schema)| schema.get("x-writes-null").is_some())
+    {
+        if schema["x-writes-null"] != true || schema["x-null"] != true {
+            out.push(format!("{at}: x-writes-null without x-null"));
+        }
+    }
+    for (name, def) in defs(bundle).filter(|(_, def)| def.get("x-null").is_some()) {
+        if def["x-null"] != true || def["x-union"] != "families" {
+            out.push(format!("{name}: x-null on what is no union of frames"));
         }
     }
     out

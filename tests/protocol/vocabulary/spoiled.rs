@@ -45,8 +45,8 @@ pub const SPOILED: &[Spoiled] = &[
     ),
     (
         "only the keywords of the subset",
-        &[("/$defs/Rule/x-null", Some("true"))],
-        &["Rule: `x-null` does not belong here"],
+        &[("/$defs/Rule/properties/globs/x-union", Some(r#""shape""#))],
+        &["Rule.globs: `x-union` does not belong here"],
     ),
     (
         "every $ref leads somewhere",
@@ -176,6 +176,16 @@ pub const SPOILED: &[Spoiled] = &[
         "null means absent only where null may be",
         &[("/$defs/LastAssistantText/properties/text/type", Some(r#""string""#))],
         &["LastAssistantText.text: x-null where null may not be"],
+    ),
+    (
+        "null means absent only where null may be",
+        &[("/$defs/SessionState/properties/sessionName/x-writes-null", Some("true"))],
+        &["SessionState.sessionName: x-writes-null without x-null"],
+    ),
+    (
+        "null means absent only where null may be",
+        &[("/$defs/Rule/x-null", Some("true"))],
+        &["Rule: x-null on what is no union of frames"],
     ),
     (
         "null means absent only where null may be",
