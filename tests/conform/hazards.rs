@@ -12,8 +12,13 @@ use std::{collections::BTreeSet, time::Duration};
 
 /// A tap in front of a server with these options.
 fn tapped(dialect: Dialect, options: &[&str]) -> Server {
+    tapped_with(dialect, bash_turns("echo é; echo two"), options)
+}
+
+/// The same of a server whose model takes these turns.
+fn tapped_with(dialect: Dialect, turns: Value, options: &[&str]) -> Server {
     let dir = tempfile::tempdir().unwrap();
-    let script = json!({ "turns": bash_turns("echo é; echo two") });
+    let script = json!({ "turns": turns });
     std::fs::write(dir.path().join("script.json"), script.to_string()).unwrap();
     let mut tap = command(binary(), dir.path());
     tap.args(["tap", "--dialect", dialect.as_str(), "--"]).arg(binary());
@@ -98,6 +103,27 @@ fn is_clean(report: &str, hazard: Hazard) -> bool {
 }
 
 #[test]
+fn late_ends_break_no_must() {
+    let kinds = |frames: &[Value]| -> Vec<String> {
+        let kinds = frames.iter().filter_map(|frame| frame["assistantMessageEvent"]["type"].as_str());
+        kinds.filter(|kind| kind.ends_with("_start") || kind.ends_with("_end")).map(str::to_owned).collect()
+    };
+    for (dialect, is_late) in
+        [(Dialect::Pi, false), (Dialect::Pi073, true), (Dialect::Pi1, true), (Dialect::Xcsh, false)]
+    {
+        let turns = json!([{ "repeat": true, "say": [{ "thinking": "So." }, { "text": "One." }] }]);
+        let (plain, _) = converse(tapped_with(dialect, turns.clone(), &[]));
+        let (frames, report) = converse(tapped_with(dialect, turns, &["--hazard", "late-ends"]));
+        assert_eq!(kinds(&plain) != kinds(&frames), is_late, "{dialect}");
+        let mut lines = report.lines().filter(|line| !line.starts_with("tap: violations"));
+        assert!(
+            lines.all(|line| is_late && line.starts_with("tap: SHOULD block-protocol: ")),
+            "{dialect}: {report}"
+        );
+    }
+}
+
+#[test]
 fn all_hazards_together_break_nothing_that_must_be() {
     for dialect in BOTH {
         let (plain, _) = converse(tapped(dialect, &[]));
@@ -140,7 +166,7 @@ fn frames() -> Vec<u8> {
 
 /// The steps of a hazard for [`frames`].
 fn steps(hazard: Hazard, seed: u64) -> Vec<Step> {
-    Hazards::new(vec![hazard], seed).perform(&frames())
+    Hazards::new(vec![hazard], seed, Dialect::Pi).perform(&frames())
 }
 
 fn pieces(steps: &[Step]) -> Vec<&[u8]> {
@@ -221,7 +247,7 @@ fn responses_sink_behind_events_and_never_behind_another_response() {
 
 #[test]
 fn a_slow_start_is_slow_once() {
-    let mut hazards = Hazards::new(vec![Hazard::SlowStart], 3);
+    let mut hazards = Hazards::new(vec![Hazard::SlowStart], 3, Dialect::Pi);
     let first = hazards.perform(b"{}\n");
     assert!(matches!(first[..], [Step::Pause(time), Step::Write(_)] if time >= Duration::from_secs(2)));
     assert_eq!(hazards.perform(b"{}\n"), [Step::Write(b"{}\n".to_vec())]);

@@ -256,6 +256,27 @@ fn tails() -> Vec<Row> {
         ("a wait that does not double", Pi, over(twice(2000), 2), &[RetryDelay]),
         ("a wait that is longer", Pi, over(twice(9000), 2), &[RetryDelay]),
         ("nothing where the provider may ask for it", Xcsh, over(twice(9000), 2), &[]),
+        (
+            "a prompt in the wait without an end",
+            Pi,
+            fails().then(retry(1, 2000, "overloaded")).then(fails()),
+            &[RetryPairs],
+        ),
+        (
+            "nothing in a prompt behind the end",
+            Pi,
+            over(fails().then(retry(1, 2000, "overloaded")), 1).then(run(&[&["other"]])),
+            &[],
+        ),
+        (
+            "nothing where the retry comes first",
+            Pi,
+            fails()
+                .then(retry(1, 2000, "overloaded"))
+                .then(Talk::of(vec![("late", prompt("q", "more"))]))
+                .then(again()),
+            &[],
+        ),
         ("nothing in a retry that succeeds", Pi, succeeds("me"), &[]),
         ("a success behind the calls", Pi, behind_tools, &[RetryEndPlace]),
         ("a compaction that shows itself", Pi, settled().then(compacted(false)), &[CompactionSilent]),

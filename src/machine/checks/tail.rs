@@ -26,6 +26,8 @@ pub struct Tail {
     prompted: bool,
     /// The first message of the run that keeps the promise of a compaction is to come.
     resumes: bool,
+    /// The run came in the wait before a retry, where a prompt may begin one of its own: its first message is to come.
+    retried: bool,
     /// The host has had an answer since the last run ended, so that whatever that run led to has begun.
     settled: bool,
     /// A `compact` waits that met a settled session: its number.
@@ -97,11 +99,21 @@ impl Tail {
     pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, unqueued: bool, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
-            Event::AgentStart(_) => self.run_starts(found),
+            Event::AgentStart(_) => {
+                let waited = at.met.flow == FlowState::Retrying && self.prompted && !at.cut;
+                self.run_starts(found);
+                self.retried = waited;
+            }
             Event::AgentEnd(end) => self.run_ends(end, at),
             Event::MessageStart(start) if std::mem::take(&mut self.resumes) => {
                 let fresh = unqueued && start.message.kind() == AgentMessageKind::User;
                 found.expect(Rule::OverflowRetry, !fresh, || "a run without a new message".to_owned());
+            }
+            Event::MessageStart(start) if std::mem::take(&mut self.retried) => {
+                // A retry goes on with what was said; only a prompt of its own brings a message that nobody queued.
+                if unqueued && start.message.kind() == AgentMessageKind::User {
+                    found.broken(Rule::RetryPairs, "`auto_retry_end` before the run of a prompt");
+                }
             }
             Event::AutoRetryStart(start) => self.retry_starts(start, at, found),
             Event::AutoRetryEnd(end) => self.retry_ends(end, at, found),
@@ -137,6 +149,7 @@ impl Tail {
         if kind.is_event() {
             self.answered = matches!(kind, Kind::AssistantEnd(_));
             (self.last, self.wait, self.promise, self.resumes) = (Last::Unknown, None, None, false);
+            self.retried = false;
         }
     }
 

@@ -4,16 +4,21 @@
 //! frames; what it gives back are the writes to make:
 //!
 //! ```text
-//! frames ─→ order: some later than others ─→ added: members, frames ─→ cut: writes and pauses ─→ pipe
+//! frames ─→ ends: ends of blocks together ─→ order: some later than others ─→ added: members, frames ─→ cut: writes and pauses ─→ pipe
 //! ```
 //!
 //! What is added in a place where no schema has anything bears the mark [`ADDED`](crate::protocol::ADDED) in its name.
 
 mod added;
 mod cut;
+mod ends;
 mod order;
 
-use crate::protocol::RpcCommandKind;
+use crate::{
+    machine::{Rule, Tier},
+    protocol::{Dialect, RpcCommandKind},
+};
+use ends::HeldEnds;
 use std::time::Duration;
 
 /// One way to be inconvenient.
@@ -41,11 +46,13 @@ pub enum Hazard {
     Dialogs,
     /// Responses behind the events that came after them, where nothing depends on the order.
     LateAnswers,
+    /// The ends of a message's blocks all together at its end, in dialects that let the next block begin before.
+    LateEnds,
 }
 
 impl Hazard {
     /// Every one.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Chunks,
         Self::Coalesce,
         Self::Dribble,
@@ -57,6 +64,7 @@ impl Hazard {
         Self::SlowStart,
         Self::Dialogs,
         Self::LateAnswers,
+        Self::LateEnds,
     ];
 
     /// As options spell it.
@@ -73,6 +81,7 @@ impl Hazard {
             Self::SlowStart => "slow-start",
             Self::Dialogs => "dialogs",
             Self::LateAnswers => "late-answers",
+            Self::LateEnds => "late-ends",
         }
     }
 
@@ -107,6 +116,8 @@ pub struct Hazards {
     bytes: fastrand::Rng,
     /// Frames so far.
     said: u64,
+    /// `None`: each end comes when the block ends.
+    ends: Option<HeldEnds>,
 }
 
 /// What the writer is to do.
@@ -126,10 +137,12 @@ const SLOW_START_MS: std::ops::Range<u64> = 2000..4000;
 
 impl Hazards {
     /// The stage before the first frame.
-    pub fn new(asked: Vec<Hazard>, seed: u64) -> Self {
+    pub fn new(asked: Vec<Hazard>, seed: u64, dialect: Dialect) -> Self {
+        let must = Rule::BlockProtocol.tier(dialect.base()) == Some(Tier::Must);
+        let ends = (!must && asked.contains(&Hazard::LateEnds)).then(HeldEnds::default);
         let mut frames = fastrand::Rng::with_seed(seed);
         let bytes = frames.fork();
-        Self { asked, frames, bytes, said: 0 }
+        Self { asked, frames, bytes, said: 0, ends }
     }
 
     /// How long to wait for more frames before what there is is handed over.
@@ -145,7 +158,15 @@ impl Hazards {
         if self.said == 0 && self.has(Hazard::SlowStart) {
             steps.push(Step::Pause(Duration::from_millis(self.frames.u64(SLOW_START_MS))));
         }
-        let mut lines: Vec<&[u8]> = frames.split_inclusive(|byte| *byte == b'\n').collect();
+        let lines = frames.split_inclusive(|byte| *byte == b'\n');
+        let passed: Vec<Vec<u8>>;
+        let mut lines: Vec<&[u8]> = match &mut self.ends {
+            Some(ends) => {
+                passed = lines.flat_map(|line| ends.pass(line)).collect();
+                passed.iter().map(Vec::as_slice).collect()
+            }
+            None => lines.collect(),
+        };
         for (hazard, sinks) in SINKING {
             if self.has(hazard) {
                 order::sink(&mut lines, sinks, &mut self.bytes);
@@ -156,7 +177,9 @@ impl Hazards {
             self.said += 1;
             self.add(line, &mut out);
         }
-        steps.extend(self.cut(out));
+        if !out.is_empty() {
+            steps.extend(self.cut(out));
+        }
         steps
     }
 
