@@ -2,13 +2,16 @@
 
 use super::{HARNESS, refuse};
 use crate::{
-    oracle::replay::{Heard, Part, Play, Replay},
+    oracle::{
+        LONGEST_LINE,
+        replay::{Heard, Part, Play, Replay},
+    },
     protocol::{Dialect, LineSplitter, SplitLine},
 };
 use clap::Args;
 use std::{
-    fs,
-    io::{self, ErrorKind, Read as _, Write as _},
+    fs::File,
+    io::{self, BufRead, BufReader, ErrorKind, Read as _, Write as _},
     path::PathBuf,
     process::ExitCode,
     sync::mpsc::{Receiver, SyncSender, sync_channel},
@@ -46,14 +49,44 @@ error and listed on stderr. The status is that of the recorded server; 1 if --st
 /// Lines that wait to be played to.
 const AHEAD: usize = 16;
 
-/// The longest line that is read, in bytes.
+/// The longest line of a host that is read, in bytes.
 const LONGEST: usize = 256 * 1024 * 1024;
+
+/// Reads a recording, which is held whole while it is played. The error names the line that is too long, or where the
+/// memory ended.
+fn read(mut from: impl BufRead) -> Result<String, String> {
+    let (mut bytes, mut number, mut begins) = (Vec::new(), 1, 0);
+    loop {
+        let chunk = from.fill_buf().map_err(|error| error.to_string())?;
+        if chunk.is_empty() {
+            break;
+        }
+        let room = bytes.try_reserve(chunk.len());
+        room.map_err(|_| {
+            format!("line {number}: no memory is left for the recording, {} bytes so far", bytes.len())
+        })?;
+        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            bytes.extend_from_slice(piece);
+            if bytes.len() - begins > LONGEST_LINE + 1 {
+                return Err(format!("line {number}: expected at most {LONGEST_LINE} bytes"));
+            }
+            if piece.ends_with(b"\n") {
+                (number, begins) = (number + 1, bytes.len());
+            }
+        }
+        let count = chunk.len();
+        from.consume(count);
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| format!("invalid UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+}
 
 /// Plays until the recording, or the host, ends.
 pub fn run(options: &Options) -> ExitCode {
     let path = options.trace.display();
-    let part = fs::read_to_string(&options.trace)
+    let part = File::open(&options.trace)
         .map_err(|error| error.to_string())
+        .and_then(|file| read(BufReader::new(file)))
         .and_then(|text| Part::read(&text, options.process).map_err(|error| error.to_string()));
     let part = match part {
         Ok(part) => part,

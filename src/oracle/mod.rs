@@ -37,6 +37,6 @@ mod trace_writer;
 pub use examination::Examination;
 pub use expect::{ExpectError, Expectations, Expected, expectations_schema};
 pub use judge::{Finding, Judge, STALLED, View};
-pub use recording::Reading;
+pub use recording::{LONGEST_LINE, Reading};
 pub use trace::{Body, Direction, Record, TraceError, read_record};
 pub use trace_writer::{Meta, TraceWriter};

@@ -4,7 +4,7 @@ use super::{
     Body, Direction, Examination, Record, View, read_record,
     report::{Outcome, Subject, Unread},
 };
-use crate::protocol::{Dialect, mend_surrogates};
+use crate::protocol::{Dialect, FRAME_LIMIT, LineSplitter, SplitLine, mend_surrogates};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::{
@@ -23,20 +23,34 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Judges the recording called `name`. Lines that are no records are told and passed over; memory does not grow
-    /// with the recording.
-    pub fn judge(self, name: &str, mut from: impl BufRead) -> Subject {
-        let mut recording = Recording::new(name, self);
-        let mut line = Vec::new();
+    /// Judges the recording called `name`. Lines that are no records, or longer than [`LONGEST_LINE`], are told and
+    /// passed over; memory does not grow with the recording.
+    pub fn judge(self, name: &str, from: impl BufRead) -> Subject {
+        self.judge_within(name, from, LONGEST_LINE)
+    }
+
+    /// [`Reading::judge`] with another limit for a line, in bytes.
+    pub fn judge_within(self, name: &str, mut from: impl BufRead, longest: usize) -> Subject {
+        let mut recording = Recording::new(name, self, longest);
+        let mut lines = LineSplitter::new(longest);
         let broken = loop {
-            line.clear();
-            match from.read_until(b'\n', &mut line) {
-                Ok(0) => break None,
-                Ok(_) => recording.line(&line),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            let count = match from.fill_buf() {
+                Ok([]) => break None,
+                Ok(chunk) => {
+                    lines.push(chunk);
+                    chunk.len()
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
                 Err(error) => break Some(error),
+            };
+            from.consume(count);
+            while let Some(line) = lines.next_line() {
+                recording.line(line);
             }
         };
+        if let Some(rest) = lines.finish() {
+            recording.line(rest);
+        }
         recording.finish(broken)
     }
 }
@@ -46,8 +60,9 @@ struct Recording<'a> {
     name: &'a str,
     reading: Reading,
     form: Form,
-    /// Lines before the one that shows what it is.
+    /// Lines before the one that shows what it is; all together no longer than the longest line.
     undecided: Vec<Vec<u8>>,
+    longest: usize,
     lines: u64,
     unread: Vec<Unread>,
     unread_lines: u64,
@@ -65,18 +80,21 @@ enum Form {
     Log(Box<Examination>),
 }
 
+/// The longest line of a recording, in bytes: a frame of the longest that servers read by default, escaped.
+pub const LONGEST_LINE: usize = 2 * FRAME_LIMIT;
 /// How many lines that are no records are told.
 const TOLD: usize = 10;
 /// So many lines that are no JSON are waited for one that is.
 const PATIENCE: usize = 16;
 
 impl<'a> Recording<'a> {
-    fn new(name: &'a str, reading: Reading) -> Self {
+    fn new(name: &'a str, reading: Reading, longest: usize) -> Self {
         Self {
             name,
             reading,
             form: Form::Undecided,
             undecided: Vec::new(),
+            longest,
             lines: 0,
             unread: Vec::new(),
             unread_lines: 0,
@@ -84,25 +102,41 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Sees a line, with its line feed.
-    fn line(&mut self, line: &[u8]) {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
+    /// Sees a line.
+    fn line(&mut self, line: SplitLine<'_>) {
+        let line = match line {
+            SplitLine::Line(line) => line,
+            SplitLine::TooLong(length) => return self.too_long(length),
+        };
         if matches!(self.form, Form::Undecided) && !self.decide(line) {
             self.undecided.push(line.to_owned());
             return;
         }
+        self.judge_undecided();
+        self.judge(line);
+    }
+
+    /// Passes over a line that is too long to be held.
+    fn too_long(&mut self, length: usize) {
+        self.judge_undecided();
+        self.lines += 1;
+        self.refuse(format!("{length} bytes, expected at most {}", self.longest));
+    }
+
+    fn judge_undecided(&mut self) {
         for line in mem::take(&mut self.undecided) {
             self.judge(&line);
         }
-        self.judge(line);
     }
 
     /// Tells whether it is known by now what the file is.
     fn decide(&mut self, line: &[u8]) -> bool {
         let first = str::from_utf8(line).ok().and_then(First::of);
+        let held: usize = self.undecided.iter().map(Vec::len).sum();
+        let may_wait = self.undecided.len() < PATIENCE && held + line.len() <= self.longest;
         let is_log = match &first {
             Some(first) => first.dir.is_none(),
-            None if self.undecided.len() < PATIENCE => return false,
+            None if may_wait => return false,
             None => false,
         };
         let named = first.and_then(|first| first.dialect());
@@ -152,9 +186,7 @@ impl<'a> Recording<'a> {
     }
 
     fn finish(mut self, broken: Option<io::Error>) -> Subject {
-        for line in mem::take(&mut self.undecided) {
-            self.judge(&line);
-        }
+        self.judge_undecided();
         let examination = match mem::replace(&mut self.form, Form::Undecided) {
             Form::Trace(examination) | Form::Log(examination) => *examination,
             Form::Undecided => self.examination(self.reading.dialect.unwrap_or(Dialect::Pi), View::Both),

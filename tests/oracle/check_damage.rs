@@ -54,6 +54,24 @@ fn a_recording_that_breaks_off_is_judged_until_there() {
 }
 
 #[test]
+fn overlong_line_is_told_and_passed_over() {
+    let reading = Reading::default();
+    let whole = reading.judge("plain", PLAIN.as_bytes());
+    let longest = PLAIN.lines().map(str::len).max().unwrap();
+    assert_eq!(reading.judge_within("plain", PLAIN.as_bytes(), longest).frames_out, whole.frames_out);
+    let long = "x".repeat(longest + 1);
+    for (text, line) in
+        [(format!("{long}\n{PLAIN}"), 1), (format!("{PLAIN}{long}"), PLAIN.lines().count() as u64 + 1)]
+    {
+        let subject = reading.judge_within("long", BufReader::with_capacity(100, text.as_bytes()), longest);
+        let told: Vec<_> = subject.unread.iter().map(|it| (it.line, it.reason.as_str())).collect();
+        let reason = format!("{} bytes, expected at most {longest}", longest + 1);
+        assert_eq!(told, [(line, reason.as_str())]);
+        assert_eq!((subject.outcome, subject.frames_out), (Outcome::Error, whole.frames_out));
+    }
+}
+
+#[test]
 fn a_log_that_begins_with_prose_is_still_a_log() {
     let log = "Starting…\n{\"type\":\"agent_start\"}\n";
     let subject = judged(log.as_bytes());
