@@ -47,6 +47,12 @@ impl Start {
             return Ok(start);
         }
         let folders = Folders::new(config, options, working, environment);
+        if let Some(id) = asked {
+            // Before it is looked for: of two servers that start at once one finds what the other begins.
+            make_folder(&folders.own);
+            let claimed = start.store.claim(&folders.own, id);
+            claimed.map_err(|error| Refusal(error.told(config.dialect.base()), 1))?;
+        }
         let known = asked.and_then(|id| by_whole_id(id, &folders.own));
         let file = match &options.session {
             SessionStart::New | SessionStart::InMemory => {
@@ -77,9 +83,7 @@ impl Start {
             Some(path) if folders.is_usual => beside(path).unwrap_or_else(|| folders.own.clone()),
             _ => folders.own.clone(),
         };
-        if let Err(error) = private_files::create_folder(&folder) {
-            tracing::warn!("{}: {error}", folder.display());
-        }
+        make_folder(&folder);
         start.place.folder = Some(folder);
         if let Some(path) = file {
             start.place.id = None;
@@ -95,6 +99,13 @@ impl Start {
             start.session = Some(opened);
         }
         Ok(start)
+    }
+}
+
+/// Makes a folder, if it can be made; the first write to it tells why not.
+fn make_folder(folder: &Path) {
+    if let Err(error) = private_files::create_folder(folder) {
+        tracing::warn!("{}: {error}", folder.display());
     }
 }
 

@@ -10,6 +10,7 @@
 
 use super::{
     Ending, Notice, Opened, Read, Tree, Unreadable, Write,
+    claim::Claim,
     open::{Open, begin, is_same, replace},
 };
 use crate::protocol::{Base, errors};
@@ -28,6 +29,8 @@ pub struct Store {
     bound: Option<Bound>,
     /// The longest file that is opened, in bytes; `None`: any.
     longest: Option<u64>,
+    /// The id that was asked for, which no other process may give meanwhile.
+    claim: Option<Claim>,
 }
 
 #[derive(Debug)]
@@ -40,6 +43,9 @@ struct Bound {
 /// Why a file cannot be opened as a session. It is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// Another process has a session of that id, or begins one.
+    #[error("Session '{0}' is in use by another process")]
+    IdInUse(String),
     /// Another process has it bound.
     #[error("Session file is in use by another process: {}", .0.display())]
     InUse(PathBuf),
@@ -84,7 +90,20 @@ pub enum WriteError {
 impl Store {
     /// One that opens no file of more than so many bytes: sessions are held in memory whole.
     pub const fn with_limit(bytes: u64) -> Self {
-        Self { bound: None, longest: Some(bytes) }
+        Self { bound: None, longest: Some(bytes), claim: None }
+    }
+
+    /// Keeps other processes from giving a session in `folder` the same id, as long as this lives. Where the file system
+    /// has no locks, or nothing can be written, there is no such hindrance.
+    pub fn claim(&mut self, folder: &Path, id: &str) -> Result<(), OpenError> {
+        match Claim::take(folder, id) {
+            Ok(None) => Err(OpenError::IdInUse(id.to_owned())),
+            Ok(claim) => {
+                self.claim = claim;
+                Ok(())
+            }
+            Err(_) => Ok(()),
+        }
     }
 
     /// The path that is bound, whether the file exists yet or not.

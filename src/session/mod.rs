@@ -10,7 +10,7 @@
 //! - [`Tree::chosen`], [`Tree::left_behind`], [`Branch`]: going on at another place, and what is left behind then.
 //! - [`Tree::listed`], [`Tree::nodes`]: the entries as hosts read them.
 //! - [`directory_name`], [`file_name`]: where the files lie.
-//! - [`Store`]: the file on the disk, which only one process writes to; [`newest`], [`by_id`] find an earlier one.
+//! - [`Store`]: the file on the disk, which only one process writes to, under an id that only one process gives; [`newest`], [`by_id`] find an earlier one.
 //! - [`Notice`]: what was found wrong with a file, and got over.
 //! - [`Session`]: the one that is open, what the model is told of it, and what of it is on disk.
 //! - [`page`]: the session as a page for people.
@@ -18,6 +18,7 @@
 //! - [`compaction`]: what becomes of a conversation that grows too long.
 
 mod branch;
+mod claim;
 pub mod compaction;
 mod context;
 mod current;
@@ -61,4 +62,5 @@ pub use notice::Notice;
 pub use place::{directory_name, file_name};
 pub use read::{Ending, Read, Unreadable};
 pub use stats::{Totals, totals};
+pub use time::day;
 pub use tree::{Renamed, Stamp, Tree};

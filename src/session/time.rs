@@ -8,6 +8,11 @@ pub fn iso(ms: u64) -> String {
     format!("{:.3}", Timestamp::from_millisecond(ms).unwrap_or_default())
 }
 
+/// The day of a point in time, in UTC: `2026-01-05`.
+pub fn day(ms: u64) -> String {
+    iso(ms).chars().take_while(|c| *c != 'T').collect()
+}
+
 /// Milliseconds since the Unix epoch; 0 for what is no such time, or lies before it.
 pub fn millis(text: &str) -> u64 {
     text.parse::<Timestamp>().map_or(0, |time| time.as_millisecond().max(0).unsigned_abs())
@@ -27,6 +32,10 @@ mod tests {
             assert_eq!((iso(ms).as_str(), millis(text)), (text, ms));
         }
         assert_eq!(iso(u64::MAX), iso(0));
+        assert_eq!(
+            [day(1_767_607_200_007), day(253_402_300_800_000), day(0)],
+            ["2026-01-05", "1970-01-01", "1970-01-01"]
+        );
         assert_eq!([millis("yesterday"), millis(""), millis("1969-12-31T23:59:59.000Z")], [0, 0, 0]);
     }
 }

@@ -133,6 +133,32 @@ fn a_session_that_is_asked_for_by_its_whole_id_begins_or_goes_on() {
 }
 
 #[test]
+fn id_of_another_server_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let place = home.path().to_owned();
+    let mut server = start(home, &["--session-id", "task-7"]);
+    let file = session_file(&mut server);
+    let refusal = "Session 'task-7' is in use by another process";
+    for begun in [false, true] {
+        if begun {
+            server.run("hi");
+        }
+        for options in [&["--session-id", "task-7"][..], &["--session-id", "task-7", "--fork", &file]] {
+            let (told, status) = refused(&place, options);
+            assert!(told.contains(refusal) && status == Some(1), "{options:?}: {status:?} {told}");
+        }
+    }
+    server.close_stdin();
+    let dir = server.ends().dir;
+    let beside = fs::read_dir(Path::new(&file).parent().unwrap()).unwrap();
+    let beside: Vec<_> = beside.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(beside, [Path::new(&file)]);
+    let mut server = start(dir, &["--session-id", "task-7"]);
+    assert_eq!(session_file(&mut server), file);
+    server.finishes();
+}
+
+#[test]
 fn what_cannot_be_an_id_or_a_name_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let check = |options: &[&str], expected: &str| {
