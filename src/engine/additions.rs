@@ -134,6 +134,6 @@ impl Engine {
             exclusive: tool.sequential.unwrap_or(false),
         };
         let owner = Owner::Extension(place);
-        self.tools.add(spec, owner, offered).map_err(|reason| errors::tool_schema(base, name, &reason))
+        self.tools.add(spec, owner, offered).map_err(|unsound| unsound.told(base, name))
     }
 }

@@ -1,12 +1,15 @@
 //! The tools that a model may call, and whether the arguments of a call fit.
 
-use super::todos::TODO_WRITE;
+use super::{
+    schema_cost::{MOST_STEPS, Schema},
+    todos::TODO_WRITE,
+};
 use crate::{
     model::types::ToolSpec,
     protocol::{Base, JsonObject, errors},
 };
 use jsonschema::{
-    Draft, ValidationOptions, Validator,
+    Draft, PatternOptions, ValidationOptions, Validator,
     error::{TypeKind, ValidationErrorKind},
 };
 use serde_json::Value;
@@ -24,7 +27,7 @@ pub struct Toolbox {
 struct Tool {
     spec: ToolSpec,
     /// Its schema, compiled once a call is checked: most servers wait for a prompt.
-    validator: OnceLock<Result<Validator, String>>,
+    validator: OnceLock<Result<Validator, Unsound>>,
     owner: Owner,
     offered: bool,
 }
@@ -34,13 +37,37 @@ impl Tool {
         (&self.spec, self.owner, self.offered)
     }
 
-    fn validator(&self) -> Result<&Validator, String> {
+    fn validator(&self) -> Result<&Validator, Unsound> {
         let compiled = self.validator.get_or_init(|| match self.owner {
             // What our own schemas use means the same in draft 7, whose own schema is far less to compile.
             Owner::Server => compile(jsonschema::options().with_draft(Draft::Draft7), &self.spec.parameters),
-            Owner::Extension(_) | Owner::Host => compile(jsonschema::options(), &self.spec.parameters),
+            Owner::Extension(_) | Owner::Host => examine(&self.spec.parameters),
         });
         compiled.as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether these arguments are not checked: ours are known to be no work.
+    fn costs_too_much(&self, arguments: &Value) -> bool {
+        self.owner != Owner::Server && Schema::new(&self.spec.parameters).steps(arguments) > MOST_STEPS
+    }
+}
+
+/// Why a tool's parameters cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unsound {
+    /// They are no JSON Schema.
+    Invalid(String),
+    /// Checking arguments by them may take any amount of work.
+    Costly(String),
+}
+
+impl Unsound {
+    /// What who brought the tool is told.
+    pub(super) fn told(&self, base: Base, name: &str) -> String {
+        match self {
+            Self::Invalid(reason) => errors::tool_schema(base, name, reason),
+            Self::Costly(reason) => errors::tool_schema_cost(base, name, reason),
+        }
     }
 }
 
@@ -98,7 +125,7 @@ impl Toolbox {
     }
 
     /// Adds a tool; the error says what is wrong with its parameter schema.
-    pub(super) fn add(&mut self, spec: ToolSpec, owner: Owner, offered: bool) -> Result<(), String> {
+    pub(super) fn add(&mut self, spec: ToolSpec, owner: Owner, offered: bool) -> Result<(), Unsound> {
         let tool = Tool { spec, validator: OnceLock::new(), owner, offered };
         tool.validator()?;
         self.tools.push(tool);
@@ -163,8 +190,14 @@ impl Toolbox {
         let mut value = Value::Object(arguments.clone());
         coerce(&mut value, &tool.spec.parameters);
         let problems: Vec<String> = match tool.validator() {
-            Ok(validator) => validator.iter_errors(&value).map(|error| problem(base, &error)).collect(),
-            Err(unsound) => vec![unsound],
+            Ok(_) if tool.costs_too_much(&value) => {
+                vec![format!("  - root: checking them takes more than {MOST_STEPS} steps")]
+            }
+            Ok(validator) => {
+                let errors = validator.iter_errors(&value).take(MOST_PROBLEMS);
+                errors.map(|error| problem(base, &error)).collect()
+            }
+            Err(unsound) => vec![unsound.told(base, name)],
         };
         match value {
             Value::Object(arguments) if problems.is_empty() => Ok(arguments),
@@ -182,8 +215,23 @@ impl Toolbox {
     }
 }
 
-fn compile(options: ValidationOptions, schema: &Value) -> Result<Validator, String> {
-    options.build(schema).map_err(|error| error.to_string())
+/// The most problems of arguments that a model is told.
+const MOST_PROBLEMS: usize = 100;
+
+/// The most ways that a pattern is tried in a text, and the most bytes that it may be compiled to.
+const PATTERN_LIMITS: (usize, usize) = (10_000, 1 << 20);
+
+/// The validator of a schema that others brought.
+pub(super) fn examine(schema: &Value) -> Result<Validator, Unsound> {
+    Schema::new(schema).examine().map_err(Unsound::Costly)?;
+    let (ways, bytes) = PATTERN_LIMITS;
+    let patterns =
+        PatternOptions::fancy_regex().backtrack_limit(ways).size_limit(bytes).dfa_size_limit(bytes);
+    compile(jsonschema::options().with_pattern_options(patterns), schema)
+}
+
+fn compile(options: ValidationOptions, schema: &Value) -> Result<Validator, Unsound> {
+    options.build(schema).map_err(|error| Unsound::Invalid(error.to_string()))
 }
 
 fn problem(base: Base, error: &jsonschema::ValidationError) -> String {

@@ -1,6 +1,11 @@
 //! Tools that the host carries out. Source: xcsh RPC reference: host tools; xcsh source; observed.
 
-use super::{CallId, Engine, arguments::Owner, batch::error_result, prompts::texts};
+use super::{
+    CallId, Engine,
+    arguments::{Owner, Unsound, examine},
+    batch::error_result,
+    prompts::texts,
+};
 use crate::{
     model::types::ToolSpec,
     protocol::{
@@ -39,9 +44,10 @@ impl Engine {
                 return Err(errors::host_tool_description(base, name));
             }
             let parameters = tool.parameters.clone().into();
-            if jsonschema::validator_for(&parameters).is_err() {
-                return Err(errors::host_tool_parameters(base, name));
-            }
+            examine(&parameters).map_err(|unsound| match unsound {
+                Unsound::Invalid(_) => errors::host_tool_parameters(base, name),
+                Unsound::Costly(_) => unsound.told(base, name),
+            })?;
             if tools.iter().any(|(other, _)| other.name == name) {
                 return Err(errors::host_tool_twice(base));
             }

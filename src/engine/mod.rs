@@ -63,6 +63,7 @@ mod resources;
 mod retry;
 mod run;
 mod says;
+mod schema_cost;
 mod sessions;
 mod settling;
 mod setup;

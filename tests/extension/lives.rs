@@ -191,12 +191,14 @@ fn an_extension_registers_first() {
 #[test]
 fn what_cannot_be_registered_is_told_and_the_rest_holds() {
     let tool = |name: &str, description: &str, parameters: Value| json!({ "name": name, "description": description, "parameters": parameters });
+    let circle = json!({ "$ref": "#" });
     let adds = json!({
         "commands": [{ "name": "two words" }, { "name": "" }, { "name": "do" }],
         "tools": [
             tool("", "Nameless.", json!({})),
             tool("mute", " ", json!({})),
             tool("broken", "Broken.", json!({ "type": 7 })),
+            tool("costly", "Costly.", circle),
             tool("mine", "Mine.", json!({ "type": "object" })),
             tool("mine", "Mine, too.", json!({ "type": "object" })),
         ],
@@ -232,6 +234,8 @@ fn what_cannot_be_registered_is_told_and_the_rest_holds() {
             "register Command \"\": expected a name without blanks, not empty",
             "register Tool \"\": expected a name and a description, not empty",
             "register Tool \"mute\": expected a name and a description, not empty",
+            "register Tool \"costly\": its parameters cannot be used to check arguments: a reference leads back to itself \
+             without going into the value",
             "register Tool \"mine\" conflicts with an existing tool",
         ]
     );
