@@ -58,7 +58,7 @@ fn settings(text: &str) {
 fn template(text: &str) {
     let (text, arguments) = text.rsplit_once('\0').unwrap_or((text, "one 'two three' \"\" four"));
     let path = Path::new("/w/review.md");
-    let Ok(template) = Template::read(path, text, CommandLocation::Project, path) else { return };
+    let Ok(template) = Template::read(path, text, CommandLocation::Project) else { return };
     assert_eq!(template.name, "review");
     let expanded = template.expand(arguments);
     if !template.body.contains('$') {

@@ -29,7 +29,7 @@ impl Commands {
     }
 
     /// What `get_commands` lists of them in dialects built on `base`: the templates, then the skills, also those that the
-    /// model is not told of. Where nothing else tells it, the description of a template says where it is from.
+    /// model is not told of.
     pub fn list(&self, base: Base) -> impl Iterator<Item = SlashCommand> {
         let templates = self.templates.iter().map(move |it| {
             let mut command = SlashCommand {
@@ -41,9 +41,6 @@ impl Commands {
                 source_info: Some(it.source.clone()),
             };
             command.fit(base);
-            if command.source_info.is_none() {
-                command.description = Some(it.labelled());
-            }
             command
         });
         let skills = self.skills.iter().map(|it| SlashCommand {

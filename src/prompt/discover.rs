@@ -93,7 +93,7 @@ impl Found {
         found
     }
 
-    fn add_skill(&mut self, places: &Places, Candidate { file, source, .. }: Candidate) {
+    fn add_skill(&mut self, places: &Places, Candidate { file, source }: Candidate) {
         let file = file.as_path();
         let Some(text) = self.text(file) else { return };
         let (mut skill, warnings) = match Skill::read(file, &text, places.location(Kind::Skill, file)) {
@@ -111,11 +111,11 @@ impl Found {
         }
     }
 
-    fn add_template(&mut self, places: &Places, Candidate { file, given, source }: Candidate) {
+    fn add_template(&mut self, places: &Places, Candidate { file, source }: Candidate) {
         let file = file.as_path();
         let Some(text) = self.text(file) else { return };
         let location = places.location(Kind::Template, file);
-        let mut template = match Template::read(file, &text, location, &given) {
+        let mut template = match Template::read(file, &text, location) {
             Ok(template) => template,
             Err(error) => return self.left_out(file, &error),
         };
@@ -172,8 +172,6 @@ impl Kind {
 /// A file that may be a skill or a template.
 struct Candidate {
     file: PathBuf,
-    /// The path of the command line by which it was found, else its own.
-    given: PathBuf,
     /// How it was found, unless by the command line.
     source: Option<SourceInfo>,
 }
@@ -189,8 +187,7 @@ impl Places {
     /// The files, each path once.
     fn candidates(&self, kind: Kind, named: &Named, warnings: &mut Vec<String>) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> = Vec::new();
-        let found =
-            |file: PathBuf, source: SourceInfo| Candidate { given: file.clone(), file, source: Some(source) };
+        let found = |file: PathBuf, source: SourceInfo| Candidate { file, source: Some(source) };
         let packaged = |all: &[SourceInfo]| -> Vec<Candidate> {
             all.iter().map(|source| found(PathBuf::from(&source.path), source.clone())).collect()
         };
@@ -234,11 +231,7 @@ impl Places {
                 true => kind.files(&given, false, warnings),
                 false => vec![given.clone()],
             };
-            candidates.extend(files.into_iter().map(|file| Candidate {
-                file,
-                given: given.clone(),
-                source: None,
-            }));
+            candidates.extend(files.into_iter().map(|file| Candidate { file, source: None }));
         }
         let mut seen = HashSet::new();
         candidates.retain(|candidate| seen.insert(candidate.file.clone()));

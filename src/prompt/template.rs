@@ -18,8 +18,6 @@ pub struct Template {
     pub name: String,
     /// What it does, for people.
     pub description: String,
-    /// Where it is from, for people: `(user)`, `(project)` or `(path:…)`.
-    pub label: String,
     /// The text, with places for arguments.
     pub body: String,
     /// Where it was found.
@@ -31,38 +29,23 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads the text of the file at `path`. `given` is the path by which the user named it or its directory, where
-    /// neither the user's nor the project's own directory has it.
+    /// Reads the text of the file at `path`.
     ///
     /// # Errors
     ///
     /// What is wrong in the front matter, in one line.
-    pub fn read(path: &Path, file: &str, location: CommandLocation, given: &Path) -> Result<Self, String> {
+    pub fn read(path: &Path, file: &str, location: CommandLocation) -> Result<Self, String> {
         let (front_matter, body) = front_matter::read::<FrontMatter>(file)?;
-        let label = match location {
-            CommandLocation::User => "(user)".to_owned(),
-            CommandLocation::Project => "(project)".to_owned(),
-            CommandLocation::Path => format!("(path:{})", name(given)),
-        };
         let described = front_matter.description.filter(|it| !it.is_empty()).or_else(|| first_line(&body));
         let source = source_info(path, source::NAMED, source::scope(location), path.parent());
         Ok(Self {
             name: name(path),
             description: described.unwrap_or_default(),
-            label,
             body,
             location,
             path: path.to_owned(),
             source,
         })
-    }
-
-    /// The description with the label behind it.
-    pub fn labelled(&self) -> String {
-        match self.description.as_str() {
-            "" => self.label.clone(),
-            description => format!("{description} {}", self.label),
-        }
     }
 
     /// The text with `arguments` in their places.

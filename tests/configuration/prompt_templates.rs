@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 /// What a template with this body becomes.
 fn expanded(body: &str, arguments: &str) -> String {
-    let read = Template::read(path("/t.md"), body, CommandLocation::User, path("/t.md"));
+    let read = Template::read(path("/t.md"), body, CommandLocation::User);
     Commands { templates: vec![read.unwrap()], skills: Vec::new() }
         .template(&format!("/t {arguments}"))
         .unwrap()
@@ -90,7 +90,7 @@ proptest! {
     #[test]
     fn no_text_and_no_arguments_are_too_strange(body in "[$@{}:0-9A-Z'\" \t\n-]{0,40}", arguments in "\\PC{0,40}") {
         let file = format!("---\ndescription: strange\n---\n{body}");
-        let read = Template::read(path("/t.md"), &file, CommandLocation::User, path("/t.md"));
+        let read = Template::read(path("/t.md"), &file, CommandLocation::User);
         if let Ok(template) = read {
             let expanded = template.expand(&arguments);
             prop_assert!(body.contains('$') || expanded == template.body);
@@ -100,7 +100,7 @@ proptest! {
 
 #[test]
 fn a_prompt_calls_a_template_by_its_whole_name() {
-    let read = Template::read(path("/review.md"), "Review $1", CommandLocation::User, path("/review.md"));
+    let read = Template::read(path("/review.md"), "Review $1", CommandLocation::User);
     let commands = Commands { templates: vec![read.unwrap()], skills: Vec::new() };
     let of = |text| commands.template(text);
     assert_eq!(of("/review"), Some("Review ".to_owned()));
@@ -112,7 +112,7 @@ fn a_prompt_calls_a_template_by_its_whole_name() {
 }
 
 #[test]
-fn a_description_is_the_front_matter_s_else_the_first_line_and_says_where_it_is_from() {
+fn description_is_front_matter_or_first_line() {
     let long = "ä".repeat(61);
     let cases = [
         ("---\ndescription: Look closely\n---\nBody", "Look closely", "Body"),
@@ -127,15 +127,11 @@ fn a_description_is_the_front_matter_s_else_the_first_line_and_says_where_it_is_
         (&long[2..], &long[2..], &long[2..]),
     ];
     for (file, description, body) in cases {
-        let read = |location, given| Template::read(path("/a/t.md"), file, location, path(given)).unwrap();
-        let project = read(CommandLocation::Project, "/a/t.md");
-        assert_eq!((project.labelled(), project.body), (format!("{description} (project)"), body.to_owned()));
-        let given = read(CommandLocation::Path, "/mine/set.md");
-        assert_eq!(given.description, description);
-        assert_eq!(given.labelled(), format!("{description} (path:set)"));
+        let read = Template::read(path("/a/t.md"), file, CommandLocation::Project).unwrap();
+        assert_eq!((read.description.as_str(), read.body.as_str()), (description, body));
     }
-    let empty = Template::read(path("/t.md"), "\n", CommandLocation::User, path("/t.md")).unwrap();
-    assert_eq!((empty.description.as_str(), empty.labelled()), ("", "(user)".to_owned()));
+    let empty = Template::read(path("/t.md"), "\n", CommandLocation::User).unwrap();
+    assert_eq!(empty.description, "");
 }
 
 #[test]
@@ -165,14 +161,14 @@ fn all_places_are_looked_through_and_the_first_of_a_name_counts() {
         ..home.places()
     };
     let user_first = [
-        "down | of a list (path:down) | Path | ~/shared/deep/down.md",
-        "listed | of a list (path:listed) | Path | ~/shared/listed.md",
-        "one | of a list (path:one) | Path | ~/work/.pi/more/one.md",
-        "both | user's (user) | User | ~/.pi/agent/prompts/both.md",
-        "mine | user's (user) | User | ~/.pi/agent/prompts/mine.md",
-        "ours | project's (project) | Project | ~/work/.pi/prompts/ours.md",
-        "given | given (path:given) | Path | ~/work/given.md",
-        "in-set | given (path:set) | Path | ~/work/set/in-set.md",
+        "down | of a list | Path | ~/shared/deep/down.md",
+        "listed | of a list | Path | ~/shared/listed.md",
+        "one | of a list | Path | ~/work/.pi/more/one.md",
+        "both | user's | User | ~/.pi/agent/prompts/both.md",
+        "mine | user's | User | ~/.pi/agent/prompts/mine.md",
+        "ours | project's | Project | ~/work/.pi/prompts/ours.md",
+        "given | given | Path | ~/work/given.md",
+        "in-set | given | Path | ~/work/set/in-set.md",
     ];
     let second = "~/work/.pi/prompts/both.md: the template \"both\" is there already: ~/.pi/agent/prompts/both.md; \
                   the file is left out";
@@ -225,6 +221,6 @@ fn what_cannot_be_used_is_left_out_with_a_warning() {
     let given = list(&["bad.md", "list.md", "long.md", "text.txt", "latin.md", "none.md"]);
     let places = Places { templates: Named { given, ..Named::default() }, ..home.places() };
     let (found, warnings) = home.found(&places);
-    assert_eq!(found, ["latin | caf\u{FFFD} (path:latin) | Path | ~/work/latin.md"]);
+    assert_eq!(found, ["latin | caf\u{FFFD} | Path | ~/work/latin.md"]);
     assert_warnings("templates_left_out", &warnings);
 }

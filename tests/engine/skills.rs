@@ -30,7 +30,7 @@ const FLY: &str = "<skill name=\"fly\" location=\"/agent/skills/fly/SKILL.md\">\
 fn called(turns: Value) -> Scenario {
     let skill = Skill::read(Path::new(PATH), FILE, User).expect("a skill").0;
     let look = Path::new("/agent/prompts/look.md");
-    let template = Template::read(look, "Look at $1, not at $2.", User, look).expect("a template");
+    let template = Template::read(look, "Look at $1, not at $2.", User).expect("a template");
     let commands = Commands { templates: vec![template], skills: vec![skill] };
     scenario(turns).extending(Extending { commands, ..Extending::default() })
 }

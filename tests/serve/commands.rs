@@ -62,8 +62,8 @@ fn get_commands_lists_templates_then_skills() {
     assert_eq!(
         lines,
         [
-            of("listed", "of the settings (path:listed)", "prompt", "path", "more/listed.md"),
-            of("both", "user's (user)", "prompt", "user", ".pi/agent/prompts/both.md"),
+            of("listed", "of the settings", "prompt", "path", "more/listed.md"),
+            of("both", "user's", "prompt", "user", ".pi/agent/prompts/both.md"),
             of("skill:user-skill", "of the user", "skill", "user", ".pi/agent/skills/user-skill/SKILL.md"),
             of("skill:own", "x", "skill", "project", "work/.pi/skills/own/SKILL.md"),
             of(
@@ -89,7 +89,7 @@ fn the_project_comes_first_from_0_58_on() {
         let names: Vec<Value> =
             lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].clone()).collect();
         assert_eq!(names, ["listed", "both", "skill:own", "skill:project-skill", "skill:user-skill"]);
-        assert!(lines[1].contains("project's (project)"), "{}", lines[1]);
+        assert!(lines[1].contains(r#""project's","source":"prompt","location":"project""#), "{}", lines[1]);
     }
 }
 

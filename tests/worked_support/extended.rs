@@ -17,9 +17,7 @@ impl World {
     pub(super) fn found(&self, skills: Vec<String>, templates: Vec<String>) -> Commands {
         let text = |path: &str| self.disk.read(Path::new(path)).expect("a file");
         let skill = |path: &String| Skill::read(Path::new(path), &text(path), CommandLocation::Path);
-        let template = |path: &String| {
-            Template::read(Path::new(path), &text(path), CommandLocation::Path, Path::new(path))
-        };
+        let template = |path: &String| Template::read(Path::new(path), &text(path), CommandLocation::Path);
         Commands {
             skills: skills.iter().map(|path| skill(path).expect("a skill").0).collect(),
             templates: templates.iter().map(|path| template(path).expect("a template")).collect(),
