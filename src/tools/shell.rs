@@ -141,7 +141,7 @@ pub struct ShellOutcome {
 pub enum Ending {
     /// By itself, with this code.
     Exited(i32),
-    /// By a signal that was not ours. On the wire pi calls this cancelled, too.
+    /// By this signal, which was not ours.
     Signalled(i32),
     /// By our cancelling.
     Cancelled,
@@ -150,9 +150,13 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The code, if it exited by itself. On the wire, `cancelled` is its absence.
-    pub fn exit_code(self) -> Option<i32> {
-        if let Ending::Exited(code) = self { Some(code) } else { None }
+    /// The exit code, as a shell tells it: 128 and the number of the signal that ended it. `None`: we stopped it.
+    pub const fn exit_code(self) -> Option<i32> {
+        match self {
+            Ending::Exited(code) => Some(code),
+            Ending::Signalled(signal) => Some(128 + signal),
+            Ending::Cancelled | Ending::TimedOut(_) => None,
+        }
     }
 
     /// What xcsh puts on a line before the output of a command that was stopped.

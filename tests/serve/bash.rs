@@ -1,7 +1,7 @@
 //! `bash` and `abort_bash`: what the host's own commands give, and in which order.
 
 use crate::serve_support::{BOTH, Server, keys, processes_of};
-use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
 use serde_json::{Value, json};
 
 fn bash(command: &str) -> Value {
@@ -42,12 +42,16 @@ fn a_command_gives_its_output_and_its_exit_code() {
 }
 
 #[test]
-fn a_killed_command_is_cancelled_and_has_no_exit_code() {
-    for dialect in BOTH {
+fn killed_command_has_code_of_signal() {
+    for dialect in [Pi, Pi1, Xcsh] {
         let mut server = Server::demo(dialect);
-        let result = server.data(bash("echo before; kill -9 $$"));
-        assert_eq!((&result["output"], &result["cancelled"]), (&json!("before\n"), &json!(true)));
-        assert_eq!(keys(&result), usual_keys(dialect, &[]));
+        for (command, code) in [("echo before; kill -9 $$", 137), ("echo before; kill -TERM $$", 143)] {
+            let result = server.data(bash(command));
+            let told = (&result["output"], &result["exitCode"], &result["cancelled"]);
+            assert_eq!(told, (&json!("before\n"), &json!(code), &json!(false)), "{dialect}");
+            let told = keys(&result).into_iter().filter(|key| *key != "newCwd").collect::<Vec<_>>();
+            assert_eq!(told, usual_keys(dialect, &["exitCode"]));
+        }
         server.finishes();
     }
 }

@@ -63,7 +63,7 @@ async fn endings_are_told_apart() {
     {
         assert_eq!(shell(&place, command).await.ending, ending);
     }
-    assert_eq!(Ending::Signalled(9).exit_code(), None);
+    assert_eq!(Ending::Signalled(9).exit_code(), Some(137));
     place.cancel.cancel();
     let outcome = shell(&place, "echo never").await;
     assert_eq!((outcome.ending, outcome.truncation.total_bytes), (Ending::Cancelled, 0));
