@@ -74,7 +74,7 @@ Options:
                                the next output names (4 GiB)
   --hazard <LIST>              be legal and inconvenient, to try a host: chunks, coalesce, dribble,
                                early-events, unknown-fields, unknown-events, u2028, huge,
-                               slow-start, dialogs, late-answers, or all
+                               slow-start, dialogs, late-answers, late-ends, or all
   --seed <N>                   what chance decides for --hazard (0)
   -h, --help                   this text
   -v, --version                the version

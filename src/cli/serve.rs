@@ -17,7 +17,8 @@ use crate::{
         tool_line,
     },
     protocol::{Dialect, DialectExtensionApi, FRAME_LIMIT},
-    server::{Hazards, Library, MOST_UNREAD, Options, Workplace, scripted_name, serve},
+    server::{Hazards, Library, MOST_UNREAD, Options, Workplace, scripted_name, serve, wall_ms},
+    session::day,
     tools::{self, OutputFiles},
 };
 use std::{
@@ -163,7 +164,7 @@ fn resolve(
             shells: options.max_bash.unwrap_or(usual.shells),
         },
         workplace,
-        hazards: (!options.hazards.is_empty()).then(|| Hazards::new(options.hazards, options.seed)),
+        hazards: (!options.hazards.is_empty()).then(|| Hazards::new(options.hazards, options.seed, dialect)),
     })
 }
 
@@ -193,14 +194,14 @@ fn library(
     let selection = match config::select(config, &wanted) {
         Ok(selection) => selection,
         Err(refused) => {
-            let hint = match refused {
-                Refused::NoModels(_) => NO_MODELS_HINT,
-                _ => "",
-            };
-            let text = format!("{refused}{hint}");
-            return match extended {
-                true => Ok((extendable(Library::unchosen(text), Some(wanted)), true)),
-                false => Err(Refusal(text, 1)),
+            return match refused {
+                Refused::NoModels(_) => {
+                    let text = format!("{refused}{NO_MODELS_HINT}");
+                    tracing::warn!("{text}");
+                    Ok((extendable(Library::unchosen(text), Some(wanted)), extended))
+                }
+                _ if extended => Ok((extendable(Library::unchosen(refused.to_string()), Some(wanted)), true)),
+                _ => Err(Refusal(refused.to_string(), 1)),
             };
         }
     };
@@ -273,7 +274,7 @@ fn prompt_source(config: &Config, options: &HostOptions, directory: &Path) -> Pr
         custom,
         append,
         context_files: files.context,
-        date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        date: day(wall_ms()),
         cwd: directory.to_string_lossy().into_owned(),
         in_sections: config.dialect.record().system_message_opens_run,
     }

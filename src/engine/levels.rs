@@ -17,6 +17,17 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// What stands for the model while there is none; `why` refuses prompts. `card`: the rest of its members.
+    pub fn none(why: String, card: Model) -> Self {
+        let model = Model { provider: String::new(), context_window: 0, ..card };
+        Self { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: Some(why) }
+    }
+
+    /// Whether it stands for no model.
+    pub fn is_none(&self) -> bool {
+        self.model.provider.is_empty()
+    }
+
     /// The level nearest to `wanted` that the model takes: the next higher one, else the next lower.
     pub fn clamp(&self, wanted: ThinkingLevel) -> ThinkingLevel {
         let higher = self.levels.iter().find(|level| **level >= wanted);

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     protocol::{
         CycleModelResponse, CycleThinkingLevelResponse, DialectLevelWithoutThinking,
-        GetAvailableThinkingLevelsResponse, ModelCycle, RequestId, RpcCommandKind, SetModelCommand,
+        GetAvailableThinkingLevelsResponse, Model, ModelCycle, RequestId, RpcCommandKind, SetModelCommand,
         SetModelResponse, SetThinkingLevelCommand, ThinkingLevel, ThinkingLevelChange, ThinkingLevelList,
         errors,
     },
@@ -34,6 +34,19 @@ impl Engine {
             let model = &self.models[*at].model;
             model.provider == provider && model.id == id
         })
+    }
+
+    /// The model that is asked; `None`: there is none.
+    pub(super) fn model_in_use(&self) -> Option<Model> {
+        let choice = &self.models[self.model];
+        (!choice.is_none()).then(|| choice.model.clone())
+    }
+
+    /// Keeps which model is asked, if there is one.
+    pub(super) fn keep_model(&mut self) {
+        if !self.models[self.model].is_none() {
+            self.keep_quietly(self.model_entry());
+        }
     }
 
     /// The entry that says which model is asked.

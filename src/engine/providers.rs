@@ -147,14 +147,14 @@ impl Engine {
         let Beginning { taken_up, chosen, level } = beginning;
         if taken_up {
             if self.session.roles().next().is_none() && self.session.model().is_none() {
-                self.keep_quietly(self.model_entry());
+                self.keep_model();
             }
             self.take_up(chosen, level);
             return self.restore();
         }
         let preferred = self.models[self.model].preferred;
         self.level = self.fitting(level.or(preferred).unwrap_or(self.default_level));
-        self.keep_quietly(self.model_entry());
+        self.keep_model();
         self.keep_quietly(NewEntry::Level(self.level));
     }
 }

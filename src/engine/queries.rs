@@ -35,7 +35,7 @@ impl Engine {
     fn queried_state(&self) -> QueriedState {
         let tree = self.session.tree();
         QueriedState {
-            model: Some(self.models[self.model].model.clone()),
+            model: self.model_in_use(),
             thinking_level: self.level,
             is_idle: !self.is_working(),
             has_pending_messages: self.queued() > 0,

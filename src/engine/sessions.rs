@@ -108,7 +108,7 @@ impl Engine {
         self.follow_up.clear();
         self.steering.clear();
         if self.dialect.record().sessions_start_anew {
-            self.keep_quietly(self.model_entry());
+            self.keep_model();
         }
         self.keep_quietly(NewEntry::Level(self.level));
         for message in self.take_beginning(command.id.as_ref()) {

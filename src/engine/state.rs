@@ -27,7 +27,7 @@ impl Engine {
             }
         };
         SessionState {
-            model: Some(self.models[self.model].model.clone()),
+            model: self.model_in_use(),
             thinking_level: self.level,
             is_streaming,
             is_compacting: self.compacting.is_some(),

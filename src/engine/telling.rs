@@ -147,7 +147,11 @@ impl Engine {
         if self.model != model && self.is_hooked(HookName::ModelSelect) {
             let event = ModelSelectHook {
                 model: self.models[self.model].model.clone(),
-                previous_model: self.models.get(model).map(|choice| choice.model.clone()),
+                previous_model: self
+                    .models
+                    .get(model)
+                    .filter(|choice| !choice.is_none())
+                    .map(|choice| choice.model.clone()),
                 source,
             };
             self.tell_all(event.into(), Then::Told);

@@ -7,10 +7,10 @@ use super::{
     models::{Library, Voice, card, told},
 };
 use crate::{
-    config::{self, Added, AddedProvider, Config, Environment, Keys, Wanted},
+    config::{self, Added, AddedProvider, Config, Environment, Keys, Refused, Wanted},
     engine::{Choice, Selected},
     model::{http::Http, request::Endpoint, scripted::Script},
-    protocol::{JsonObject, Model, QueriedModel, QueriedModels, ThinkingLevel, errors},
+    protocol::{JsonObject, Model, QueriedModel, QueriedModels, errors},
 };
 use serde_json::Value;
 use std::{sync::Arc, vec};
@@ -30,12 +30,10 @@ pub struct Source {
 }
 
 impl Library {
-    /// No model yet, and `why`: an extension may bring one before the session begins.
+    /// No model, and `why`, which refuses prompts; an extension may bring one before the session begins.
     pub fn unchosen(why: String) -> Self {
-        let model = Model { provider: "none".to_owned(), ..card("none", &Script::demo()) };
-        let choice = Choice { model, levels: vec![ThinkingLevel::Off], preferred: None, unusable: Some(why) };
         Self {
-            choices: vec![choice],
+            choices: vec![Choice::none(why, card("none", &Script::demo()))],
             voices: vec![Voice::Nobody],
             start: 0,
             level: None,
@@ -105,7 +103,12 @@ impl Library {
         let asked =
             self.source.as_ref().and_then(|it| Some((it.config.with_added(&it.added), it.wanted.clone()?)));
         if let Some((config, wanted)) = asked {
-            let selection = config::select(&config, &wanted).map_err(|refused| refused.to_string())?;
+            let selection = match config::select(&config, &wanted) {
+                Ok(selection) => selection,
+                // The session begins without one.
+                Err(Refused::NoModels(_)) => return Ok(self.selected()),
+                Err(refused) => return Err(refused.to_string()),
+            };
             for warning in &selection.warnings {
                 tracing::warn!("{warning}");
             }
@@ -124,12 +127,16 @@ impl Library {
                 |it: &config::Scoped| Some((self.place(&selection.offers[it.at].endpoint.model)?, it.level));
             self.scope = selection.scope.map(|scope| scope.iter().filter_map(scoped).collect());
         }
-        Ok(Selected {
+        Ok(self.selected())
+    }
+
+    fn selected(&self) -> Selected {
+        Selected {
             models: self.choices.clone(),
             start: self.start,
             level: self.level,
             scope: self.scope.clone(),
-        })
+        }
     }
 
     /// All models that there are, with a key or without.

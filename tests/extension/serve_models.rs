@@ -70,8 +70,10 @@ fn a_model_that_no_extension_brings_ends_the_server_as_without_extensions() {
     let ended = server(Pi, &body, &["--provider", "nobody", "--model", "nothing"]).ends_within(SOON);
     assert_eq!((ended.status.code(), ended.frames), (Some(1), vec![]));
     assert!(ended.stderr.contains("Unknown provider \"nobody\""), "{}", ended.stderr);
-    let ended = server(Pi, "say '{\"type\":\"register\"}'\nawait nothing", &[]).ends_within(SOON);
-    assert_eq!((ended.status.code(), ended.frames), (Some(1), vec![]));
+    let mut server = server(Pi, "say '{\"type\":\"register\"}'\nawait nothing", &[]);
+    assert_eq!(server.data(json!({ "type": "get_state" })).get("model"), Some(&Value::Null));
+    server.close_stdin();
+    let ended = server.ends_within(SOON);
     assert!(ended.stderr.contains("No models available."), "{}", ended.stderr);
 }
 

@@ -233,6 +233,35 @@ fn the_version_is_one_line() {
 }
 
 #[test]
+fn without_a_model_prompts_are_refused() {
+    let reason = "No models available.\n\nSet an API key environment variable:";
+    for dialect in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut serve = command(binary(), dir.path());
+        serve.args(["--mode", "rpc", "--dialect", dialect.as_str()]);
+        let mut server = Server::start(dialect, dir, serve);
+        if dialect == Dialect::Xcsh {
+            assert_eq!(server.next()["type"], "ready");
+        }
+        let state = server.data(json!({"type": "get_state"}));
+        assert_eq!(
+            (state.get("model"), &state["isStreaming"]),
+            (Some(&json!(null)), &json!(false)),
+            "{dialect}"
+        );
+        assert_eq!(server.data(json!({"type": "get_available_models"})), json!({"models": []}));
+        server.send(json!({"id": "p", "type": "prompt", "message": "hi"}));
+        let refused = server.until(|frame| frame["success"] == false).pop().unwrap();
+        assert!(refused["error"].as_str().unwrap().contains(reason), "{dialect}: {refused}");
+        assert_eq!(server.data(json!({"type": "bash", "command": "echo on"}))["output"], "on\n");
+        server.close_stdin();
+        let ended = server.ends();
+        assert_eq!(ended.status.code(), Some(0), "{dialect}");
+        assert!(ended.stderr.contains(reason), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn what_cannot_be_served_is_refused_in_words() {
     let file = "Error: @file arguments are not supported in RPC mode\n";
     for arguments in [&["--mode", "rpc", "@notes.md"][..], &["serve", "--no-session", "hello", "@a"]] {
@@ -241,7 +270,6 @@ fn what_cannot_be_served_is_refused_in_words() {
     for (arguments, status, words) in [
         (&["serve", "--model", "no-such/model"][..], 1, "Error: Model \"no-such/model\" not found."),
         (&["serve", "--provider", "nobody", "--model", "demo"], 1, "Error: Unknown provider \"nobody\"."),
-        (&["--mode", "rpc"], 1, "Error: No models available.\n\nSet an API key environment variable:"),
         (&["--mode", "rpc", "--api-key", "k"], 1, "Error: --api-key requires a model to be specified via"),
         (
             &["serve", "--model", "scripted/no-such-file.json"],
