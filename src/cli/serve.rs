@@ -197,7 +197,10 @@ fn library(
             return match refused {
                 Refused::NoModels(_) => {
                     let text = format!("{refused}{NO_MODELS_HINT}");
-                    tracing::warn!("{text}");
+                    // An extension may bring one yet.
+                    if !extended {
+                        tracing::warn!("{text}");
+                    }
                     Ok((extendable(Library::unchosen(text), Some(wanted)), extended))
                 }
                 _ if extended => Ok((extendable(Library::unchosen(refused.to_string()), Some(wanted)), true)),

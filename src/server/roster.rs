@@ -106,7 +106,12 @@ impl Library {
             let selection = match config::select(&config, &wanted) {
                 Ok(selection) => selection,
                 // The session begins without one.
-                Err(Refused::NoModels(_)) => return Ok(self.selected()),
+                Err(Refused::NoModels(_)) => {
+                    if let Some(why) = &self.choices[self.start].unusable {
+                        tracing::warn!("{why}");
+                    }
+                    return Ok(self.selected());
+                }
                 Err(refused) => return Err(refused.to_string()),
             };
             for warning in &selection.warnings {
