@@ -5,8 +5,8 @@ use crate::{
     machine::{Findings, Kind, Open, Rule},
     protocol::{
         AgentEndEvent, AgentMessage, AgentMessageKind, AgentSessionEvent, AutoRetryEndEvent,
-        AutoRetryStartEvent, CompactionReason, Dialect, FlowState, RpcCommand, RpcCommandKind, StopReason,
-        TodoReminderEvent,
+        AutoRetryStartEvent, Case, CompactionReason, Dialect, Disposition, FlowState, RpcCommand,
+        RpcCommandKind, StopReason, TodoReminderEvent,
     },
 };
 
@@ -24,6 +24,8 @@ pub struct Tail {
     promise: Option<Promise>,
     /// A prompt came between runs: the next run may be its own.
     prompted: bool,
+    /// A prompt came in the wait before a retry, which it ends: the next run may be its own.
+    preempts: bool,
     /// The first message of the run that keeps the promise of a compaction is to come.
     resumes: bool,
     /// The run came in the wait before a retry, where a prompt may begin one of its own: its first message is to come.
@@ -76,7 +78,13 @@ impl Tail {
             Command::Abort | Command::AbortAndPrompt | Command::AbortRetry => self.promise = None,
             kind if kind.cuts() => self.promise = None,
             // Where it begins a run of its own, that run may come first.
-            Command::Prompt if !is_streaming(at.met.flow) => (self.prompted, self.promise) = (true, None),
+            Command::Prompt if !is_streaming(at.met.flow) => {
+                let case =
+                    Case::first(command.kind().cases(at.met.flow), at.base(), |field| command.choice(field));
+                self.preempts = at.met.flow == FlowState::Retrying
+                    && case.is_some_and(|case| case.disposition == Disposition::Preempt);
+                (self.prompted, self.promise) = (true, None);
+            }
             _ => {}
         }
         if command.kind() == Command::Compact {
@@ -100,7 +108,7 @@ impl Tail {
         use AgentSessionEvent as Event;
         match event {
             Event::AgentStart(_) => {
-                let waited = at.met.flow == FlowState::Retrying && self.prompted && !at.cut;
+                let waited = at.met.flow == FlowState::Retrying && self.preempts && !at.cut;
                 self.run_starts(found);
                 self.retried = waited;
             }
@@ -155,7 +163,7 @@ impl Tail {
 
     fn run_starts(&mut self, found: &mut Findings) {
         (self.last, self.settled, self.compact) = (Last::Unknown, false, None);
-        (self.resumes, self.prompted) = (false, false);
+        (self.resumes, self.prompted, self.preempts) = (false, false, false);
         match self.promise.take() {
             Some(Promise::Compaction) => self.resumes = true,
             Some(promise) => found.kept(promise.rule()),
