@@ -104,6 +104,7 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut cuts = Vec::new();
     let mut control = Vec::new();
     let mut unserved = Vec::new();
+    let mut reads = Vec::new();
     let mut fails = TokenStream::new();
     let mut typed = TokenStream::new();
     let variants: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
@@ -155,6 +156,9 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
         if def["x-control"] == true {
             control.push(variant.clone());
         }
+        if def["x-reads"] == true {
+            reads.push(variant.clone());
+        }
         for (state, to) in def.get("x-fails-to").and_then(Value::as_object).into_iter().flatten() {
             let to = camel(to.as_str().ok_or(format!("{name}: x-fails-to"))?);
             for state in leaves(bundle, state) {
@@ -182,6 +186,8 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
             pub const fn is_control(self) -> bool { matches!(self, #(Self::#control)|*) }
             /// Whether the server here does it; it refuses the others by name.
             pub const fn is_served(self) -> bool { !matches!(self, #(Self::#unserved)|*) }
+            /// Whether it changes nothing: it is answered at once, in every dialect.
+            pub const fn is_read(self) -> bool { matches!(self, #(Self::#reads)|*) }
             /// In the originals its success response ends an open run without closing events.
             pub const fn cuts(self) -> bool { matches!(self, #(Self::#cuts)|*) }
             /// The success response of a command that answers without data, or does so in some dialects; `None` for one

@@ -94,14 +94,19 @@ impl Flow {
     }
 
     /// Tentative: a prompt may still fail, or may have been a command of an extension that opens no run.
+    /// So whatever follows the run before it may still come.
     #[state(superstate = "session")]
-    fn starting(event: &Kind) -> Outcome<State> {
+    fn starting(&self, event: &Kind) -> Outcome<State> {
         match event {
             Kind::Response(Some(Command::Prompt | Command::AbortAndPrompt), false) => {
                 Transition(State::idle())
             }
-            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
+            Kind::MessageStart(Role::Custom)
+            | Kind::MessageEnd(Role::Custom)
+            | Kind::Event(Event::TodoReminder) => Handled,
+            Kind::RetryEnd(false) | Kind::CompactionEnd(false) if !self.settles => Handled,
             Kind::Event(Event::AgentStart) => Transition(State::between()),
+            Kind::Event(Event::AutoRetryStart) if !self.settles => Transition(State::retrying()),
             Kind::Event(Event::AutoCompactionStart) | Kind::CompactionStart(false) => {
                 Transition(State::compacting())
             }

@@ -288,3 +288,84 @@ fn a_text_that_waited_may_be_said_again_and_its_run_may_begin_before_its_answer(
         assert!(!talk.broken(Pi1).contains(&Rule::DispositionTrue));
     }
 }
+
+#[test]
+fn what_follows_run_may_follow_slash_command() {
+    for dialect in [Pi, Xcsh] {
+        let ended = || Talk::new(dialect).ask("1", "prompt", "go").fails(&["go"], "overloaded");
+        let slash = || ended().ask("2", "prompt", "/do");
+        assert_eq!(slash().retries(1, 2000, "overloaded").broken(dialect), [], "{dialect}");
+        let given_up = json!({
+            "type": "auto_retry_end", "success": false, "attempt": 1, "finalError": "overloaded",
+        });
+        let again = ended().retries(1, 2000, "overloaded").fails(&[], "overloaded").ask("2", "prompt", "/do");
+        assert_eq!(again.out(given_up).broken(dialect), [], "{dialect}");
+    }
+}
+
+#[test]
+fn reads_may_overtake_or_wait() {
+    let bash = json!({ "id": "1", "type": "bash", "command": "make" });
+    let count = json!({ "id": "2", "type": "get_last_assistant_text" });
+    let result = json!({ "output": "", "exitCode": 0, "cancelled": false, "truncated": false });
+    let made = json!({ "id": "1", "type": "response", "command": "bash", "success": true, "data": result });
+    let text = json!({
+        "id": "2", "type": "response", "command": "get_last_assistant_text", "success": true,
+        "data": { "text": null },
+    });
+    for answers in [[&made, &text], [&text, &made]] {
+        let asked = Talk::new(Xcsh).record(1, "in", &bash).record(1, "in", &count);
+        let talk = answers.into_iter().fold(asked, |talk, answer| talk.out(answer.clone()));
+        assert_eq!(talk.broken(Xcsh), []);
+    }
+}
+
+#[test]
+fn abort_may_cancel_compact_or_leave_it() {
+    let compact = json!({ "id": "1", "type": "compact" });
+    let result = json!({ "summary": "s", "firstKeptEntryId": "e", "tokensBefore": 9, "details": {} });
+    let done =
+        json!({ "id": "1", "type": "response", "command": "compact", "success": true, "data": result });
+    let error = "Compaction cancelled";
+    let failed =
+        json!({ "id": "1", "type": "response", "command": "compact", "success": false, "error": error });
+    let abort = json!({ "id": "2", "type": "abort" });
+    let asked = || Talk::new(Pi).record(1, "in", &compact).record(1, "in", &abort);
+    assert_eq!(asked().out(failed).done("2", "abort").broken(Pi), []);
+    assert_eq!(asked().done("2", "abort").out(done).broken(Pi), []);
+}
+
+#[test]
+fn abort_and_prompt_may_run_or_fail_while_compacting() {
+    let start = json!({ "type": "auto_compaction_start", "reason": "threshold", "action": "context-full" });
+    let end = json!({
+        "type": "auto_compaction_end", "action": "context-full", "aborted": true, "willRetry": false,
+    });
+    let compacts = || {
+        let run = Talk::new(Xcsh).ask("1", "prompt", "go").start().begin(&["go"]).finish(&answer("stop"));
+        run.end().out(start.clone()).asks("2", "abort_and_prompt", "on")
+    };
+    let run = compacts().out(end).done("2", "abort_and_prompt").start().begin(&["on"]);
+    assert_eq!(run.finish(&answer("stop")).end().broken(Xcsh), []);
+    let busy =
+        "Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.";
+    let refused = json!({
+        "id": "2", "type": "response", "command": "abort_and_prompt", "success": false, "error": busy,
+    });
+    assert_eq!(compacts().done("2", "abort_and_prompt").out(refused).broken(Xcsh), []);
+}
+
+#[test]
+fn left_session_may_empty_queues() {
+    let queues = |steering: &[&str]| json!({ "type": "queue_update", "steering": steering, "followUp": [] });
+    let queued = json!({
+        "id": "1", "type": "response", "command": "steer", "success": true, "data": { "disposition": "queued" },
+    });
+    let left = json!({
+        "id": "2", "type": "response", "command": "new_session", "success": true, "data": { "cancelled": false },
+    });
+    let talk = Talk::new(Pi1).asks("1", "steer", "S").out(queues(&["S"])).out(queued);
+    let talk = talk.record(1, "in", &json!({ "id": "2", "type": "new_session" }));
+    assert_eq!(talk.clone().out(queues(&[])).out(left.clone()).broken(Pi1), []);
+    assert_eq!(talk.out(left).broken(Pi1), []);
+}

@@ -113,6 +113,7 @@ impl About<'_> {
                 error: "RpcErrorResponse".to_owned(),
                 description: self.frames.description(&def),
                 control: kind.is_control(),
+                reads: kind.is_read(),
                 observed: self.frames.observed(&def),
                 served: kind.is_served(),
                 causes: self.causes(&def),

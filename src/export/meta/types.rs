@@ -70,6 +70,8 @@ pub struct CommandAbout {
     pub description: String,
     /// It overtakes the commands before it where commands are served one by one.
     pub control: bool,
+    /// It changes nothing: it is answered at once, also where commands are served one by one.
+    pub reads: bool,
     /// No document has it; it was only seen.
     pub observed: bool,
     /// Whether `pi-rpc serve` does it.

@@ -102,6 +102,9 @@ fn facts(book: &Book, name: &str) -> Markup {
             @if def["x-served"] == false {
                 div { dt { "Not served" } dd { "pi-rpc serve does not do it and answers that it is not implemented." } }
             }
+            @if def["x-reads"] == true {
+                div { dt { "Order" } dd { "It changes nothing, and is answered at once." } }
+            }
             @if def["x-cuts"] == true {
                 div { dt { "Observed" } dd { "In the originals its success ends an open run without the closing events." } }
             }

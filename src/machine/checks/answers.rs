@@ -190,14 +190,17 @@ impl Answers {
         }
     }
 
-    /// Whether nothing older waits that does not overtake.
+    /// Whether nothing older waits that it must not overtake. A read overtakes all but reads; nothing overtakes a read but
+    /// what always overtakes.
     fn in_order(&mut self, request: &Open, requests: &Requests, found: &mut Findings) {
-        let overtakes = |command: RpcCommandKind| command.is_control();
-        if overtakes(request.command) {
+        if request.command.is_control() {
             return;
         }
-        let older =
-            requests.waiting().find(|other| other.number < request.number && !overtakes(other.command));
+        let precedes = |other: &&Open| match request.command.is_read() {
+            true => other.command.is_read(),
+            false => !other.command.is_control(),
+        };
+        let older = requests.waiting().filter(precedes).find(|other| other.number < request.number);
         match older {
             None => found.kept(Rule::RespOrder),
             Some(older) if self.overtaken == Some(older.number) => {}

@@ -62,6 +62,8 @@ struct Told {
     added: VecDeque<String>,
     /// The text that was taken: its message comes next.
     taken: Option<String>,
+    /// A message may have been taken: it was not known for certain what waited before.
+    maybe_taken: bool,
     /// What was removed at once, for `clear_queue`.
     cleared: Option<(Vec<String>, Vec<String>)>,
 }
@@ -202,6 +204,9 @@ impl Queues {
             self.told.taken = None;
             found.broken(Rule::QueueTold, "the message that was taken from the queue");
         }
+        if !is_unnested(event.kind()) && !matches!(event, Event::MessageStart(_)) {
+            self.told.maybe_taken = false;
+        }
         match event {
             Event::QueueUpdate(update) => self.update(update, at, found),
             Event::TurnStart(_) => (self.steering.taken, self.follow_up.taken) = (0, 0),
@@ -218,6 +223,9 @@ impl Queues {
     /// The queues as the server tells them, against what it told before.
     fn update(&mut self, update: &QueueUpdateEvent, at: &Moment, found: &mut Findings) {
         let clears = self.asked.iter().any(|(_, asked)| matches!(asked, Asked::Clear));
+        let empty = update.steering.is_empty() && update.follow_up.is_empty();
+        // Messages are delivered in a run only. The session is left outside of one, also by extensions.
+        let leaves = empty && !clears && !is_streaming(at.met.flow);
         let changes = [
             change(&self.steering.items, &update.steering),
             change(&self.follow_up.items, &update.follow_up),
@@ -225,22 +233,23 @@ impl Queues {
         let holds = match &changes {
             [Change::Added, Change::None] | [Change::None, Change::Added] => true,
             [Change::Taken(_), Change::None] | [Change::None, Change::Taken(_)] => true,
+            [Change::None, Change::None] if leaves => false,
             [
                 Change::None | Change::Cleared | Change::Taken(_),
                 Change::None | Change::Cleared | Change::Taken(_),
-            ] => clears && update.steering.is_empty() && update.follow_up.is_empty(),
+            ] => (clears || leaves) && empty,
             _ => false,
         };
         let known = !self.unsure && !at.cut;
         found.expect(Rule::QueueTold, holds || !known, || {
             "the queues as they were, and one message more or fewer".to_owned()
         });
-        if clears && update.steering.is_empty() && update.follow_up.is_empty() {
+        if clears && empty {
             found.expect(Rule::QueueTold, self.told.cleared.is_none() || !known, || {
                 "one `queue_update` for `clear_queue`".to_owned()
             });
             self.told.cleared = Some((texts(&self.steering.items), texts(&self.follow_up.items)));
-        } else if known && holds {
+        } else if known && holds && !leaves {
             let waited = self.steering.items.iter().any(|item| item.turns < self.turns);
             match changes {
                 [Change::Added, _] => keep_text(&mut self.told.added, update.steering.last()),
@@ -253,6 +262,7 @@ impl Queues {
             // Any of them may be the new one.
             let texts = update.steering.iter().chain(&update.follow_up);
             texts.for_each(|text| keep_text(&mut self.told.added, Some(text)));
+            self.told.maybe_taken = true;
         }
         let turns = self.turns;
         self.steering.retell(&update.steering, turns);
@@ -314,6 +324,7 @@ impl Queues {
 
     /// A user message begins where the server tells what it takes from the queues.
     fn told_delivered(&mut self, text: &str, fits: impl Fn(&(u64, Text)) -> bool, found: &mut Findings) {
+        let maybe_taken = std::mem::take(&mut self.told.maybe_taken);
         if let Some(taken) = self.told.taken.take() {
             return found.expect(Rule::QueueTold, taken == text, || {
                 format!("the message that was taken from the queue, {taken:?}")
@@ -325,7 +336,7 @@ impl Queues {
             }
             None => {
                 let waits = self.steering.place(text).or_else(|| self.follow_up.place(text)).is_some();
-                found.expect(Rule::QueueTold, !waits || self.unsure, || {
+                found.expect(Rule::QueueTold, !waits || maybe_taken || self.unsure, || {
                     "a `queue_update` without it first".to_owned()
                 });
             }

@@ -133,7 +133,9 @@ impl Tail {
             Event::CompactionStart(start) => self.overflow = start.reason == CompactionReason::Overflow,
             Event::AutoCompactionEnd(end) => self.promises(end.will_retry, at),
             Event::CompactionEnd(end) => self.promises(end.will_retry, at),
-            Event::TodoReminder(reminder) if at.met.flow == FlowState::Idle => self.reminds(reminder, found),
+            Event::TodoReminder(reminder) if matches!(at.met.flow, FlowState::Idle | FlowState::Starting) => {
+                self.reminds(reminder, found)
+            }
             _ => {}
         }
         if !is_unnested(event.kind()) {
@@ -187,7 +189,8 @@ impl Tail {
     }
 
     fn retry_starts(&mut self, start: &AutoRetryStartEvent, at: &Moment, found: &mut Findings) {
-        if matches!(at.met.flow, FlowState::Idle | FlowState::Settling) && !at.cut {
+        let follows = matches!(at.met.flow, FlowState::Idle | FlowState::Starting | FlowState::Settling);
+        if follows && !at.cut {
             match &self.last {
                 Last::Unknown => {}
                 Last::Other => found.broken(Rule::RetryAfterError, "a run that failed before it"),

@@ -29,9 +29,19 @@ pub fn responses(bundle: &Value) -> Complaints {
     let orphans = successes.iter().filter(|name| !answered.contains(name));
     out.extend(orphans.map(|name| format!("{name}: answers no command")));
     let strangers = defs(bundle).filter(|(name, def)| {
-        ["x-response", "x-in", "x-leads-to", "x-fails-to", "x-control", "x-served", "x-cuts", "x-causes"]
-            .iter()
-            .any(|key| def.get(key).is_some())
+        [
+            "x-response",
+            "x-in",
+            "x-leads-to",
+            "x-fails-to",
+            "x-control",
+            "x-reads",
+            "x-served",
+            "x-cuts",
+            "x-causes",
+        ]
+        .iter()
+        .any(|key| def.get(key).is_some())
             && !commands(bundle).any(|(command, _)| command == *name)
     });
     out.extend(strangers.map(|(name, _)| format!("{name}: has what only commands have")));
@@ -116,7 +126,7 @@ pub fn leads(bundle: &Value) -> Complaints {
                 out.push(format!("{name}: {key} leads from {from} to {to}, which is no state"));
             }
         }
-        for (key, only) in [("x-cuts", true), ("x-control", true), ("x-served", false)] {
+        for (key, only) in [("x-cuts", true), ("x-control", true), ("x-reads", true), ("x-served", false)] {
             if def.get(key).is_some_and(|flag| *flag != only) {
                 out.push(format!("{name}: {key} can only be {only}"));
             }

@@ -39,6 +39,7 @@ const KEYWORDS: [(&str, &[Place]); 37] = {
         ("x-control", &[Def]),
         ("x-served", &[Def]),
         ("x-result", &[Def]),
+        ("x-reads", &[Def]),
         ("x-cuts", &[Def]),
         ("x-causes", &[Def]),
         ("x-after", &[Def]),

@@ -265,7 +265,6 @@ pub const SPOILED: &[Spoiled] = &[
             "PromptCommand: in streaming reject names `busy`, which has no text for xcsh",
             "PromptCommand: in retrying reject names `busy`, which has no text for xcsh",
             "PromptCommand: in compacting reject names `busy`, which has no text for xcsh",
-            "AbortAndPromptCommand: in compacting reject names `busy`, which has no text for xcsh",
         ],
     ),
     (
@@ -297,7 +296,6 @@ pub const SPOILED: &[Spoiled] = &[
             "AbortCommand: no disposition in compacting for pi",
             "AbortCommand: no disposition in compacting for xcsh",
             "AbortCommand: no disposition in compacting for pi@0.73",
-            "AbortCommand: no disposition in compacting_manual for pi@0.73",
         ],
     ),
     (
