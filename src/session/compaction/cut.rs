@@ -1,7 +1,7 @@
 //! Where a conversation is cut into what is summed up and what is kept.
 
 use super::{OnPath, estimate};
-use crate::protocol::{AgentMessage, AssistantContent};
+use crate::protocol::{AgentMessage, AssistantContent, StopReason};
 use std::collections::HashSet;
 
 /// A cut through a range of entries: before `turn` is history, from `turn` to `kept` the beginning of a turn that is
@@ -33,6 +33,35 @@ pub fn find(range: &[&OnPath], keep_recent: u64) -> Option<Cut> {
     let kept = before.map_or(0, |place| place + 1);
     let split = if opens_turn(range[cut]) { None } else { range[..cut].iter().rposition(|e| opens_turn(e)) };
     Some(Cut { turn: split.unwrap_or(kept), kept })
+}
+
+/// Cuts `range` behind the last message that does not fit into a context by itself: one of `window` tokens or more, else
+/// the one that makes the kept part as large as `keep_recent`, else the last that is no failed answer. `None` where no
+/// entry follows that one.
+pub fn find_behind(range: &[&OnPath], keep_recent: u64, window: u64) -> Option<Cut> {
+    let is_huge = |entry: &&OnPath| entry.message().is_some_and(|it| estimate(it) >= window);
+    let huge = range.iter().rposition(is_huge).filter(|_| window > 0);
+    let last = || range.iter().rposition(|entry| entry.message().is_some_and(|it| !is_failed(it)));
+    let place = huge.or_else(|| enough(range, keep_recent)).or_else(last)?;
+    let allowed = allowed(range);
+    let next = (place + 1..range.len()).find(|place| allowed[*place]);
+    let rest = || range[place + 1..].iter().all(|entry| entry.message().is_none()).then_some(place + 1);
+    let kept = next.or_else(rest).filter(|kept| *kept < range.len())?;
+    let turn = match opens_turn(range[kept]) {
+        true => kept,
+        false => range[..kept].iter().rposition(|entry| opens_turn(entry)).unwrap_or(kept),
+    };
+    Some(Cut { turn, kept })
+}
+
+/// Whether a message of `window` tokens or more stands from `kept` on.
+pub fn keeps_huge(range: &[&OnPath], kept: usize, window: u64) -> bool {
+    let mut messages = range[kept..].iter().filter_map(|entry| entry.message());
+    window > 0 && messages.any(|message| estimate(message) >= window)
+}
+
+fn is_failed(message: &AgentMessage) -> bool {
+    matches!(message, AgentMessage::Assistant(it) if it.stop_reason == StopReason::Error)
 }
 
 /// The last place from which on there are `keep_recent` tokens.

@@ -11,10 +11,27 @@ use std::{borrow::Cow, sync::Arc};
 /// The most of a tool's result that is worth summing up, in UTF-16 units.
 const RESULT: u64 = 2000;
 
-/// What each side said, in paragraphs; empty where nobody said anything.
-pub fn conversation(messages: &[Arc<AgentMessage>]) -> String {
+/// What each side said, in paragraphs; empty where nobody said anything. Of more than `most` UTF-16 units, the beginning
+/// and the end.
+pub fn conversation(messages: &[Arc<AgentMessage>], most: Option<u64>) -> String {
     let paragraphs: Vec<String> = messages.iter().flat_map(|message| paragraphs(message)).collect();
-    paragraphs.join("\n\n")
+    let whole = paragraphs.join("\n\n");
+    let all = units(&whole);
+    let Some(most) = most.filter(|most| all > *most) else { return whole };
+    let start = &whole[..place_of(&whole, most / 2)];
+    let end = &whole[place_of(&whole, all - most / 2)..];
+    let cut = texts::characters_cut(&(all - units(start) - units(end)).to_string());
+    format!("{start}\n\n{cut}\n\n{end}")
+}
+
+/// The place in `text` behind at most so many UTF-16 units.
+fn place_of(text: &str, most: u64) -> usize {
+    let mut before = 0;
+    let past = text.char_indices().find(|(_, character)| {
+        before += character.len_utf16() as u64;
+        before > most
+    });
+    past.map_or(text.len(), |(place, _)| place)
 }
 
 fn paragraphs(message: &AgentMessage) -> Vec<String> {
@@ -87,12 +104,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
     if all <= RESULT {
         return text.into();
     }
-    let mut kept = 0;
-    let end = text.char_indices().find(|(_, character)| {
-        kept += character.len_utf16() as u64;
-        kept > RESULT
-    });
-    let start = &text[..end.map_or(text.len(), |(place, _)| place)];
+    let start = &text[..place_of(text, RESULT)];
     let cut = texts::characters_cut(&(all - units(start)).to_string());
     format!("{start}\n\n{cut}").into()
 }

@@ -24,7 +24,7 @@ pub use checkpoint::checkpoint;
 pub use estimate::{context_tokens, estimate, is_counted};
 pub use files::Files;
 pub use path::{OnPath, OnPathKind};
-pub use prepare::{NothingToDo, Preparation, prepare};
+pub use prepare::{NothingToDo, Preparation, prepare, prepare_overflow};
 pub(super) use requests::branch_request;
 pub use requests::{SummaryRequest, short_request};
 pub use result::sum_usage;

@@ -1,6 +1,10 @@
 //! What a compaction would sum up and what it would keep.
 
-use super::{Files, OnPath, OnPathKind, context_tokens, cut, files::without_lists};
+use super::{
+    Files, OnPath, OnPathKind, context_tokens,
+    cut::{self, Cut},
+    files::without_lists,
+};
 use crate::protocol::{AgentMessage, CompactionSummaryMessage};
 use std::sync::Arc;
 
@@ -17,6 +21,8 @@ pub struct Preparation {
     pub prefix: Vec<Arc<AgentMessage>>,
     /// What the compaction before said, without its lists of files.
     pub previous_summary: Option<String>,
+    /// The most UTF-16 units of the conversation that one request for a summary holds; `None`: all of it.
+    pub most: Option<u64>,
     /// The files that were touched in `history` and `prefix` and, as far as the compaction before noted them, earlier.
     pub files: Files,
 }
@@ -43,6 +49,35 @@ pub enum NothingToDo {
 ///
 /// Source: pi source, xcsh source, observed.
 pub fn prepare(path: &[OnPath], keep_recent: u64) -> Result<Preparation, NothingToDo> {
+    prepare_with(path, |range| cut::find(range, keep_recent))
+}
+
+/// Decides the same where a request of `window` tokens at most did not fit: what alone is as long as the context is summed
+/// up, too, even if nothing is kept. Of what is longer than the context, models are asked about the beginning and the end.
+///
+/// Own: the originals keep such a message, so that the next request does not fit either.
+pub fn prepare_overflow(
+    path: &[OnPath],
+    keep_recent: u64,
+    window: u64,
+    reserve: u64,
+) -> Result<Preparation, NothingToDo> {
+    let find = |range: &[&OnPath]| {
+        let usual = cut::find(range, keep_recent);
+        let summarises = |cut: &Cut| range[..cut.kept].iter().any(|entry| entry.message().is_some());
+        let usual = usual.filter(|cut| summarises(cut) && !cut::keeps_huge(range, cut.kept, window));
+        usual.or_else(|| cut::find_behind(range, keep_recent, window))
+    };
+    let mut prepared = prepare_with(path, find)?;
+    // Less than four characters a token: the estimate may be wrong.
+    prepared.most = (window > 0).then(|| (window.saturating_sub(reserve) * 3).max(window));
+    Ok(prepared)
+}
+
+fn prepare_with(
+    path: &[OnPath],
+    find: impl Fn(&[&OnPath]) -> Option<Cut>,
+) -> Result<Preparation, NothingToDo> {
     let previous = path.iter().enumerate().rev().find_map(|(place, entry)| Previous::of(place, entry));
     if previous.as_ref().is_some_and(|last| messages(&path[last.place..]).is_empty()) {
         return Err(NothingToDo::AlreadyCompacted);
@@ -50,7 +85,7 @@ pub fn prepare(path: &[OnPath], keep_recent: u64) -> Result<Preparation, Nothing
     let start = previous.as_ref().map_or(0, |last| last.start(path));
     let is_compaction = |entry: &&OnPath| matches!(entry.kind, OnPathKind::Compaction { .. });
     let range: Vec<&OnPath> = path[start..].iter().filter(|entry| !is_compaction(entry)).collect();
-    let cut = cut::find(&range, keep_recent).ok_or(NothingToDo::TooSmall)?;
+    let cut = find(&range).ok_or(NothingToDo::TooSmall)?;
     let history = messages(range[..cut.turn].iter().copied());
     let prefix = messages(range[cut.turn..cut.kept].iter().copied());
     if history.is_empty() && prefix.is_empty() {
@@ -65,6 +100,7 @@ pub fn prepare(path: &[OnPath], keep_recent: u64) -> Result<Preparation, Nothing
         history,
         prefix,
         previous_summary: previous.map(|last| without_lists(last.summary)),
+        most: None,
         files,
     })
 }

@@ -34,7 +34,7 @@ impl Preparation {
         let task = if previous.is_some() { prompts::UPDATE } else { prompts::FIRST };
         let task = format!("{task}{}", prompts::SECTIONS);
         let tokens = reserve / 5 * 4 + reserve % 5 * 4 / 5;
-        request(&self.history, previous, &task, focus, tokens)
+        request(&self.history, self.most, previous, &task, focus, tokens)
     }
 
     /// Asks for the summary of the beginning of the turn that is split; `None` where none is. The answer may take half
@@ -42,7 +42,7 @@ impl Preparation {
     ///
     /// Source: pi source, xcsh source.
     pub fn prefix_request(&self, reserve: u64, focus: Option<&str>) -> Option<SummaryRequest> {
-        request(&self.prefix, None, prompts::PREFIX, focus, reserve / 2)
+        request(&self.prefix, self.most, None, prompts::PREFIX, focus, reserve / 2)
     }
 }
 
@@ -64,22 +64,23 @@ pub(in crate::session) fn branch_request(
     replace: bool,
 ) -> Option<SummaryRequest> {
     match instructions.filter(|_| replace) {
-        Some(task) => request(messages, None, task, None, BRANCH),
+        Some(task) => request(messages, None, None, task, None, BRANCH),
         None => {
             let task = format!("{}{}", prompts::BRANCH, prompts::SECTIONS);
-            request(messages, None, &task, instructions, BRANCH)
+            request(messages, None, None, &task, instructions, BRANCH)
         }
     }
 }
 
 fn request(
     messages: &[Arc<AgentMessage>],
+    most: Option<u64>,
     previous: Option<&str>,
     task: &str,
     focus: Option<&str>,
     tokens: u64,
 ) -> Option<SummaryRequest> {
-    let conversation = conversation(messages);
+    let conversation = conversation(messages, most);
     if conversation.is_empty() {
         return None;
     }
