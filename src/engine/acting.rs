@@ -204,7 +204,7 @@ impl Engine {
 
     /// A compaction is not wanted any more, whether it has begun or not; other commands go on.
     fn withdraw_compaction(&mut self, call: CallId, id: &RequestId) {
-        let waits = |next: &AfterRun| matches!(next, AfterRun::Compact(it) if it.id.as_ref() == Some(id));
+        let waits = |next: &AfterRun| matches!(next, AfterRun::Compact(it) | AfterRun::StoppedCompaction(it) if it.id.as_ref() == Some(id));
         if let Some(at) = self.after_run.iter().position(waits) {
             self.after_run.remove(at);
             let text = errors::compaction_cancelled(self.dialect.base());

@@ -33,6 +33,8 @@ pub enum AfterRun {
     Clone(Option<RequestId>),
     /// A compaction.
     Compact(CompactCommand),
+    /// A compaction that was aborted before it began.
+    StoppedCompaction(CompactCommand),
     /// A prompt that came while another one was looked at. It waits for that alone, and ends no run.
     LinedUp(Box<Prompting>),
     /// A run of its own.
@@ -43,6 +45,11 @@ impl AfterRun {
     /// Whether it waits for another prompt only.
     pub const fn is_lined_up(&self) -> bool {
         matches!(self, Self::LinedUp(_))
+    }
+
+    /// Whether an abort has stopped it; its answer comes first.
+    pub const fn is_stopped(&self) -> bool {
+        matches!(self, Self::StoppedCompaction(_))
     }
 }
 
@@ -78,6 +85,7 @@ impl Engine {
                 self.handler_failed(command.id, RpcCommandKind::Compact, text);
             }
             AfterRun::Compact(command) => self.compact(command),
+            AfterRun::StoppedCompaction(command) => self.refuse_compaction(command),
             AfterRun::Prompt(prompting) if self.stopping => {
                 let error = errors::shutting_down(self.dialect.base());
                 self.refuse(&prompting.reply, error);
@@ -106,6 +114,12 @@ impl Engine {
                 let id = command.id.clone();
                 self.after_run.remove(at);
                 let text = errors::compacting(self.dialect.base());
+                self.handler_failed(id, RpcCommandKind::Compact, text);
+            }
+            AfterRun::StoppedCompaction(command) => {
+                let id = command.id.clone();
+                self.after_run.remove(at);
+                let text = errors::compaction_cancelled(self.dialect.base());
                 self.handler_failed(id, RpcCommandKind::Compact, text);
             }
             _ => self.cancel_compaction(),

@@ -47,26 +47,38 @@ impl Engine {
                 let command = RpcCommand::AbortAndPrompt(it);
                 let prompting = Prompting::of_host(command, text, images, unasked);
                 match disposition {
-                    Disposition::Preempt => self.preempt(AfterRun::Prompt(Box::new(prompting))),
+                    Disposition::Preempt => {
+                        self.skips_compaction = self.compacting.as_ref().is_some_and(|it| !it.is_asked_for());
+                        self.preempt(AfterRun::Prompt(Box::new(prompting)));
+                    }
                     _ => self.prompt(prompting),
                 }
             }
             RpcCommand::Steer(it) => self.queue(id, kind, it.message, it.images),
             RpcCommand::FollowUp(it) => self.queue(id, kind, it.message, it.images),
             RpcCommand::Abort(_) => {
-                self.stop_waiting_prompts();
+                self.stop_waiting_work();
                 self.unask_prompts();
                 self.abort_chain();
                 self.compacting.iter_mut().for_each(Compacting::ask_no_more);
+                if disposition == Disposition::Preempt {
+                    return self.preempt(AfterRun::Answer { id, kind });
+                }
                 let has_prompt = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
-                match disposition {
-                    Disposition::Preempt => self.preempt(AfterRun::Answer { id, kind }),
-                    _ if has_prompt || self.is_preparing() => {
-                        self.unask_run();
-                        self.unask_compaction();
-                        self.after_run.push_back(AfterRun::Answer { id, kind });
-                    }
-                    _ => self.acknowledge(kind, id),
+                let ends_prompt = has_prompt || self.is_preparing();
+                let waits = ends_prompt || self.after_run.iter().any(AfterRun::is_stopped);
+                if ends_prompt {
+                    self.unask_run();
+                    self.unask_compaction();
+                }
+                if waits {
+                    self.after_run.push_back(AfterRun::Answer { id: id.clone(), kind });
+                }
+                if self.compacting.as_ref().is_some_and(Compacting::is_asked_for) {
+                    self.cancel_compaction();
+                }
+                if !waits {
+                    self.acknowledge(kind, id);
                 }
             }
             RpcCommand::NewSession(_)

@@ -28,7 +28,9 @@ use crate::{
     },
     session::{
         Entry, NewEntry,
-        compaction::{NothingToDo, Preparation, checkpoint, context_tokens, is_full, prepare},
+        compaction::{
+            NothingToDo, Preparation, checkpoint, context_tokens, is_full, prepare, prepare_overflow,
+        },
     },
 };
 use std::sync::Arc;
@@ -151,6 +153,12 @@ impl Engine {
         }
     }
 
+    /// Answers a `compact` that was aborted before its compaction began.
+    pub(super) fn refuse_compaction(&mut self, command: CompactCommand) {
+        self.say_compaction_start(CompactionReason::Manual);
+        self.compact_failed(command.id, None);
+    }
+
     /// After a run: compacts if its request did not fit, or its answer leaves too little of the context free.
     pub(super) fn compact_if_full(&mut self, ended: &Ended) {
         if ended.answer.stop_reason != StopReason::Aborted {
@@ -178,7 +186,7 @@ impl Engine {
             compacting.next = Next::Prompt(Box::new(starting));
             return None;
         }
-        if starting.unasked {
+        if std::mem::take(&mut self.skips_compaction) || starting.unasked {
             return Some(starting);
         }
         let last = self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
@@ -250,7 +258,11 @@ impl Engine {
     /// Compacts because the context is full. Where that cannot be done nothing changes, and some dialects tell of it; what
     /// is `next` is given back.
     fn compact_full(&mut self, reason: CompactionReason, will_retry: bool, next: Next) -> Option<Next> {
-        match self.prepare_compaction() {
+        let prepared = match reason {
+            CompactionReason::Overflow => self.prepare_overflow_compaction(),
+            _ => self.prepare_compaction(),
+        };
+        match prepared {
             Ok(preparation) if self.models[self.model].unusable.is_none() => {
                 self.say_compaction_start(reason);
                 self.begin_compaction(Why::Full { reason, will_retry }, preparation, None, next);
@@ -264,12 +276,24 @@ impl Engine {
     }
 
     fn prepare_compaction(&self) -> Result<Preparation, NothingToDo> {
-        // In a small window less is kept, or nothing could ever give way. Own: the originals give up there.
+        prepare(&self.session.tree().on_path(), self.kept_tokens())
+    }
+
+    /// The same after a request that did not fit: one message may be too long for the context.
+    fn prepare_overflow_compaction(&self) -> Result<Preparation, NothingToDo> {
+        let window = self.models[self.model].model.context_window;
+        let path = self.session.tree().on_path();
+        prepare_overflow(&path, self.kept_tokens(), window, self.compaction_plan.reserve)
+    }
+
+    /// Tokens of the newest messages that a compaction keeps. In a small window less is kept, or nothing could ever give
+    /// way. Own: the originals give up there.
+    fn kept_tokens(&self) -> u64 {
         let most = match self.models[self.model].model.context_window {
             0 => u64::MAX,
             window => window / 2,
         };
-        prepare(&self.session.tree().on_path(), self.compaction_plan.keep_recent.min(most))
+        self.compaction_plan.keep_recent.min(most)
     }
 
     fn begin_compaction(&mut self, why: Why, preparation: Preparation, focus: Option<&str>, next: Next) {

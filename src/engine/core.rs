@@ -10,6 +10,7 @@ use super::{
     dialogs::Dialog,
     extensions::Extensions,
     hooks::{Hooking, Then},
+    host_lines::Waiting,
     ids::Ids,
     keep::Tell,
     limits::Limits,
@@ -26,9 +27,9 @@ use crate::{
     machine::{Machine, Rule},
     prompt::{Commands, PromptSource, Section},
     protocol::{
-        AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectDispatch, Inbound, InterruptMode,
-        LineError, Outbound, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcSuccess, Said,
-        SessionHeader, Side, StreamingBehavior, ThinkingLevel, read,
+        AgentMessage, AgentSessionEvent, Dialect, Inbound, InterruptMode, Outbound, RequestId,
+        RpcCommandKind, RpcErrorResponse, RpcSuccess, Said, SessionHeader, Side, StreamingBehavior,
+        ThinkingLevel, read,
     },
     session::Session,
 };
@@ -88,6 +89,8 @@ pub struct Engine {
     pub(super) wait: Option<Duration>,
     pub(super) compaction_plan: CompactionPlan,
     pub(super) compacting: Option<Compacting>,
+    /// An automatic compaction was ended for a prompt: its run opens without one.
+    pub(super) skips_compaction: bool,
     /// The context was too long once already: compacting it again would not help.
     pub(super) overflowed: bool,
     /// The shell's directory, where the dialect keeps it.
@@ -154,17 +157,6 @@ pub struct Engine {
     outputs: VecDeque<Output>,
 }
 
-/// A line that waits for the command before it.
-#[derive(Debug)]
-pub enum Waiting {
-    Command(RpcCommand),
-    /// A shell command that was stopped before it began.
-    StoppedShell(BashCommand),
-    /// A prompt that was aborted before it was served.
-    StoppedPrompt(RpcCommand),
-    BadLine(LineError),
-}
-
 /// A file that was asked for, and the command that waits for it.
 #[derive(Debug)]
 pub enum Awaiting {
@@ -192,6 +184,8 @@ pub struct Shell {
     pub(super) excluded: bool,
     /// The session that its message belongs to.
     pub(super) session: String,
+    /// That session was left: it was cancelled with it.
+    pub(super) left: bool,
 }
 
 impl Engine {
@@ -236,6 +230,7 @@ impl Engine {
             wait: None,
             compaction_plan: setup.modes.compaction,
             compacting: None,
+            skips_compaction: false,
             overflowed: false,
             directory: None,
             extensions: Extensions::new(
@@ -474,73 +469,15 @@ impl Engine {
         self.machine.inbound(&frame);
         match frame {
             Inbound::Command(command) => {
-                let control = command.kind().is_control();
-                self.take(Waiting::Command(command), control);
+                let kind = command.kind();
+                match kind.is_read() {
+                    true => self.command(command, false),
+                    false => self.take(Waiting::Command(command), kind.is_control()),
+                }
             }
             Inbound::ExtensionUIResponse(answer) => self.dialog_answered(answer),
             Inbound::HostToolUpdate(update) => self.host_tool_update(update),
             Inbound::HostToolResult(result) => self.host_tool_result(result),
-        }
-    }
-
-    /// Serves a line, now or when the ones before it are done: in dialects that serve one by one, only the control lane
-    /// does not wait.
-    fn take(&mut self, line: Waiting, control: bool) {
-        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
-        let waits = serial && !control && (self.is_busy() || !self.waiting.is_empty());
-        match waits || self.holds_commands() {
-            true => self.waiting.push_back(line),
-            false => self.serve(line),
-        }
-    }
-
-    fn serve(&mut self, line: Waiting) {
-        match line {
-            Waiting::Command(command) => self.command(command, false),
-            Waiting::StoppedShell(command) => self.unrun_shell(command),
-            Waiting::StoppedPrompt(command) => self.command(command, true),
-            Waiting::BadLine(error) => {
-                // Only now: its error may have no id, and those of the commands before it come first.
-                self.machine.bad_line(&error);
-                let response = error.response(self.dialect);
-                self.say(Outbound::Response(response.into()));
-            }
-        }
-    }
-
-    /// Whether a command is in hand whose response the next one waits for.
-    fn is_busy(&self) -> bool {
-        let compacts = self.compacting.as_ref().is_some_and(Compacting::is_asked_for);
-        let waits = !self.shells.is_empty() || !self.after_run.is_empty();
-        waits || compacts || self.is_command_hooked() || self.is_to_be_taken_up()
-    }
-
-    fn serve_waiting(&mut self) -> bool {
-        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
-        if self.holds_commands() || serial && self.is_busy() {
-            return false;
-        }
-        let Some(line) = self.waiting.pop_front() else { return false };
-        self.serve(line);
-        true
-    }
-
-    /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
-    pub(super) fn stop_waiting_shells(&mut self) {
-        for line in &mut self.waiting {
-            if let Waiting::Command(RpcCommand::Bash(command)) = line {
-                *line = Waiting::StoppedShell(command.clone());
-            }
-        }
-    }
-
-    /// An abort that overtakes a prompt stops it, too: its run opens when its turn comes, and no model is asked.
-    pub(super) fn stop_waiting_prompts(&mut self) {
-        for line in &mut self.waiting {
-            if let Waiting::Command(command @ (RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_))) = line
-            {
-                *line = Waiting::StoppedPrompt(command.clone());
-            }
         }
     }
 

@@ -128,6 +128,15 @@ impl Engine {
         self.dialogs.iter().filter(|dialog| dialog.is_of(process)).count() + withheld >= DIALOGS
     }
 
+    /// Resolves a dialog of an extension that is being ended with its default, without a request to the host.
+    pub(super) fn dialog_declined(&mut self, process: CallId, own: String) {
+        let Some(place) = self.extensions.place_of(process) else { return };
+        // One that asks in a loop is answered no more.
+        if self.extensions.all[place].unshown.withheld.len() < DIALOGS {
+            self.answer_unshown(place, process, own, None);
+        }
+    }
+
     /// Asks the host whether the call at `at` may run.
     pub(super) fn ask_host(&mut self, at: usize, request: RpcExtensionUIRequest) {
         self.open_dialog(Asker::Call(at), request);

@@ -246,7 +246,8 @@ impl Engine {
             Stage::Starting
                 if registers || matches!(frame, FromExtension::Error(_)) || is_provider(&frame) => {}
             Stage::Running => {}
-            Stage::Ending | Stage::Gone => return,
+            Stage::Ending => return self.extension_declined(process, frame),
+            Stage::Gone => return,
             Stage::Starting => {
                 let text = errors::registers_first(self.dialect.base());
                 return self.extension_strayed(process, &text);
@@ -279,6 +280,17 @@ impl Engine {
             // The host is not spoken to any more.
             action if !self.is_open() => self.decline(process, &action),
             action => self.act(process, action),
+        }
+    }
+
+    /// Declines what an extension that is being ended wants, as it may wait for the answer: a dialog resolves with its
+    /// default, an action fails.
+    fn extension_declined(&mut self, process: CallId, frame: FromExtension) {
+        match frame {
+            FromExtension::Ui(it) if it.request.kind().wants_answer() => {
+                self.dialog_declined(process, it.request.id().to_owned());
+            }
+            action => self.decline(process, &action),
         }
     }
 

@@ -221,8 +221,7 @@ impl Engine {
             Tell::Forked { response, before } => {
                 self.left();
                 if self.dialect.record().sessions_start_anew {
-                    self.steering.clear();
-                    self.follow_up.clear();
+                    self.empty_queues();
                 }
                 self.restore();
                 // It begins later: the file before it is let go all the same.

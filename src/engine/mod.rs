@@ -44,6 +44,7 @@ mod extensions;
 mod greeting;
 mod growing;
 mod hooks;
+mod host_lines;
 mod host_tools;
 mod ids;
 mod io;

@@ -117,6 +117,16 @@ impl Engine {
         self.succeed(ClearQueueResponse { id, data });
     }
 
+    /// Drops what waits, as its session is left, and emits that.
+    pub(super) fn empty_queues(&mut self) {
+        let waits = self.steering.count() + self.follow_up.count() > 0;
+        self.steering.clear();
+        self.follow_up.clear();
+        if waits {
+            self.queues_changed();
+        }
+    }
+
     /// A message that waited is about to be said.
     pub(super) fn delivered(&mut self, input: &TurnInput) {
         if let (Some(queue), AgentMessage::User(_)) = (input.queue, &input.message) {

@@ -105,8 +105,7 @@ impl Engine {
         let previous = self.session_file();
         self.leave(Session::new(header, file));
         self.restore();
-        self.follow_up.clear();
-        self.steering.clear();
+        self.empty_queues();
         if self.dialect.record().sessions_start_anew {
             self.keep_model();
         }
@@ -135,8 +134,7 @@ impl Engine {
             }
             Ok(opened) => {
                 let (previous, model) = (self.session_file(), self.model);
-                self.steering.clear();
-                self.follow_up.clear();
+                self.empty_queues();
                 let session = self.session_of(opened);
                 self.leave(session);
                 self.take_up(false, None);
@@ -346,6 +344,7 @@ impl Engine {
 
     /// What held for the session before does not hold for this one.
     pub(super) fn left(&mut self) {
+        self.leave_shells();
         self.next_turn.clear();
         self.allowed.clear();
         self.overflowed = false;

@@ -90,7 +90,14 @@ impl Engine {
             command: command.command,
             excluded: command.exclude_from_context == Some(true),
             session: self.session.id().to_owned(),
+            left: false,
         }
+    }
+
+    /// Cancels the shell commands of the session that is left: their messages would be in no session.
+    pub(super) fn leave_shells(&mut self) {
+        self.shells.values_mut().for_each(|shell| shell.left = true);
+        self.cancel_shells();
     }
 
     pub(super) fn shell_progress(&mut self, call: super::CallId, delta: String) {
@@ -103,6 +110,10 @@ impl Engine {
     pub(super) fn shell_end(&mut self, call: super::CallId, end: Result<ShellEnd, String>) {
         let Some(shell) = self.shells.remove(&call) else { return };
         match end {
+            // It may have ended by itself just before.
+            Ok(end) if shell.left => {
+                self.shell_over(shell, ShellEnd { exit_code: None, cancelled: true, ..end });
+            }
             Ok(end) => self.shell_over(shell, end),
             Err(text) => self.handler_failed(shell.id, RpcCommandKind::Bash, text),
         }

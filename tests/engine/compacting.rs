@@ -199,19 +199,57 @@ fn a_prompt_during_a_compaction_is_acknowledged_and_runs_afterwards() {
 }
 
 #[test]
-fn an_abort_lets_the_compaction_be_but_not_the_prompt_that_waits_for_it() {
+fn abort_cancels_compaction_and_waiting_prompt() {
     let before = talk(json!([summary("So far."), says("Three.")]))
         .host(200, command("compact"))
         .host(210, prompt("p3", "three"))
         .host(220, command("abort"));
-    let shape = format!("{} · ok p3 · ok compact · {} · ok abort", talked(), aborts("user three"));
+    let shape = format!("{} · ok p3 · no compact · {} · ok abort", talked(), aborts("user three"));
     before.is("compact_prompt_abort", &[Pi], &shape);
     let after = talk(json!([summary("So far."), says("Three.")]))
         .host(200, command("compact"))
         .host(210, command("abort"))
         .host(220, prompt("p3", "three"));
-    let shape = format!("{} · ok abort · ok p3 · ok compact · {}", talked(), run("user three"));
+    let shape = format!("{} · no compact · ok abort · ok p3 · {}", talked(), run("user three"));
     after.is("compact_abort_prompt", &[Pi], &shape);
+}
+
+#[test]
+fn abort_cancels_manual_compaction() {
+    let aborted =
+        || talk(json!([summary("So far.")])).host(200, command("compact")).host(210, command("abort"));
+    let success = json!({ "id": "abort", "type": "response", "command": "abort", "success": true });
+    let failure = json!({
+        "id": "compact", "type": "response", "command": "compact", "success": false,
+        "error": "Compaction cancelled",
+    });
+    let played = aborted().play(Pi);
+    assert_eq!(played.said[played.said.len() - 2..], [failure, success.clone()], "{}", played.log);
+    let failure = json!({
+        "type": "response", "command": "parse", "success": false,
+        "error": "Failed to parse command: Compaction cancelled",
+    });
+    let played = aborted().play(Xcsh);
+    assert_eq!(played.said[played.said.len() - 2..], [failure, success], "{}", played.log);
+}
+
+#[test]
+fn abort_cancels_compaction_that_waits() {
+    // Behind the run that it ends.
+    let closing = talk(json!([calls("t1", "bash", "sleep 300; echo one")]))
+        .host(200, prompt("p3", "three"))
+        .host(250, command("compact"))
+        .host(251, command("abort"))
+        .from("p3");
+    let shape = closing.play(Pi).shape_from(Some("p3")).join(" · ");
+    assert!(shape.ends_with("agent_end [uata] · no compact · ok abort"), "{shape}");
+    // Behind a command that is in hand.
+    let queued = talk(json!([]))
+        .host(200, bash("b", "sleep 100; echo one"))
+        .host(210, command("compact"))
+        .host(220, command("abort"));
+    let shape = queued.play(Xcsh).shape().join(" · ");
+    assert_eq!(shape, format!("{} · ok abort · ok b · no parse", talked()));
 }
 
 #[test]
@@ -279,6 +317,14 @@ fn after_an_abort_meanwhile_nothing_goes_on_by_itself() {
 }
 
 #[test]
+fn abort_and_prompt_preempts_automatic_compaction() {
+    let next = json!({ "id": "next", "type": "abort_and_prompt", "message": "four" });
+    let turns = json!([summary("Too late."), says("Four.")]);
+    let shape = filled(turns).host(230, next).play(Xcsh).shape_from(Some("p3")).join(" · ");
+    assert_eq!(shape, format!("{} · compact_end aborted · ok next · {}", full(), run("user four")));
+}
+
+#[test]
 fn a_new_session_cancels_an_automatic_compaction() {
     let summary = || json!([summary("So far."), summary("In short.")]);
     let shape = format!("{} · compact_end aborted · ok new_session", full());
@@ -338,6 +384,28 @@ fn a_request_that_does_not_fit_is_made_again_after_a_compaction() {
     for dialect in SEEDS {
         let played = again().play(dialect);
         assert_eq!(played.asked.last().map(String::as_str), Some("turn play [Sau]"), "{dialect}");
+    }
+}
+
+#[test]
+fn prompt_longer_than_context_is_summarised() {
+    let long = "word ".repeat(4000);
+    let asked = || {
+        scenario(json!([too_long(), summary("So far."), summary("In short."), says("One.")]))
+            .window(4000)
+            .modes(briefly)
+            .host(0, prompt("p1", &long))
+    };
+    for dialect in SEEDS {
+        let played = asked().play(dialect);
+        let steps: Vec<String> =
+            played.shape().into_iter().map(|step| step.replace(long.as_str(), "long")).collect();
+        let expected =
+            format!("ok p1 · {} · compact overflow · compact_end retry · {}", fails("user long"), run(""));
+        assert_eq!(steps.join(" · "), expected, "{dialect}");
+        assert_eq!(played.asked.last().map(String::as_str), Some("turn play [S]"), "{dialect}");
+        let end = played.last("auto_compaction_end");
+        assert_eq!(end["result"]["summary"].as_str().map(|it| it.contains("So far.")), Some(true), "{end}");
     }
 }
 
@@ -508,15 +576,13 @@ fn what_waits_behind_a_compaction_is_served_as_if_it_came_during_it() {
     // All three come while the run is being closed.
     let played = tool().host(300, command("compact")).host(301, command("new_session")).play(Pi);
     assert_eq!(ended(&played), ["ok new_session", "no compact"]);
-    let hung = json!([calls("t1", "bash", "sleep 500"), { "summary": true, "say": [], "hang": true }]);
-    let played = talk(hung)
-        .host(200, prompt("p3", "three"))
+    let played = tool()
         .host(300, command("compact"))
         .host(301, command("abort"))
-        .host(900, command("new_session"))
+        .host(301, command("new_session"))
         .play(Pi);
-    assert_eq!(ended(&played), ["ok new_session", "no compact"]);
-    assert!(played.shape().contains(&"ok abort".to_owned()));
+    let shape = played.shape().join(" · ");
+    assert!(shape.ends_with("no compact · ok abort · ok new_session"), "{shape}");
     let again = json!({ "id": "again", "type": "compact" });
     let played = tool().host(300, command("compact")).host(301, again).play(Pi);
     assert_eq!(ended(&played), ["ok compact", "no again"]);

@@ -211,28 +211,16 @@ fn abort_ends_a_compaction_also_while_it_waits_for_another_try() {
     let aborted = || end(json!({ "aborted": true }));
     let response = |id: &str| json!({ "id": id, "type": "response", "command": id, "success": true });
     let cancelled = refused("compact", "Compaction cancelled");
-    let asked = compacts(json!([summary("Too late.")])).host(20, command("abort"));
-    assert_eq!(said(&asked, Pi1), [start(), aborted(), cancelled.clone(), response("abort")]);
+    for dialect in [Pi1, Pi073] {
+        let asked = compacts(json!([summary("Too late.")])).host(20, command("abort"));
+        let expected = [start(), aborted(), cancelled.clone(), response("abort")];
+        assert_eq!(said(&asked, dialect), expected, "{dialect}");
+    }
     let asked = compacts(json!([no_summary(), summary("Too late.")])).host(200, command("abort"));
     let played = asked.finish(Pi1);
     let expected = [start(), scheduled(1, 300), finished(), aborted(), cancelled, response("abort")];
     assert_eq!(played.said, expected);
     assert_eq!(played.asked.len(), 1);
-}
-
-#[test]
-fn abort_leaves_a_compaction_alone_where_it_did_not_reach_it_yet() {
-    let asked = compacts(json!([summary("In time.")])).host(20, command("abort"));
-    let said = said(&asked, Pi073);
-    let order: Vec<String> =
-        said.iter().map(|frame| format!("{} {}", frame["type"], frame["command"])).collect();
-    let expected = [
-        "\"compaction_start\" null",
-        "\"response\" \"abort\"",
-        "\"compaction_end\" null",
-        "\"response\" \"compact\"",
-    ];
-    assert_eq!(order, expected);
 }
 
 #[test]
@@ -335,6 +323,21 @@ fn a_request_that_does_not_fit_is_left_out_and_made_again() {
     assert_eq!(played.asked.last().map(String::as_str), Some("turn play [sSau]"));
     let edit = &played.last("entry_appended")["entry"];
     assert_eq!((&edit["type"], edit.get("replacement")), (&json!("context_edit"), Some(&Value::Null)));
+}
+
+#[test]
+fn single_prompt_that_overflows_is_summarised() {
+    let asked = scenario(json!([too_long(), summary("So far."), says("One.")])).host(0, prompt("p1", "one"));
+    let shape = |dialect: Dialect| {
+        let mut shape = asked.finish(dialect).shape();
+        shape.retain(|step| step != "system");
+        shape.join(" · ").replace("agent_end [su", "agent_end [u")
+    };
+    let failed = format!("ok p1 · {}", fails("user one"));
+    let again = format!("compact overflow · compact_end retry · {}", run(""));
+    assert_eq!(shape(Pi1), format!("{failed} · entry_appended · {again} · agent_settled"));
+    assert_eq!(shape(Pi073), format!("{failed} · {again}"));
+    assert_eq!(asked.finish(Pi1).asked.last().map(String::as_str), Some("turn play [sS]"));
 }
 
 #[test]

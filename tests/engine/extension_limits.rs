@@ -248,3 +248,25 @@ fn dialog_loop_after_input_is_withheld() {
     world.hears(json!({"type": "ui_cancel", "id": (2 * UNSHOWN - 1).to_string()}));
     assert_eq!(world.told, [unanswered(2 * UNSHOWN - 1)], "it was taken back");
 }
+
+#[test]
+fn extension_being_ended_gets_dialog_default() {
+    let mut world = World::with(json!({"hooks": ["input"]}));
+    for _ in 0..2 {
+        world.host(json!({"type": "prompt", "message": "/unknown", "streamingBehavior": "steer"}));
+        world.later(HOOK);
+    }
+    world.told.clear();
+    let request = json!({"type": "extension_ui_request", "id": "d", "method": "select", "title": "T", "options": ["one"]});
+    world.hears(json!({"type": "ui", "request": request}));
+    let answer = json!({"type": "extension_ui_response", "id": "d", "cancelled": true});
+    assert_eq!(world.told, [json!({"type": "ui_answer", "response": answer})]);
+    assert_eq!(world.later(0), Vec::<Value>::new());
+    // What does not wait for an answer gets none; an action fails.
+    world.told.clear();
+    world.hears(json!({"type": "ui", "request": {"type": "extension_ui_request", "id": "n", "method": "setTitle", "title": "T"}}));
+    world.hears(json!({"type": "wait_for_idle", "id": "w"}));
+    let told: Vec<_> =
+        world.told.iter().map(|frame| (&frame["type"], &frame["id"], &frame["success"])).collect();
+    assert_eq!(told, [(&json!("response"), &json!("w"), &json!(false))]);
+}

@@ -18,6 +18,7 @@ mod lasting_random;
 mod models;
 mod queues;
 mod random;
+mod reads;
 mod retrying;
 mod rules;
 mod sequences;

@@ -73,6 +73,23 @@ fn an_abort_leaves_what_waits_and_tells_nothing_of_it() {
 }
 
 #[test]
+fn equal_steers_after_abort_are_delivered() {
+    let steer = |id: &str| json!({ "id": id, "type": "steer", "message": "S" });
+    let waiting = scenario(json!([says("One."), says("Two.")]))
+        .host(0, steer("a"))
+        .host(1, steer("b"))
+        .host(2, command("abort"))
+        .host(3, prompt("p", "hi"));
+    let expected = "queue [S|] · ok a · queue [S S|] · ok b · ok abort · ok p · agent_start · turn_start · \
+                    user hi · queue [S|] · user S · ms · text · me stop · turn_end [] · \
+                    turn_start · queue [|] · user S · ms · ";
+    for dialect in TELLING {
+        let shape = shape(&waiting, dialect);
+        assert!(shape.starts_with(expected), "{dialect}: {shape}");
+    }
+}
+
+#[test]
 fn what_is_taken_back_is_told_also_where_nothing_waited() {
     let cleared = scenario(json!([says("One.")]))
         .host(0, steer("S1"))
@@ -94,6 +111,23 @@ fn another_session_has_no_messages_that_wait() {
         for dialect in [Pi073, Pi1] {
             assert_eq!(data(&left, dialect, "get_state")["pendingMessageCount"], 0, "{dialect} {leave}");
         }
+    }
+}
+
+#[test]
+fn left_session_empties_queues_before_response() {
+    let left = streaming().host(75, steer("S1")).host(76, follow_up("F1")).host(77, command("new_session"));
+    for dialect in TELLING {
+        let shape = shape(&left, dialect);
+        let settled = if dialect == Pi1 { "agent_settled · " } else { "" };
+        let expected = format!("agent_end [ua] · {settled}queue [|] · ok new_session");
+        let shape = shape.replace("agent_end [sua]", "agent_end [ua]");
+        assert!(shape.ends_with(&expected), "{dialect}: {shape}");
+    }
+    // What does not wait is not told.
+    let left = scenario(json!([])).host(0, command("new_session"));
+    for dialect in TELLING {
+        assert_eq!(shape(&left, dialect), "ok new_session", "{dialect}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which session is open: new ones, others, forks; what they take along, and what becomes of a run that is in the way.
 
 use crate::worked_support::{Scenario, say::*, scenario};
-use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -42,6 +42,20 @@ fn data(scenario: &Scenario, dialect: Dialect, id: &str) -> Value {
 fn streaming() -> Scenario {
     let slow = json!({ "say": [{ "text": "Well, well.", "size": 4 }], "delayMs": 50 });
     scenario(json!([slow, says("Fine.")])).file(PATH, OTHER).host(0, prompt("p", "hi"))
+}
+
+#[test]
+fn left_session_cancels_its_shell_command() {
+    let left = || scenario(json!([])).kept().host(0, bash("b", "echo one; sleep 900; echo two"));
+    let left = left().host(100, command("new_session")).host(2000, command("get_messages"));
+    for dialect in [Pi, Pi1] {
+        let played = left.finish(dialect);
+        assert_eq!(played.shape().last().map(String::as_str), Some("ok get_messages"), "{}", played.log);
+        let answer = played.answers("b")[0];
+        let data = &answer["data"];
+        assert_eq!((&data["cancelled"], data.get("exitCode")), (&json!(true), None), "{dialect}: {answer}");
+        assert_eq!(played.answers("get_messages")[0]["data"]["messages"], json!([]), "{dialect}");
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Asked {
     /// Whether it overtakes in dialects that serve one command after another.
     const fn is_control(&self) -> bool {
         match self {
-            Self::Command(command) => command.kind().is_control(),
+            Self::Command(command) => command.kind().is_control() || command.kind().is_read(),
             Self::Bad(_) => false,
         }
     }

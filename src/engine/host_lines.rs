@@ -1,0 +1,94 @@
+//! Lines of the host: each is served now, or when those before it are done.
+//!
+//! In dialects that serve them one by one, a line waits while a command before it is in hand, but for commands that
+//! overtake. Reads never wait, in any dialect. Source: settled.
+
+use super::{Engine, after::AfterRun, compaction::Compacting};
+use crate::protocol::{BashCommand, CompactCommand, DialectDispatch, LineError, Outbound, RpcCommand};
+
+/// A line that waits for the command before it.
+#[derive(Debug)]
+pub enum Waiting {
+    Command(RpcCommand),
+    /// A shell command that was stopped before it began.
+    StoppedShell(BashCommand),
+    /// A prompt that was aborted before it was served.
+    StoppedPrompt(RpcCommand),
+    /// A compaction that was aborted before it began.
+    StoppedCompaction(CompactCommand),
+    BadLine(LineError),
+}
+
+impl Engine {
+    /// Serves a line, now or when the ones before it are done: in dialects that serve one by one, only the control lane
+    /// does not wait.
+    pub(super) fn take(&mut self, line: Waiting, control: bool) {
+        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
+        let waits = serial && !control && (self.is_busy() || !self.waiting.is_empty());
+        match waits || self.holds_commands() {
+            true => self.waiting.push_back(line),
+            false => self.serve(line),
+        }
+    }
+
+    fn serve(&mut self, line: Waiting) {
+        match line {
+            Waiting::Command(command) => self.command(command, false),
+            Waiting::StoppedShell(command) => self.unrun_shell(command),
+            Waiting::StoppedPrompt(command) => self.command(command, true),
+            Waiting::StoppedCompaction(command) => self.refuse_compaction(command),
+            Waiting::BadLine(error) => {
+                // Only now: its error may have no id, and those of the commands before it come first.
+                self.machine.bad_line(&error);
+                let response = error.response(self.dialect);
+                self.say(Outbound::Response(response.into()));
+            }
+        }
+    }
+
+    /// Whether a command is in hand whose response the next one waits for.
+    fn is_busy(&self) -> bool {
+        let compacts = self.compacting.as_ref().is_some_and(Compacting::is_asked_for);
+        let waits = !self.shells.is_empty() || !self.after_run.is_empty();
+        waits || compacts || self.is_command_hooked() || self.is_to_be_taken_up()
+    }
+
+    pub(super) fn serve_waiting(&mut self) -> bool {
+        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
+        if self.holds_commands() || serial && self.is_busy() {
+            return false;
+        }
+        let Some(line) = self.waiting.pop_front() else { return false };
+        self.serve(line);
+        true
+    }
+
+    /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
+    pub(super) fn stop_waiting_shells(&mut self) {
+        for line in &mut self.waiting {
+            if let Waiting::Command(RpcCommand::Bash(command)) = line {
+                *line = Waiting::StoppedShell(command.clone());
+            }
+        }
+    }
+
+    /// An abort that overtakes a prompt stops it, too: its run opens when its turn comes, and no model is asked. A
+    /// compaction that waits does not begin.
+    pub(super) fn stop_waiting_work(&mut self) {
+        for line in &mut self.waiting {
+            let Waiting::Command(command) = line else { continue };
+            *line = match command {
+                RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_) => {
+                    Waiting::StoppedPrompt(command.clone())
+                }
+                RpcCommand::Compact(command) => Waiting::StoppedCompaction(command.clone()),
+                _ => continue,
+            };
+        }
+        for next in &mut self.after_run {
+            if let AfterRun::Compact(command) = next {
+                *next = AfterRun::StoppedCompaction(command.clone());
+            }
+        }
+    }
+}
