@@ -14,11 +14,14 @@
 
 Make your file executable and name it: pi-rpc serve -e ./yours.py
 
-Every command, tool call and hook runs in a thread of its own, so one that waits for the user holds up nothing else.
-Observers (`on`) run one after another. An exception is told to the host, or to the model if a tool raised it; in the hook
-`tool_call` it blocks the call. `print` goes to stderr: stdout belongs to the protocol, which `pi-rpc schema` prints
-(`FromExtension`, `ToExtension`).
+Every command, tool call, hook and model call runs in a thread of its own, so one that waits for the user holds up nothing
+else. Observers (`on`) run one after another. An exception is told to the host, or to the model if a tool raised it; in the
+hook `tool_call` it blocks the call. `print` goes to stderr: stdout belongs to the protocol, which `pi-rpc schema --part
+extension` prints. docs/hooks.md lists the hooks. `pi_rpc_frames.py` has the types of frames for mypy and pyright; put it
+beside this file, too, and import it below `if TYPE_CHECKING:`.
 """
+
+from __future__ import annotations
 
 import itertools
 import json
@@ -26,37 +29,59 @@ import os
 import queue
 import sys
 import threading
+import time
 import traceback
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple, TypeVar, Union
+
+if TYPE_CHECKING:
+    import pi_rpc_frames as frames
+
+Json = Dict[str, Any]
+Handler = TypeVar("Handler")
+Command = TypeVar("Command", bound=Callable[["Context", str], object])
+Tool = TypeVar("Tool", bound=Callable[["Context", Json], object])
+Hook = TypeVar("Hook", bound=Callable[["Context", Any], Any])
+Observer = TypeVar("Observer", bound=Callable[["Context", Json], object])
+Model = TypeVar("Model", bound=Callable[["Context", Any], Iterable[Union[str, Json]]])
 
 
 class Cancelled(Exception):
     """The work is not wanted any more."""
 
 
-def block(reason):
+def block(reason: str) -> frames.HookResult:
     """For the hook `tool_call`: the tool does not run, and the model is told why."""
     return {"block": True, "reason": reason}
 
 
-def cancel():
+def cancel() -> frames.HookResult:
     """For the hooks `session_before_*`: it does not happen."""
     return {"cancel": True}
 
 
-def result(text, details=None):
+def result(text: str, details: Any = None) -> frames.AgentToolResult:
     """The result of a tool: a text for the model, and data for the host."""
-    return _given(content=[{"type": "text", "text": text}], details=details)
+    made: frames.AgentToolResult = {"content": [{"type": "text", "text": text}]}
+    if details is not None:
+        made["details"] = details
+    return made
 
 
 class Extension:
     """What an extension adds, and its connection to the server."""
 
-    def __init__(self):
-        self._commands, self._tools, self._hooks, self._observers = {}, {}, {}, {}
-        self._ids, self._lock, self._events = itertools.count(1), threading.RLock(), queue.Queue()
-        self._open = {}  # requests of the server that go on, by id
-        self._waiting = {}  # our requests that are not answered, by id
-        self.hello = {"maxFrame": 0}
+    def __init__(self) -> None:
+        self._commands: Dict[str, Tuple[Any, Any]] = {}
+        self._tools: Dict[str, Tuple[Any, Any]] = {}
+        self._hooks: Dict[str, Tuple[Any, Any]] = {}
+        self._models: Dict[str, Tuple[Any, Any]] = {}
+        self._observers: Dict[str, List[Any]] = {}
+        self._awaits: List[str] = []
+        self._ids, self._lock = itertools.count(1), threading.RLock()
+        self._events: queue.Queue[Json] = queue.Queue()
+        self._open: Dict[str, Context] = {}  # requests of the server that go on, by id
+        self._waiting: Dict[str, queue.Queue[Json]] = {}  # our requests that are not answered, by id
+        self.hello: Json = {"maxFrame": 0}
         self._started = "PI_RPC_EXTENSION" in os.environ
         if self._started:
             # Neither a stray print nor a child process may reach the pipes.
@@ -64,42 +89,69 @@ class Extension:
             with open(os.devnull) as nothing:
                 os.dup2(nothing.fileno(), 0)
             os.dup2(2, 1)
-            sys.stdout.reconfigure(line_buffering=True)
+            getattr(sys.stdout, "reconfigure")(line_buffering=True)
 
-    def command(self, name, description=""):
+    def command(self, name: str, description: str = "") -> Callable[[Command], Command]:
         """A slash command: `handler(ctx, arguments)` gets what was written behind it."""
         return self._adder(self._commands, name, {"name": name, "description": description})
 
-    def tool(self, name, description, parameters=None, label=None):
+    def tool(
+        self, name: str, description: str, parameters: Optional[Json] = None, label: Optional[str] = None, *,
+        snippet: Optional[str] = None, guidelines: Optional[Sequence[str]] = None,
+        sequential: Optional[bool] = None, inactive: Optional[bool] = None,
+    ) -> Callable[[Tool], Tool]:
         """A tool for the model: `handler(ctx, arguments)` gets a dict that fits `parameters`, a JSON Schema, and returns a
-        text, or what `result` makes."""
-        parameters = parameters or {"type": "object"}
-        return self._adder(self._tools, name, _given(name=name, description=description, parameters=parameters, label=label))
+        text, or what `result` makes. `snippet` and `guidelines` go into the system prompt; a `sequential` tool runs alone;
+        one that is `inactive` is offered when `set_active_tools` names it."""
+        spec = _given(
+            name=name, description=description, parameters=parameters or {"type": "object"}, label=label,
+            promptSnippet=snippet, promptGuidelines=guidelines, sequential=sequential, inactive=inactive,
+        )
+        return self._adder(self._tools, name, spec)
 
-    def hook(self, name):
-        """A say in what happens: `handler(ctx, event)` returns a dict, or None for no objection."""
+    def hook(self, name: frames.HookName) -> Callable[[Hook], Hook]:
+        """A say in what happens: `handler(ctx, event)` returns a `HookResult`, or None for no objection."""
         return self._adder(self._hooks, name, name)
 
-    def on(self, *events):
-        """An observer of events by their types, `*` for all: `handler(ctx, event)`."""
-        def add(handler):
+    def on(self, *events: str, wait: bool = False) -> Callable[[Observer], Observer]:
+        """An observer of events by their types, `*` for all: `handler(ctx, event)`. `wait`: the server goes on when the
+        handler has returned."""
+        def add(handler: Observer) -> Observer:
             for event in events:
                 self._observers.setdefault(event, []).append(handler)
+            self._awaits.extend(event for event in events if wait and event not in self._awaits)
             return handler
         return add
 
-    def run(self):
+    def provider(self, name: str, config: Json) -> None:
+        """A provider with models that the server asks, as `models.json` has it. They can be chosen from the start."""
+        self._adder(self._models, name, {"type": "register_provider", "name": name, "config": config})(None)
+
+    def model(self, name: str, config: Json) -> Callable[[Model], Model]:
+        """A provider whose models this extension answers for: `handler(ctx, call)` yields pieces of text, or events as in
+        `model_event`."""
+        frame = {"type": "register_provider", "name": name, "config": config, "streams": True}
+        return self._adder(self._models, name, frame)
+
+    def report(self, event: str, error: str) -> None:
+        """Tells the host that something has failed: an `extension_error`."""
+        path = os.path.abspath(sys.argv[0])
+        self._send({"type": "error", "extensionPath": path, "event": event, "error": error})
+
+    def run(self) -> None:
         """Serves until the server is done with us."""
         if not self._started:
             sys.exit("This is an extension. Start it with: pi-rpc serve -e %s" % sys.argv[0])
         threading.Thread(target=self._observe, daemon=True).start()
-        with os.fdopen(self._input, "rb") as frames:
-            for line in frames:
-                frame = json.loads(line)
-                getattr(self, "_on_" + frame["type"], lambda frame: None)(frame)
+        with os.fdopen(self._input, "rb") as lines:
+            for line in lines:
+                self._receive(json.loads(line))
 
-    def _adder(self, where, name, spec):
-        def add(handler):
+    def _receive(self, frame: Json) -> None:
+        getattr(self, "_on_" + frame["type"], lambda frame: None)(frame)
+
+    def _adder(self, where: Dict[str, Tuple[Any, Any]], name: str, spec: Any) -> Callable[[Handler], Handler]:
+        def add(handler: Handler) -> Handler:
             if name in where:
                 raise ValueError("%s is there twice" % name)
             where[name] = (handler, spec)
@@ -108,64 +160,86 @@ class Extension:
 
     # What the server says.
 
-    def _on_hello(self, frame):
+    def _on_hello(self, frame: Json) -> None:
         self.hello = frame
-        added = {"commands": self._commands, "tools": self._tools, "hooks": self._hooks}
-        lists = {key: [spec for _, spec in specs.values()] for key, specs in added.items()}
-        self._send(dict(lists, type="register", events=list(self._observers)))
+        for _, provider in self._models.values():
+            self._send(provider)
+        hooks = [spec for _, spec in self._hooks.values()]
+        if self._awaits and "event" not in hooks:
+            hooks.append("event")
+        register = {"type": "register", "commands": _specs(self._commands), "tools": _specs(self._tools), "hooks": hooks}
+        self._send(dict(register, events=list(self._observers), **_given(awaits=self._awaits or None)))
 
-    def _on_command(self, frame):
+    def _on_command(self, frame: Json) -> None:
         self._send({"type": "accept", "id": frame["id"]})
-        self._serve(frame, self._commands[frame["name"]], frame["arguments"], lambda _: {"type": "done"})
+        handler = self._commands[frame["name"]][0]
+        self._serve(frame, lambda ctx: handler(ctx, frame["arguments"]), lambda _: {"type": "done"})
 
-    def _on_hook(self, frame):
-        self._serve(frame, self._hooks[frame["hook"]["type"]], frame["hook"], lambda said: _given(type="done", result=said))
+    def _on_hook(self, frame: Json) -> None:
+        event, done = frame["hook"], lambda given: _given(type="done", result=given)
+        if event["type"] in self._hooks:
+            handler = self._hooks[event["type"]][0]
+            self._serve(frame, lambda ctx: handler(ctx, event), done)
+        else:
+            self._serve(frame, lambda ctx: self._tell(ctx, event["event"]), done)
 
-    def _on_tool_call(self, frame):
-        done = lambda said: {"type": "tool_result", "result": _tool_result(said)}
-        self._serve(frame, self._tools[frame["toolName"]], frame["arguments"], done)
+    def _on_tool_call(self, frame: Json) -> None:
+        handler = self._tools[frame["toolName"]][0]
+        done = lambda given: {"type": "tool_result", "result": _tool_result(given)}
+        self._serve(frame, lambda ctx: handler(ctx, frame["arguments"]), done)
 
-    def _on_cancel(self, frame):
+    def _on_model_call(self, frame: Json) -> None:
+        handler = self._models[frame["model"]["provider"]][0]
+        self._serve(frame, lambda ctx: _stream(ctx, handler(ctx, frame), frame["model"]), lambda _: None)
+
+    def _on_cancel(self, frame: Json) -> None:
         if frame["id"] in self._open:
-            self._open[frame["id"]]._cancelled.set()
+            self._open[frame["id"]]._cancel()
 
-    def _on_event(self, frame):
+    def _on_event(self, frame: Json) -> None:
         self._events.put(frame["event"])
 
-    def _on_ui_answer(self, frame):
+    def _on_ui_answer(self, frame: Json) -> None:
         self._on_response(frame["response"])
 
-    def _on_response(self, frame):
+    def _on_answer(self, frame: Json) -> None:
+        self._on_response(frame)
+
+    def _on_response(self, frame: Json) -> None:
         self._waiting.pop(frame["id"], queue.Queue()).put(frame)
 
-    def _serve(self, frame, added, argument, done):
+    def _serve(self, frame: Json, serve: Callable[[Context], Any], done: Callable[[Any], Optional[Json]]) -> None:
         ctx = self._open[frame["id"]] = Context(self, frame["id"])
 
-        def work():
+        def work() -> None:
             try:
-                self._send(dict(done(added[0](ctx, argument)), id=ctx.id))
-            except BaseException as error:  # SystemExit, too: somebody waits for the end.
+                last = done(serve(ctx))
+                if last is not None:
+                    self._send(dict(last, id=ctx.id))
+            except BaseException as error:  # SystemExit, too: the server waits for the end.
                 if not isinstance(error, Cancelled):
                     traceback.print_exc()
                 self._send({"type": "failed", "id": ctx.id, "error": str(error) or type(error).__name__})
             finally:
-                # Whoever was told of the end may have begun another one under the same id.
-                if self._open.get(ctx.id) is ctx:
-                    del self._open[ctx.id]
+                # The end was sent: another request may have begun under the same id.
+                if self._open.get(frame["id"]) is ctx:
+                    del self._open[frame["id"]]
         threading.Thread(target=work, daemon=True).start()
 
-    def _observe(self):
+    def _observe(self) -> None:
         while True:
-            event = self._events.get()
-            for handler in self._observers.get(event["type"], []) + self._observers.get("*", []):
-                try:
-                    handler(Context(self, None), event)
-                except BaseException:
-                    traceback.print_exc()
+            self._tell(Context(self, None), self._events.get())
+
+    def _tell(self, ctx: Context, event: Json) -> None:
+        for handler in self._observers.get(event["type"], []) + self._observers.get("*", []):
+            try:
+                handler(ctx, event)
+            except BaseException:
+                traceback.print_exc()
 
     # What we say.
 
-    def _send(self, frame):
+    def _send(self, frame: Json) -> None:
         line = json.dumps(frame, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         if 0 < self.hello["maxFrame"] < len(line):
             raise ValueError("a %s of %d bytes is too long" % (frame["type"], len(line)))
@@ -174,12 +248,13 @@ class Extension:
                 while line:
                     line = line[os.write(self._output, line):]
             except OSError:
-                pass  # The server is gone, and the end of input will say so.
+                pass  # The server is gone; the end of input follows.
 
-    def _ask(self, frame, holder):
+    def _ask(self, frame: Json, holder: Json) -> queue.Queue[Json]:
         """Sends a frame; gives what its answer will be in. `holder` is where its id belongs."""
         holder["id"] = str(next(self._ids))
-        answer = self._waiting[holder["id"]] = queue.Queue()
+        answer: queue.Queue[Json] = queue.Queue()
+        self._waiting[holder["id"]] = answer
         try:
             self._send(frame)
         except BaseException:
@@ -191,112 +266,269 @@ class Extension:
 class Context:
     """What a handler works with."""
 
-    def __init__(self, ext, id):
+    def __init__(self, ext: Extension, id: Optional[str]) -> None:
         self.id, self._ext, self._cancelled = id, ext, threading.Event()
+        self._revocable: Set[str] = set()  # actions that end when this is cancelled
         self.ui = UI(self)
-        self.cwd, self.agent_directory = ext.hello.get("cwd"), ext.hello.get("agentDirectory")
-        self.dialect = ext.hello.get("dialect")
+        self.cwd, self.agent_directory = str(ext.hello.get("cwd")), str(ext.hello.get("agentDirectory"))
+        self.dialect = str(ext.hello.get("dialect"))
 
     @property
-    def cancelled(self):
+    def cancelled(self) -> bool:
         """Whether the work is not wanted any more."""
         return self._cancelled.is_set()
 
-    def sleep(self, seconds=0.0):
+    def sleep(self, seconds: float = 0.0) -> None:
         """Waits. Raises `Cancelled` as soon as the work is not wanted any more."""
         if self._cancelled.wait(seconds):
             raise Cancelled("cancelled")
 
-    def update(self, so_far):
+    def update(self, so_far: Any) -> None:
         """For a tool: shows the result so far, all of it. Raises `Cancelled` when the work is not wanted any more."""
         self.sleep()
         self._ext._send({"type": "tool_update", "id": self.id, "partialResult": _tool_result(so_far)})
 
-    def send_message(self, custom_type, content, display=True, details=None, deliver_as=None, trigger_turn=None):
+    def send_message(
+        self, custom_type: str, content: frames.MessageContent, display: bool = True, details: Any = None,
+        deliver_as: Optional[frames.DeliverAs] = None, trigger_turn: Optional[bool] = None,
+    ) -> None:
         """Adds a message of yours to the conversation. `deliver_as`: `steer`, `followUp` or `nextTurn`."""
         message = _given(customType=custom_type, content=content, display=display, details=details)
         self._act("send_message", message=message, deliverAs=deliver_as, triggerTurn=trigger_turn)
 
-    def send_user_message(self, content, deliver_as=None):
+    def send_user_message(self, content: frames.MessageContent, deliver_as: Optional[frames.DeliverAs] = None) -> None:
         """Says something for the user. In a run `deliver_as` must be `steer` or `followUp`."""
         self._act("send_user_message", content=content, deliverAs=deliver_as)
 
-    def append_entry(self, custom_type, data=None):
+    def append_entry(self, custom_type: str, data: Any = None) -> None:
         """Keeps something in the session that the model does not see."""
         self._act("append_entry", customType=custom_type, data=data)
 
-    def set_model(self, provider, model_id):
+    def set_model(self, provider: str, model_id: str) -> None:
         """Chooses the model."""
         self._act("set_model", provider=provider, modelId=model_id)
 
-    def set_thinking_level(self, level):
+    def set_thinking_level(self, level: frames.ThinkingLevel) -> None:
         """Chooses the thinking level."""
         self._act("set_thinking_level", level=level)
 
-    def set_session_name(self, name):
+    def set_session_name(self, name: str) -> None:
         """Names the session."""
         self._act("set_session_name", name=name)
 
-    def shutdown(self):
+    def set_active_tools(self, names: Sequence[str]) -> None:
+        """Chooses the tools that the model may call from the next request on."""
+        self._act("set_active_tools", names=names)
+
+    def set_label(self, entry_id: str, label: Optional[str] = None) -> None:
+        """Labels an entry of the session, or takes its label away."""
+        self._act("set_label", entryId=entry_id, label=label)
+
+    def abort(self) -> None:
+        """Aborts the run that goes on."""
+        self._act("abort")
+
+    def shutdown(self) -> None:
         """Asks the server to end when what goes on is done."""
         self._act("shutdown")
 
-    def _act(self, kind, **fields):
+    # These take a while: one that is not done within `timeout` seconds is withdrawn, and raises RuntimeError.
+
+    def compact(self, instructions: Optional[str] = None, timeout: Optional[float] = None) -> frames.CompactionResult:
+        """Compacts the conversation."""
+        done: frames.CompactionResult = self._await("compact", timeout, customInstructions=instructions)
+        return done
+
+    def wait_for_idle(self, timeout: Optional[float] = None) -> None:
+        """Waits until nothing goes on any more. Not for hooks and tools: what goes on waits for them."""
+        self._await("wait_for_idle", timeout)
+
+    def run_tool(self, name: str, arguments: Json, timeout: Optional[float] = None) -> frames.AgentToolResult:
+        """Runs a built-in tool outside of the conversation. Raises RuntimeError with its text if it fails."""
+        done = self._await("run_tool", timeout, toolName=name, arguments=arguments)
+        made: frames.AgentToolResult = done["result"]
+        if done["isError"]:
+            raise RuntimeError("\n".join(part["text"] for part in made["content"] if part["type"] == "text"))
+        return made
+
+    def complete(
+        self, provider: str, model_id: str, messages: Sequence[frames.AgentMessage], *,
+        system_prompt: Optional[str] = None, tools: Optional[Sequence[frames.ExtensionTool]] = None,
+        level: Optional[frames.ThinkingLevel] = None, max_tokens: Optional[int] = None, timeout: Optional[float] = None,
+    ) -> frames.AgentMessage:
+        """Asks a model outside of the conversation; gives its message."""
+        done = self._await(
+            "complete", timeout, provider=provider, modelId=model_id, messages=messages, systemPrompt=system_prompt,
+            tools=tools, level=level, maxTokens=max_tokens,
+        )
+        message: frames.AgentMessage = done["message"]
+        return message
+
+    # These give whether it happened: a hook, or an error of the host's, may have kept the session.
+
+    def new_session(
+        self, parent_session: Optional[str] = None, entries: Optional[Sequence[frames.AgentMessage]] = None
+    ) -> bool:
+        """Begins another session, perhaps with messages."""
+        return self._leave("new_session", parentSession=parent_session, entries=entries)
+
+    def fork(self, entry_id: str, position: Optional[frames.ForkPosition] = None) -> bool:
+        """Begins a session made of a part of this one: what stands before a message of the user, or `at` an entry."""
+        return self._leave("fork", entryId=entry_id, position=position)
+
+    def switch_session(self, path: str) -> bool:
+        """Takes up another session, by its file."""
+        return self._leave("switch_session", sessionPath=path)
+
+    def navigate_tree(
+        self, target_id: str, *, summarize: Optional[bool] = None, instructions: Optional[str] = None,
+        replace_instructions: Optional[bool] = None, label: Optional[str] = None,
+    ) -> bool:
+        """Takes up another branch of the session."""
+        return self._leave(
+            "navigate_tree", targetId=target_id, summarize=summarize, customInstructions=instructions,
+            replaceInstructions=replace_instructions, label=label,
+        )
+
+    def register_provider(self, name: str, config: Json) -> None:
+        """Adds a provider whose models the server asks, or changes one."""
+        self._act("register_provider", False, name=name, config=config)
+
+    def unregister_provider(self, name: str) -> None:
+        """Takes back what was registered for a provider."""
+        self._act("unregister_provider", False, name=name)
+
+    def state(self) -> frames.QueriedState:
+        """How things are."""
+        state: frames.QueriedState = self._query("state")
+        return state
+
+    def entries(self, since: int = 0) -> frames.QueriedEntries:
+        """The entries of the session, without the first `since`."""
+        entries: frames.QueriedEntries = self._query("entries", since=since)
+        return entries
+
+    def models(self) -> frames.QueriedModels:
+        """The models that there are."""
+        models: frames.QueriedModels = self._query("models")
+        return models
+
+    def tools(self) -> List[frames.QueriedTool]:
+        """The tools that there are."""
+        tools: List[frames.QueriedTool] = self._query("tools")["tools"]
+        return tools
+
+    def commands(self) -> List[frames.SlashCommand]:
+        """The slash commands that there are."""
+        commands: List[frames.SlashCommand] = self._query("commands")["commands"]
+        return commands
+
+    def settings(self) -> Json:
+        """The user's and the project's settings."""
+        settings: Json = self._query("settings")
+        return settings
+
+    def system_prompt(self) -> frames.QueriedPrompt:
+        """The instructions of the model, and what they are made from."""
+        prompt: frames.QueriedPrompt = self._query("system_prompt")
+        return prompt
+
+    def api_key(self, provider: str, model_id: Optional[str] = None) -> frames.QueriedKey:
+        """The key and the headers of a provider."""
+        key: frames.QueriedKey = self._query("api_key", provider=provider, modelId=model_id)
+        return key
+
+    def _act(self, kind: str, belongs: bool = True, **fields: Any) -> Any:
+        frame = _given(type=kind, origin=self.id if belongs else None, **fields)
+        return _data(kind, self._ext._ask(frame, frame).get())
+
+    def _await(self, kind: str, timeout: Optional[float], **fields: Any) -> Any:
         frame = _given(type=kind, origin=self.id, **fields)
-        response = self._ext._ask(frame, frame).get()
-        if not response["success"]:
-            raise RuntimeError(response.get("error", "%s failed" % kind))
+        answer = self._ext._ask(frame, frame)
+        with self._ext._lock:
+            self._revocable.add(frame["id"])
+        if self.cancelled:
+            self._withdraw(frame["id"])
+        try:
+            return _data(kind, answer.get(timeout=timeout))
+        except queue.Empty:
+            self._withdraw(frame["id"])
+            return _data(kind, answer.get())
+        finally:
+            with self._ext._lock:
+                self._revocable.discard(frame["id"])
+
+    def _leave(self, kind: str, **fields: Any) -> bool:
+        return not self._act(kind, **fields)["cancelled"]
+
+    def _query(self, about: frames.QueryKind, **fields: Any) -> Any:
+        frame = _given(type="query", about=about, **fields)
+        answer = self._ext._ask(frame, frame).get()
+        return _data("query", dict(answer, success="error" not in answer))
+
+    def _cancel(self) -> None:
+        self._cancelled.set()
+        with self._ext._lock:
+            actions = list(self._revocable)
+        for action in actions:
+            self._withdraw(action)
+
+    def _withdraw(self, action: str) -> None:
+        self._ext._send({"type": "withdraw", "id": action})
 
 
 class UI:
     """The user interface. A dialog that is dismissed, or not answered within `timeout` seconds, gives None, or False."""
 
-    def __init__(self, ctx):
-        self._ctx, self._dialogs = ctx, set()
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._dialogs: Set[str] = set()
 
-    def select(self, title, options, timeout=None):
+    def select(self, title: str, options: Sequence[str], timeout: Optional[float] = None) -> Optional[str]:
         """Has the user choose one of several texts."""
         return self._dialog("select", timeout, title=title, options=options).get("value")
 
-    def confirm(self, title, message, timeout=None):
+    def confirm(self, title: str, message: str, timeout: Optional[float] = None) -> bool:
         """Asks yes or no."""
-        return self._dialog("confirm", timeout, title=title, message=message).get("confirmed", False)
+        return bool(self._dialog("confirm", timeout, title=title, message=message).get("confirmed", False))
 
-    def input(self, title, placeholder=None, timeout=None):
+    def input(self, title: str, placeholder: Optional[str] = None, timeout: Optional[float] = None) -> Optional[str]:
         """Asks for a line."""
         return self._dialog("input", timeout, title=title, placeholder=placeholder).get("value")
 
-    def editor(self, title, prefill=None):
+    def editor(self, title: str, prefill: Optional[str] = None) -> Optional[str]:
         """Asks for a longer text."""
         return self._dialog("editor", None, title=title, prefill=prefill).get("value")
 
-    def cancel(self):
+    def cancel(self) -> None:
         """From another thread: takes back the dialogs that are open here, as if they were dismissed."""
         with self._ctx._ext._lock:
             for id in list(self._dialogs):
                 self._ctx._ext._send({"type": "ui_cancel", "id": id})
 
-    def notify(self, message, kind=None):
+    def notify(self, message: str, kind: Optional[frames.NotifyType] = None) -> None:
         """Shows a message. `kind`: `info`, `warning` or `error`."""
         self._show("notify", message=message, notifyType=kind)
 
-    def set_status(self, key, text=None):
+    def set_status(self, key: str, text: Optional[str] = None) -> None:
         """Sets an entry of the status line, or takes it away."""
         self._show("setStatus", statusKey=key, statusText=text)
 
-    def set_widget(self, key, lines=None, placement=None):
+    def set_widget(
+        self, key: str, lines: Optional[Sequence[str]] = None, placement: Optional[frames.WidgetPlacement] = None
+    ) -> None:
         """Shows lines `aboveEditor` or `belowEditor`, or takes them away."""
         self._show("setWidget", widgetKey=key, widgetLines=lines, widgetPlacement=placement)
 
-    def set_title(self, title):
+    def set_title(self, title: str) -> None:
         """Sets the title of the window."""
         self._show("setTitle", title=title)
 
-    def set_editor_text(self, text):
+    def set_editor_text(self, text: str) -> None:
         """Replaces what is in the place where prompts are entered."""
         self._show("set_editor_text", text=text)
 
-    def _dialog(self, method, timeout, **fields):
+    def _dialog(self, method: str, timeout: Optional[float], **fields: Any) -> Json:
         milliseconds = None if timeout is None else max(0, round(timeout * 1000))
         frame = self._frame(method, timeout=milliseconds, **fields)
         with self._ctx._ext._lock:  # Nothing is taken back before it was sent.
@@ -307,19 +539,60 @@ class UI:
         finally:
             self._dialogs.discard(frame["request"]["id"])
 
-    def _show(self, method, **fields):
+    def _show(self, method: str, **fields: Any) -> None:
         frame = self._frame(method, **fields)
         frame["request"]["id"] = str(next(self._ctx._ext._ids))
         self._ctx._ext._send(frame)
 
-    def _frame(self, method, **fields):
+    def _frame(self, method: str, **fields: Any) -> Json:
         request = _given(type="extension_ui_request", method=method, **fields)
         return _given(type="ui", origin=self._ctx.id, request=request)
 
 
-def _given(**fields):
+def _given(**fields: Any) -> Json:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _tool_result(said):
-    return said if isinstance(said, dict) else result("" if said is None else str(said))
+def _specs(added: Dict[str, Tuple[Any, Any]]) -> List[Any]:
+    return [spec for _, spec in added.values()]
+
+
+def _tool_result(given: Any) -> Any:
+    return given if isinstance(given, dict) else result("" if given is None else str(given))
+
+
+def _data(kind: str, response: Json) -> Any:
+    """What an action gave."""
+    if not response["success"]:
+        raise RuntimeError(response.get("error", "%s failed" % kind))
+    return response.get("data")
+
+
+def _stream(ctx: Context, pieces: Iterable[Union[str, Json]], model: Json) -> None:
+    """Sends what a model says; ends it where the pieces have not."""
+    def send(event: Json) -> None:
+        ctx.sleep()
+        ctx._ext._send({"type": "model_event", "id": ctx.id, "event": event})
+
+    text, has_ended = "", False
+    for piece in pieces:
+        if isinstance(piece, dict):
+            has_ended = piece["type"] in ("done", "error")
+            send(piece)
+            continue
+        if not text:
+            send({"type": "text_start", "contentIndex": 0})
+        text += piece
+        send({"type": "text_delta", "contentIndex": 0, "delta": piece})
+    if has_ended:
+        return
+    content = [{"type": "text", "text": text}] if text else []
+    if text:
+        send({"type": "text_end", "contentIndex": 0, "content": text})
+    none = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+    usage = dict(none, totalTokens=0, cost=dict(none, total=0))
+    message = {
+        "role": "assistant", "content": content, "api": model["api"], "provider": model["provider"], "model": model["id"],
+        "usage": usage, "stopReason": "stop", "timestamp": int(time.time() * 1000),
+    }
+    send({"type": "done", "reason": "stop", "message": message})

@@ -46,6 +46,8 @@ enum Format {
     MetaSchema,
     /// The dialect's frames as TypeScript types
     Typescript,
+    /// The frames of extensions as Python types, the same for every dialect
+    Python,
     /// The reference of all dialects as one HTML page, this dialect first
     Html,
     /// The hooks of extensions as Markdown: each with its event, its result and an example
@@ -179,6 +181,7 @@ fn text(options: &Options, dialect: Dialect, schema: Value) -> String {
         Format::MetaSchema => pretty(export::meta_schema()),
         Format::Typescript => export::typescript(dialect, options.part).trim_end().to_owned(),
         Format::Html => export::reference_page(dialect),
+        Format::Python => export::python_types(),
         Format::Hooks => export::hook_reference(dialect),
         Format::Mermaid => chart(dialect.base()).trim_end().to_owned(),
         Format::Dialects => pretty(dialects()),

@@ -8,6 +8,7 @@ mod meta;
 #[cfg(feature = "serve")]
 mod page;
 mod parts;
+mod python;
 mod typescript;
 
 pub use diff::{Bump, Difference, bump, diff};
@@ -21,4 +22,5 @@ pub use meta::{
 #[cfg(feature = "serve")]
 pub use page::{Examples, reference_page};
 pub use parts::{Part, file_id, named};
+pub use python::python_types;
 pub use typescript::typescript;

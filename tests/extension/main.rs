@@ -39,6 +39,7 @@ mod packages;
 mod processes;
 mod provider_hooks;
 mod python;
+mod python_frames;
 mod queries;
 mod serve;
 mod serve_damage;
