@@ -976,8 +976,9 @@ class ExtensionWaitForIdle(TypedDict):
     origin: NotRequired[str]
 
 class ExtensionRunTool(TypedDict):
-    """Runs a tool of the server outside of the conversation: no hook is asked, nobody is told. The response's
-    `data` has `result`, an `AgentToolResult`, and `isError`."""
+    """Runs a tool of the server outside of the conversation: no hook is asked, and the host is not told. Where the
+    host wants to be asked before the tool runs (`--confirm-tools`), it is; the action fails if the host does not
+    allow it. The response's `data` has `result`, an `AgentToolResult`, and `isError`."""
     type: Literal["run_tool"]
     id: str
     origin: NotRequired[str]
