@@ -114,8 +114,7 @@ class Extension:
         return self._adder(self._hooks, name, name)
 
     def on(self, *events: str, wait: bool = False) -> Callable[[Observer], Observer]:
-        """An observer of events by their types, `*` for all: `handler(ctx, event)`. `wait`: the server goes on when the
-        handler has returned."""
+        """An observer of events by their types, `*` for all: `handler(ctx, event)`. The server can `wait` for it."""
         def add(handler: Observer) -> Observer:
             for event in events:
                 self._observers.setdefault(event, []).append(handler)
@@ -135,8 +134,7 @@ class Extension:
 
     def report(self, event: str, error: str) -> None:
         """Tells the host that something has failed: an `extension_error`."""
-        path = os.path.abspath(sys.argv[0])
-        self._send({"type": "error", "extensionPath": path, "event": event, "error": error})
+        self._send({"type": "error", "extensionPath": os.path.abspath(sys.argv[0]), "event": event, "error": error})
 
     def run(self) -> None:
         """Serves until the server is done with us."""
@@ -323,6 +321,10 @@ class Context:
     def set_label(self, entry_id: str, label: Optional[str] = None) -> None:
         """Labels an entry of the session, or takes its label away."""
         self._act("set_label", entryId=entry_id, label=label)
+
+    def set_leaf(self, entry_id: str) -> None:
+        """Goes on behind another entry of the session, at once, without a summary and without hooks."""
+        self._act("set_leaf", entryId=entry_id)
 
     def abort(self) -> None:
         """Aborts the run that goes on."""

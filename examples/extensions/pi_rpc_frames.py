@@ -586,6 +586,7 @@ FromExtension = Union[
     "ExtensionModelEvent",
     "ExtensionSetActiveTools",
     "ExtensionSetLabel",
+    "ExtensionSetLeaf",
     "ExtensionAbort",
     "ExtensionCompact",
     "ExtensionNewSession",
@@ -920,6 +921,14 @@ class ExtensionSetLabel(TypedDict):
     origin: NotRequired[str]
     entryId: str
     label: NotRequired[str]
+
+class ExtensionSetLeaf(TypedDict):
+    """Goes on behind another entry of the session, at once: nothing is summed up, no hook is called. Fails during a
+    run or a compaction."""
+    type: Literal["set_leaf"]
+    id: NotRequired[str]
+    origin: NotRequired[str]
+    entryId: str
 
 class ExtensionAbort(TypedDict):
     """Aborts what goes on."""

@@ -114,6 +114,7 @@ def session(ctx: Context, arguments: str) -> None:
     state = ctx.state()
     ctx.ui.notify("state: %s" % [state.get("sessionName"), state["activeTools"], state["isIdle"]])
     ctx.ui.notify("entries: %s" % [entry["type"] for entry in ctx.entries(state["entryCount"] - 3)["entries"]])
+    ctx.set_leaf(ctx.state()["leafId"])
 
 
 @ext.command("ask", "asks for everything")
