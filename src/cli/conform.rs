@@ -25,6 +25,8 @@ use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf, absolute},
     process::ExitCode,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::Duration,
 };
 
 /// What to play with whom, and how to report it.
@@ -52,6 +54,9 @@ pub struct Options {
     /// How many scenarios are played at a time
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
+    /// Begin no further scenario once one has failed
+    #[arg(long)]
+    fail_fast: bool,
     /// Play conversations that seeds from N on make, instead of scenarios; one that fails is shortened and printed to
     /// stderr as a scenario
     #[arg(long, value_name = "N", conflicts_with = "scenarios")]
@@ -87,28 +92,42 @@ pub fn run(options: &Options) -> ExitCode {
         Ok(expectations) => expectations,
         Err(status) => return status,
     };
-    let names: Vec<&str> = scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
-    expectations.about(&names);
     if let Some(Err(error)) = options.keep.as_deref().map(private_files::create_folder) {
         return refuse(&format!("--keep: {error}"), super::USAGE);
     }
     let progress = progress(scenarios.len());
+    let (failures, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let playing = Playing {
         jobs: options.jobs,
         keep: options.keep.as_deref(),
         redact: options.redact,
         timeline: options.reporting.format() == Format::Html,
+        stop: Some(&stop),
     };
     let played = play_all(&server, &scenarios, playing, |subject| {
-        progress.set_message(subject.name.clone());
+        // What fails depends on what is known to fail.
+        let judged = Report::new(vec![subject.clone()], expectations.clone(), options.reporting.least());
+        let failed = judged.summary.failed + judged.summary.errors;
+        let failures = failures.fetch_add(failed, Ordering::Relaxed) + failed;
+        stop.store(options.fail_fast && failures > 0, Ordering::Relaxed);
         progress.inc(1);
+        progress.set_message(match failures {
+            0 => subject.name.clone(),
+            _ => format!("{failures} failed, {}", subject.name),
+        });
     });
     progress.finish_and_clear();
     match played {
         Ok(subjects) => {
+            let names: Vec<&str> = subjects.iter().map(|subject| subject.name.as_str()).collect();
+            expectations.about(&names);
+            let left = scenarios.len() - subjects.len();
             let report = Report::new(subjects, expectations, options.reporting.least());
             if options.seed.is_some() {
                 seeds::shorten(&report, &server, options.keep.as_deref());
+            }
+            if left > 0 {
+                eprintln!("--fail-fast: {left} of {} scenarios were not played", scenarios.len());
             }
             options.reporting.deliver(&report)
         }
@@ -196,9 +215,17 @@ fn table(scenarios: &[Scenario]) -> String {
     scenarios.iter().map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.title)).collect()
 }
 
-/// A bar on stderr, if that is a terminal.
+/// How often the time of the bar is renewed.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A bar on stderr, if that is a terminal: from the start, with the time that has passed.
 fn progress(length: usize) -> ProgressBar {
     let bar = ProgressBar::new(u64::try_from(length).unwrap_or(u64::MAX));
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}");
+    let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.tick();
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(TICK);
+    }
+    bar
 }

@@ -170,3 +170,21 @@ fn eventually<T>(mut look: impl FnMut() -> Option<T>) -> T {
         std::thread::sleep(Duration::from_millis(2));
     }
 }
+
+#[test]
+fn fail_fast_begins_no_further_scenario() {
+    let names = ["--scenario", "prompt-plain", "--scenario", "steer-*", "--format", "json"];
+    let played = |options: &[&str]| {
+        let output = conform(&[&names, options, &["--", "false"]].concat());
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let outcomes: Vec<Value> =
+            report["subjects"].as_array().unwrap().iter().map(|it| it["outcome"].clone()).collect();
+        (output.status.code(), outcomes, String::from_utf8(output.stderr).unwrap())
+    };
+    let (status, all, stderr) = played(&[]);
+    assert_eq!((status, stderr.as_str()), (Some(1), ""));
+    let left = all.len() - 1;
+    assert!(left > 0, "{all:?}");
+    let line = format!("--fail-fast: {left} of {} scenarios were not played\n", all.len());
+    assert_eq!(played(&["--fail-fast"]), (Some(1), all[..1].to_vec(), line));
+}

@@ -83,6 +83,25 @@ fn chunk() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
+fn command_spelled_as_hosts_do_is_tapped() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = [binary().to_str().unwrap(), "--mode", "rpc", "--no-session", "--model", "scripted/demo"];
+    let version = [binary().to_str().unwrap(), "--version"];
+    let output = passed(tap(dir.path(), &["--record", "trace.jsonl"], &server), vec![STATE.into()]);
+    let first = r#"{"id":"s","type":"response","command":"get_state","success":true,"#;
+    assert!(output.stdout.starts_with(first.as_bytes()), "{}", String::from_utf8_lossy(&output.stdout));
+    let recorded = recorded(dir.path());
+    let argv = format!(r#""meta","event":"spawn","argv":{}"#, json!(server));
+    assert!(recorded[0].starts_with(&argv), "{recorded:?}");
+    assert_eq!(recorded.len(), 5, "{recorded:?}");
+    let output = passed(tap(dir.path(), &["--record", "trace.jsonl"], &version), vec![]);
+    assert_eq!(output.stdout, format!("{}\n", env!("CARGO_PKG_VERSION")).as_bytes());
+    assert!(std::fs::read_to_string(dir.path().join("trace.jsonl")).unwrap().contains("--version"));
+}
+
+const STATE: &[u8] = b"{\"id\":\"s\",\"type\":\"get_state\"}\n";
+
+#[test]
 fn part_of_a_line_passes_at_once() {
     let (_dir, mut child) = shell("cat");
     for part in ["{\"type\":", " \"get_", "\u{2028}", "state\"}\r", "\n{"] {

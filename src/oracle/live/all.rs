@@ -8,7 +8,7 @@ use std::{
     path::Path,
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -28,15 +28,17 @@ pub struct Playing<'a> {
     pub redact: bool,
     /// Whether the report shows the conversations.
     pub timeline: bool,
+    /// Once it is set, no further scenario begins.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 impl Default for Playing<'_> {
     fn default() -> Self {
-        Self { jobs: NonZeroUsize::MIN, keep: None, redact: false, timeline: false }
+        Self { jobs: NonZeroUsize::MIN, keep: None, redact: false, timeline: false, stop: None }
     }
 }
 
-/// Plays scenarios, and gives what came out in their order; `done` hears of each as it ends.
+/// Plays scenarios, and gives what came out of those that were played, in their order; `done` hears of each as it ends.
 ///
 /// # Errors
 ///
@@ -51,6 +53,9 @@ pub fn play_all(
     let played = Mutex::new(Vec::with_capacity(scenarios.len()));
     let work = || -> io::Result<()> {
         loop {
+            if playing.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Ok(());
+            }
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(scenario) = scenarios.get(at) else { return Ok(()) };
             let subject = play_one(server, scenario, playing)?;

@@ -4,7 +4,7 @@ use super::{
     Witness,
     pump::{Over, pump},
 };
-use crate::oracle::STALLED;
+use crate::{harmless::harmless_lines, oracle::STALLED};
 use rustix::{
     process::{Pid, Signal, kill_process},
     stdio::{dup2_stdin, dup2_stdout},
@@ -12,7 +12,7 @@ use rustix::{
 use std::{
     ffi::OsString,
     fs::File,
-    io::{self, PipeReader},
+    io::{self, IsTerminal as _, PipeReader, Write as _},
     os::{fd::AsFd, unix::process::ExitStatusExt as _},
     process::{ExitStatus, Stdio},
     thread,
@@ -82,10 +82,15 @@ pub async fn tap(command: &Command, witness: Witness) -> io::Result<Ended> {
 fn start(command: &Command) -> io::Result<Child> {
     let mut process = Process::new(&command.program);
     process.args(&command.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+    // A terminal is not the server's to move about in; a file gets the bytes as they are.
+    if io::stderr().is_terminal() {
+        process.stderr(Stdio::piped());
+    }
     process.spawn()
 }
 
-/// Starts both pumps; gives word when everything that the server wrote was passed on.
+/// Starts both pumps, and the one of stderr if that is a terminal; gives word when everything that the server wrote was
+/// passed on.
 fn pass(server: &mut Child, stop: PipeReader, witness: &Witness) -> io::Result<oneshot::Receiver<()>> {
     let no_pipe = || io::Error::other("no pipe to the server");
     let mut to_server = File::from(server.stdin.take().ok_or_else(no_pipe)?.into_owned_fd()?);
@@ -100,6 +105,10 @@ fn pass(server: &mut Child, stop: PipeReader, witness: &Witness) -> io::Result<o
             Over::Unheard => drop(nothing().map(dup2_stdin)),
         }
     })?;
+    let remarks = match server.stderr.take() {
+        Some(stderr) => Some(show_remarks(File::from(stderr.into_owned_fd()?), stop.try_clone()?)?),
+        None => None,
+    };
     let told = witness.teller();
     let (passed, all_passed) = oneshot::channel();
     thread::Builder::new().name("server".to_owned()).spawn(move || {
@@ -114,10 +123,37 @@ fn pass(server: &mut Child, stop: PipeReader, witness: &Witness) -> io::Result<o
         }
         // In this order: nobody may be told before the server's next write fails, as it would without us.
         drop((from_server, to_host));
+        // A thread that has panicked shows nothing more.
+        let _ = remarks.map(thread::JoinHandle::join);
         // Nobody waits once a signal has ended us.
         let _ = passed.send(());
     })?;
     Ok(all_passed)
+}
+
+/// Shows what the server writes to stderr on our terminal, without what would move its cursor or hide something.
+fn show_remarks(mut from: File, stop: PipeReader) -> io::Result<thread::JoinHandle<()>> {
+    let mut nowhere = nothing()?;
+    thread::Builder::new().name("remarks".to_owned()).spawn(move || {
+        let mut partial = Vec::new();
+        let show = |bytes: &[u8]| {
+            partial.extend_from_slice(bytes);
+            let whole = whole_letters(&partial);
+            let text = harmless_lines(&String::from_utf8_lossy(&partial[..whole]));
+            partial.drain(..whole);
+            // A terminal that is gone shows nothing more.
+            let _ = io::stderr().write_all(text.as_bytes());
+        };
+        pump(&mut from, &mut nowhere, Some(&stop), show, |_| {});
+    })
+}
+
+/// How many bytes there are before a letter whose end has not come yet.
+fn whole_letters(bytes: &[u8]) -> usize {
+    match str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => bytes.len(),
+    }
 }
 
 fn nothing() -> io::Result<File> {
