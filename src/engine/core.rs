@@ -191,9 +191,7 @@ pub struct Shell {
 impl Engine {
     /// A conversation that has not begun. `setup.start` must be a place in `setup.models`.
     pub fn new(setup: Setup, now: Now) -> Self {
-        let record = setup.dialect.record();
         let unborn = SessionHeader::new(String::new(), String::new(), None, now.wall);
-        let defaults = &record.defaults;
         let rules = if setup.dialect.record().lanes.ttsr { setup.extending.rules } else { Vec::new() };
         let mut engine = Self {
             dialect: setup.dialect,
@@ -212,7 +210,7 @@ impl Engine {
             sections: setup.system_prompt.0,
             steering: Queue::new(StreamingBehavior::Steer, setup.modes.steering),
             follow_up: Queue::new(StreamingBehavior::FollowUp, setup.modes.follow_up),
-            interrupt: InterruptMode::parse(defaults.interrupt_mode.as_str()).unwrap_or(InterruptMode::Wait),
+            interrupt: setup.modes.interrupt,
             auto_compaction: setup.modes.auto_compaction,
             auto_retry: setup.modes.auto_retry,
             run: None,
@@ -330,6 +328,7 @@ impl Engine {
             Input::ShellEnd { call, end } => self.shell_end(call, end),
             Input::Extension { from, frame } => self.extension_frame(from, *frame),
             Input::ExtensionStrayed { from, text } => self.extension_strayed(from, &text),
+            Input::ExtensionMisregistered { from, text } => self.extension_misregistered(from, &text),
             Input::ExtensionEnded { from, text } => self.extension_ended(from, &text),
             Input::Hook { ask, event } => self.hook_outside(ask, *event),
             Input::FileRead(read) => self.file_read(read),
@@ -458,6 +457,11 @@ impl Engine {
             && (self.extensions.is_served() || self.stopping)
             && !self.is_commanding()
             && !self.is_leave_hooked()
+    }
+
+    /// The header of the session, as its file begins.
+    pub fn header(&self) -> &SessionHeader {
+        self.session.header()
     }
 
     /// Messages that wait for their turn, steering and follow-up.

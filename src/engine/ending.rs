@@ -50,7 +50,10 @@ impl Engine {
         for input in held {
             if matches!(
                 input,
-                Input::Extension { .. } | Input::ExtensionStrayed { .. } | Input::ExtensionEnded { .. }
+                Input::Extension { .. }
+                    | Input::ExtensionStrayed { .. }
+                    | Input::ExtensionMisregistered { .. }
+                    | Input::ExtensionEnded { .. }
             ) {
                 self.take_in(input);
             }

@@ -2,6 +2,7 @@
 //!
 //! | Limit | | Then |
 //! |---|---|---|
+//! | a `register` that is no frame | before a valid one | ended, not started again |
 //! | time until `register` | [`REGISTER`]; of the process that hosts pi's own extensions [`REGISTER_HOSTED`] | ended, not started again |
 //! | lines that are no frames | [`STRAYS`] | ended, started again |
 //! | hooks in a row without an answer in time | [`HANGS`] | ended, started again |
@@ -350,13 +351,28 @@ impl Engine {
             if self.extensions.all[place].due.is_some_and(|due| due <= now) {
                 let seconds = self.extensions.register_within(place).as_secs().to_string();
                 let text = errors::unregistered(self.dialect.base(), &seconds);
-                self.extension_failed(Failing::Extension(place, START), &text);
-                self.stop_extension(place);
-                // Not again.
-                self.extensions.all[place].starts = usize::MAX;
-                self.extensions.all[place].due = None;
+                self.give_up(place, START, &text);
             }
         }
+    }
+
+    /// An extension wrote a `register` that is no frame: one that has not registered yet most likely never will.
+    pub(super) fn extension_misregistered(&mut self, process: CallId, text: &str) {
+        match self.extensions.of(process) {
+            Some(place) if self.extensions.all[place].stage == Stage::Starting => {
+                let text = errors::strayed(self.dialect.base(), text);
+                self.give_up(place, REGISTERING, &text);
+            }
+            _ => self.extension_strayed(process, text),
+        }
+    }
+
+    /// Ends an extension that has not registered, and does not start it again.
+    fn give_up(&mut self, place: usize, event: &str, text: &str) {
+        self.extension_failed(Failing::Extension(place, event), text);
+        self.stop_extension(place);
+        self.extensions.all[place].starts = usize::MAX;
+        self.extensions.all[place].due = None;
     }
 
     /// An extension did not answer a hook in time.

@@ -67,6 +67,7 @@ impl Engine {
                     Input::Frame(_) | Input::BadLine(_) | Input::EndOfInput => true,
                     Input::Extension { from, .. }
                     | Input::ExtensionStrayed { from, .. }
+                    | Input::ExtensionMisregistered { from, .. }
                     | Input::ExtensionEnded { from, .. } => self.extensions.is_running(*from),
                     _ => false,
                 }

@@ -83,6 +83,13 @@ pub enum Input {
         /// What is wrong with the line.
         text: String,
     },
+    /// An extension wrote a `register` that is no frame.
+    ExtensionMisregistered {
+        /// Its process.
+        from: CallId,
+        /// What is wrong with it.
+        text: String,
+    },
     /// The process of an extension is gone, or could not be started. Comes once for each [`Output::StartExtension`],
     /// behind everything that the process wrote.
     ExtensionEnded {

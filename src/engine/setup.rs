@@ -3,7 +3,7 @@
 use super::{Choice, CompactionPlan, RetryPlan, Toolbox, limits::Limits};
 use crate::{
     prompt::{Commands, Instructions, PromptSource},
-    protocol::{Dialect, ExtensionError, ExtensionMember, QueueMode, Rule, ThinkingLevel},
+    protocol::{Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel},
     session::Opened,
 };
 use std::{path::PathBuf, time::Duration};
@@ -98,6 +98,8 @@ pub struct Modes {
     pub auto_compaction: bool,
     /// Whether a failed run is tried again without being asked.
     pub auto_retry: bool,
+    /// Whether a steering message stops the tools that run.
+    pub interrupt: InterruptMode,
     /// The thinking level where nothing else names one.
     pub level: ThinkingLevel,
     /// How often and when a failed run is tried again.
@@ -134,6 +136,7 @@ impl Modes {
             follow_up: mode(defaults.follow_up_mode.as_str()),
             auto_compaction: defaults.auto_compaction,
             auto_retry: defaults.auto_retry,
+            interrupt: InterruptMode::parse(defaults.interrupt_mode.as_str()).unwrap_or(InterruptMode::Wait),
             level: ThinkingLevel::parse(defaults.thinking_level.as_str()).unwrap_or(ThinkingLevel::Off),
             retry: RetryPlan {
                 most: defaults.max_retries,

@@ -100,6 +100,7 @@ impl Hearing {
                 Some(id) => {
                     Input::Extension { from, frame: Box::new(ExtensionFailed { id, error: text }.into()) }
                 }
+                None if is_register(line) => Input::ExtensionMisregistered { from, text },
                 None => Input::ExtensionStrayed { from, text },
             },
         };
@@ -144,6 +145,21 @@ fn ended(line: &[u8]) -> Option<String> {
     let ends = [FromExtensionKind::Done, FromExtensionKind::Failed, FromExtensionKind::ToolResult];
     ends.iter().any(|end| end.as_str() == kind).then_some(id)
 }
+
+/// Whether a line that is no frame was to be a `register`, though it may not even be JSON.
+fn is_register(line: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Kind {
+        #[serde(rename = "type")]
+        kind: String,
+    }
+    let start = || line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(REGISTER_START.len());
+    let kind = serde_json::from_slice(line).map(|Kind { kind }| kind == FromExtensionKind::Register.as_str());
+    kind.unwrap_or_else(|_| start().eq(REGISTER_START.iter().copied()))
+}
+
+/// How a `register` begins as most write it, without blanks.
+const REGISTER_START: &[u8] = br#"{"type":"register""#;
 
 fn strayed(line: &[u8], error: &str) -> String {
     let error = error.replace(" at line 1 column", " at column");

@@ -68,8 +68,8 @@ struct Running {
 }
 
 impl Inputs {
-    /// The next of [`Input::Extension`], [`Input::ExtensionStrayed`] and [`Input::ExtensionEnded`]; `None` when the
-    /// [`Extensions`] are gone.
+    /// The next of [`Input::Extension`], [`Input::ExtensionStrayed`], [`Input::ExtensionMisregistered`] and
+    /// [`Input::ExtensionEnded`]; `None` when the [`Extensions`] are gone.
     pub async fn next(&mut self) -> Option<Input> {
         let Heard { input, share } = self.0.recv().await?;
         drop(share);

@@ -86,7 +86,11 @@ impl Life {
             }
         };
         finish(child, group).await;
-        ended.map_or_else(|text| text, |(status, ..)| farewell(status, &secrets.mask(remarks.last())))
+        let how = ended.map_or_else(|text| text, |(status, ..)| how_it_ended(status));
+        match remarks.last(&secrets) {
+            remarks if remarks.is_empty() => how,
+            remarks => format!("{how}: {remarks}"),
+        }
     }
 }
 
@@ -191,10 +195,9 @@ async fn finish(mut child: Child, group: Group) {
     group.release();
 }
 
-fn farewell(status: ExitStatus, remark: &str) -> String {
-    let how = match (status.code(), status.signal()) {
+fn how_it_ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
         (Some(code), _) => format!("it exited with status {code}"),
         (None, signal) => format!("it was killed by signal {}", signal.unwrap_or_default()),
-    };
-    if remark.is_empty() { how } else { format!("{how}: {remark}") }
+    }
 }

@@ -1,10 +1,21 @@
-//! stderr: for our log, and for whoever wants to know why an extension has ended.
+//! stderr of an extension: for our log, and for the `extension_error` that reports its end.
 
 use super::pipe::Pipe;
+use crate::{harmless::harmless, secrets::Secrets};
+use std::collections::VecDeque;
 use tokio::process::ChildStderr;
 
 /// How much of a line is kept, in bytes.
 const LONGEST: usize = 4096;
+
+/// How many lines are kept: more than are shown, so that a key of several lines is known as one.
+const KEPT: usize = 64;
+
+/// How many lines are shown.
+const SHOWN: usize = 8;
+
+/// How much of a line is shown, in characters. Less than is kept, so that no part of a key is shown where a line was cut.
+const SHOWN_OF_LINE: usize = 400;
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 16 * 1024;
@@ -15,12 +26,12 @@ pub(super) struct Remarks<'a> {
     path: &'a str,
     /// The beginning of the line that is not over yet.
     line: Vec<u8>,
-    last: String,
+    last: VecDeque<String>,
 }
 
 impl<'a> Remarks<'a> {
     pub(super) const fn new(path: &'a str) -> Self {
-        Self { path, line: Vec::new(), last: String::new() }
+        Self { path, line: Vec::new(), last: VecDeque::new() }
     }
 
     /// Reads to the end. It is read at once, whatever else waits: nobody's memory fills up.
@@ -35,9 +46,12 @@ impl<'a> Remarks<'a> {
         }
     }
 
-    /// The last line that was not blank; empty without any.
-    pub(super) fn last(&self) -> &str {
-        &self.last
+    /// The last lines that were not blank, without keys and without what moves a cursor; empty without any.
+    pub(super) fn last(&self, secrets: &Secrets) -> String {
+        let lines = self.last.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
+        let masked = secrets.mask(&lines);
+        let lines: Vec<String> = masked.lines().rev().take(SHOWN).map(shown).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 
     fn absorb(&mut self, chunk: &[u8]) {
@@ -56,8 +70,19 @@ impl<'a> Remarks<'a> {
         self.line.clear();
         if !text.is_empty() {
             tracing::info!("{}: {text}", self.path);
-            self.last = text;
+            if self.last.len() == KEPT {
+                self.last.pop_front();
+            }
+            self.last.push_back(text);
         }
+    }
+}
+
+/// A line as it is shown.
+fn shown(line: &str) -> String {
+    match line.char_indices().nth(SHOWN_OF_LINE) {
+        Some((end, _)) => format!("{}…", harmless(&line[..end])),
+        None => harmless(line),
     }
 }
 
@@ -65,26 +90,43 @@ impl<'a> Remarks<'a> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_last_line_is_kept_however_it_comes() {
-        let mut remarks = Remarks::new("x");
-        remarks.absorb(b"one\ntw");
-        assert_eq!(remarks.last(), "one");
-        remarks.absorb(b"o\r\n\n  \n");
-        assert_eq!(remarks.last(), "two");
-        remarks.absorb(b"three");
-        remarks.end_line();
-        assert_eq!(remarks.last(), "three");
+    fn last(remarks: &Remarks<'_>) -> String {
+        remarks.last(&Secrets::default())
     }
 
     #[test]
-    fn of_a_long_line_the_beginning_is_kept() {
+    fn last_lines_are_kept_however_they_come() {
+        let mut remarks = Remarks::new("x");
+        remarks.absorb(b"one\ntw");
+        assert_eq!(last(&remarks), "one");
+        remarks.absorb(b"o\r\n\n  \n");
+        assert_eq!(last(&remarks), "one\ntwo");
+        remarks.absorb(b"three");
+        remarks.end_line();
+        assert_eq!(last(&remarks), "one\ntwo\nthree");
+        for line in 0..100 {
+            remarks.absorb(format!("{line}\n").as_bytes());
+        }
+        assert_eq!(last(&remarks), "92\n93\n94\n95\n96\n97\n98\n99");
+    }
+
+    #[test]
+    fn long_line_is_shown_by_its_beginning() {
         let mut remarks = Remarks::new("x");
         remarks.absorb(&[b'a'; LONGEST - 1]);
         remarks.absorb(&[b'b'; 3 * LONGEST]);
         assert_eq!(remarks.line.len(), LONGEST);
         remarks.absorb(b"\nshort");
-        assert_eq!(remarks.last().len(), LONGEST);
+        assert_eq!(last(&remarks), format!("{}…", "a".repeat(SHOWN_OF_LINE)));
         assert_eq!(remarks.line, b"short");
+    }
+
+    #[test]
+    fn keys_and_escapes_are_not_shown() {
+        let secrets = Secrets::default();
+        secrets.remember("sk-123456789");
+        let mut remarks = Remarks::new("x");
+        remarks.absorb(b"\x1b[2Jkey sk-123456789\x07\n");
+        assert_eq!(remarks.last(&secrets), r"\u{1b}[2Jkey ***\u{7}");
     }
 }

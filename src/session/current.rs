@@ -72,6 +72,11 @@ impl Session {
         Self::with(Tree::new(header), file, false)
     }
 
+    /// What its file begins with.
+    pub fn header(&self) -> &SessionHeader {
+        self.tree.header()
+    }
+
     /// A session as `file` has it.
     pub fn opened(tree: Tree, file: Arc<Path>) -> Self {
         Self::with(tree, Some(file), true)

@@ -49,6 +49,22 @@ fn the_host_is_heard_when_every_extension_has_registered_or_ten_seconds_are_over
 }
 
 #[test]
+fn invalid_register_ends_the_wait() {
+    let wrong = Extension::silent("a").on("hello", [waits(50), Does::Misregisters("no list")]);
+    for dialect in DIALECTS {
+        let played = scenario(json!([])).extended(wrong.clone()).host(10, command("get_state")).play(dialect);
+        assert_eq!(
+            played.timed(),
+            "10 < get_state · 50 <a misregisters · 50 #a stopped · \
+             50 error register: The extension wrote a line that is no frame: no list · \
+             53 <a ends · 53 error end: The extension has ended and is not started again: killed · \
+             53 ok get_state",
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
 fn what_an_extension_does_before_all_have_registered_is_done_when_they_have() {
     let note = json!({ "type": "send_message", "message": { "customType": "note", "content": "Well.", "display": true } });
     let quick = Extension::new("a", json!({})).on("start", [waits(10), writes(note)]);

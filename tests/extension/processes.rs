@@ -319,3 +319,17 @@ async fn answers_go_to_a_descriptor_of_their_own_where_the_process_has_one() {
     assert!(place.path("closed").exists());
     assert_eq!(fs::read_to_string(place.path("rest")).unwrap(), "");
 }
+
+#[tokio::test]
+async fn register_that_is_no_frame_is_known() {
+    let lines = [
+        r#"{"type":"register","commands":"all"}"#,
+        r#"{ "type" : "register", "commands": ["#,
+        r#"{"type":"registry"}"#,
+        r#"{"type":"#,
+    ];
+    let body = lines.map(|line| format!("echo '{line}'")).join("\n");
+    let kinds: Vec<String> = Place::new().runs(&body).all().await;
+    let kinds: Vec<&str> = kinds.iter().map(|said| said.split(':').next().unwrap_or_default()).collect();
+    assert_eq!(kinds, ["misregistered", "misregistered", "strayed", "strayed", "ended"]);
+}

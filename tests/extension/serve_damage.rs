@@ -45,6 +45,11 @@ fn what_ends_before_it_registers_is_told_once_and_not_started_again() {
     let cases = [
         ("exit 3", "it exited with status 3"),
         ("echo 'no module' >&2; exit 1", "it exited with status 1: no module"),
+        (
+            "printf 'Traceback:\\n\\n  line 1\\033[2J\\nError: no module\\n' >&2; exit 1",
+            "it exited with status 1: Traceback:\n  line 1\\u{1b}[2J\nError: no module",
+        ),
+        ("echo why >&2; exec >&-; exec sleep 1000", "it closed its stdout: why"),
         ("kill -SEGV $$", "it was killed by signal 11"),
         ("exec >&-; exec sleep 1000", "it closed its stdout"),
         ("tr '\\0' x < /dev/zero", "it wrote a line of more than 8388608 bytes"),

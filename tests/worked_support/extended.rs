@@ -69,6 +69,10 @@ impl World {
                 self.step(&mark, &serde_json::json!({ "type": "strays" }));
                 Input::ExtensionStrayed { from: process, text: text.to_owned() }
             }
+            Does::Misregisters(text) => {
+                self.step(&mark, &serde_json::json!({ "type": "misregisters" }));
+                Input::ExtensionMisregistered { from: process, text: text.to_owned() }
+            }
             Does::Ends(text) => {
                 self.processes.remove(&process);
                 self.step(&mark, &serde_json::json!({ "type": "ends" }));

@@ -23,6 +23,8 @@ pub enum Does {
     Writes(Value),
     /// Writes a line that is no frame, for that reason.
     Strays(&'static str),
+    /// Writes a `register` that is no frame, for that reason.
+    Misregisters(&'static str),
     /// Its process ends, for that reason.
     Ends(&'static str),
 }

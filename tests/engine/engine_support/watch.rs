@@ -141,6 +141,7 @@ impl Watch {
             }
             Input::Extension { .. }
             | Input::ExtensionStrayed { .. }
+            | Input::ExtensionMisregistered { .. }
             | Input::ExtensionEnded { .. }
             | Input::Hearing(_)
             | Input::Known { .. }

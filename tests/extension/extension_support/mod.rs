@@ -112,6 +112,7 @@ impl World {
         match input.expect("the extensions are there") {
             Input::Extension { from, frame } => (from, serde_json::to_string(&frame).unwrap()),
             Input::ExtensionStrayed { from, text } => (from, format!("strayed: {text}")),
+            Input::ExtensionMisregistered { from, text } => (from, format!("misregistered: {text}")),
             Input::ExtensionEnded { from, text } => {
                 self.extensions.ended(from);
                 (from, format!("ended: {text}"))
