@@ -3,12 +3,12 @@
 use super::{
     Config,
     catalogue::{BUILT_IN, Entry, whole},
-    models_file::{Override, ProviderKeys, Providers},
+    models_file::{Cost, ModelKeys, Override, ProviderKeys, Providers},
     thinking::{LevelMap, is_adaptive},
 };
 use crate::{
     model::request::Endpoint,
-    protocol::{Base, JsonObject, Model, ModelThinking, ThinkingLevel},
+    protocol::{Base, JsonObject, Model, ModelPrice, ModelThinking, ThinkingLevel},
 };
 use serde_json::Value;
 
@@ -33,10 +33,11 @@ impl Config {
     }
 }
 
-/// The models of the catalogue, changed as `configured` says, with its custom models: in place of a built-in model of
-/// the same provider and id, else behind all others. Their thinking levels are those of `base`.
+/// The models of the catalogue, changed as `configured` says, with its custom models behind all others. One of the
+/// provider and id of a built-in model changes that one, and what it does not say stays as it is: in pi the built-in
+/// model is gone, and its levels with it. Their thinking levels are those of `base`.
 ///
-/// Source: pi's `models.md`, merge semantics.
+/// Source: pi's `models.md`, merge semantics; own, for what a custom model does not say.
 fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> Vec<Endpoint> {
     let mut entries = BUILT_IN.models(&wanted);
     let configured = || configured.iter().filter(|(name, _)| wanted(name));
@@ -46,13 +47,11 @@ fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> 
         }
     }
     for (name, keys) in configured() {
-        for custom in custom(name, keys) {
-            let same = |entry: &&mut Entry| {
-                entry.model.provider == custom.model.provider && entry.model.id == custom.model.id
-            };
+        for model in &keys.models {
+            let same = |entry: &&mut Entry| entry.model.provider == *name && entry.model.id == model.id;
             match entries.iter_mut().find(same) {
-                Some(entry) => *entry = custom,
-                None => entries.push(custom),
+                Some(entry) => redefine(entry, keys, model),
+                None => entries.extend(custom(name, keys, model)),
             }
         }
     }
@@ -74,7 +73,8 @@ fn add(models: &mut Vec<Endpoint>, added: &Providers, base: Base, wanted: impl F
             continue;
         }
         models.retain(|endpoint| !of_it(endpoint));
-        models.extend(custom(name, keys).into_iter().map(|entry| endpoint(entry, base)));
+        let customs = keys.models.iter().filter_map(|model| custom(name, keys, model));
+        models.extend(customs.map(|entry| endpoint(entry, base)));
     }
 }
 
@@ -107,18 +107,58 @@ fn change(entry: &mut Entry, keys: &ProviderKeys) {
     }
 }
 
-/// The custom models of a provider.
-fn custom(name: &str, keys: &ProviderKeys) -> Vec<Entry> {
+/// Changes a built-in model as a custom model of its provider and id says, which its provider's keys have
+/// [changed](change) before.
+fn redefine(entry: &mut Entry, keys: &ProviderKeys, over: &ModelKeys) {
+    let model = &mut entry.model;
+    // Words for levels and quirks belong to an API.
+    let api = over.api.as_ref().or(keys.api.as_ref());
+    if let Some(api) = api.filter(|api| **api != model.api) {
+        model.api.clone_from(api);
+        model.compat.clone_from(&keys.compat);
+        entry.levels = LevelMap::default();
+    }
+    merge_compat(&mut model.compat, over.compat.as_ref());
+    if let Some(map) = &over.thinking_level_map {
+        entry.levels = LevelMap::new(map);
+    }
+    let price = |cost: &Cost| ModelPrice {
+        input: cost.input.clone(),
+        output: cost.output.clone(),
+        cache_read: cost.cache_read.clone(),
+        cache_write: cost.cache_write.clone(),
+        tiers: cost.tiers.clone(),
+    };
+    set(&mut model.name, over.name.clone());
+    set(&mut model.base_url, over.base_url.clone());
+    set(&mut model.reasoning, over.reasoning);
+    set(&mut model.input, over.input.clone());
+    set(&mut model.cost, over.cost.as_ref().map(price));
+    set(&mut model.context_window, over.context_window.map(whole));
+    set(&mut model.max_tokens, over.max_tokens.map(whole));
+    model.input_limits = over.input_limits.clone().or(model.input_limits.take());
+    model.prompt_cache = over.prompt_cache.clone().or(model.prompt_cache.take());
+    model.sampling_params = over.sampling_params.clone().or(model.sampling_params.take());
+    let by_level = &mut model.sampling_params_by_thinking_level;
+    *by_level = over.sampling_params_by_thinking_level.clone().or(by_level.take());
+}
+
+fn set<T>(member: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *member = value;
+    }
+}
+
+/// A custom model of a provider; `None` where it has no API or no address.
+fn custom(name: &str, keys: &ProviderKeys, model: &ModelKeys) -> Option<Entry> {
     let known = BUILT_IN.provider(name);
     let api = keys.api.as_deref().or(known.map(|known| known.api));
     let base_url = keys.base_url.as_deref().or(known.and_then(|known| known.base_url));
-    let models = keys.models.iter().cloned().filter_map(|mut model| {
-        let mut compat = keys.compat.clone();
-        merge_compat(&mut compat, model.compat.as_ref());
-        model.compat = compat;
-        Entry::new(name, model, api, base_url)
-    });
-    models.collect()
+    let mut model = model.clone();
+    let mut compat = keys.compat.clone();
+    merge_compat(&mut compat, model.compat.as_ref());
+    model.compat = compat;
+    Entry::new(name, model, api, base_url)
 }
 
 /// Lays `over` over `base`, key by key.

@@ -14,7 +14,7 @@ use crate::{
 /// What the command line asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// `--provider`: where `--model` looks; alone it chooses nothing.
+    /// `--provider`: where `--model` looks; alone, the provider whose default model is started with.
     pub provider: Option<String>,
     /// `--model`: a pattern.
     pub model: Option<String>,
@@ -120,13 +120,15 @@ pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
 
     let patterns = wanted.models.as_ref().or(config.settings.enabled_models.as_ref());
     let scope = scope(patterns.map_or(&[], Vec::as_slice), &available, &mut warnings);
-    let asked = match wanted.model.as_deref().filter(|pattern| !pattern.is_empty()) {
-        Some(pattern) => {
+    let pattern = wanted.model.as_deref().filter(|pattern| !pattern.is_empty());
+    let asked = match (pattern, wanted.provider.as_deref()) {
+        (Some(pattern), _) => {
             let named = named(pattern, wanted.provider.as_deref(), config)?;
             warnings.extend(named.warning);
             Some((named.endpoint, named.level))
         }
-        None => from_scope(saved.as_ref(), &scope).map(|(endpoint, level)| (endpoint.clone(), level)),
+        (None, Some(provider)) => Some((of_provider(provider, saved.as_ref(), config)?, None)),
+        (None, None) => from_scope(saved.as_ref(), &scope).map(|(endpoint, level)| (endpoint.clone(), level)),
     };
     let mut keys = config.keys.clone();
     match (&wanted.api_key, &asked) {
@@ -237,6 +239,24 @@ fn automatic<'a>(saved: Option<&'a Endpoint>, available: &[&'a Endpoint]) -> Opt
     saved.or_else(default).or(available.first().copied())
 }
 
+/// The model to start with of the provider that `--provider` names: the saved one if it is the provider's, else the
+/// provider's default, else its first.
+fn of_provider(name: &str, saved: Option<&Endpoint>, config: &Config) -> Result<Endpoint, Refused> {
+    let Own { provider, models } = match Own::of(name, config) {
+        Some(own) => own,
+        None => return Err(without_models(name).unwrap_or_else(|| Refused::UnknownProvider(name.to_owned()))),
+    };
+    let saved = saved.filter(|saved| saved.model.provider == provider);
+    let start = saved.or_else(|| default_of(&provider, &models)).or(models.first());
+    start.cloned().ok_or_else(|| Refused::UnknownProvider(name.to_owned()))
+}
+
+/// Why nothing of a provider can be started whose models are not known here; `None` if it is not known either.
+fn without_models(name: &str) -> Option<Refused> {
+    let known = BUILT_IN.provider(&name.to_lowercase())?;
+    Some(Refused::WithoutModels { provider: known.id.to_owned(), api: known.api.to_owned() })
+}
+
 /// What `--model` names.
 struct Named {
     endpoint: Endpoint,
@@ -250,19 +270,21 @@ fn named(asked: &str, provider: Option<&str>, config: &Config) -> Result<Named, 
     let own = front.and_then(|name| Own::of(name, config));
     // Else an id of another provider would be taken for it: of a router, they begin with the names of providers.
     let lacks = front.filter(|_| own.is_none());
-    if let Some(known) = lacks.and_then(|name| BUILT_IN.provider(&name.to_lowercase())) {
-        return Err(Refused::WithoutModels { provider: known.id.to_owned(), api: known.api.to_owned() });
+    if let Some(refused) = lacks.and_then(without_models) {
+        return Err(refused);
     }
     let taken = |found: Found<'_>| (found.endpoint.clone(), found.level);
     let anywhere = || {
         let all = config.models();
         let all: Vec<&Endpoint> = all.iter().collect();
-        let text = asked.to_lowercase();
-        let mut exact = all
-            .iter()
-            .filter(|it| it.model.id.to_lowercase() == text || full_id(&it.model).to_lowercase() == text);
-        match exact.next() {
-            Some(endpoint) => Some((Endpoint::clone(endpoint), None)),
+        let leveled = || {
+            let (id, level) = asked.rsplit_once(':')?;
+            let level = ThinkingLevel::parse(level)?;
+            Some((exact(id, &all, config)?, Some(level)))
+        };
+        let unleveled = exact(asked, &all, config).map(|endpoint| (endpoint, None));
+        match unleveled.or_else(leveled) {
+            Some((endpoint, level)) => Some((endpoint.clone(), level)),
             None => pattern::find(asked, &all, Suffix::Level).map(taken),
         }
     };
@@ -291,6 +313,15 @@ fn named(asked: &str, provider: Option<&str>, config: &Config) -> Result<Named, 
         }
         (None, None) => Err(Refused::NotFound(asked.to_owned())),
     }
+}
+
+/// The model of that id or full name. Of several providers that have it, one that is configured.
+fn exact<'a>(id: &str, among: &[&'a Endpoint], config: &Config) -> Option<&'a Endpoint> {
+    let text = id.to_lowercase();
+    let is_it = |it: &Model| it.id.to_lowercase() == text || full_id(it).to_lowercase() == text;
+    let same: Vec<&Endpoint> = among.iter().filter(|it| is_it(&it.model)).copied().collect();
+    let configured = same.iter().find(|it| config.keys.is_configured(&it.model.provider));
+    configured.or(same.first()).copied()
 }
 
 /// A provider and its models, of which there is at least one.
@@ -325,11 +356,15 @@ fn without_provider<'a>(asked: &'a str, provider: &str) -> &'a str {
 
 /// A model that nobody knows: as the provider's default, with another id.
 fn made_up(id: &str, provider: &str, siblings: &[Endpoint]) -> Option<Endpoint> {
-    let defaults = BUILT_IN.provider(provider).map_or(&[][..], |known| known.defaults);
-    let default = defaults.iter().find_map(|id| siblings.iter().find(|it| it.model.id == *id));
-    let mut endpoint = default.or(siblings.first())?.clone();
+    let mut endpoint = default_of(provider, siblings).or(siblings.first())?.clone();
     id.clone_into(&mut endpoint.model.id);
     id.clone_into(&mut endpoint.model.name);
     endpoint.adaptive = is_adaptive(&endpoint.model);
     Some(endpoint)
+}
+
+/// The model among those of a provider to start with where none is asked for.
+fn default_of<'a>(provider: &str, models: &'a [Endpoint]) -> Option<&'a Endpoint> {
+    let defaults = BUILT_IN.provider(provider).map_or(&[][..], |known| known.defaults);
+    defaults.iter().find_map(|id| models.iter().find(|it| it.model.id == *id))
 }

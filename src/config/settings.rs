@@ -3,7 +3,7 @@
 use super::{Environment, ListedPackages, Package};
 use crate::{
     model::{http::HttpOptions, request::RequestOptions, retry::RetryPolicy},
-    protocol::{JsonObject, Model, QueueMode, ThinkingLevel},
+    protocol::{InterruptMode, JsonObject, Model, QueueMode, ThinkingLevel},
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
@@ -30,6 +30,8 @@ pub struct Settings {
     pub steering_mode: Option<QueueMode>,
     /// `followUpMode`.
     pub follow_up_mode: Option<QueueMode>,
+    /// `interruptMode`: whether a steering message stops the tools that run. Source: xcsh source.
+    pub interrupt_mode: Option<InterruptMode>,
     /// `compaction`.
     pub compaction: Compaction,
     /// `retry`.
@@ -140,6 +142,7 @@ impl Settings {
             model_thinking_levels,
             steering_mode: self.steering_mode.or(base.steering_mode),
             follow_up_mode: self.follow_up_mode.or(base.follow_up_mode),
+            interrupt_mode: self.interrupt_mode.or(base.interrupt_mode),
             compaction: Compaction {
                 enabled: self.compaction.enabled.or(base.compaction.enabled),
                 reserve_tokens: self.compaction.reserve_tokens.or(base.compaction.reserve_tokens),
@@ -230,6 +233,7 @@ impl File<'_> {
             model_thinking_levels: self.value("/modelThinkingLevels").unwrap_or_default(),
             steering_mode: self.value("/steeringMode").or_else(|| self.value("/queueMode")),
             follow_up_mode: self.value("/followUpMode"),
+            interrupt_mode: self.value("/interruptMode"),
             compaction: Compaction {
                 enabled: self.value("/compaction/enabled"),
                 reserve_tokens: self.value("/compaction/reserveTokens"),

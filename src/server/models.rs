@@ -64,9 +64,9 @@ pub enum BadScript {
 }
 
 /// The name of a scripted model, if that is what `--provider` and `--model` ask for: `scripted/demo` or
-/// `scripted/<file>`, with an optional `:<level>` behind it.
+/// `scripted/<file>`, with an optional `:<level>` behind it; the demo where only the provider is named.
 pub fn scripted_name<'a>(provider: Option<&str>, pattern: Option<&'a str>) -> Option<&'a str> {
-    let pattern = pattern?;
+    let Some(pattern) = pattern else { return (provider == Some(SCRIPTED)).then_some(DEMO) };
     match (pattern.strip_prefix("scripted/"), provider) {
         (Some(name), None | Some(SCRIPTED)) => Some(name),
         (None, Some(SCRIPTED)) => Some(pattern),

@@ -56,6 +56,19 @@ fn without_any_key_it_says_what_would_help() {
     assert_eq!(refused, expected);
 }
 
+#[test]
+fn redefined_model_keeps_levels_of_catalogue() {
+    let folder = root().join("replaced-built-in");
+    let (case, expected) = (Case::open(&folder), read(&folder.join("expected.json")));
+    let (mut ours, mut theirs) = (case.outcome(&expected), case.expected(&expected));
+    let name = "anthropic/claude-opus-4-7";
+    assert_eq!(theirs.levels.remove(name).unwrap(), ["off"]);
+    assert_eq!(ours.levels.remove(name).unwrap(), ["off", "minimal", "low", "medium", "high", "xhigh"]);
+    let start = |level: &str| Some((name.to_owned(), level.to_owned()));
+    assert_eq!((theirs.start.take(), ours.start.take()), (start("off"), start("medium")));
+    assert_eq!(ours, theirs);
+}
+
 /// The files of a case, laid out as pi finds them, and what pi-rpc makes of them.
 struct Case {
     about: String,

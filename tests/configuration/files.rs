@@ -10,7 +10,7 @@ use pi_rpc::{
         request::{Endpoint, RequestOptions},
         retry::RetryPolicy,
     },
-    protocol::{Dialect, QueueMode, ThinkingLevel},
+    protocol::{Dialect, InterruptMode, QueueMode, ThinkingLevel},
 };
 use serde_json::{Value, json};
 use std::{fs, path::Path, time::Duration};
@@ -57,7 +57,7 @@ fn settings_of_the_project_are_laid_over_those_of_the_user() {
         "httpIdleTimeoutMs": "disabled", "sessionDir": "~/talks", "extensions": ["~/gate", "/opt/gate"]
     });
     let project = json!({
-        "sessionDir": "talks", "extensions": ["/srv/first", "!not/this"],
+        "sessionDir": "talks", "interruptMode": "immediate", "extensions": ["/srv/first", "!not/this"],
         "defaultModel": "elm", "compaction": {"reserveTokens": 2000}, "thinkingBudgets": {"low": 200},
         "retry": {"provider": {"maxRetryDelayMs": 7000, "maxRetries": 1, "timeoutMs": 800}}, "enabledModels": [], "images": {"blockImages": true}
     });
@@ -68,6 +68,7 @@ fn settings_of_the_project_are_laid_over_those_of_the_user() {
         default_provider: Some("workshop".to_owned()),
         default_model: Some("elm".to_owned()),
         steering_mode: Some(QueueMode::All),
+        interrupt_mode: Some(InterruptMode::Immediate),
         compaction: settings::Compaction {
             enabled: Some(false),
             reserve_tokens: Some(2000),
@@ -344,6 +345,34 @@ fn an_override_changes_what_it_names() {
     assert_eq!(changed.levels, [Off, Low, Medium, High, Xhigh]);
     let words = [(Low, "a bit".to_owned()), (Xhigh, "max".to_owned())];
     assert_eq!((&changed.efforts, changed.adaptive), (&words.into(), true));
+}
+
+#[test]
+fn redefined_model_changes_what_it_names() {
+    let text = |model: &str| {
+        format!(r#"{{"providers": {{"anthropic": {{"baseUrl": "http://proxy", "models": [{model}]}}}}}}"#)
+    };
+    let built_in = with_models(r#"{"providers": {}}"#);
+    let before = endpoint(&built_in, "anthropic/claude-opus-4-6");
+    let changed = with_models(&text(
+        r#"{"id": "claude-opus-4-6", "name": "Mine", "maxTokens": 9, "cost":
+        {"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4}}"#,
+    ));
+    let mut expected = before.clone();
+    expected.model.base_url = "http://proxy".to_owned();
+    expected.model.name = "Mine".to_owned();
+    expected.model.max_tokens = 9;
+    expected.model.cost = endpoint(&changed, "anthropic/claude-opus-4-6").model.cost;
+    assert_eq!(expected.model.cost.output, 2.into());
+    assert_eq!(endpoint(&changed, "anthropic/claude-opus-4-6"), expected);
+    // Its levels are words of another API.
+    let other = with_models(&text(r#"{"id": "claude-opus-4-6", "api": "openai-completions"}"#));
+    let other = endpoint(&other, "anthropic/claude-opus-4-6");
+    assert_eq!((other.model.reasoning, other.model.context_window), (true, before.model.context_window));
+    assert_eq!((other.efforts, other.model.thinking_level_map), ([].into(), None));
+    let own = with_models(&text(r#"{"id": "claude-opus-4-6", "thinkingLevelMap": {"low": "a bit"}}"#));
+    let efforts = endpoint(&own, "anthropic/claude-opus-4-6").efforts;
+    assert_eq!(efforts, [(ThinkingLevel::Low, "a bit".to_owned())].into());
 }
 
 /// What is configured by `models.json` alone.

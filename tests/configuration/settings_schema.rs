@@ -34,7 +34,7 @@ fn with(pointer: &str, value: &Value) -> Value {
 fn it_refuses_what_is_left_out_with_a_warning_and_nothing_else() {
     let validator = jsonschema::validator_for(&schema()).expect("a schema");
     let probes = json!([
-        null, true, 0, 7, -1, 1.5, 4294967296_u64, "all", "one-at-a-time", "off", "xhigh", "disabled", "other", [],
+        null, true, 0, 7, -1, 1.5, 4294967296_u64, "all", "one-at-a-time", "wait", "off", "xhigh", "disabled", "other", [],
         ["a"], [1], {}, {"a": 1}
     ]);
     let mut refused = BTreeSet::new();

@@ -1,8 +1,8 @@
-//! Models of providers that pi knows and this program cannot ask.
+//! Models and providers that are named and cannot be had, or are had of several.
 
 use pi_rpc::{
-    config::{Config, Environment, Sources, Wanted, load, select},
-    protocol::Dialect,
+    config::{Config, Environment, Sources, Wanted, catalogue::BUILT_IN, load, pattern::full_id, select},
+    protocol::{Dialect, ThinkingLevel},
 };
 
 #[test]
@@ -26,9 +26,58 @@ fn a_saved_default_that_does_not_exist_here_is_named() {
     assert_eq!(selection.warnings, ["The default model google/gemini of the settings is not known here"]);
 }
 
+#[test]
+fn provider_alone_starts_its_default_model() {
+    let config = configured([("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "o")]);
+    let start = |config: &Config, provider: &str| {
+        let wanted = Wanted { provider: Some(provider.to_owned()), ..Wanted::default() };
+        let selection = select(config, &wanted).map_err(|refused| refused.to_string())?;
+        Ok::<_, String>(full_id(&selection.offers[selection.start].endpoint.model))
+    };
+    let defaults = |provider: &str| BUILT_IN.provider(provider).unwrap().defaults;
+    for provider in ["anthropic", "openai", "OpenAI", "groq"] {
+        let name = provider.to_lowercase();
+        let started = start(&config, provider).unwrap();
+        let expected: Vec<String> = defaults(&name).iter().map(|id| format!("{name}/{id}")).collect();
+        assert!(expected.contains(&started), "{provider}: {started} of {expected:?}");
+    }
+    let mut saved = config.clone();
+    saved.settings.default_provider = Some("openai".to_owned());
+    saved.settings.default_model = Some("gpt-4o".to_owned());
+    assert_eq!(start(&saved, "openai").unwrap(), "openai/gpt-4o");
+    assert!(start(&saved, "anthropic").unwrap().starts_with("anthropic/"));
+    let unknown = "Unknown provider \"nobody\". Use --list-models to see available providers/models.";
+    assert_eq!(start(&config, "nobody").unwrap_err(), unknown);
+    assert!(start(&config, "google").unwrap_err().starts_with("Provider \"google\" has no models here"));
+}
+
+#[test]
+fn id_of_several_providers_prefers_configured_one() {
+    let id = "MiniMax-M2.7";
+    for provider in ["minimax", "minimax-cn"] {
+        let config = configured([(BUILT_IN.provider(provider).unwrap().env[0], "key")]);
+        let leveled = format!("{id}:low");
+        for (pattern, level) in [(id, None), (&*leveled, Some(ThinkingLevel::Low))] {
+            let wanted = Wanted { model: Some(pattern.to_owned()), ..Wanted::default() };
+            let selection = select(&config, &wanted).unwrap();
+            let model = &selection.offers[selection.start].endpoint.model;
+            assert_eq!(
+                (&*model.provider, &*model.id, selection.named_level),
+                (provider, id, level),
+                "{pattern}"
+            );
+        }
+    }
+}
+
 /// Nothing is configured.
 fn config() -> Config {
-    let environment = Environment::default();
+    configured([])
+}
+
+/// These variables are set.
+fn configured<const N: usize>(variables: [(&str, &str); N]) -> Config {
+    let environment = Environment::from_iter(variables);
     load(Sources {
         dialect: Dialect::Pi,
         working_directory: "/nonexistent".into(),
