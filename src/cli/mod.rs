@@ -1,7 +1,8 @@
 //! The command line: one file per subcommand.
 //!
 //! `pi-rpc --mode rpc …` is how hosts start an agent, so it is served before clap sees anything: pi's own options are
-//! pi's grammar (unknown ones are ignored), not ours.
+//! pi's grammar (unknown ones are ignored), not ours. A command line is pi's if it begins with none of our subcommands and
+//! has an option that only pi's has; what stands behind `--` is never looked at.
 
 mod check;
 mod commands;
@@ -10,7 +11,9 @@ mod extending;
 mod log;
 mod mock_llm;
 mod models;
+mod near_miss;
 mod options;
+mod printing;
 mod private;
 mod replay;
 mod reporting;
@@ -20,8 +23,7 @@ mod session;
 mod tap;
 
 use crate::{harmless::harmless_lines, machine::Tier, protocol::Dialect};
-use clap::{Parser, Subcommand};
-use options::Refusal;
+use clap::{CommandFactory as _, Parser, Subcommand};
 use std::{
     ffi::OsString,
     io::{ErrorKind, Write as _},
@@ -69,7 +71,8 @@ enum Command {
 }
 
 const AFTER_HELP: &str = "pi-rpc --mode rpc [OPTIONS] is the same as pi-rpc serve [OPTIONS]: point a host at this \
-                          binary instead of pi or xcsh. The dialect is that of --dialect, else of PI_RPC_DIALECT, \
+                          binary instead of pi or xcsh. pi-rpc -p [OPTIONS] PROMPT runs a prompt, prints the \
+                          answer and ends; `pi-rpc serve --help` lists the options. The dialect is that of --dialect, else of PI_RPC_DIALECT, \
                           else, when serving, of the name that the binary is started by, else pi.";
 
 /// What hosts ask for before they start an agent: the bare number.
@@ -77,27 +80,19 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Runs the command line.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
-    let own = arguments.get(1).and_then(|first| first.to_str());
-    if own == Some("conform") {
-        // What stands behind it is said to another server.
-        return dispatch(&arguments);
+    match is_of_host(arguments.get(1..).unwrap_or_default()) {
+        true => serve::run(arguments.first(), &arguments[1..]),
+        false => dispatch(&arguments),
     }
-    let as_host = arguments.iter().skip(1).any(|argument| argument.to_str().is_some_and(is_mode));
-    if matches!(own, Some("--version" | "-v")) {
-        return print(VERSION);
-    }
-    if let Some(at) = arguments.iter().position(|argument| argument == "--list-models") {
-        let pattern = arguments.get(at + 1).and_then(|next| next.to_str());
-        let pattern = pattern.filter(|next| !next.starts_with('-'));
-        return match dialect(&arguments) {
-            Ok(dialect) => models::run(&models::Options::of_host(pattern, dialect)),
-            Err(Refusal(text, status)) => refuse(&text, status),
-        };
-    }
-    if as_host && own != Some("serve") {
-        return serve::run(arguments.first(), &arguments[1..]);
-    }
-    dispatch(&arguments)
+}
+
+/// Whether a command line without the program is spelled as hosts spell pi's. Behind `--` stands what belongs to another
+/// program.
+fn is_of_host(words: &[OsString]) -> bool {
+    let Some(first) = words.first().and_then(|first| first.to_str()) else { return false };
+    let is_subcommand = first == "help" || Cli::command().find_subcommand(first).is_some();
+    let own = words.iter().take_while(|word| *word != "--");
+    !is_subcommand && own.filter_map(|word| word.to_str()).any(options::is_of_host)
 }
 
 fn dispatch(arguments: &[OsString]) -> ExitCode {
@@ -113,12 +108,6 @@ fn dispatch(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// The dialect that a host asks for by option, environment or name.
-fn dialect(arguments: &[OsString]) -> Result<Dialect, Refusal> {
-    let asked = options::parse(arguments.get(1..).unwrap_or_default()).ok().and_then(|host| host.dialect);
-    asked.map_or_else(|| options::default_dialect(arguments.first()), Ok)
-}
-
 /// The value of `--dialect`.
 fn named_dialect(name: &str) -> Result<Dialect, String> {
     let known = || format!("known: {}", Dialect::ALL.map(Dialect::as_str).join(", "));
@@ -129,10 +118,6 @@ fn named_dialect(name: &str) -> Result<Dialect, String> {
 fn named_tier(name: &str) -> Result<Tier, String> {
     let found = Tier::ALL.into_iter().find(|tier| tier.as_str().eq_ignore_ascii_case(name));
     found.ok_or_else(|| "expected must, should or observed".to_owned())
-}
-
-fn is_mode(argument: &str) -> bool {
-    argument == "--mode" || argument.starts_with("--mode=")
 }
 
 /// Why a dialect cannot be had.

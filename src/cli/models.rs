@@ -27,9 +27,9 @@ pub struct Options {
 
 impl Options {
     /// Those of pi's `--list-models [PATTERN]`.
-    pub fn of_host(pattern: Option<&str>, dialect: Dialect) -> Self {
-        let pattern = pattern.map(|words| words.split_whitespace().map(str::to_owned).collect());
-        Self { pattern: pattern.unwrap_or_default(), json: false, dialect: dialect.as_str().to_owned() }
+    pub fn of_host(words: &str, dialect: Dialect) -> Self {
+        let pattern = words.split_whitespace().map(str::to_owned).collect();
+        Self { pattern, json: false, dialect: dialect.as_str().to_owned() }
     }
 }
 

@@ -1,8 +1,9 @@
 //! pi's own options, as hosts pass them.
 
+use super::near_miss;
 use crate::{
     protocol::{Dialect, ThinkingLevel},
-    server::Hazard,
+    server::{Hazard, Printed},
 };
 use lexopt::prelude::*;
 use std::{ffi::OsString, time::Duration};
@@ -12,7 +13,12 @@ pub const HELP: &str = "\
 Options:
   --dialect <D>                pi (0.52 to 0.57), pi-1 (today's pi, 1.5), xcsh; between the two of pi: pi@0.58,
                                pi@0.58.4, pi@0.73
-  --provider <NAME>            with --model: the model's provider
+  --mode <MODE>                rpc (the default), text or json: instead of serving, run the prompts of the command line,
+                               print the last answer (text) or the session's header and every event (json), and end
+  -p, --print                  --mode text. stdin, unless it is a terminal, stands before the first prompt, and so does
+                               every text file that is given as @FILE; exits with 1 if the last answer is an error
+                               (json: if a prompt is refused). Nobody is asked: dialogs are cancelled
+  --provider <NAME>            the model's provider; without --model its default model is started with
   --model <PATTERN>            provider/id, an id, or a part of an id or name; a thinking level may
                                follow: sonnet:high. scripted/demo needs no key, scripted/<FILE>
                                plays a script. `pi-rpc models` lists what there is
@@ -72,6 +78,7 @@ Options:
                                (1 GiB)
   --max-output-files <BYTES>   what all of these files take together: beyond it the oldest are removed, which
                                the next output names (4 GiB)
+  --list-models [WORDS]        list the models that contain these words, and end
   --hazard <LIST>              be legal and inconvenient, to try a host: chunks, coalesce, dribble,
                                early-events, unknown-fields, unknown-events, u2028, huge,
                                slow-start, dialogs, late-answers, late-ends, or all
@@ -79,13 +86,23 @@ Options:
   -h, --help                   this text
   -v, --version                the version
 
-Other options of pi are accepted and do nothing yet. --resume <PATH|ID> is --session; without a value, which lets
-a person choose, it is refused, and so are @file arguments. RUST_LOG sets what is logged to stderr (default: warn;
+Other options of pi are accepted and do nothing yet; one that nearly is one of these is named on stderr.
+--resume <PATH|ID> is --session; without a value, which lets a person choose, it is refused. RUST_LOG sets what is logged to stderr (default: warn;
 debug tells which options were ignored).";
 
 /// Everything that a host asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HostOptions {
+    /// `--mode`.
+    pub mode: Option<Mode>,
+    /// `--print`.
+    pub print: bool,
+    /// `--list-models`: the words that a model must contain.
+    pub list_models: Option<String>,
+    /// The prompts of a run that is printed.
+    pub messages: Vec<String>,
+    /// `@file`: files that come before the first prompt.
+    pub files: Vec<String>,
     /// `--dialect`.
     pub dialect: Option<Dialect>,
     /// `--provider`.
@@ -164,6 +181,17 @@ pub struct HostOptions {
     pub warnings: Vec<String>,
 }
 
+/// `--mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The protocol on stdin and stdout.
+    Rpc,
+    /// A run, printed as its events.
+    Json,
+    /// A run, printed as its last answer.
+    Text,
+}
+
 /// The session that is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SessionStart {
@@ -200,6 +228,9 @@ pub struct Refusal(pub String, pub u8);
 /// Options of pi that take a value and do nothing here yet.
 const WITH_VALUE: [&str; 3] = ["theme", "export", "permission-mode"];
 
+/// Options of pi without a value that do nothing here: the word behind one is a prompt.
+const SWITCHES: [&str; 3] = ["verbose", "offline", "no-themes"];
+
 /// Reads pi's options.
 pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
     let mut options = HostOptions::default();
@@ -208,12 +239,9 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
     while let Some(argument) = parser.next().map_err(usage)? {
         match argument {
             Long("dialect") => options.dialect = Some(dialect(&text(&mut parser)?)?),
-            Long("mode") => {
-                let mode = text(&mut parser)?;
-                if mode != "rpc" {
-                    return Err(Refusal(format!("--mode {mode}: only rpc is served"), super::USAGE));
-                }
-            }
+            Long("mode") => options.mode = Some(mode(&text(&mut parser)?)?),
+            Long("print") | Short('p') => options.print = true,
+            Long("list-models") => options.list_models = Some(named_behind(&mut parser).unwrap_or_default()),
             Long("provider") => options.provider = Some(text(&mut parser)?),
             Long("model") => options.model = Some(text(&mut parser)?),
             Long("thinking") => {
@@ -279,22 +307,31 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
                 options.ignored.push(format!("--{name}"));
                 text(&mut parser)?;
             }
-            // pi takes unknown options for flags of extensions.
+            Long(name) if SWITCHES.contains(&name) => options.ignored.push(format!("--{name}")),
+            // pi takes unknown options for flags of extensions, and the word behind one for its value.
             Long(name) => {
+                let name = name.to_owned();
+                if let Some(known) = near_miss::known(&name, HELP) {
+                    options.warnings.push(format!("--{name}: unknown, ignored; did you mean --{known}?"));
+                }
                 options.ignored.push(format!("--{name}"));
-                parser.optional_value();
+                named_behind(&mut parser);
             }
             Short(letter) => {
                 options.ignored.push(format!("-{letter}"));
                 parser.optional_value();
             }
             Value(value) => {
-                if value.to_string_lossy().starts_with('@') {
-                    let text = "@file arguments are not supported in RPC mode";
-                    return Err(Refusal(text.to_owned(), 1));
+                let value = value.to_string_lossy();
+                match value.strip_prefix('@') {
+                    Some(file) => options.files.push(file.to_owned()),
+                    None => options.messages.push(value.into_owned()),
                 }
             }
         }
+    }
+    if options.printed().is_none() && !options.files.is_empty() {
+        return Err(Refusal("@file arguments are not supported in RPC mode".to_owned(), 1));
     }
     match options.session {
         SessionStart::Open(_) | SessionStart::Newest if options.session_id.is_some() => {
@@ -310,12 +347,36 @@ const NOBODY_CHOOSES: &str =
     "--resume lets a person choose a session, and nobody is there; use --session <path|id> or --continue";
 
 impl HostOptions {
+    /// What is printed of a run; `None`: the protocol is served.
+    pub fn printed(&self) -> Option<Printed> {
+        match (self.mode, self.print) {
+            (Some(Mode::Json), _) => Some(Printed::Events),
+            (Some(Mode::Text), _) | (None, true) => Some(Printed::Answer),
+            (Some(Mode::Rpc), _) | (None, false) => None,
+        }
+    }
+
     fn start(&mut self, asked: SessionStart) -> Result<(), Refusal> {
         let known = std::mem::replace(&mut self.session, asked);
         match (known.option(), self.session.option()) {
             (known, asked) if known.is_empty() || known == asked => Ok(()),
             (known, asked) => Err(Refusal(format!("{asked} cannot be combined with {known}"), 1)),
         }
+    }
+}
+
+/// Whether a word is an option that only pi's command line has.
+pub fn is_of_host(word: &str) -> bool {
+    const OPTIONS: [&str; 6] = ["--mode", "--print", "-p", "--version", "-v", "--list-models"];
+    OPTIONS.contains(&word) || word.starts_with("--mode=") || word.starts_with("--list-models=")
+}
+
+fn mode(name: &str) -> Result<Mode, Refusal> {
+    match name {
+        "rpc" => Ok(Mode::Rpc),
+        "json" => Ok(Mode::Json),
+        "text" => Ok(Mode::Text),
+        _ => Err(Refusal(format!("--mode {name}: expected rpc, json or text"), super::USAGE)),
     }
 }
 
@@ -357,11 +418,11 @@ fn path(option: &str, parser: &mut lexopt::Parser) -> Result<String, Refusal> {
     }
 }
 
-/// A value that an option may have: joined to it, or the next word where that is no option.
+/// A value that an option may have: joined to it, or the next word where that is neither an option nor a file.
 fn named_behind(parser: &mut lexopt::Parser) -> Option<String> {
     let joined = parser.optional_value();
     let next = |parser: &mut lexopt::Parser| {
-        parser.try_raw_args()?.next_if(|word| !word.to_string_lossy().starts_with('-'))
+        parser.try_raw_args()?.next_if(|word| !word.to_string_lossy().starts_with(['-', '@']))
     };
     let named = joined.or_else(|| next(parser))?.into_string().ok()?;
     (!named.trim().is_empty()).then_some(named)

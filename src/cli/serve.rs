@@ -3,8 +3,9 @@
 use super::{
     extending,
     log::{self, Log},
+    models,
     options::{self, HostOptions, Refusal},
-    print, private, refuse,
+    print, printing, private, refuse,
     session::Start,
 };
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
         tool_line,
     },
     protocol::{Dialect, DialectExtensionApi, FRAME_LIMIT},
-    server::{Hazards, Library, MOST_UNREAD, Options, Workplace, scripted_name, serve, wall_ms},
+    server::{Hazards, Library, MOST_UNREAD, Options, PrintMode, Workplace, scripted_name, serve, wall_ms},
     session::day,
     tools::{self, OutputFiles},
 };
@@ -25,6 +26,7 @@ use std::{
     any::Any,
     backtrace::{Backtrace, BacktraceStatus},
     ffi::OsString,
+    io::{self, IsTerminal as _, Write as _},
     panic,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -36,6 +38,12 @@ use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     let options = match options::parse(arguments) {
         Ok(options) if options.version => return print(super::VERSION),
+        Ok(HostOptions { list_models: Some(words), dialect, .. }) => {
+            return match dialect.map_or_else(|| options::default_dialect(started_as), Ok) {
+                Ok(dialect) => models::run(&models::Options::of_host(&words, dialect)),
+                Err(Refusal(text, status)) => refuse(&text, status),
+            };
+        }
         Ok(options) if options.help => {
             let usage = "Speak the protocol on stdin and stdout\n\nUsage: pi-rpc serve [OPTIONS]\n";
             return print(&format!("{usage}\n{}", options::HELP));
@@ -50,6 +58,10 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     }
     for warning in &options.warnings {
         tracing::warn!("{warning}");
+    }
+    if options.printed().is_none() && io::stdin().is_terminal() {
+        // A person has started it, who sees nothing else.
+        let _ = writeln!(Log, "{}", at_terminal(started_as, &options));
     }
     let options = match resolve(started_as, options, arguments) {
         Ok(options) => options,
@@ -68,6 +80,17 @@ pub fn run(started_as: Option<&OsString>, arguments: &[OsString]) -> ExitCode {
     }
 }
 
+/// What a person reads who has started a server at a terminal.
+fn at_terminal(started_as: Option<&OsString>, options: &HostOptions) -> String {
+    let dialect = options.dialect.map_or_else(|| options::default_dialect(started_as), Ok);
+    let dialect = dialect.map(Dialect::as_str).unwrap_or_default();
+    format!(
+        "pi-rpc {}: serving the protocol of {dialect} on stdin and stdout, one JSON object a line, such as \
+         {{\"type\":\"get_state\"}}; Ctrl-D ends it. For a prompt and its answer: pi-rpc -p PROMPT",
+        super::VERSION
+    )
+}
+
 fn resolve(
     started_as: Option<&OsString>,
     options: HostOptions,
@@ -77,6 +100,9 @@ fn resolve(
         Some(dialect) => dialect,
         None => options::default_dialect(started_as)?,
     };
+    let max_frame = options.max_frame.unwrap_or(FRAME_LIMIT);
+    let print =
+        printing::run(&options, max_frame)?.map(|(printed, prompts)| PrintMode::new(printed, prompts));
     let directory =
         std::env::current_dir().map_err(|error| Refusal(format!("the working directory: {error}"), 1))?;
     let environment = Environment::of_process();
@@ -120,6 +146,7 @@ fn resolve(
         follow_up: settings.follow_up_mode.unwrap_or(own.follow_up),
         auto_compaction: settings.compaction.enabled.unwrap_or(own.auto_compaction),
         auto_retry: settings.retry.enabled.unwrap_or(own.auto_retry),
+        interrupt: settings.interrupt_mode.unwrap_or(own.interrupt),
         level: settings.default_thinking_level.unwrap_or(own.level),
         retry: RetryPlan {
             most: settings.retry.max_retries.unwrap_or(own.retry.most),
@@ -151,12 +178,13 @@ fn resolve(
         system_prompt,
         extending,
         node,
-        chosen: options.model.is_some(),
+        chosen: options.model.is_some() || options.provider.is_some(),
         name: options.name,
         place,
         session,
         store,
-        max_frame: options.max_frame.unwrap_or(FRAME_LIMIT),
+        print,
+        max_frame,
         max_unread: options.max_unread.unwrap_or(MOST_UNREAD),
         limits: Limits {
             queue: options.max_queue.unwrap_or(usual.queue),

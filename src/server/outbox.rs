@@ -7,10 +7,11 @@
 use super::{
     hazard::Hazards,
     pipe::{Pipe, Waiting},
+    print_mode::PrintMode,
 };
 use crate::protocol::{
     AgentMessage, AgentSessionEvent, AssistantContent, Dialect, DialectMessageUpdate, Encoder, Outbound,
-    Said, Step as Grown, Update,
+    Said, SessionHeader, Step as Grown, Update,
 };
 use std::{collections::VecDeque, io};
 use tokio::sync::watch;
@@ -37,6 +38,8 @@ pub struct Outbox {
     /// Commands may be read.
     reads: bool,
     broken: bool,
+    /// Takes the frames where a run is printed.
+    print: Option<PrintMode>,
 }
 
 #[derive(Default)]
@@ -71,7 +74,29 @@ impl Outbox {
             gate: watch::Sender::new(true),
             reads: true,
             broken: false,
+            print: None,
         })
+    }
+
+    /// From now on a run is printed, that of the session with this `header`.
+    pub fn print(&mut self, print: PrintMode, header: &SessionHeader) {
+        if let Some(line) = print.first_line(header) {
+            self.write(line);
+        }
+        self.print = Some(print);
+    }
+
+    /// The run that is printed.
+    pub const fn printed(&mut self) -> Option<&mut PrintMode> {
+        self.print.as_mut()
+    }
+
+    /// Adds bytes that are no frame.
+    pub fn write(&mut self, bytes: Vec<u8>) {
+        let weight = bytes.len();
+        self.queue.weight += weight;
+        self.queue.items.push_back(Item { what: Waiting::Frame(bytes, None), weight, progress_of: None });
+        self.look();
     }
 
     /// Adds what is said; [`flush`](Self::flush) writes it.
@@ -79,6 +104,11 @@ impl Outbox {
         if self.broken {
             return;
         }
+        let said = match &mut self.print {
+            Some(print) => print.pass(said),
+            None => Some(said),
+        };
+        let Some(said) = said else { return };
         // What is bytes already is not copied to a batch, unless there is one.
         match self.is_full() || matches!(said, Said::Line { .. }) {
             true => self.queue.push(said),

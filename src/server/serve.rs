@@ -5,6 +5,7 @@ use super::{
     knowing::{self, Found},
     outbox::Outbox,
     perform::Performers,
+    print_mode::{PrintEnd, PrintMode},
     reader::Lines,
     writing::write_page,
 };
@@ -58,6 +59,8 @@ pub struct Options {
     pub session: Option<Opened>,
     /// The file that the session is written to.
     pub store: Store,
+    /// A run to print instead of serving; stdin is not read then.
+    pub print: Option<PrintMode>,
     /// The longest line that is read, in bytes.
     pub max_frame: usize,
     /// Bytes of frames that wait for the host before no command is read any more.
@@ -124,6 +127,10 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         checked: cfg!(debug_assertions),
     };
     let mut engine = Engine::new(setup, clock.now());
+    let reads_stdin = options.print.is_none();
+    if let Some(print) = options.print {
+        outbox.print(print, engine.header());
+    }
     let mut status = 0;
     let mut stopping = false;
     let mut hears = true;
@@ -140,8 +147,12 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         }
         let has_room = lines.read() - served <= options.limits.queue as u64;
         let reads = outbox.reads() && has_room && engine.is_open() && !stopping;
+        // Nothing wakes the loop for these: they are asked for each time.
+        let printed =
+            outbox.printed().filter(|_| reads && !gone).and_then(|print| print.next(engine.is_idle()));
         // What is there already is taken in before anything is written: its frames go in one write.
         let more = match !gone && at_once < AT_ONCE && !outbox.is_full() {
+            _ if printed.is_some() => printed,
             true if reads => lines.waiting().or_else(|| inputs.try_recv().ok()),
             true => inputs.try_recv().ok(),
             false => None,
@@ -189,7 +200,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                 }
                 Some(input) = inputs.recv() => input,
                 Some(input) = said.next() => input,
-                Some(input) = lines.next(), if reads => {
+                Some(input) = lines.next(), if reads && reads_stdin => {
                     if matches!(input, Input::Shutdown) {
                         (stopping, status) = (true, STDIN_BROKEN);
                     }
@@ -206,6 +217,12 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         leaving =
             perform(&mut engine, &clock, &mut outbox, &mut performers, &mut library, &mut store, dialect);
     }
+    let last = engine.messages().last();
+    let printed = outbox.printed().filter(|_| !stopping).map(|print| print.end(last.map(|last| &**last)));
+    let failure = printed.and_then(|PrintEnd { text, failure }| {
+        outbox.write(text.into_bytes());
+        failure
+    });
     outbox.flush();
     // Nobody hears the extensions any more: what they still say must not keep them from ending.
     drop(said);
@@ -214,7 +231,11 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         return Err(text);
     }
     let hurry = stopping || dialect.record().end_of_input == DialectEndOfInput::Exit;
-    Ok(finish(outbox, &mut signals, hurry, status).await)
+    let status = finish(outbox, &mut signals, hurry, status).await;
+    match failure {
+        Some(failure) if status == 0 => Err(failure),
+        _ => Ok(status),
+    }
 }
 
 /// Until then; without a time, for ever.

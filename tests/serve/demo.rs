@@ -224,8 +224,15 @@ fn what_an_extension_says_is_a_schema_of_its_own() {
 #[test]
 fn the_version_is_one_line() {
     let line = format!("{}\n", env!("CARGO_PKG_VERSION"));
-    for arguments in [&["--version"][..], &["-v"], &["--mode", "rpc", "--version"], &["serve", "-v"]] {
-        assert_eq!(told(arguments), (Some(0), line.clone(), String::new()));
+    for arguments in [
+        &["--version"][..],
+        &["-v"],
+        &["--mode", "rpc", "--version"],
+        &["serve", "-v"],
+        &["--dialect", "pi-1", "--version"],
+        &["--no-session", "-v", "--", "--mode"],
+    ] {
+        assert_eq!(told(arguments), (Some(0), line.clone(), String::new()), "{arguments:?}");
     }
     let mut server = Server::with(Dialect::Pi, &["--system-prompt", "-v", "--name", "--version"]);
     assert_eq!(server.data(json!({"type": "get_state"}))["sessionName"], "--version");
@@ -262,6 +269,42 @@ fn without_a_model_prompts_are_refused() {
 }
 
 #[test]
+fn models_are_listed_beside_other_options() {
+    let expected = told(&["models", "sonnet"]);
+    assert_eq!(expected.0, Some(0), "{}", expected.2);
+    for arguments in [
+        &["--list-models", "sonnet"][..],
+        &["--dialect", "pi", "--no-session", "--list-models=sonnet"],
+        &["--mode", "rpc", "--list-models", "sonnet", "--offline"],
+    ] {
+        let (status, stdout, stderr) = told(arguments);
+        let shown = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            (status, shown(&stdout), stderr.as_str()),
+            (Some(0), shown(&expected.1), ""),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn near_miss_of_an_option_is_named() {
+    let mut server = Server::with(Dialect::Pi, &["--modle", "scripted/other", "--plan", "--seesion=x"]);
+    assert_eq!(server.data(json!({"type": "get_state"}))["model"]["id"], "demo");
+    server.close_stdin();
+    let ended = server.ends_within(std::time::Duration::from_secs(30));
+    let warnings: Vec<&str> =
+        ended.stderr.lines().filter_map(|line| Some(line.split_once("--")?.1)).collect();
+    assert_eq!(
+        warnings,
+        [
+            "modle: unknown, ignored; did you mean --model?",
+            "seesion: unknown, ignored; did you mean --session?"
+        ]
+    );
+}
+
+#[test]
 fn what_cannot_be_served_is_refused_in_words() {
     let file = "Error: @file arguments are not supported in RPC mode\n";
     for arguments in [&["--mode", "rpc", "@notes.md"][..], &["serve", "--no-session", "hello", "@a"]] {
@@ -277,7 +320,8 @@ fn what_cannot_be_served_is_refused_in_words() {
             "Error: Cannot read the script no-such-file.json: ",
         ),
         (&["serve", "--dialect", "klingon"], 2, "Error: unknown dialect \"klingon\"; known: "),
-        (&["--mode", "json"], 2, "Error: --mode json: only rpc is served"),
+        (&["--mode", "tui"], 2, "Error: --mode tui: expected rpc, json or text"),
+        (&["--provider", "nobody", "--mode", "rpc"], 1, "Error: Unknown provider \"nobody\"."),
         (&["serve", "--max-frame", "0"], 2, "Error: --max-frame 0: expected a number of bytes"),
         (
             &["serve", "--max-output-file", "1GB"],

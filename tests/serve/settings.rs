@@ -46,6 +46,17 @@ fn the_shell_and_its_prefix_are_those_of_the_settings() {
 }
 
 #[test]
+fn interrupt_mode_is_that_of_the_settings() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join(".xcsh/agent")).unwrap();
+    let settings = json!({ "interruptMode": "immediate" });
+    fs::write(dir.path().join(".xcsh/agent/settings.json"), settings.to_string()).unwrap();
+    let mut server = start(Dialect::Xcsh, dir, &["--model", "scripted/demo"]);
+    assert_eq!(server.data(json!({ "type": "get_state" }))["interruptMode"], "immediate");
+    server.finishes();
+}
+
+#[test]
 fn a_session_starts_in_the_modes_of_the_settings() {
     let settings = json!({
         "steeringMode": "all", "followUpMode": "all", "compaction": { "enabled": false },

@@ -4,11 +4,13 @@
 mod frames;
 mod lines;
 mod processes;
+mod terminal;
 mod vendor;
 
 pub use frames::{bash_turns, keys, of_type, types};
 use lines::Lines;
 pub use processes::{eventually, processes_of};
+pub use terminal::{shown, terminal};
 pub use vendor::{APIS, FakeVendor, configured, start, write_agent_file, write_models_file};
 
 use pi_rpc::protocol::{Dialect, Outbound, read};

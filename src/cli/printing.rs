@@ -1,0 +1,61 @@
+//! The prompts of a run that is printed: of the command line, of files and of stdin.
+
+use super::options::{HostOptions, Refusal};
+use crate::server::Printed;
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, IsTerminal as _, Read},
+    path::absolute,
+};
+
+/// What is printed, and the prompts; `None` if the protocol is served. stdin is read to its end, unless it is a terminal;
+/// no more than `limit` bytes of it and of each file.
+///
+/// Source: pi 0.73.1, observed; its `README.md`.
+pub fn run(options: &HostOptions, limit: usize) -> Result<Option<(Printed, VecDeque<String>)>, Refusal> {
+    let Some(printed) = options.printed() else { return Ok(None) };
+    let mut messages: VecDeque<String> = options.messages.iter().cloned().collect();
+    let mut first = piped(limit)?;
+    for name in &options.files {
+        first += &file(name, limit)?;
+    }
+    first += &messages.pop_front().unwrap_or_default();
+    if !first.is_empty() {
+        messages.push_front(first);
+    }
+    Ok(Some((printed, messages)))
+}
+
+/// What stdin holds, without blanks around it.
+fn piped(limit: usize) -> Result<String, Refusal> {
+    if io::stdin().is_terminal() {
+        return Ok(String::new());
+    }
+    let text = read(io::stdin().lock(), limit).map_err(|error| Refusal(format!("stdin: {error}"), 1))?;
+    Ok(text.trim().to_owned())
+}
+
+/// A text file between tags that name it; nothing of an empty one.
+fn file(name: &str, limit: usize) -> Result<String, Refusal> {
+    let path = absolute(name).unwrap_or_else(|_| name.into());
+    let refused = |error: io::Error| Refusal(format!("@{name}: {error}"), 1);
+    let file = File::open(&path).map_err(refused)?;
+    if !file.metadata().map_err(refused)?.is_file() {
+        return Err(refused(io::Error::other("not a regular file")));
+    }
+    let text = read(file, limit).map_err(refused)?;
+    Ok(match text.is_empty() {
+        true => text,
+        false => format!("<file name=\"{}\">\n{text}\n</file>\n", path.display()),
+    })
+}
+
+fn read(from: impl Read, limit: usize) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    from.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > limit {
+        return Err(io::Error::other(format!("more than {limit} bytes (--max-frame)")));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("expected text in UTF-8"))
+}
