@@ -459,11 +459,6 @@ impl Engine {
             && !self.is_leave_hooked()
     }
 
-    /// The header of the session, as its file begins.
-    pub fn header(&self) -> &SessionHeader {
-        self.session.header()
-    }
-
     /// Messages that wait for their turn, steering and follow-up.
     pub fn queued(&self) -> usize {
         self.steering.count() + self.follow_up.count()

@@ -4,7 +4,7 @@ use super::{Engine, compaction::Compacting};
 use crate::{
     protocol::{
         AgentMessage, AgentMessageKind, AssistantContent, ContextUsage, DialectStatsOver,
-        DialectStreamingFlag, SessionState, SessionStats, StopReason, number,
+        DialectStreamingFlag, SessionHeader, SessionState, SessionStats, StopReason, number,
     },
     session::{
         compaction::{context_tokens, is_counted},
@@ -119,6 +119,11 @@ impl Engine {
     pub(super) const fn is_under_way(&self) -> bool {
         let follows = self.ended.is_some() || self.chain.is_some();
         self.run.is_some() || self.wait.is_some() || self.compacting.is_some() || follows
+    }
+
+    /// The header of the session, as its file begins.
+    pub fn header(&self) -> &SessionHeader {
+        self.session.header()
     }
 
     pub(super) fn session_file(&self) -> Option<String> {
