@@ -91,7 +91,7 @@ fn command_spelled_as_hosts_do_is_tapped() {
     let first = r#"{"id":"s","type":"response","command":"get_state","success":true,"#;
     assert!(output.stdout.starts_with(first.as_bytes()), "{}", String::from_utf8_lossy(&output.stdout));
     let recorded = recorded(dir.path());
-    let argv = format!(r#""meta","event":"spawn","argv":{}"#, json!(server));
+    let argv = format!(r#""meta","frame":{{"event":"spawn","argv":{}"#, json!(server));
     assert!(recorded[0].starts_with(&argv), "{recorded:?}");
     assert_eq!(recorded.len(), 5, "{recorded:?}");
     let output = passed(tap(dir.path(), &["--record", "trace.jsonl"], &version), vec![]);
