@@ -7,7 +7,7 @@ use super::{
 use crate::{
     config::{Config, Directories, Environment, ProjectCode, in_home, settings::Listed},
     engine::{
-        Extending, Hosted,
+        Extending, Hosted, NamedCommands,
         confirm::{Pattern, nearest},
         todos::{CLEAR_AFTER, TODO_WRITE},
         ttsr::Rules,
@@ -63,10 +63,15 @@ pub fn find(
         }
     });
     let on = |value: &str| ["1", "true", "yes", "on"].contains(&value.to_ascii_lowercase().as_str());
+    let named = packages.extensions.iter().map(|it| NamedCommands {
+        path: it.path.clone(),
+        names: extension::named_commands(Path::new(&it.path)),
+    });
     let extending = Extending {
         extensions: paths,
         troubles,
         hosted,
+        named_commands: named.filter(|it| !it.names.is_empty()).collect(),
         agent_directory: agent.to_string_lossy().into_owned(),
         max_frame: extension::MAX_FRAME,
         emits_title: environment.get(EMIT_TITLE).is_some_and(on),

@@ -20,6 +20,7 @@ mod reporting;
 mod schema;
 mod serve;
 mod session;
+mod strip_types;
 mod tap;
 
 use crate::{harmless::harmless_lines, machine::Tier, protocol::Dialect};
@@ -68,6 +69,9 @@ enum Command {
     /// Sit between a host and a server, pass every byte through, record and judge both sides
     #[command(after_help = tap::HELP)]
     Tap(tap::Options),
+    /// Read TypeScript from stdin, write JavaScript as JSON (for the Node host)
+    #[command(hide = true)]
+    StripTypes(strip_types::Options),
 }
 
 const AFTER_HELP: &str = "pi-rpc --mode rpc [OPTIONS] is the same as pi-rpc serve [OPTIONS]: point a host at this \
@@ -105,6 +109,7 @@ fn dispatch(arguments: &[OsString]) -> ExitCode {
         Command::MockLlm(options) => mock_llm::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Tap(options) => tap::run(options),
+        Command::StripTypes(options) => strip_types::run(&options),
     }
 }
 

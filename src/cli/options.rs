@@ -50,7 +50,7 @@ Options:
                                each working directory below the agent's (also
                                PI_CODING_AGENT_SESSION_DIR, and sessionDir of the settings)
   -e, --extension <PATH>       an extension: an executable, one of pi's own in TypeScript or JavaScript
-                               (Node 22.18 or newer runs them; PI_RPC_NODE names another than that of
+                               (Node 18.19 or newer runs them; PI_RPC_NODE names another than that of
                                PATH), a folder of either, or a package: npm:NAME, git:HOST/PATH, a
                                folder; may be repeated
   -ne, --no-extensions         only those; none of the settings, of their packages and of the extensions

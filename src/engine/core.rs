@@ -234,6 +234,7 @@ impl Engine {
             extensions: Extensions::new(
                 setup.extending.extensions,
                 setup.extending.hosted,
+                setup.extending.named_commands,
                 setup.extending.troubles,
                 setup.extending.agent_directory,
                 setup.extending.max_frame,

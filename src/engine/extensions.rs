@@ -13,13 +13,15 @@
 //! registered before. The commands, tools and hooks of an extension stay registered while it is not running: a command and a tool
 //! of it fail, and what it might have blocked is blocked. Source: own; pi source for what a host sees.
 
-use super::{CallId, Engine, Hosted, Output, dialogs::Unshown, hooks::Then, telling::observed};
+use super::{
+    CallId, Engine, Hosted, NamedCommands, Output, dialogs::Unshown, hooks::Then, telling::observed,
+};
 use crate::protocol::{
     AgentSessionEventKind, EventHook, ExtensionError, ExtensionEvent, ExtensionFault, ExtensionHello,
     ExtensionRegister, ExtensionTool, FromExtension, HookName, Outbound, Said, SessionStartHook,
     SessionStartReason, errors,
 };
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 /// How long an extension may take to register.
 pub const REGISTER: Duration = Duration::from_secs(10);
@@ -46,6 +48,9 @@ pub struct Extensions {
     agent_directory: String,
     max_frame: u64,
     pub(super) hosted: Option<Hosted>,
+    named_commands: Vec<NamedCommands>,
+    /// Why extensions of pi's own kind were not loaded, by path.
+    unloaded: BTreeMap<String, String>,
     /// What went wrong before anything may be said.
     pub(super) early: Vec<ExtensionError>,
     /// The host has been greeted.
@@ -104,6 +109,7 @@ impl Extensions {
     pub fn new(
         paths: Vec<String>,
         hosted: Option<Hosted>,
+        named_commands: Vec<NamedCommands>,
         early: Vec<ExtensionError>,
         agent_directory: String,
         max_frame: u64,
@@ -119,7 +125,30 @@ impl Extensions {
             unshown: Unshown::default(),
             adds: nothing(),
         });
-        Self { all: all.collect(), agent_directory, max_frame, hosted, early, greeted: false, served: false }
+        let unloaded = early.iter().filter(|it| it.event == LOAD);
+        Self {
+            unloaded: unloaded.map(|it| (it.extension_path.clone(), it.error.clone())).collect(),
+            all: all.collect(),
+            agent_directory,
+            max_frame,
+            hosted,
+            named_commands,
+            early,
+            greeted: false,
+            served: false,
+        }
+    }
+
+    /// The extension that has a slash command of that name but was not loaded, and the reason.
+    pub fn unloaded_command(&self, name: &str) -> Option<(&str, &str)> {
+        let unhosted = self.hosted.as_ref().and_then(|hosted| self.all.get(hosted.place));
+        let unhosted =
+            unhosted.is_some_and(|host| host.stage != Stage::Running && host.adds.commands.is_none());
+        let named = self.named_commands.iter().filter(|it| it.names.iter().any(|known| known == name));
+        named.map(|it| it.path.as_str()).find_map(|path| match self.unloaded.get(path) {
+            Some(reason) => Some((path, reason.as_str())),
+            None => unhosted.then_some((path, UNHOSTED)),
+        })
     }
 
     /// The process of an extension that has registered.
@@ -395,6 +424,9 @@ impl Engine {
             Failing::File(path, event) => (path.to_owned(), event),
         };
         let error = ExtensionError { extension_path, event: event.to_owned(), error: shortened(text) };
+        if error.event == LOAD {
+            self.extensions.unloaded.insert(error.extension_path.clone(), error.error.clone());
+        }
         match self.extensions.greeted {
             true => self.say(Outbound::ExtensionError(error)),
             false => self.extensions.early.push(error),
@@ -529,10 +561,14 @@ const TEXT: usize = 4096;
 const COMMAND: &str = "command";
 const END: &str = "end";
 const FRAME: &str = "frame";
+const LOAD: &str = "load";
 const REGISTERING: &str = "register";
 const RUNTIME: &str = "<runtime>";
 const SKILL: &str = "skill_expansion";
 const START: &str = "start";
+
+/// Why no extension of pi's own kind is loaded.
+const UNHOSTED: &str = "the process that hosts it is not running";
 
 fn shortened(text: &str) -> String {
     match text.len() > TEXT {

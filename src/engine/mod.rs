@@ -86,4 +86,4 @@ pub use io::{CallId, Input, ModelCall, Now, Output, Purpose, Selected, ShellEnd,
 pub use levels::Choice;
 pub use requests::RequestHooks;
 pub use retry::RetryPlan;
-pub use setup::{Extending, Hosted, Modes, Place, Setup};
+pub use setup::{Extending, Hosted, Modes, NamedCommands, Place, Setup};

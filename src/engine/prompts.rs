@@ -97,10 +97,25 @@ impl Engine {
             let (name, arguments) = (name.to_owned(), arguments.to_owned());
             return self.ask_for_command(called, &name, &arguments, prompting.reply);
         }
+        if from_host && let Some(error) = self.unloaded_command(&prompting.text) {
+            self.accept_early(&prompting.reply);
+            return self.refuse(&prompting.reply, error);
+        }
         if self.understanding || self.holds_commands() || self.after_run.iter().any(AfterRun::is_lined_up) {
             return self.line_up(prompting);
         }
         self.understand(prompting);
+    }
+
+    /// Why a text cannot be served that calls a command of an extension which was not loaded; `None` for any other text.
+    /// A template or a skill of that name takes its place.
+    fn unloaded_command(&self, text: &str) -> Option<String> {
+        let (name, _) = slash(text)?;
+        if self.commands.template(text).is_some() || self.commands.skill(text).is_some() {
+            return None;
+        }
+        let (path, reason) = self.extensions.unloaded_command(name)?;
+        Some(errors::command_not_loaded(self.dialect.base(), name, path, reason))
     }
 
     /// It waits until what becomes of the prompts before it is known. An extension is not kept waiting for that: it may
@@ -192,6 +207,9 @@ impl Engine {
         {
             let error = errors::cannot_queue(self.dialect.base(), name);
             return self.handler_failed(id, kind, error);
+        }
+        if let Some(error) = self.unloaded_command(&text) {
+            return self.fail(id, kind, error);
         }
         if !self.dialect.record().queued_input || !self.is_hooked(HookName::Input) {
             return self.queue_heard(id, kind, text, images);

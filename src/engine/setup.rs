@@ -54,6 +54,8 @@ pub struct Extending {
     pub troubles: Vec<ExtensionError>,
     /// The process among them that hosts pi's own extensions, if there are any.
     pub hosted: Option<Hosted>,
+    /// The slash commands that pi's own extensions are known to have, loaded or not.
+    pub named_commands: Vec<NamedCommands>,
     /// The agent's own directory, for the extensions.
     pub agent_directory: String,
     /// The longest line that an extension may write, in bytes, for the extensions.
@@ -74,6 +76,15 @@ pub struct Extending {
     pub prompt_source: Option<PromptSource>,
     /// The model to begin with is known only when extensions have added theirs.
     pub unchosen: bool,
+}
+
+/// The slash commands that the source of an extension names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedCommands {
+    /// The extension's file or folder, as errors name it.
+    pub path: String,
+    /// The names, without `/`.
+    pub names: Vec<String>,
 }
 
 /// The process that hosts pi's own extensions.

@@ -13,6 +13,8 @@
 //! - `life`: one process, from its start to its end; `starting`: why one cannot be started.
 //! - `node`: what runs pi's own extensions, all of them in one process, which speaks the same protocol; `embedded`,
 //!   `unpacking`: the program that it runs.
+//! - `strip_types`: TypeScript for a Node that cannot read it.
+//! - `named_commands`: the slash commands of an extension that could not be loaded.
 //! - `hearing`, `telling`, `remarks`: its pipes; `pipe`: reading what a process wrote before it went.
 //!
 //! Whatever an extension does, the server goes on:
@@ -30,17 +32,21 @@ mod find;
 mod hearing;
 mod host;
 mod life;
+mod named_commands;
 mod node;
 mod pipe;
 mod remarks;
 mod starting;
+mod strip_types;
 mod telling;
 mod unpacking;
 
 pub use find::{Found, Places, Stand, find};
 pub use host::{Extensions, Inputs, Surroundings};
+pub use named_commands::named_commands;
 pub use node::NodeHost;
 pub use starting::is_of_pi;
+pub use strip_types::{Stripped, SyntaxError, strip_types};
 
 /// The longest line that an extension may write when nothing else is said, in bytes: 8 MiB.
 pub const MAX_FRAME: u64 = 8 * 1024 * 1024;

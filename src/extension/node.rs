@@ -24,6 +24,8 @@ const CACHE: &str = "pi-rpc";
 pub struct NodeHost {
     /// Node or Bun.
     pub(super) runtime: PathBuf,
+    /// This program itself, which strips types for it; `None` where its file is not known.
+    pub(super) program: Option<PathBuf>,
     /// Private folders in which the program may be kept; the first that can be used is.
     caches: Vec<PathBuf>,
 }
@@ -37,11 +39,16 @@ impl NodeHost {
                 .ok_or_else(|| format!("{VARIABLE}: expected a program, and {named} is none"))?,
             None => PROGRAMS.iter().find_map(|name| program(name, environment)).ok_or_else(|| {
                 format!(
-                    "it needs Node 22.18 or newer, and there is no node in PATH ({VARIABLE} may name one)"
+                    "it needs Node 18.19 or newer, and there is no node in PATH ({VARIABLE} may name one)"
                 )
             })?,
         };
-        Ok(Self { runtime, caches: caches(environment) })
+        Ok(Self { runtime, program: env::current_exe().ok(), caches: caches(environment) })
+    }
+
+    /// Whether it takes Node's options.
+    pub(super) fn is_node(&self) -> bool {
+        self.runtime.file_stem().is_some_and(|stem| stem != "bun")
     }
 
     /// The folder of what need not be kept.

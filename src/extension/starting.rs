@@ -24,6 +24,12 @@ const OF_PI: [(&str, &str); 2] = [("PI_CODING_AGENT", "true"), ("AI_AGENT", "pi"
 /// Names the folder in which the host of pi's extensions may keep what it has made of them.
 const CACHE: &str = "PI_RPC_CACHE";
 
+/// Names this program, which strips the types of TypeScript where the runtime cannot.
+const PROGRAM: &str = "PI_RPC_PROGRAM";
+
+/// What lets Node before 22.15 load modules the way extensions need; newer ones do not mind.
+const NODE_OPTIONS: [&str; 2] = ["--experimental-vm-modules", "--experimental-import-meta-resolve"];
+
 /// That folder, beside the program: what another version has made is of no use.
 const PREPARED: &str = "prepared";
 
@@ -55,7 +61,13 @@ pub(super) fn start_host(
     processes: &Processes,
 ) -> Result<(Child, Group), String> {
     let mut command = Command::new(&node.runtime);
+    if node.is_node() {
+        command.args(NODE_OPTIONS);
+    }
     command.arg(main).envs(OF_PI).env(CACHE, main.with_file_name(PREPARED));
+    if let Some(program) = &node.program {
+        command.env(PROGRAM, program);
+    }
     let text =
         |error: &dyn std::fmt::Display| format!("{} cannot be started: {error}", node.runtime.display());
     let mapping = FdMapping { parent_fd: answers, child_fd: ANSWERS };
@@ -103,7 +115,7 @@ pub fn is_of_pi(path: &Path) -> bool {
 }
 
 /// The endings of what pi's extensions are written in.
-const SCRIPTS: [&str; 6] = ["ts", "mts", "cts", "js", "mjs", "cjs"];
+pub(super) const SCRIPTS: [&str; 6] = ["ts", "mts", "cts", "js", "mjs", "cjs"];
 
 /// The system's error in words that say what to do.
 fn reason(path: &Path, error: &io::Error) -> String {

@@ -51,7 +51,7 @@ fn errors(frames: &[Value]) -> Vec<(&str, &str, &str)> {
 
 #[test]
 fn the_process_is_told_what_to_load_and_how_the_server_was_called() {
-    let keeps = r#"printf '%s' "$line" > hello; cp "$1" main; echo "$PI_CODING_AGENT $PI_RPC_EXTENSION ${PI_RPC_CACHE#"${1%main.mjs}"}" > variables"#;
+    let keeps = r#"printf '%s' "$line" > hello; cp "$3" main; echo "$1 $2 $PI_CODING_AGENT $PI_RPC_EXTENSION ${PI_RPC_CACHE#"${3%main.mjs}"} ${PI_RPC_PROGRAM##*/}" > variables"#;
     let keeps = format!("{keeps}\n{REGISTERS}");
     let files = ["a.ts", "b/index.js", ".pi/agent/extensions/c.ts"];
     let mut server = server(Dialect::Pi1, &keeps, &files, &["-e", "a.ts", "--plan", "-e", "./b"]);
@@ -72,7 +72,8 @@ fn the_process_is_told_what_to_load_and_how_the_server_was_called() {
     let arguments = hello["arguments"].as_array().unwrap();
     assert_eq!(arguments[arguments.len() - 5..], ["-e", "a.ts", "--plan", "-e", "./b"].map(Value::from));
     assert_eq!(read("main"), include_str!("../../src/extension/node/main.mjs"));
-    assert_eq!(read("variables"), "true 1 prepared\n");
+    let options = "--experimental-vm-modules --experimental-import-meta-resolve";
+    assert_eq!(read("variables"), format!("{options} true 1 prepared pi-rpc\n"));
     server.finishes();
 }
 
@@ -89,7 +90,7 @@ fn without_anything_to_load_nothing_is_started() {
 fn without_a_program_to_run_them_each_extension_is_told_of_and_everything_else_works() {
     for (node, why) in [
         ("./nowhere", "PI_RPC_NODE: expected a program, and ./nowhere is none"),
-        ("", "it needs Node 22.18 or newer, and there is no node in PATH (PI_RPC_NODE may name one)"),
+        ("", "it needs Node 18.19 or newer, and there is no node in PATH (PI_RPC_NODE may name one)"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let own = script(
@@ -195,7 +196,7 @@ fn it_stands_where_the_first_of_its_extensions_would() {
 #[test]
 fn servers_that_begin_at_once_share_one_copy_of_the_program() {
     let dir = tempfile::tempdir().unwrap();
-    let node = script(dir.path(), "node", &format!("test -f \"$1\" && echo \"$1\" >> mains\n{REGISTERS}"));
+    let node = script(dir.path(), "node", &format!("test -f \"$3\" && echo \"$3\" >> mains\n{REGISTERS}"));
     fs::write(dir.path().join("a.ts"), "").unwrap();
     let start = |dir: &Path| {
         let mut command = command(binary(), dir);
@@ -217,7 +218,7 @@ fn servers_that_begin_at_once_share_one_copy_of_the_program() {
 #[test]
 fn where_no_cache_can_be_kept_the_program_goes_with_the_process() {
     let dir = tempfile::tempdir().unwrap();
-    let node = script(dir.path(), "node", &format!("echo \"$1\" > where\n{REGISTERS}"));
+    let node = script(dir.path(), "node", &format!("echo \"$3\" > where\n{REGISTERS}"));
     // In the place of the folders are files.
     fs::write(dir.path().join("caches"), "").unwrap();
     fs::write(dir.path().join(format!("pi-rpc-{}", rustix::process::getuid().as_raw())), "").unwrap();

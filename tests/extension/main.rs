@@ -47,3 +47,4 @@ mod serve_models;
 mod sessions;
 mod tools;
 mod tools_pi1;
+mod unloaded;

@@ -1,45 +1,148 @@
 //! The host of pi's extensions, tried by its own tests, with a server of theirs.
 //!
-//! They need a Node.js that takes types away itself: `PI_RPC_NODE`, the one in the path, or the one that is installed
-//! beside the published releases of pi. Without one nothing is tested, which is told on stderr;
-//! `PI_RPC_REQUIRE_NODE=1` makes that a failure.
+//! All of them run with a Node.js that has hooks for modules: `PI_RPC_NODE`, the one in the path, or the one that is
+//! installed beside the published releases of pi. Those about loading run with the oldest Node.js that will do as well,
+//! and with the one in the path. Without one nothing is tested, which is told on stderr; `PI_RPC_REQUIRE_NODE=1` makes
+//! that a failure.
 
-use crate::toolchain_support::{had, locked, run};
+use crate::{
+    serve_support::{Server, binary, command},
+    toolchain_support::{had, locked, run},
+};
+use pi_rpc::protocol::Dialect;
+use serde_json::json;
 use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// The oldest Node.js that the host runs on without help.
-const OLDEST: (u32, u32) = (22, 18);
+/// The first Node.js with hooks that run at once.
+const HOOKED: (u32, u32) = (22, 15);
+
+/// The oldest Node.js that will do.
+const OLDEST: (u32, u32) = (18, 19);
+
+const REQUIRED: &str = "PI_RPC_REQUIRE_NODE";
+
+/// The tests of what differs where Node.js has no hooks.
+const ABOUT_LOADING: [&str; 5] = ["descriptors", "isolation", "loader", "standins", "start"];
 
 #[test]
-fn the_tests_of_the_host_of_extensions_pass() {
-    let Some(node) = had(node(), "PI_RPC_REQUIRE_NODE") else { return };
+fn host_tests_pass_with_hooks() {
+    let Some(node) = had(hooked(), REQUIRED) else { return };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/node_host");
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
         entries.filter(|path| path.to_string_lossy().ends_with(".test.mjs")).collect();
     files.sort();
     assert!(!files.is_empty());
-    run(Command::new(node).args(["--test", "--test-timeout=60000"]).args(files))
-        .unwrap_or_else(|error| panic!("{error}"));
+    passes(&node, &files);
 }
 
-fn node() -> Result<PathBuf, String> {
+#[test]
+fn loading_tests_pass_with_oldest_node() {
+    let Some(node) = had(oldest(), REQUIRED) else { return };
+    passes(&node, &about_loading());
+}
+
+#[test]
+fn loading_tests_pass_with_node_in_path() {
+    let Some(node) = had(in_path(), REQUIRED) else { return };
+    passes(&node, &about_loading());
+}
+
+#[test]
+fn typescript_extension_runs_with_oldest_node() {
+    let Some(node) = had(oldest(), REQUIRED) else { return };
+    assert_greets(&node);
+}
+
+#[test]
+fn typescript_extension_runs_with_node_in_path() {
+    let Some(node) = had(in_path(), REQUIRED) else { return };
+    assert_greets(&node);
+}
+
+/// The real binary runs an extension with what old versions of Node.js cannot read: types, an enum, paths without endings,
+/// a package of pi.
+#[track_caller]
+fn assert_greets(node: &Path) {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
+    write("words.ts", "export enum Word { Hello = 'Hello' }\nexport interface Named { name: string }\n");
+    write(
+        "greet.ts",
+        r#"import { Text } from "@earendil-works/pi-tui";
+import { Word, type Named } from "./words";
+export default (pi: any) => {
+  const whom: Named = { name: new Text("you", 0, 0).render(3).join("") };
+  pi.registerCommand("greet", { handler: async (_: string, ctx: any) => ctx.ui.notify(`${Word.Hello}, ${whom.name}`) });
+};
+"#,
+    );
+    let mut command = command(binary(), dir.path());
+    command
+        .env("PI_RPC_NODE", node)
+        .env("PATH", "/usr/bin:/bin")
+        .env("XDG_CACHE_HOME", dir.path().join("caches"));
+    command.args([
+        "--mode",
+        "rpc",
+        "--no-session",
+        "--model",
+        "scripted/demo",
+        "--dialect",
+        "pi",
+        "-e",
+        "greet.ts",
+    ]);
+    let mut server = Server::start(Dialect::Pi, dir, command);
+    server.send(json!({ "id": "g", "type": "prompt", "message": "/greet" }));
+    let frames =
+        server.until(|frame| frame["type"] == "extension_ui_request" || frame["type"] == "extension_error");
+    assert_eq!(frames.last().unwrap()["message"], json!("Hello, you"), "{frames:?}");
+    server.finishes();
+}
+
+/// Runs test files of the host.
+#[track_caller]
+fn passes(node: &Path, files: &[PathBuf]) {
+    let mut tests = Command::new(node);
+    tests.args(["--experimental-vm-modules", "--experimental-import-meta-resolve", "--test"]).args(files);
+    run(tests.env("PI_RPC_PROGRAM", binary())).unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn about_loading() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/node_host");
+    ABOUT_LOADING.iter().map(|name| folder.join(format!("{name}.test.mjs"))).collect()
+}
+
+fn hooked() -> Result<PathBuf, String> {
     let given = env::var_os("PI_RPC_NODE").map_or_else(|| "node".into(), PathBuf::from);
-    if recent(&given) {
+    if is_since(&given, HOOKED) {
         return Ok(given);
     }
     let installed = locked("tests/peer_support/pi-1.5.2", &[])?.join("node_modules/.bin/node");
-    recent(&installed)
+    is_since(&installed, HOOKED)
         .then_some(installed)
-        .ok_or_else(|| format!("no Node.js {}.{} or later", OLDEST.0, OLDEST.1))
+        .ok_or_else(|| format!("no Node.js {}.{} or later", HOOKED.0, HOOKED.1))
 }
 
-fn recent(node: &Path) -> bool {
-    let Ok(version) = run(Command::new(node).arg("--version")) else { return false };
-    let mut parts = version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
-    matches!((parts.next(), parts.next()), (Some(major), Some(minor)) if (major, minor) >= OLDEST)
+fn oldest() -> Result<PathBuf, String> {
+    Ok(locked("tests/node_host/node-18", &[])?.join("node_modules/.bin/node"))
+}
+
+fn in_path() -> Result<PathBuf, String> {
+    let path = env::split_paths(&env::var_os("PATH").unwrap_or_default())
+        .map(|it| it.join("node"))
+        .find(|it| it.exists());
+    path.filter(|node| is_since(node, OLDEST))
+        .ok_or_else(|| format!("no Node.js {}.{} or later in PATH", OLDEST.0, OLDEST.1))
+}
+
+fn is_since(node: &Path, version: (u32, u32)) -> bool {
+    let Ok(found) = run(Command::new(node).arg("--version")) else { return false };
+    let mut parts = found.trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
+    matches!((parts.next(), parts.next()), (Some(major), Some(minor)) if (major, minor) >= version)
 }

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { NODE_OPTIONS } from "./loading.mjs";
 import { test } from "node:test";
 
 const MAIN = new URL("../../src/extension/node/main.mjs", import.meta.url).pathname;
@@ -28,7 +29,7 @@ test("what extensions and their programs read and write is not the protocol's", 
   const frames = [{ ...hello, api: "1.5", version: "0", arguments: [], members: [{ path }] }, hook];
 
   // Programs on both sides make pipes of what are sockets when Node.js starts a program.
-  const host = spawn("sh", ["-c", 'cat | "$0" "$1" | cat', process.execPath, MAIN], { stdio: ["pipe", "pipe", "ignore"] });
+  const host = spawn("sh", ["-c", 'cat | "$0" "$@" | cat', process.execPath, ...NODE_OPTIONS, MAIN], { stdio: ["pipe", "pipe", "ignore"] });
   for (const frame of frames) host.stdin.write(`${JSON.stringify(frame)}\n`);
   const said = [];
   for await (const line of createInterface({ input: host.stdout })) {

@@ -8,6 +8,9 @@ import { pathToFileURL } from "node:url";
 export const LOADER = new URL("../../src/extension/node/loader.mjs", import.meta.url).href;
 export const STANDINS = new URL("../../src/extension/node/standins/", import.meta.url).href;
 
+/** What the server starts Node with. */
+export const NODE_OPTIONS = ["--experimental-vm-modules", "--experimental-import-meta-resolve"];
+
 /**
  * A folder with these files; it goes when the test ends.
  * @param {import("node:test").TestContext} test
@@ -37,9 +40,9 @@ export function loadedElsewhere(file, { agentDirectory = "/nowhere", api = "1.5"
     let told;
     try { told = { value: await (await load(${JSON.stringify(file)}))() }; } catch (error) { told = { error: error.message }; }
     process.stdout.write(JSON.stringify(told));`;
-  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+  const { stdout, stderr } = spawnSync(process.execPath, [...NODE_OPTIONS, "--input-type=module", "-e", program], {
     encoding: "utf8",
-    env: { PATH, HOME: process.env.HOME },
+    env: { PATH, HOME: process.env.HOME, PI_RPC_PROGRAM: process.env.PI_RPC_PROGRAM },
   });
   return { ...JSON.parse(stdout || "{}"), stderr };
 }

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { NODE_OPTIONS } from "./loading.mjs";
 
 const MAIN = new URL("../../src/extension/node/main.mjs", import.meta.url).pathname;
 
@@ -61,7 +62,7 @@ class Server {
     this.folder = folder;
     this.answers = answers;
     const env = { ...process.env, ...variables };
-    this.process = spawn(process.execPath, [MAIN], { stdio: ["pipe", "pipe", "pipe", "pipe"], cwd: folder, env });
+    this.process = spawn(process.execPath, [...NODE_OPTIONS, MAIN], { stdio: ["pipe", "pipe", "pipe", "pipe"], cwd: folder, env });
     this.process.stdout.setEncoding("utf8").on("data", (piece) => this.#take(piece));
     this.remarks = "";
     this.process.stderr.setEncoding("utf8").on("data", (piece) => (this.remarks += piece));

@@ -1,19 +1,31 @@
 /**
- * Loading with Node's own hooks (22.18 and newer): where a specifier leads, and what a file is read as.
+ * Loading with Node's own hooks (22.15 and newer): where a specifier leads, and what a file is read as.
  *
  * A file that an extension imports by path belongs to that extension's copy of it: pi gives each extension modules of its own.
  */
-import * as fs from "node:fs";
 import * as module from "node:module";
 import * as path from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
+import {
+  absent,
+  attempt,
+  fileOf,
+  formatOf,
+  jsonModule,
+  keepIn,
+  lackingIn,
+  namesOfCommonJs,
+  nativeRequire,
+  pathOf,
+  read,
+  readAgain,
+} from "./files.mjs";
 import { wantedOf } from "./installation.mjs";
 import { probed } from "./probing.mjs";
-import { PREPARED, prepared } from "./typescript.mjs";
+import { PREPARED } from "./typescript.mjs";
 
 const HERE = new URL("./", import.meta.url).href;
 const COPY = "pi-rpc-copy";
-const nativeRequire = module.createRequire(import.meta.url);
 
 /** Read when the first import needs them: most extensions need types only. */
 const bridgeTo = (...args) => nativeRequire("./bridges.mjs").bridgeTo(...args);
@@ -26,8 +38,6 @@ let settings;
 let copies = 0;
 /** The file that was read last: if it is no program, Node says what is wrong, but not where. */
 let lastLoaded = "";
-/** @type {Map<string, import("./typescript.mjs").Prepared>} What was read since the last copy was begun. */
-const readFiles = new Map();
 /** @type {Map<string, number>} The copy that an extension's entry is loaded as. */
 const entries = new Map();
 /** @type {Map<string, number>} The copy that has a file without a mark in its address: the first. */
@@ -44,13 +54,14 @@ const wantedOfUrl = new Map();
  */
 export function withHooks(options) {
   settings = options;
+  keepIn(options.cache);
   module.registerHooks({ resolve, load });
   return (file, fresh) => {
     let copy = entries.get(file);
     if (copy === undefined || fresh) {
       copy = copies += 1;
       entries.set(file, copy);
-      readFiles.clear();
+      readAgain();
       if (fresh) forgetCommonJs();
     }
     return imported(file, copy);
@@ -154,48 +165,6 @@ function load(url, context, nextLoad) {
   return { format, source: code + lacking.map(absent).join(""), shortCircuit: true };
 }
 
-/** The names among those that are wanted that a module does not export. */
-function lackingIn(file, names) {
-  const { format, exported, exportsAll } = read(file);
-  return exportsAll || format !== "module" ? [] : names.filter((name) => name !== "*" && !exported.includes(name));
-}
-
-/** A name that is asked for and not there is `undefined`, as for pi: often it is that of a type. */
-function absent(name, index) {
-  return `\nlet __absent${index}; export { __absent${index} as ${JSON.stringify(name)} };`;
-}
-
-function jsonModule(file) {
-  const text = fs.readFileSync(file, "utf8").replace(/^\uFEFF/, "");
-  let value;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new SyntaxError(`${file}: ${error.message}`);
-  }
-  const names = value && typeof value === "object" && !Array.isArray(value) ? Object.keys(value).filter((name) => name !== "default") : [];
-  return (
-    `const value = ${JSON.stringify(value)};export default value;` +
-    names.map((name, index) => `const v${index} = value[${JSON.stringify(name)}];export { v${index} as ${JSON.stringify(name)} };`).join("")
-  );
-}
-
-function namesOfCommonJs(file) {
-  const value = nativeRequire(file);
-  return value && (typeof value === "object" || typeof value === "function") ? Object.keys(value) : [];
-}
-
-function formatOf(file) {
-  if (!PREPARED.includes(path.extname(file))) return undefined;
-  return read(file).format;
-}
-
-function read(file) {
-  const known = readFiles.get(file) ?? prepared(file, settings.cache);
-  readFiles.set(file, known);
-  return known;
-}
-
 /** The address of a file in a copy: the first copy that has it needs no mark. */
 function addressIn(copy, file) {
   const { href } = pathToFileURL(file);
@@ -212,27 +181,4 @@ function copyOf(url) {
 /** CommonJS modules are known by their path alone: a fresh copy has to take their place. */
 function forgetCommonJs() {
   for (const url of firstOwner.keys()) delete nativeRequire.cache[fileOf(url)];
-}
-
-/** The path that a specifier names; `undefined` for a package. */
-function pathOf(specifier, parentURL) {
-  if (specifier.startsWith("file:")) return fileOf(specifier);
-  if (path.isAbsolute(specifier)) return specifier;
-  if (!/^\.\.?(\/|$)/.test(specifier) || !parentURL.startsWith("file:")) return undefined;
-  return path.resolve(path.dirname(fileOf(parentURL)), specifier);
-}
-
-function fileOf(url) {
-  const plain = new URL(url);
-  plain.search = "";
-  plain.hash = "";
-  return fileURLToPath(plain);
-}
-
-function attempt(what) {
-  try {
-    return what();
-  } catch {
-    return undefined;
-  }
 }

@@ -84,7 +84,8 @@ export function hosts(agentDirectory) {
 }
 
 function hostsIn(modules) {
-  return SCOPES.toReversed()
+  return [...SCOPES]
+    .reverse()
     .map((scope) => ({ name: `${scope}/pi-coding-agent`, folder: path.join(modules, scope, "pi-coding-agent") }))
     .filter(({ folder }) => isPackage(folder));
 }

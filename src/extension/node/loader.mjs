@@ -17,17 +17,17 @@ let importExtension;
  * @param {string} options.agentDirectory The agent's own directory, absolute: pi may be installed below it.
  * @param {string} [options.cache] A private folder, in which TypeScript without its types is kept from one start to the next;
  *   absent: `PI_RPC_CACHE`, and without that nothing is kept.
- * @throws {Error} Where the runtime is too old, and nothing that could help is within reach.
+ * @throws {Error} Where the runtime is too old.
  */
 export async function prepare({ cwd, agentDirectory, cache = process.env.PI_RPC_CACHE }) {
   silenceExperiments();
   const options = { cwd, agentDirectory, cache };
   if (process.versions.bun) {
-    importExtension = (await import("./fallbacks.mjs")).withBun(options);
-  } else if (typeof module.registerHooks === "function" && typeof module.stripTypeScriptTypes === "function") {
+    importExtension = (await import("./bun.mjs")).withBun(options);
+  } else if (typeof module.registerHooks === "function") {
     importExtension = (await import("./hooks.mjs")).withHooks(options);
   } else {
-    importExtension = (await import("./fallbacks.mjs")).withJiti(options);
+    importExtension = (await import("./modules.mjs")).withModules(options);
   }
 }
 

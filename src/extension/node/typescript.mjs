@@ -11,6 +11,14 @@ import * as path from "node:path";
 /** Only what was not kept is read: a start without that is some milliseconds shorter. */
 const lazily = module.createRequire(import.meta.url);
 
+/** @type {typeof import("./syntax.mjs").syntaxOf} Old versions of Node cannot require a module: there it is given. */
+let syntaxOf = (source) => lazily("./syntax.mjs").syntaxOf(source);
+
+/** @param {typeof import("./syntax.mjs").syntaxOf} given The function of `syntax.mjs`. */
+export function useSyntax(given) {
+  syntaxOf = given;
+}
+
 /**
  * @typedef {object} Prepared
  * @property {string} code What Node is to run.
@@ -60,7 +68,7 @@ function numberOf(file) {
 function prepare(source, file) {
   const isTypeScript = /\.[mc]?tsx?$/.test(file);
   const { text, mapped } = isTypeScript ? withoutTypes(source, file) : { text: source, mapped: false };
-  const syntax = lazily("./syntax.mjs").syntaxOf(text);
+  const syntax = syntaxOf(text);
   const { code, kept } = isTypeScript ? withoutUnusedImports(text, syntax) : { code: text, kept: syntax.imports };
   const format = syntax.isModule || file.endsWith(".mjs") || file.endsWith(".mts") ? "module" : "commonjs";
   /** @type {Record<string, string[]>} */
@@ -80,6 +88,26 @@ function prepare(source, file) {
 
 /** Types become blanks where that is possible; enums, namespaces and parameter properties are written anew. */
 function withoutTypes(source, file) {
+  return typeof module.stripTypeScriptTypes === "function" ? strippedByNode(source, file) : strippedByServer(source, file);
+}
+
+/** The server's own program does it where Node cannot. */
+function strippedByServer(source, file) {
+  const program = process.env.PI_RPC_PROGRAM;
+  if (!program) throw new Error(`${file}: Node ${process.versions.node} cannot read TypeScript, and PI_RPC_PROGRAM names no pi-rpc that can`);
+  const { spawnSync } = lazily("node:child_process");
+  const { error, status, stdout, stderr } = spawnSync(program, ["strip-types", "--", file], {
+    input: source,
+    encoding: "utf8",
+    maxBuffer: Infinity,
+  });
+  if (error || status !== 0) throw new Error(`${file}: ${program} strip-types: ${error?.message ?? (stderr.trim() || `it ended with ${status}`)}`);
+  const { code, mapped, error: wrong } = JSON.parse(stdout);
+  if (wrong) throw wrongSyntax(wrong.message, wrong.line ?? undefined, file);
+  return { text: code, mapped };
+}
+
+function strippedByNode(source, file) {
   try {
     return { text: module.stripTypeScriptTypes(source, { mode: "strip" }), mapped: false };
   } catch (error) {
@@ -96,7 +124,11 @@ function withoutTypes(source, file) {
 function located(error, source, file) {
   const [what] = String(error?.message ?? error).split("\n");
   const line = error?.startLine ?? lineOf(String(error?.stack ?? ""), source);
-  const made = new SyntaxError(`${file}${line ? `:${line}` : ""}: ${what.trim()}`);
+  return wrongSyntax(what.trim(), line, file);
+}
+
+function wrongSyntax(what, line, file) {
+  const made = new SyntaxError(`${file}${line ? `:${line}` : ""}: ${what}`);
   made.stack = `SyntaxError: ${made.message}`;
   return made;
 }

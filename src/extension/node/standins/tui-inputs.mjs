@@ -176,7 +176,8 @@ export class CombinedAutocompleteProvider {
   }
   applyCompletion(lines, line, column, item, prefix) {
     const made = lines[line].slice(0, column - prefix.length) + `/${item.value} `;
-    return { lines: lines.with(line, made + lines[line].slice(column)), cursorLine: line, cursorCol: made.length };
+    const completed = lines.map((text, at) => (at === line ? made + text.slice(column) : text));
+    return { lines: completed, cursorLine: line, cursorCol: made.length };
   }
 }
 

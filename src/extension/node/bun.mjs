@@ -1,9 +1,8 @@
-/** Loading where Node's own hooks are not there: with the `jiti` of an installed pi, or with Bun. */
+/** Loading with Bun. */
 import * as fs from "node:fs";
-import * as module from "node:module";
 import * as path from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { hosts, wantedOf } from "./installation.mjs";
+import { pathToFileURL } from "node:url";
+import { wantedOf } from "./installation.mjs";
 import { packageFor } from "./packages.mjs";
 import { namesOf, standinFor } from "./standins/index.mjs";
 import { missing } from "./standins/missing.mjs";
@@ -14,50 +13,6 @@ const GIVEN = [
   ...["pi-coding-agent", "pi-agent-core", "pi-tui"].map((name) => [name, ""]),
   ...["/value", "/compile", ""].map((subpath) => ["typebox", subpath]),
 ];
-
-const JITI = ["jiti", "@mariozechner/jiti"];
-
-/**
- * @param {{ cwd: string, agentDirectory: string }} options As `prepare` of the loader.
- * @returns {(file: string) => Promise<unknown>} Imports an extension, always anew.
- */
-export function withJiti({ agentDirectory }) {
-  return async (file) => {
-    const found = jitiFor(file, agentDirectory);
-    if (!found) {
-      throw new Error(
-        `Node ${process.versions.node} cannot load extensions of pi: Node 22.18 or newer is needed, or an installed pi (or jiti) beside the extension, in ${agentDirectory}, or in PATH.`,
-      );
-    }
-    const { createJiti } = await import(found);
-    const alias = Object.fromEntries(
-      given(file, agentDirectory).map(({ specifier, found, standin }) => [
-        specifier,
-        fileURLToPath(found.member ? standin.url : found.url),
-      ]),
-    );
-    return { default: await createJiti(import.meta.url, { moduleCache: false, alias }).import(file, { default: true }) };
-  };
-}
-
-function jitiFor(file, agentDirectory) {
-  const places = [
-    file,
-    path.join(agentDirectory, "npm", "package.json"),
-    path.join(agentDirectory, "package.json"),
-    ...hosts(agentDirectory).map(({ folder }) => path.join(folder, "package.json")),
-  ];
-  for (const place of places) {
-    for (const name of JITI) {
-      try {
-        return pathToFileURL(module.createRequire(place).resolve(name)).href;
-      } catch {
-        // Not there: the next place may have it.
-      }
-    }
-  }
-  return undefined;
-}
 
 /**
  * Bun reads TypeScript itself; it only has to be told where pi's packages are.

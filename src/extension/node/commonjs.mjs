@@ -1,0 +1,81 @@
+/** CommonJS files of extensions, where Node has no hooks: `require` finds TypeScript, and modules that were imported for it before. */
+import * as module from "node:module";
+import * as vm from "node:vm";
+import { nativeRequire, pathOf, read } from "./files.mjs";
+import { probed } from "./probing.mjs";
+import { pathToFileURL } from "node:url";
+
+const { Module } = module.default;
+
+/** @type {Map<string, any>} The copy that each file belongs to. */
+const owners = new Map();
+/** @type {Map<string, Map<string, unknown>>} What files get for a specifier. */
+const provided = new Map();
+
+/** The copy of an extension that a file belongs to. */
+export const copyOf = (file) => owners.get(file);
+
+/**
+ * Lets a file belong to a copy.
+ * @returns {boolean} Whether that is new.
+ */
+export function adopt(file, copy) {
+  const isNew = owners.get(file) !== copy;
+  owners.set(file, copy);
+  return isNew;
+}
+
+/** Lets `require` of a specifier in that file give that value. */
+export function provide(file, specifier, value) {
+  if (!provided.has(file)) provided.set(file, new Map());
+  provided.get(file).set(specifier, value);
+}
+
+/** Files are loaded anew when they are required next. */
+export function forget() {
+  for (const file of owners.keys()) delete nativeRequire.cache[file];
+  provided.clear();
+}
+
+/** The specifiers that a program requires by name. */
+export function required(code) {
+  return new Set([...code.matchAll(/\brequire\s*\(\s*(["'])([^"'\n]+)\1\s*\)/g)].map(([, , specifier]) => specifier));
+}
+
+/**
+ * Teaches `require` about extensions.
+ * @param {(specifier: string, file: string) => Promise<unknown>} dynamic Imports for a file.
+ */
+export function install(dynamic) {
+  const { _load: load, _resolveFilename: resolveFilename } = Module;
+  Module._load = function (request, parent, ...rest) {
+    const given = provided.get(parent?.filename);
+    return given?.has(request) ? given.get(request) : Reflect.apply(load, this, [request, parent, ...rest]);
+  };
+  Module._resolveFilename = function (request, parent, ...rest) {
+    const isOwn = owners.has(parent?.filename);
+    const named = isOwn ? pathOf(request, pathToFileURL(parent.filename).href) : undefined;
+    const target = named && probed(named);
+    if (target) adopt(target, owners.get(parent.filename));
+    return target ?? Reflect.apply(resolveFilename, this, [request, parent, ...rest]);
+  };
+  for (const extension of [".ts", ".mts", ".cts", ".tsx", ".js", ".cjs"]) {
+    const native = Module._extensions[extension] ?? Module._extensions[".js"];
+    Module._extensions[extension] = (made, file) => {
+      if (owners.has(file) || /\.[mc]?tsx?$/.test(file)) compile(made, file, dynamic);
+      else native(made, file);
+    };
+  }
+}
+
+function compile(made, file, dynamic) {
+  const { code, format } = read(file);
+  if (format === "module") {
+    throw new Error(`${file} is an ES module, and Node ${process.versions.node} cannot require it: import it, or use Node 22.15 or newer.`);
+  }
+  const program = vm.compileFunction(code.replace(/^#!/, "//"), ["exports", "require", "module", "__filename", "__dirname"], {
+    filename: file,
+    importModuleDynamically: (specifier) => dynamic(specifier, file),
+  });
+  Reflect.apply(program, made.exports, [made.exports, module.createRequire(file), made, file, made.path]);
+}

@@ -1,0 +1,315 @@
+/**
+ * Loading where Node has no hooks of its own (18.19 to 22.14): extensions are modules of `node:vm`, linked here; packages are imported
+ * by Node itself. Node has to be started with `--experimental-vm-modules` and `--experimental-import-meta-resolve`.
+ *
+ * A file that an extension imports by path belongs to that extension's copy of it: pi gives each extension modules of its own.
+ */
+import * as fs from "node:fs";
+import * as module from "node:module";
+import * as path from "node:path";
+import { pathToFileURL } from "node:url";
+import * as vm from "node:vm";
+import { bridgeSource, bridgeTo } from "./bridges.mjs";
+import * as commonjs from "./commonjs.mjs";
+import { placed } from "./diagnosis.mjs";
+import { absent, attempt, fileOf, formatOf, jsonModule, keepIn, lackingIn, namesOfCommonJs, nativeRequire, pathOf, read, readAgain } from "./files.mjs";
+import { wantedOf } from "./installation.mjs";
+import { packageFor } from "./packages.mjs";
+import { probed } from "./probing.mjs";
+import { syntaxOf } from "./syntax.mjs";
+import { useSyntax } from "./typescript.mjs";
+
+const OLDEST = [18, 19];
+const [MAJOR, MINOR] = process.versions.node.split(".").map(Number);
+
+/** @type {string} */
+let agentDirectory;
+/** @type {Map<string, Copy>} The copy that an extension's entry is loaded as. */
+const entries = new Map();
+/** @type {WeakMap<object, { copy: Copy, file?: string, self?: object }>} Whose modules are; `self` is what a facade stands for. */
+const origins = new WeakMap();
+/** One module graph is linked after another: a module that is being linked elsewhere cannot be waited for. */
+let linking = Promise.resolve();
+
+/**
+ * @param {{ agentDirectory: string, cache?: string }} options As `prepare` of the loader.
+ * @returns {(file: string, fresh: boolean) => Promise<unknown>} Imports an extension.
+ * @throws {Error} Where Node is too old, or lacks its options.
+ */
+export function withModules(options) {
+  if (MAJOR < OLDEST[0] || (MAJOR === OLDEST[0] && MINOR < OLDEST[1])) {
+    throw new Error(`Node ${process.versions.node} cannot load extensions of pi: Node ${OLDEST.join(".")} or newer is needed.`);
+  }
+  if (typeof vm.SourceTextModule !== "function") {
+    throw new Error(`Node ${process.versions.node} loads extensions of pi only when started with --experimental-vm-modules.`);
+  }
+  agentDirectory = options.agentDirectory;
+  keepIn(options.cache);
+  useSyntax(syntaxOf);
+  commonjs.install((specifier, file) => dynamic(specifier, { copy: commonjs.copyOf(file) ?? shared, file }));
+  return imported;
+}
+
+async function imported(file, fresh) {
+  if (fresh || !entries.has(file)) {
+    readAgain();
+    if (fresh) commonjs.forget();
+    entries.set(file, new Copy(true));
+  }
+  const copy = entries.get(file);
+  try {
+    if (formatOf(file) !== "commonjs") return await copy.namespaceOf(copy.moduleOf(file));
+    await copy.prepareCommonJs(file);
+    return { default: nativeRequire(file) };
+  } catch (error) {
+    // What could not be linked is of no use any more.
+    entries.delete(file);
+    throw error;
+  }
+}
+
+/** The modules of one extension, or those of packages that only this loader can read. */
+class Copy {
+  /** @type {Map<string, any>} Modules by address. */
+  #modules = new Map();
+
+  /** @param {boolean} isExtension */
+  constructor(isExtension) {
+    this.isExtension = isExtension;
+  }
+
+  /** The module of a file that is one. */
+  moduleOf(file) {
+    const { href } = pathToFileURL(file);
+    return this.#known(href, () => {
+      const code = withoutAttributes(read(file).code);
+      try {
+        return this.#made(code, href, { file });
+      } catch (error) {
+        throw error instanceof SyntaxError ? placed(error, file, code) : error;
+      }
+    });
+  }
+
+  /** A module that exports what a JSON file holds. */
+  jsonOf(file) {
+    const { href } = pathToFileURL(file);
+    return this.#known(href, () => this.#made(jsonModule(file), href, { file }));
+  }
+
+  /** A module with further names, which are `undefined`. */
+  facadeOf(file, lacking) {
+    const { href } = pathToFileURL(file);
+    return this.#known(`${href}#${lacking.join()}`, () => {
+      const byDefault = read(file).exported.includes("default") ? `export { default } from "self";` : "";
+      return this.#made(`export * from "self";${byDefault}${lacking.map(absent).join("")}`, href, { self: this.moduleOf(file) });
+    });
+  }
+
+  /** The module at the address of a bridge. */
+  bridgeOf(url) {
+    return url.startsWith("pi-rpc:") ? this.#known(url, () => this.#made(bridgeSource(url, namesOfCommonJs), url, {})) : native(url);
+  }
+
+  /** Imports whatever a CommonJS file requires that Node cannot require, and makes the file one of this copy. */
+  async prepareCommonJs(file) {
+    if (!commonjs.adopt(file, this)) return;
+    for (const specifier of commonjs.required(read(file).code)) {
+      const wanted = wantedOf(specifier);
+      if (wanted) {
+        await this.provideOwn(wanted, specifier, file);
+        continue;
+      }
+      const target = probedFrom(specifier, file);
+      const format = target && formatOf(target);
+      if (format === "commonjs") await this.prepareCommonJs(target);
+      if (format === "module") commonjs.provide(file, specifier, await this.namespaceOf(this.moduleOf(target)));
+    }
+  }
+
+  /** Lets a CommonJS file require a package of pi. */
+  async provideOwn(wanted, specifier, file) {
+    const url = bridgeTo(packageFor(wanted, file, agentDirectory, found), []);
+    commonjs.provide(file, specifier, url.startsWith("pi-rpc:") ? await this.namespaceOf(this.bridgeOf(url)) : await import(url));
+  }
+
+  /** Links and runs a module. */
+  async namespaceOf(made) {
+    const linked = linking.then(() => (made.status === "unlinked" ? made.link(link) : undefined));
+    linking = linked.catch(() => {});
+    try {
+      await linked;
+    } catch (error) {
+      const placed = this.#placed(error);
+      this.#forgetUnlinked();
+      throw placed;
+    }
+    await made.evaluate();
+    return made.namespace;
+  }
+
+  #known(url, make) {
+    const known = this.#modules.get(url) ?? make();
+    this.#modules.set(url, known);
+    return known;
+  }
+
+  #made(source, identifier, origin) {
+    const made = new vm.SourceTextModule(source, {
+      identifier,
+      initializeImportMeta: (meta) => describe(meta, identifier),
+      importModuleDynamically: (specifier) => dynamic(specifier, { copy: this, ...origin }),
+    });
+    origins.set(made, { copy: this, ...origin });
+    return made;
+  }
+
+  /** The error with the file and the line of the import that fails: linking does not tell them. */
+  #placed(error) {
+    const [, specifier, name] = /^The requested module '(.*)' does not provide an export named '(.*)'$/.exec(error?.message) ?? [];
+    if (!(error instanceof SyntaxError) || !name) return error;
+    for (const made of this.#modules.values()) {
+      const { file } = origins.get(made) ?? {};
+      const { code = "", wanted } = (file && attempt(() => read(file))) || {};
+      if (!wanted?.[specifier]?.includes(name)) continue;
+      const line = code.slice(0, Math.max(0, code.indexOf(specifier))).split("\n").length;
+      const located = new SyntaxError(`${file}:${line}: ${error.message}`);
+      located.stack = `SyntaxError: ${located.message}`;
+      return located;
+    }
+    return error;
+  }
+
+  #forgetUnlinked() {
+    for (const [url, { status }] of this.#modules) if (status === "unlinked" || status === "linking") this.#modules.delete(url);
+  }
+}
+
+/** Modules of packages that Node cannot read, or that need a package of pi which is not installed. */
+const shared = new Copy(false);
+
+function link(specifier, referrer) {
+  const { copy, file, self } = origins.get(referrer);
+  if (self) return self;
+  return target(specifier, { copy, file }, (file && read(file).wanted[specifier]) ?? []);
+}
+
+async function dynamic(specifier, from) {
+  return from.copy.namespaceOf(await target(specifier, from, []));
+}
+
+/** The module that a specifier leads to; `file` is who imports, absent for a bridge, and `names` what it wants. */
+async function target(specifier, { copy, file }, names) {
+  if (!file || module.isBuiltin(specifier)) return native(specifier);
+  const wanted = wantedOf(specifier);
+  if (wanted) {
+    const own = copy.isExtension ? undefined : attempt(() => found(specifier, file));
+    return own ? native(own.url) : copy.bridgeOf(bridgeTo(packageFor(wanted, file, agentDirectory, found), names));
+  }
+  const probed = probedFrom(specifier, file);
+  return probed ? toFile(probed, copy, names) : toPackage(specifier, file, copy, names);
+}
+
+async function toFile(file, copy, names) {
+  if (file.endsWith(".json")) return copy.jsonOf(file);
+  const format = formatOf(file);
+  if (format === "commonjs") {
+    if (copy.isExtension) await copy.prepareCommonJs(file);
+    return copy.bridgeOf(bridgeTo({ commonjs: file, names }, names));
+  }
+  if (format === undefined) return native(pathToFileURL(file).href);
+  const lacking = lackingIn(file, names);
+  return lacking.length > 0 ? copy.facadeOf(file, lacking) : copy.moduleOf(file);
+}
+
+/** What Node finds; else what `require` would find. */
+async function toPackage(specifier, file, copy, names) {
+  const url = foundOrRequired(specifier, file);
+  if (!url.startsWith("file:")) return native(url);
+  const target = fs.realpathSync(fileOf(url));
+  if (/\.([mc]?tsx?|json)$/.test(target)) return toFile(target, shared, names);
+  const isCommonJs = target.endsWith(".cjs") || (target.endsWith(".js") && !isOfModules(target) && formatOf(target) === "commonjs");
+  if (isCommonJs) {
+    for (const name of commonjs.required(fs.readFileSync(target, "utf8"))) {
+      const wanted = wantedOf(name);
+      if (wanted && !attempt(() => found(name, target))) await copy.provideOwn(wanted, name, target);
+    }
+    return copy.bridgeOf(bridgeTo({ commonjs: target, names }, names));
+  }
+  if (target.endsWith(".js") && !isOfModules(target)) return toFile(target, shared, names);
+  try {
+    return await native(url);
+  } catch (error) {
+    // One of pi's own packages, perhaps, which pi gives to packages, too.
+    if (error?.code !== "ERR_MODULE_NOT_FOUND") throw error;
+    return toFile(target, shared, names);
+  }
+}
+
+/** The address of a package's module: as an import finds it, else as `require` does. */
+function foundOrRequired(specifier, file) {
+  let missing;
+  try {
+    const { url } = found(specifier, file);
+    if (!url.startsWith("file:") || fs.existsSync(fileOf(url))) return url;
+    missing = new Error(`Cannot find module '${fileOf(url)}' imported from ${file}`);
+  } catch (error) {
+    missing = error;
+  }
+  const other = attempt(() => module.createRequire(file).resolve(specifier));
+  if (!other || !path.isAbsolute(other)) throw missing;
+  return pathToFileURL(other).href;
+}
+
+/** Whether Node reads the `.js` files of that folder as modules. */
+function isOfModules(file) {
+  for (let folder = path.dirname(file); folder !== path.dirname(folder); folder = path.dirname(folder)) {
+    const description = path.join(folder, "package.json");
+    if (fs.existsSync(description)) return attempt(() => JSON.parse(fs.readFileSync(description, "utf8")).type) === "module";
+  }
+  return false;
+}
+
+/** @type {Map<string, any>} Modules that Node has loaded, by address. */
+const natives = new Map();
+
+/** A module that Node loads, with the values that it exports now. */
+async function native(url) {
+  const known = natives.get(url);
+  if (known) return known;
+  const namespace = await import(url);
+  const names = Object.keys(namespace);
+  const made = new vm.SyntheticModule(
+    names,
+    function () {
+      for (const name of names) this.setExport(name, namespace[name]);
+    },
+    { identifier: url },
+  );
+  natives.set(url, made);
+  return made;
+}
+
+/** Where Node finds a package, for a file. */
+function found(specifier, file) {
+  return { url: import.meta.resolve(specifier, pathToFileURL(file).href) };
+}
+
+function probedFrom(specifier, file) {
+  const named = pathOf(specifier, pathToFileURL(file).href);
+  return named && probed(named);
+}
+
+function describe(meta, identifier) {
+  meta.url = identifier;
+  if (!identifier.startsWith("file:")) return;
+  meta.filename = fileOf(identifier);
+  meta.dirname = path.dirname(meta.filename);
+  meta.resolve = (specifier) => import.meta.resolve(specifier, identifier);
+}
+
+/** Node before 18.20 does not know `with` in an import; what it says is not needed here. */
+function withoutAttributes(code) {
+  if (MAJOR > 18) return code;
+  return code.replace(/(\b(?:from|import)\s*(["'])[^"'\n]*\2)\s*with\s*\{[^}]*\}/g, (text, kept) => kept + text.slice(kept.length).replace(/[^\n]/g, " "));
+}
