@@ -241,3 +241,36 @@ test("every name that a stand-in exports is one of pi's", async () => {
   }
   assert.deepEqual(strange, []);
 });
+
+/** Texts, and how pi 1.5.2 and 0.52.12 tell their difference. */
+const DIFFERENCES = [
+  ["a\nb\nc\n", "a\nB\nc\n", " 1 a\n-2 b\n+2 B\n 3 c", 2],
+  ["", "x\n", "+1 x", 1],
+  ["a\n", "a", "-1 a\n+1 a", 1],
+  ["same\n", "same\n", "", undefined],
+  ["1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "2\n3\n4\n5\n6\n7\n8\n9\n10\n", "- 1 1\n  2 2\n  3 3\n  4 4\n  5 5\n    ...", 1],
+];
+
+test("without pi, differences are told as pi tells them", async () => {
+  const { generateDiffString, generateUnifiedPatch } = await import(`${STANDINS}pi-coding-agent.mjs`);
+  server({});
+  for (const [before, after, diff, firstChangedLine] of DIFFERENCES) {
+    assert.deepEqual(generateDiffString(before, after), { diff, firstChangedLine });
+  }
+  const lines = Array.from({ length: 12 }, (_, at) => `l${at}`);
+  const changed = lines.map((line, at) => (at === 0 || at === 11 ? "x" : line));
+  const { diff } = generateDiffString(lines.join("\n"), changed.join("\n"), 1);
+  assert.equal(diff, "- 1 l0\n+ 1 x\n  2 l1\n    ...\n 11 l10\n-12 l11\n+12 x");
+  const patch = "--- f\n+++ f\n@@ -1,2 +1,2 @@\n-l0\n+x\n l1\n@@ -11,2 +11,2 @@\n l10\n-l11\n\\ No newline at end of file\n+x\n\\ No newline at end of file\n";
+  assert.equal(generateUnifiedPatch("f", lines.join("\n"), changed.join("\n"), 1), patch);
+});
+
+test("without pi, an image that fits is given as it is, and others are none", async () => {
+  const { formatDimensionNote, resizeImage } = await import(`${STANDINS}pi-coding-agent.mjs`);
+  const data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  const image = { data, mimeType: "image/png", originalWidth: 1, originalHeight: 1, width: 1, height: 1, wasResized: false };
+  assert.deepEqual(await resizeImage(Buffer.from(data, "base64"), "image/png"), image);
+  assert.equal(await resizeImage(Buffer.from(data, "base64"), "image/png", { maxWidth: 0 }), null);
+  assert.equal(await resizeImage(Buffer.from("bad"), "image/png"), null);
+  assert.equal(formatDimensionNote(image), undefined);
+});

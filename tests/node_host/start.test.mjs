@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { folderWith } from "./loading.mjs";
 import { started } from "./server.mjs";
 
 test("what an extension registers is said once, with the hooks of those events alone that it listens to", async (t) => {
@@ -60,4 +64,44 @@ test("the directory that a variable names is entered, and the variable is not pa
 test("where nothing could be loaded, nothing is asked for", async (t) => {
   const server = await started({ test: t, extensions: ["export default 1;"] });
   assert.deepEqual([server.registered.hooks, server.registered.events], [[], []]);
+});
+
+test("process.argv has the shape of pi's, with the options of this process", async (t) => {
+  const server = await started({
+    test: t,
+    words: ["--no-session", "-e", "a.ts"],
+    extensions: [
+      (pi) => {
+        const [node, entry, ...options] = process.argv;
+        pi.registerCommand("say", {
+          handler: async (_, ctx) => ctx.ui.notify(JSON.stringify([node === process.execPath, entry.split("/").at(-1), options, process.execArgv])),
+        });
+      },
+    ],
+  });
+  await server.ask({ type: "command", name: "say", arguments: "" });
+  const [{ request }] = server.of("ui");
+  assert.deepEqual(JSON.parse(request.message), [true, "pi", ["--mode", "rpc", "--no-session", "-e", "a.ts"], []]);
+});
+
+test("what process.argv names starts another agent", (t) => {
+  const folder = folderWith(t, { agent: `#!/bin/sh\necho "$@"\nexit 3\n` });
+  chmodSync(join(folder, "agent"), 0o755);
+  const pi = new URL("../../src/extension/node/pi", import.meta.url).pathname;
+  const env = { ...process.env, PI_RPC_PROGRAM: join(folder, "agent") };
+  const { status, stdout } = spawnSync(process.execPath, [pi, "--mode", "json"], { encoding: "utf8", env });
+  assert.deepEqual([status, stdout], [3, "--mode json\n"]);
+});
+
+test("what a stand-in lacks is told with the name and the extension", async (t) => {
+  const server = await started({
+    test: t,
+    extensions: [
+      `import { createAgentSession } from "@earendil-works/pi-coding-agent";
+       export default (pi) => pi.registerCommand("session", { handler: async () => createAgentSession({}) });`,
+    ],
+  });
+  const [path] = server.paths;
+  const error = `${path}: createAgentSession of pi-coding-agent is not there: pi is not installed where extensions look for it, and its stand-in does without.`;
+  assert.deepEqual(await server.ask({ type: "command", name: "session", arguments: "" }), { type: "failed", error });
 });

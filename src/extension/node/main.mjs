@@ -3,6 +3,7 @@
  *
  * What stdin and stdout were carries frames, descriptor 3 the answers that are waited for; stderr is for remarks.
  */
+import { fileURLToPath } from "node:url";
 import { Host } from "./host/host.mjs";
 import { messageOf } from "./host/shapes.mjs";
 import { Wire } from "./host/wire.mjs";
@@ -18,6 +19,7 @@ const wire = new Wire();
 const hello = wire.first();
 if (!hello) process.exit(0);
 wire.maxFrame = hello.maxFrame;
+takePisShape(hello.arguments ?? []);
 const host = new Host(wire, hello);
 await start();
 
@@ -67,6 +69,14 @@ async function loaderFor() {
       },
     };
   }
+}
+
+/** The command line as extensions of pi know it: Node, pi, and the options of this process. */
+function takePisShape(words) {
+  const hasMode = words.some((word) => word === "--mode" || word.startsWith("--mode="));
+  const pi = fileURLToPath(new URL("./pi", import.meta.url));
+  process.argv = [process.execPath, pi, ...(hasMode ? words : ["--mode", "rpc", ...words])];
+  process.execArgv = [];
 }
 
 /** Frames are all that stdout is for: what extensions print goes to stderr. */

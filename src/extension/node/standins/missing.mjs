@@ -1,5 +1,7 @@
 /** What pi has and the stand-ins do not: it can be imported, and says what it is when it is used. */
 
+import { scope } from "../host/scope.mjs";
+
 const HARMLESS = new Set(["prototype", "name", "length", "then", "toJSON", "constructor"]);
 
 /**
@@ -9,7 +11,9 @@ const HARMLESS = new Set(["prototype", "name", "length", "then", "toJSON", "cons
  */
 export function missing(pack, name) {
   const fail = () => {
-    throw new Error(`${name} of ${pack} is not there: pi is not installed where extensions look for it, and its stand-in does without.`);
+    const { path } = scope();
+    const who = path ? `${path}: ` : "";
+    throw new Error(`${who}${name} of ${pack} is not there: pi is not installed where extensions look for it, and its stand-in does without.`);
   };
   return new Proxy(class {}, {
     apply: fail,

@@ -6,7 +6,9 @@ import * as os from "node:os";
 import * as path from "node:path";
 import { bridge } from "./bridge.mjs";
 
+export * from "./agent-diff.mjs";
 export * from "./agent-frontmatter.mjs";
+export * from "./agent-images.mjs";
 export * from "./agent-interface.mjs";
 export * from "./agent-messages.mjs";
 export { createLocalBashOperations, getShellConfig, withFileMutationQueue } from "./agent-operations.mjs";

@@ -5,6 +5,7 @@ import { KeybindingsManager } from "./tui-inputs.mjs";
 
 export * from "./tui-components.mjs";
 export * from "./tui-fuzzy.mjs";
+export * from "./tui-images.mjs";
 export * from "./tui-inputs.mjs";
 export * from "./tui-keys.mjs";
 export * from "./tui-text.mjs";
