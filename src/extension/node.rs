@@ -46,11 +46,6 @@ impl NodeHost {
         Ok(Self { runtime, program: env::current_exe().ok(), caches: caches(environment) })
     }
 
-    /// Whether it takes Node's options.
-    pub(super) fn is_node(&self) -> bool {
-        self.runtime.file_stem().is_some_and(|stem| stem != "bun")
-    }
-
     /// The folder of what need not be kept.
     pub fn cache(environment: &Environment) -> PathBuf {
         caches(environment).into_iter().next().unwrap_or_else(env::temp_dir)

@@ -61,7 +61,7 @@ pub(super) fn start_host(
     processes: &Processes,
 ) -> Result<(Child, Group), String> {
     let mut command = Command::new(&node.runtime);
-    if node.is_node() {
+    if !node.is_bun() {
         command.args(NODE_OPTIONS);
     }
     command.arg(main).envs(OF_PI).env(CACHE, main.with_file_name(PREPARED));
