@@ -32,6 +32,8 @@ pub mod engine;
 pub mod export;
 #[cfg(feature = "serve")]
 pub mod extension;
+#[cfg(feature = "engine")]
+mod folder_walk;
 #[cfg(feature = "serve")]
 mod harmless;
 #[cfg(feature = "engine")]
@@ -49,6 +51,8 @@ mod private_files;
 #[cfg(feature = "engine")]
 pub mod prompt;
 pub mod protocol;
+#[cfg(feature = "engine")]
+mod regular_files;
 #[cfg(feature = "serve")]
 pub mod secrets;
 #[cfg(feature = "serve")]

@@ -6,7 +6,9 @@ use std::{
 };
 
 /// Each module with the modules that it may use.
-const MAY_USE: [(&str, &[&str]); 20] = [
+const MAY_USE: [(&str, &[&str]); 22] = [
+    ("folder_walk", &["regular_files"]),
+    ("regular_files", &[]),
     ("harmless", &[]),
     ("html", &[]),
     ("protocol", &[]),
@@ -14,14 +16,26 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("secrets", &[]),
     ("machine", &["protocol"]),
     ("session", &["html", "private_files", "protocol"]),
-    ("model", &["protocol", "secrets"]),
-    ("config", &["model", "protocol", "secrets"]),
+    ("model", &["protocol", "regular_files", "secrets"]),
+    ("config", &["model", "protocol", "regular_files", "secrets"]),
     ("export", &["html", "machine", "protocol"]),
-    ("prompt", &["model", "protocol"]),
-    ("packages", &["config", "extension", "private_files", "prompt", "protocol", "secrets"]),
+    ("prompt", &["folder_walk", "model", "protocol", "regular_files"]),
+    (
+        "packages",
+        &[
+            "config",
+            "extension",
+            "folder_walk",
+            "private_files",
+            "prompt",
+            "protocol",
+            "regular_files",
+            "secrets",
+        ],
+    ),
     ("engine", &["machine", "model", "prompt", "protocol", "session"]),
-    ("tools", &["engine", "model", "protocol"]),
-    ("extension", &["config", "engine", "protocol", "secrets", "tools"]),
+    ("tools", &["engine", "folder_walk", "model", "protocol"]),
+    ("extension", &["config", "engine", "protocol", "regular_files", "secrets", "tools"]),
     (
         "server",
         &[
@@ -34,6 +48,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "private_files",
             "prompt",
             "protocol",
+            "regular_files",
             "secrets",
             "session",
             "tools",
@@ -62,6 +77,7 @@ const MAY_USE: [(&str, &[&str]); 20] = [
             "private_files",
             "prompt",
             "protocol",
+            "regular_files",
             "secrets",
             "server",
             "session",

@@ -6,6 +6,7 @@ use crate::{
     engine::{Place, limits::Limits},
     private_files,
     protocol::{Dialect, SessionHeader},
+    regular_files::{self, Kind},
     server::{seed, wall_ms},
     session::{
         Found, Notice, Opened, Store, Tree, by_id, by_whole_id, directory_name, file_name, newest, session_id,
@@ -39,7 +40,7 @@ impl Start {
         let mut start = Self {
             place: Place::in_memory(working.to_string_lossy()),
             session: None,
-            store: Store::with_limit(limit),
+            store: Store::with_limit(limit).synced(options.sync),
         };
         let asked = options.session_id.as_deref();
         start.place.id = options.session_id.clone();
@@ -73,7 +74,7 @@ impl Start {
                     Found::Here(path) | Found::Elsewhere { path, .. } => path,
                 };
                 start.session =
-                    Some(fork(config.dialect, &path, id, &folders.own, working, &mut start.store)?);
+                    Some(fork(config.dialect, &path, id, &folders.own, working, (&mut start.store, limit))?);
                 None
             }
         };
@@ -166,15 +167,11 @@ fn fork(
     id: Option<String>,
     folder: &Path,
     working: &Path,
-    store: &mut Store,
+    (store, limit): (&mut Store, u64),
 ) -> Result<Opened, Refusal> {
     let cannot = |what: &str| Refusal(format!("Cannot fork: {what}: {}", source.display()), 1);
-    // Looked at before it is opened: a pipe, or a device, may never end.
-    let file = fs::metadata(source).map_err(|error| cannot(&error.to_string()))?;
-    if !file.is_file() {
-        return Err(cannot("not a regular file"));
-    }
-    let bytes = fs::read(source).map_err(|error| cannot(&error.to_string()))?;
+    let bytes = regular_files::read(source, Kind { name: "a session (--max-session)", limit });
+    let bytes = bytes.map_err(|error| cannot(&error.to_string()))?;
     let mut random = fastrand::Rng::with_seed(seed());
     let read = Tree::read(bytes.into(), &mut random)
         .map_err(|_| cannot("source session file is empty or invalid"))?;

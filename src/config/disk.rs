@@ -6,10 +6,13 @@ use super::{
     auth,
     models_file::{self, Providers},
 };
-use crate::protocol::{Dialect, DialectExtensionApi, JsonObject};
+use crate::{
+    protocol::{Dialect, DialectExtensionApi, JsonObject},
+    regular_files::{self, CONFIGURATION},
+};
 use serde_json::Value;
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -127,7 +130,7 @@ impl Files {
 
     /// The text of a file, if there is one that can be read.
     fn text(&mut self, path: &Path) -> Option<String> {
-        match fs::read_to_string(path) {
+        match regular_files::read_to_string(path, CONFIGURATION) {
             Ok(text) => {
                 self.read.push(path.to_owned());
                 Some(text)

@@ -1,10 +1,13 @@
 //! Starting the process of an extension, and why that may fail.
 
 use super::node::NodeHost;
-use crate::tools::{Group, Processes};
+use crate::{
+    regular_files,
+    tools::{Group, Processes},
+};
 use command_fds::{CommandFdExt as _, FdMapping};
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, BufRead as _, BufReader, ErrorKind, Read as _},
     os::{fd::OwnedFd, unix::fs::PermissionsExt as _},
     path::Path,
@@ -139,7 +142,7 @@ fn reason(path: &Path, error: &io::Error) -> String {
 fn interpreter(path: &Path) -> Option<String> {
     // As much as systems look at.
     let mut line = Vec::new();
-    BufReader::new(File::open(path).ok()?.take(256)).read_until(b'\n', &mut line).ok()?;
+    BufReader::new(regular_files::open(path).ok()?.take(256)).read_until(b'\n', &mut line).ok()?;
     let named = line.strip_prefix(b"#!")?;
     Some(String::from_utf8_lossy(named).trim().to_owned())
 }

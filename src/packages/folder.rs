@@ -1,7 +1,7 @@
 //! The extensions of a folder. Blocks on the disk.
 
 use super::package::Manifest;
-use crate::{extension::is_of_pi, prompt::entries::absolute};
+use crate::{extension::is_of_pi, folder_walk::FolderWalk, prompt::entries::absolute};
 use ignore::WalkBuilder;
 use std::path::{Path, PathBuf};
 
@@ -21,10 +21,13 @@ pub(super) fn extensions(folder: &Path) -> Vec<PathBuf> {
         .require_git(false)
         .git_global(false)
         .git_exclude(false)
-        .add_custom_ignore_filename(".fdignore")
         .sort_by_file_name(Ord::cmp);
-    let found =
-        walk.build().flatten().filter(|entry| entry.depth() == 1 && entry.file_name() != "node_modules");
+    let mut walk = FolderWalk::new(walk, folder, Path::new(""), ".fdignore", |_| true);
+    let found = walk
+        .entries
+        .by_ref()
+        .flatten()
+        .filter(|entry| entry.depth() == 1 && entry.file_name() != "node_modules");
     found
         .flat_map(|entry| match entry.file_type() {
             Some(kind) if kind.is_dir() => entries(entry.path()).unwrap_or_default(),

@@ -1,7 +1,10 @@
 //! Where packages are, once they are installed. Blocks on the disk.
 
 use super::source::Source;
-use crate::config::{Environment, in_home};
+use crate::{
+    config::{Environment, in_home},
+    regular_files::{self, CONFIGURATION},
+};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -38,7 +41,7 @@ fn for_everybody(environment: &Environment) -> Vec<PathBuf> {
     let variables = ["npm_config_prefix", "NPM_CONFIG_PREFIX", "PREFIX"];
     let named = variables.into_iter().filter_map(|name| environment.get(name)).map(PathBuf::from);
     let settings = in_home("~/.npmrc", environment);
-    let settings = std::fs::read_to_string(settings).unwrap_or_default();
+    let settings = regular_files::read_to_string(&settings, CONFIGURATION).unwrap_or_default();
     let set = settings.lines().filter_map(|line| {
         let (key, value) = line.split_once('=')?;
         let value = value.trim().trim_matches(['"', '\'']).replace("${HOME}", "~");

@@ -7,15 +7,13 @@ use crate::{
         entries::{Entries, absolute},
         walk,
     },
+    regular_files::{self, MANIFEST},
 };
 use globset::GlobBuilder;
 use ignore::WalkBuilder;
 use serde::Deserialize;
 use serde_json::Value;
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// What packages bring along, as far as there is a use for it here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +82,7 @@ struct PackageJson {
 impl Manifest {
     /// That of the package in `folder`, if it has one.
     pub(super) fn read(folder: &Path) -> Option<Self> {
-        let text = fs::read_to_string(folder.join("package.json")).ok()?;
+        let text = regular_files::read_to_string(&folder.join("package.json"), MANIFEST).ok()?;
         serde_json::from_str::<PackageJson>(text.trim_start_matches('\u{feff}')).ok()?.pi
     }
 

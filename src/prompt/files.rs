@@ -1,7 +1,7 @@
 //! The files in which users and projects say something to every model: `AGENTS.md` or `CLAUDE.md`, `SYSTEM.md`,
 //! `APPEND_SYSTEM.md`; and the texts of skills, templates and rules. Blocks on the disk.
 
-use std::fs;
+use crate::regular_files::{self, INSTRUCTIONS, TEXT};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ impl PromptFiles {
 
     /// What the file says, if it is there and can be read.
     fn read(&mut self, path: &Path) -> Option<String> {
-        match regular(path) {
+        match regular_files::read(path, INSTRUCTIONS) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
             Err(error) => {
@@ -82,18 +82,20 @@ impl PromptFiles {
 ///
 /// A sentence for people when the file is there and cannot be read.
 pub fn text_or_file(text: &str) -> Result<String, String> {
-    match regular(Path::new(text)) {
+    match regular_files::read(Path::new(text), INSTRUCTIONS) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         // A text need not be anything that could be a path.
-        Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Other) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::Other | ErrorKind::FileTooLarge
+            ) =>
+        {
             Err(format!("{text} cannot be read: {error}; the name itself is taken for the prompt"))
         }
         Err(_) => Ok(text.to_owned()),
     }
 }
-
-/// The longest skill, template or rule that is read, in bytes: more is no text for a model.
-const LONGEST: u64 = 1024 * 1024;
 
 /// The text of a skill, a template or a rule; bytes that are not UTF-8 are U+FFFD.
 ///
@@ -101,18 +103,5 @@ const LONGEST: u64 = 1024 * 1024;
 ///
 /// When it is not there, not a regular file, too long, or cannot be read.
 pub fn text(path: &Path) -> io::Result<String> {
-    match fs::metadata(path)?.len() {
-        length if length > LONGEST => {
-            Err(io::Error::other(format!("it has {length} bytes, and {LONGEST} are read at most")))
-        }
-        _ => Ok(String::from_utf8_lossy(&regular(path)?).into_owned()),
-    }
-}
-
-/// The bytes of a regular file: reading a pipe might never end.
-fn regular(path: &Path) -> io::Result<Vec<u8>> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    fs::read(path)
+    Ok(String::from_utf8_lossy(&regular_files::read(path, TEXT)?).into_owned())
 }

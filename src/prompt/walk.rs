@@ -1,7 +1,8 @@
 //! The files below a directory that may be skills or templates. Blocks on the disk.
 
 use super::skill;
-use ignore::WalkBuilder;
+use crate::folder_walk::FolderWalk;
+use ignore::{DirEntry, WalkBuilder};
 use std::{
     collections::HashSet,
     io::ErrorKind,
@@ -43,11 +44,11 @@ fn files(directory: &Path, depth: Option<usize>, warnings: &mut Vec<String>) -> 
         .require_git(false)
         .git_global(false)
         .git_exclude(false)
-        .add_custom_ignore_filename(".fdignore")
-        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != "node_modules")
         .sort_by_file_name(Ord::cmp);
+    let keeps = |entry: &DirEntry| entry.depth() == 0 || entry.file_name() != "node_modules";
+    let mut walk = FolderWalk::new(walk, directory, Path::new(""), ".fdignore", keeps);
     let mut found = Vec::new();
-    for (number, entry) in walk.build().enumerate() {
+    for (number, entry) in walk.entries.by_ref().enumerate() {
         if number == MOST {
             warnings
                 .push(format!("{} has more than {MOST} files; the rest is left out", directory.display()));
@@ -64,6 +65,7 @@ fn files(directory: &Path, depth: Option<usize>, warnings: &mut Vec<String>) -> 
             Err(error) => warnings.push(error.to_string()),
         }
     }
+    warnings.extend(walk.troubles());
     found
 }
 

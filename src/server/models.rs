@@ -15,9 +15,10 @@ use crate::{
         types::StreamEvent,
     },
     protocol::{InputKind, Model, ModelPrice, ModelThinking, ThinkingLevel, number},
+    regular_files::{self, SCRIPT},
     secrets::shown_url,
 };
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 /// The provider of the scripted models.
 pub const SCRIPTED: &str = "scripted";
@@ -88,8 +89,8 @@ impl Library {
         library.add_script(DEMO, Script::demo());
         if name != DEMO {
             let path = PathBuf::from(name);
-            let text =
-                fs::read_to_string(&path).map_err(|error| BadScript::Unreadable(path.clone(), error))?;
+            let text = regular_files::read_to_string(&path, SCRIPT)
+                .map_err(|error| BadScript::Unreadable(path.clone(), error))?;
             let script = Script::from_json(&text).map_err(|error| BadScript::Invalid(path, error))?;
             library.add_script(name, script);
             library.start = 1;

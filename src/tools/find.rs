@@ -13,6 +13,7 @@ use super::path::resolve;
 use super::run::{ToolOutput, aborted};
 use super::spec::FindArguments;
 use super::truncate::{Lines, MAX_BYTES, size_text};
+use crate::folder_walk::FolderWalk;
 use crate::protocol::FindToolDetails;
 
 /// How many paths are listed unless the caller says otherwise, as in pi.
@@ -39,9 +40,10 @@ pub(super) fn find(
     let mut lines = Lines::new();
     let mut trouble = None;
     let mut walk = WalkBuilder::new(&directory);
-    walk.hidden(false).require_git(false).add_custom_ignore_filename(".fdignore").current_dir(cwd);
+    walk.hidden(false).require_git(false).current_dir(cwd);
     walk.sort_by_file_path(Path::cmp);
-    for entry in walk.build() {
+    let mut walk = FolderWalk::new(walk, &directory, cwd, ".fdignore", |_| true);
+    for entry in walk.entries.by_ref() {
         if cancel.is_cancelled() {
             return Err(aborted());
         }
@@ -59,6 +61,7 @@ pub(super) fn find(
             break;
         }
     }
+    let trouble = trouble.or_else(|| walk.troubles().into_iter().next());
     if lines.is_empty() {
         // What cannot be read does not spoil what was found; alone it is what there is to tell.
         return trouble.map_or_else(|| Ok(ToolOutput::text("No files found matching pattern")), Err);

@@ -20,6 +20,7 @@ use super::path::resolve;
 use super::run::{ToolOutput, aborted};
 use super::spec::GrepArguments;
 use super::truncate::{Lines, MAX_BYTES, size_text};
+use crate::folder_walk::FolderWalk;
 use crate::protocol::GrepToolDetails;
 
 /// How many matches are shown unless the caller says otherwise, as in pi.
@@ -106,7 +107,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn directory(&mut self, directory: &Path, glob: Option<&str>, cwd: &Path) -> Result<(), String> {
         let mut walk = WalkBuilder::new(directory);
-        walk.hidden(false).add_custom_ignore_filename(".rgignore").current_dir(cwd);
+        walk.hidden(false).current_dir(cwd);
         walk.sort_by_file_path(Path::cmp);
         if let Some(glob) = glob.filter(|glob| !glob.is_empty()) {
             let mut globs = OverrideBuilder::new(cwd);
@@ -114,7 +115,8 @@ impl Search<'_> {
                 globs.add(glob).and_then(|globs| globs.build()).map_err(|error| in_rg_words(&error))?;
             walk.overrides(globs);
         }
-        for entry in walk.build() {
+        let mut walk = FolderWalk::new(walk, directory, cwd, ".rgignore", |_| true);
+        for entry in walk.entries.by_ref() {
             if self.left == 0 || self.cancel.is_cancelled() {
                 break;
             }

@@ -9,6 +9,7 @@ mod escapes;
 mod extended_support;
 mod files;
 mod hostile;
+mod hostile_files;
 mod keys;
 mod paths;
 #[path = "../serve_support/mod.rs"]

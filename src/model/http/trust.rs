@@ -1,7 +1,8 @@
 //! The authorities whose certificates are trusted beside those of the system.
 
+use crate::regular_files::{self, CERTIFICATES};
 use reqwest::Certificate;
-use std::{env, ffi::OsString, fs};
+use std::{env, ffi::OsString, path::Path};
 
 /// The variable that names a file of further authorities, in PEM. Node has it, and so users of pi behind a proxy that
 /// looks into connections have set it.
@@ -26,7 +27,7 @@ pub fn ignored(error: &str) {
 }
 
 fn read(path: &OsString) -> Result<Vec<Certificate>, String> {
-    let text = fs::read(path).map_err(|error| error.to_string())?;
+    let text = regular_files::read(Path::new(path), CERTIFICATES).map_err(|error| error.to_string())?;
     let found = Certificate::from_pem_bundle(&text).map_err(|error| error.to_string())?;
     match found.is_empty() {
         true => Err("no certificate is in it".to_owned()),

@@ -1,0 +1,85 @@
+//! Walks folders as their ignore files want it, where those are files.
+//!
+//! The crate `ignore` opens `.gitignore` and its like by itself, whatever they are. So they are looked at first: where one
+//! would never end, or is too long, its folder is left out; if it stands where the walk begins, or above, no ignore file counts.
+
+use crate::regular_files::{self, IGNORE_FILE};
+use ignore::{DirEntry, Walk, WalkBuilder};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// What `ignore` reads of a folder; a `.git` that is a file names another place.
+const READ: [&str; 5] = [".gitignore", ".ignore", ".git", ".git/info/exclude", ".git/commondir"];
+
+/// A walk, and the ignore files that it does not heed.
+pub struct FolderWalk {
+    /// The entries.
+    pub entries: Walk,
+    troubles: Arc<Mutex<Vec<String>>>,
+}
+
+impl FolderWalk {
+    /// Begins a walk from `root`; relative paths are of `working`. `names`: a further name of ignore files. Only what
+    /// `keeps` accepts is gone into.
+    pub fn new(
+        mut walk: WalkBuilder,
+        root: &Path,
+        working: &Path,
+        name: &'static str,
+        keeps: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let troubles: Arc<Mutex<Vec<String>>> = Arc::default();
+        let begins = working.join(root);
+        let real = begins.canonicalize().unwrap_or_else(|_| begins.clone());
+        let above: Vec<String> = begins
+            .ancestors()
+            .chain(real.ancestors())
+            .filter_map(|folder| trouble(folder, name))
+            .take(1)
+            .collect();
+        match above.is_empty() {
+            true => drop(walk.add_custom_ignore_filename(name)),
+            false => drop(walk.parents(false).ignore(false).git_ignore(false).git_exclude(false)),
+        }
+        let found = troubles.clone();
+        push(&found, above);
+        walk.filter_entry(move |entry| {
+            if !keeps(entry) {
+                return false;
+            }
+            if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                return true;
+            }
+            let trouble = trouble(entry.path(), name);
+            let is_fine = trouble.is_none();
+            push(&found, trouble);
+            is_fine
+        });
+        Self { entries: walk.build(), troubles }
+    }
+
+    /// The ignore files that were not heeded so far, with the reason.
+    pub fn troubles(&self) -> Vec<String> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// How many are told.
+const TOLD: usize = 5;
+
+fn push(troubles: &Mutex<Vec<String>>, more: impl IntoIterator<Item = String>) {
+    let mut troubles = troubles.lock().unwrap_or_else(PoisonError::into_inner);
+    let room = TOLD.saturating_sub(troubles.len());
+    troubles.extend(more.into_iter().take(room));
+}
+
+/// What is wrong with the first ignore file of a folder that cannot be read.
+fn trouble(folder: &Path, name: &str) -> Option<String> {
+    READ.into_iter().chain([name]).find_map(|name| {
+        let path = folder.join(name);
+        let error = regular_files::check(&path, IGNORE_FILE).err()?;
+        Some(format!("{}: {error}; it is not heeded", path.display()))
+    })
+}
