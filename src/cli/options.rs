@@ -4,6 +4,7 @@ use super::near_miss;
 use crate::{
     protocol::{Dialect, ThinkingLevel},
     server::{Hazard, Printed},
+    session::SyncPolicy,
 };
 use lexopt::prelude::*;
 use std::{ffi::OsString, time::Duration};
@@ -66,6 +67,10 @@ Options:
   --idle-timeout <SECONDS>     how long a model's provider may be silent, before its answer begins and within it
                                (300, or httpIdleTimeoutMs and retry.provider.timeoutMs of the settings; 0: for
                                ever); one that keeps its connection alive and says nothing has ten times as long
+  --sync <WHEN>                when the session is put on the disk, so that a loss of power costs less: none
+                               (the system decides; the default), run (at the end of each run), entry
+  --disk-timeout <SECONDS>     how long the file system may take for a line of the session before the run fails
+                               (30; 0: for ever)
   --max-frame <BYTES>          the longest line that is read (64 MiB)
   --max-queue <BYTES>          messages and commands that wait for their turn: beyond it more are refused
                                (64 MiB)
@@ -153,6 +158,10 @@ pub struct HostOptions {
     pub confirm_tools: Vec<String>,
     /// `--idle-timeout`, in milliseconds; 0: for ever.
     pub idle_timeout_ms: Option<u64>,
+    /// `--sync`.
+    pub sync: SyncPolicy,
+    /// `--disk-timeout`, in milliseconds; 0: for ever.
+    pub disk_timeout_ms: Option<u64>,
     /// `--max-frame`, in bytes.
     pub max_frame: Option<usize>,
     /// `--max-queue`, in bytes.
@@ -275,7 +284,13 @@ pub fn parse(arguments: &[OsString]) -> Result<HostOptions, Refusal> {
             Long("approve") | Short('a') => options.approve = Some(true),
             Long("no-approve") => options.approve = Some(false),
             Long("confirm-tools") => options.confirm_tools.extend(guarded(&text(&mut parser)?)?),
-            Long("idle-timeout") => options.idle_timeout_ms = Some(idle_timeout(&text(&mut parser)?)?),
+            Long("idle-timeout") => {
+                options.idle_timeout_ms = Some(seconds("--idle-timeout", &text(&mut parser)?)?);
+            }
+            Long("sync") => options.sync = sync(&text(&mut parser)?)?,
+            Long("disk-timeout") => {
+                options.disk_timeout_ms = Some(seconds("--disk-timeout", &text(&mut parser)?)?);
+            }
             Long("max-frame") => options.max_frame = Some(bytes("--max-frame", &mut parser)?),
             Long("max-queue") => options.max_queue = Some(bytes("--max-queue", &mut parser)?),
             Long("max-unread") => options.max_unread = Some(bytes("--max-unread", &mut parser)?),
@@ -464,12 +479,17 @@ fn above_zero(option: &str, expected: &str, parser: &mut lexopt::Parser) -> Resu
 }
 
 /// Seconds, of which there may be parts, in milliseconds. A little is not nothing, which would be for ever.
-fn idle_timeout(text: &str) -> Result<u64, Refusal> {
+fn seconds(option: &str, text: &str) -> Result<u64, Refusal> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let millis = time.and_then(|time| u64::try_from(time.as_micros().div_ceil(1000)).ok());
     millis.ok_or_else(|| {
-        Refusal(format!("--idle-timeout {text}: expected a number of seconds, 0 or above"), super::USAGE)
+        Refusal(format!("{option} {text}: expected a number of seconds, 0 or above"), super::USAGE)
     })
+}
+
+fn sync(name: &str) -> Result<SyncPolicy, Refusal> {
+    let refused = || Refusal(format!("--sync {name}: expected none, run or entry"), super::USAGE);
+    SyncPolicy::parse(name).ok_or_else(refused)
 }
 
 fn hazards(list: &str) -> Result<Vec<Hazard>, Refusal> {
@@ -571,6 +591,16 @@ mod tests {
             let text = format!("--idle-timeout {wrong}: expected a number of seconds, 0 or above");
             assert_eq!(patience(wrong), Err(Refusal(text, super::super::USAGE)));
         }
+    }
+
+    #[test]
+    fn sync_policy_is_one_of_three() {
+        assert_eq!(parsed("").map(|it| it.sync), Ok(SyncPolicy::None));
+        for policy in SyncPolicy::ALL {
+            assert_eq!(parsed(&format!("--sync {}", policy.as_str())).map(|it| it.sync), Ok(policy));
+        }
+        let text = "--sync always: expected none, run or entry".to_owned();
+        assert_eq!(parsed("--sync always"), Err(Refusal(text, super::super::USAGE)));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::{
     },
     protocol::{Dialect, DialectExtensionApi, FRAME_LIMIT},
     server::{Hazards, Library, MOST_UNREAD, Options, PrintMode, Workplace, scripted_name, serve, wall_ms},
-    session::day,
+    session::{SyncPolicy, day},
     tools::{self, OutputFiles},
 };
 use std::{
@@ -31,6 +31,7 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
     thread,
+    time::Duration,
 };
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
@@ -157,6 +158,7 @@ fn resolve(
             reserve: settings.compaction.reserve_tokens.unwrap_or(own.compaction.reserve),
             keep_recent: settings.compaction.keep_recent_tokens.unwrap_or(own.compaction.keep_recent),
         },
+        syncs_runs: options.sync == SyncPolicy::Run,
     };
     let workplace = Workplace {
         directory,
@@ -184,6 +186,10 @@ fn resolve(
         session,
         store,
         print,
+        disk_timeout: match options.disk_timeout_ms.unwrap_or(DISK_TIMEOUT_MS) {
+            0 => None,
+            millis => Some(Duration::from_millis(millis)),
+        },
         max_frame,
         max_unread: options.max_unread.unwrap_or(MOST_UNREAD),
         limits: Limits {
@@ -243,6 +249,9 @@ fn library(
     let library = Library::configured(selection, &config.settings, environment, follows);
     Ok((extendable(library, Some(wanted)), false))
 }
+
+/// `--disk-timeout` where it is not given: longer than a disk needs to start, or a network to come back.
+const DISK_TIMEOUT_MS: u64 = 30_000;
 
 /// What needs no configuration.
 const NO_MODELS_HINT: &str = "\n\nOr try --model scripted/demo, which needs no key.";

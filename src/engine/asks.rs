@@ -291,7 +291,11 @@ impl Engine {
             return;
         }
         let Some(since) = self.deaf.take() else { return };
-        let missed = now.saturating_sub(since);
+        self.postpone_answers(now.saturating_sub(since));
+    }
+
+    /// Moves the deadlines of whatever extensions owe.
+    pub(super) fn postpone_answers(&mut self, missed: Duration) {
         for ask in self.asks.values_mut().filter(|ask| ask.is_wanted()) {
             ask.due = ask.due.later(missed);
         }

@@ -8,13 +8,13 @@ use super::{
     compaction::{Compacting, CompactionPlan},
     confirm::Guard,
     dialogs::Dialog,
+    disk::Awaiting,
     extensions::Extensions,
     hooks::{Hooking, Then},
     host_lines::Waiting,
     ids::Ids,
     keep::Tell,
     limits::Limits,
-    prompts::Expanding,
     providers::{Beginning, Providers},
     queues::Queue,
     run::{Ended, Run},
@@ -72,8 +72,12 @@ pub struct Engine {
     pub(super) deferred: VecDeque<Arc<AgentMessage>>,
     /// What is said when everything kept so far is stored.
     pub(super) tell: Option<Tell>,
-    /// A write was asked for.
-    pub(super) storing: bool,
+    /// Since when a write is outstanding, on the monotonic clock.
+    pub(super) storing: Option<Duration>,
+    /// The session is put on the disk before the end of a run is told.
+    pub(super) syncs_runs: bool,
+    /// What came in while the disk had yet to answer.
+    pub(super) delayed: VecDeque<Input>,
     /// The last write failed, and this is what is said of it.
     pub(super) broken: Option<String>,
     /// A file that was asked for.
@@ -157,24 +161,6 @@ pub struct Engine {
     outputs: VecDeque<Output>,
 }
 
-/// A file that was asked for, and the command that waits for it.
-#[derive(Debug)]
-pub enum Awaiting {
-    /// The file of another session.
-    Session(Option<RequestId>),
-    /// A page that is being written.
-    Page {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// The file, as it is answered.
-        path: String,
-    },
-    /// The file of a skill.
-    Skill(Expanding),
-    /// What extensions have named: skills and prompt templates.
-    Resources,
-}
-
 /// A shell command of the host that runs.
 #[derive(Debug)]
 pub struct Shell {
@@ -218,7 +204,9 @@ impl Engine {
             shells: BTreeMap::new(),
             deferred: VecDeque::new(),
             tell: None,
-            storing: false,
+            storing: None,
+            syncs_runs: setup.modes.syncs_runs,
+            delayed: VecDeque::new(),
             broken: None,
             awaiting: None,
             ended: None,
@@ -298,6 +286,14 @@ impl Engine {
             return;
         }
         self.now = now;
+        match self.waits_for_disk(&input) {
+            true => self.delay(input),
+            false => self.receive(input),
+        }
+    }
+
+    /// Takes in an input, or holds it until the host is greeted.
+    pub(super) fn receive(&mut self, input: Input) {
         if matches!(input, Input::EndOfInput) && !self.extensions.is_served() {
             self.nobody_answers();
         }
@@ -336,6 +332,7 @@ impl Engine {
             Input::Found(found) => self.resources_found(*found),
             Input::Hearing(hears) => self.hearing(hears),
             Input::Time => self.time(),
+            Input::Stored => self.stored(),
             Input::StoreFailed(reason) => self.store_failed(&reason),
             Input::Opened(opened) => self.opened(*opened),
             Input::Known { to, answer } => self.tell_extension(to, *answer),
@@ -347,14 +344,13 @@ impl Engine {
         }
     }
 
-    /// The next thing to do, until there is none. What becomes of a file is handled at once, before the next poll; that
-    /// nothing failed needs not be said.
+    /// The next thing to do, until there is none.
     pub fn poll(&mut self) -> Option<Output> {
         loop {
             if let Some(output) = self.outputs.pop_front() {
                 return Some(output);
             }
-            if !self.advance() {
+            if !self.advance() && !self.advance_delayed() {
                 return None;
             }
         }
@@ -370,7 +366,7 @@ impl Engine {
             self.extensions.due().filter(|_| self.deaf.is_none()),
             self.todos.due(),
         ];
-        dues.into_iter().flatten().min()
+        dues.into_iter().flatten().min().filter(|_| !self.is_disk_outstanding())
     }
 
     /// Something is due.
@@ -385,7 +381,7 @@ impl Engine {
 
     /// Does the next thing that nobody has to be waited for; `false` if there is none.
     fn advance(&mut self) -> bool {
-        self.awaiting.is_none()
+        !self.is_disk_outstanding()
             && !self.exited
             && (self.advance_storing()
                 || self.advance_greeting()
@@ -454,6 +450,8 @@ impl Engine {
         !self.is_working()
             && self.shells.is_empty()
             && !waits
+            && self.storing.is_none()
+            && self.delayed.is_empty()
             && !self.is_telling()
             && (self.extensions.is_served() || self.stopping)
             && !self.is_commanding()

@@ -103,11 +103,13 @@ pub enum Input {
     Hearing(bool),
     /// The [`deadline`](super::Engine::deadline) has come.
     Time,
-    /// The [`Output::Store`] just polled came to nothing, and this is why. The file is as it was before.
+    /// The outstanding [`Output::Store`] has completed.
+    Stored,
+    /// The outstanding [`Output::Store`] has failed, and this is why. The file is as it was before.
     StoreFailed(String),
-    /// The [`Output::OpenSession`] just polled is done; or why the file cannot be opened.
+    /// The outstanding [`Output::OpenSession`] is done; or why the file cannot be opened.
     Opened(Box<Result<Opened, String>>),
-    /// The [`Output::WriteFile`] just polled is done; or why the file could not be written.
+    /// The outstanding [`Output::WriteFile`] is done; or why the file could not be written.
     FileWritten(Result<(), String>),
     /// The [`Output::LookInto`] just polled is done: what was found.
     Found(Box<Commands>),
@@ -179,8 +181,10 @@ pub enum Output {
         /// What became of it.
         event: Box<HookEvent>,
     },
-    /// Write to the session's file; done when this returns, or [`Input::StoreFailed`].
+    /// Write to the session's file; answered by [`Input::Stored`] or [`Input::StoreFailed`].
     Store(Write),
+    /// Work is to end: the outstanding request to the disk gets only a little more time.
+    HurryStore,
     /// Open the file of another session and let go of the one before; answered by [`Input::Opened`]. If it cannot be
     /// opened, the one before stays.
     OpenSession(PathBuf),

@@ -1,19 +1,18 @@
 //! Entries are stored before they are told of.
 //!
-//! An entry goes to the session first. [`Output::Store`] asks for its line to be written; only when the engine is polled
-//! again, with no [`StoreFailed`](super::Input::StoreFailed) in between, is the [`Tell`] carried out. What could not be
-//! written stays in memory as far as it was a message (the host has seen it grow), and is written before anything else
+//! An entry goes to the session first. [`Output::Store`] asks for its line to be written; only when
+//! [`Stored`](super::Input::Stored) comes is the [`Tell`] carried out. What could not be written stays in memory as far as it was a message (the host has seen it grow), and is written before anything else
 //! as soon as a file works again, which every further entry tries; a change of settings is taken back.
 
-use super::{CallId, Engine, Output, prompts::Reply, run::Ending};
+use super::{CallId, Engine, Output, extensions::Failing, prompts::Reply, run::Ending, sessions::SESSION};
 use crate::{
     protocol::{
-        AgentMessage, AgentSessionEventKind, AutoRetryEndEvent, EntryAppendedEvent, MessageEndEvent,
-        MessageStartEvent, ModelSelectSource, RpcCommandKind, RpcSuccess, SessionInfoChangedEvent,
-        SessionStartReason, StopReason, ThinkingLevel, ThinkingLevelChangedEvent, TreeHook, UserMessage,
-        errors,
+        AgentEndEvent, AgentMessage, AgentSessionEventKind, AutoRetryEndEvent, EntryAppendedEvent,
+        MessageEndEvent, MessageStartEvent, ModelSelectSource, RpcCommandKind, RpcSuccess,
+        SessionInfoChangedEvent, SessionStartReason, StopReason, ThinkingLevel, ThinkingLevelChangedEvent,
+        TreeHook, UserMessage, errors,
     },
-    session::{NewEntry, Session, Stamp},
+    session::{NewEntry, Session, Stamp, Write},
 };
 use std::sync::Arc;
 
@@ -31,6 +30,8 @@ pub enum Tell {
         /// The context is compacted then, because a request did not fit into it.
         compacts: bool,
     },
+    /// A run has ended, and all of it is on the disk.
+    RunEnd(Box<AgentEndEvent>),
     /// An extension has added a message where no run is open; if it cannot be stored, it was not added.
     Note(Arc<AgentMessage>, Reply),
     /// A command is answered; if it cannot be stored, it has changed nothing.
@@ -137,13 +138,10 @@ impl Engine {
 
     /// Writes the next line, or tells what is stored; `false` when there is nothing of both.
     pub(super) fn advance_storing(&mut self) -> bool {
-        if std::mem::take(&mut self.storing) {
-            self.session.written();
-        }
         if self.broken.is_none()
             && let Some(write) = self.session.next_write()
         {
-            self.storing = true;
+            self.storing = Some(self.now.monotonic);
             self.push(Output::Store(write));
             return true;
         }
@@ -152,15 +150,29 @@ impl Engine {
         true
     }
 
+    /// Tells the end of a run when the session is on the disk.
+    pub(super) fn sync_before(&mut self, end: AgentEndEvent) {
+        self.tell = Some(Tell::RunEnd(Box::new(end)));
+        self.storing = Some(self.now.monotonic);
+        self.push(Output::Store(Write::Sync));
+    }
+
     /// The last write failed. Nothing more is written until something is asked for that needs it.
     pub(super) fn store_failed(&mut self, reason: &str) {
-        self.storing = false;
+        self.storing_over();
         let text = errors::store_failed(self.dialect.base(), reason);
         self.broken = Some(text.clone());
         match self.tell.take() {
             // What is left out stays so, and is written when a file works again.
             None | Some(Tell::Nothing | Tell::Appended { .. }) => {}
             Some(Tell::Message(message)) => self.message_unkept(message, text),
+            Some(Tell::RunEnd(end)) => {
+                // It is written, and only a loss of power can still cost it: the run has not failed.
+                self.broken = None;
+                let path = self.session_file().unwrap_or_default();
+                self.extension_failed(Failing::File(&path, SESSION), &text);
+                self.event(*end);
+            }
             Some(Tell::Note(_, reply)) => {
                 self.session.undo();
                 self.refuse(&reply, text);
@@ -192,6 +204,7 @@ impl Engine {
         match tell {
             Tell::Nothing => {}
             Tell::Message(message) => self.message_told(message),
+            Tell::RunEnd(end) => self.event(*end),
             Tell::Appended { entries, compacts } => {
                 self.entries_told(&entries);
                 if compacts {

@@ -36,7 +36,7 @@ pub const ITEM: usize = 256;
 impl Engine {
     /// Lines of the host that were read and are not served yet.
     pub fn unserved(&self) -> usize {
-        self.waiting.len() + self.held.len()
+        self.waiting.len() + self.held.len() + self.delayed.len()
     }
 
     /// Why there is no room for what a command brings along; `None`: there is.

@@ -6,8 +6,9 @@
 //! - Outputs are performed strictly in order; every `StartTool`, `StartShell` and `CallModel` is answered by its end
 //!   (or, for a model, by `Finish` or `Fail`) exactly once, also after it was cancelled, except that a cancelled
 //!   model call owes nothing and is not listened to any more.
-//! - Files are dealt with at once: what became of a `Store` (only if it failed), an `OpenSession` or a `WriteFile` goes
-//!   into `handle` before the next `poll`. Nothing is told of an entry before its `Store` was performed.
+//! - A `Store`, an `OpenSession` and a `WriteFile` are outstanding, one at a time, until they complete or fail. Nothing is
+//!   told of an entry before its `Store` has completed; what comes in meanwhile is delayed, but for a few reads (`disk`).
+//!   `ReadFile`, `LookInto`, `Query`, `Provide` and `Choose` are answered before the next `poll`.
 //! - [`Engine::deadline`] says when to come back with [`Input::Time`] if nothing else happens before.
 //! - Nothing happens by itself: no clock, no randomness but the seed, no thread. The same inputs at the same times
 //!   give the same outputs, byte for byte.
@@ -38,6 +39,7 @@ mod compaction;
 pub mod confirm;
 mod core;
 mod dialogs;
+mod disk;
 mod ending;
 mod entries;
 mod extensions;
@@ -80,8 +82,8 @@ mod watching;
 
 pub use arguments::Toolbox;
 pub use compaction::CompactionPlan;
-use core::Awaiting;
 pub use core::Engine;
+use disk::Awaiting;
 pub use io::{CallId, Input, ModelCall, Now, Output, Purpose, Selected, ShellEnd, ShellStart, ToolStart};
 pub use levels::Choice;
 pub use requests::RequestHooks;

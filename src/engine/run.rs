@@ -416,7 +416,11 @@ impl Engine {
             broken: run.broken,
         });
         let retries = self.ended.as_ref().is_some_and(|ended| self.retry_wait(ended).is_some());
-        self.event(AgentEndEvent { messages, will_retry: Some(retries && !self.ends_at_once()) });
+        let end = AgentEndEvent { messages, will_retry: Some(retries && !self.ends_at_once()) };
+        match self.syncs_runs && self.session.is_on_disk() && self.broken.is_none() && self.tell.is_none() {
+            true => self.sync_before(end),
+            false => self.event(end),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     Awaiting, Engine, Output,
     after::AfterRun,
+    extensions::Failing,
     hooks::Then,
     keep::{Answer, Tell},
     prompts::Reply,
@@ -289,6 +290,10 @@ impl Engine {
 
     /// The session that a process starts with, or that a file holds.
     pub(super) fn session_of(&mut self, opened: Opened) -> Session {
+        let path = opened.path.to_string_lossy();
+        for notice in opened.notices.iter().filter(|notice| notice.tells_of_loss()) {
+            self.extension_failed(Failing::File(&path, SESSION), &notice.to_string());
+        }
         match opened.tree {
             Some(tree) => Session::opened(tree, opened.path),
             // Nothing is there yet: the session begins in that very file.
@@ -351,6 +356,9 @@ impl Engine {
         self.broken = None;
     }
 }
+
+/// What is said to have failed where a session file is damaged.
+pub const SESSION: &str = "session";
 
 fn fork_response(id: Option<RequestId>, kind: RpcCommandKind, data: ForkResult) -> RpcSuccess {
     match kind {

@@ -117,6 +117,8 @@ pub struct Modes {
     pub retry: RetryPlan,
     /// How much of the context a compaction leaves.
     pub compaction: CompactionPlan,
+    /// Whether the session is put on the disk before the end of a run is told.
+    pub syncs_runs: bool,
 }
 
 /// Where sessions are kept.
@@ -158,6 +160,7 @@ impl Modes {
                 reserve: defaults.reserve_tokens,
                 keep_recent: defaults.keep_recent_tokens,
             },
+            syncs_runs: false,
         }
     }
 }

@@ -15,9 +15,12 @@
 //! outbox's hard mark, a line of the longest kind and the conversation itself), and a slow reader gets fewer,
 //! larger frames from which it computes the same.
 //!
+//! The session's file is on a thread of its own (`disk`): a file system that does not answer stops neither commands nor signals.
+//!
 //! Logs go to stderr; nothing but frames goes to stdout.
 
 mod asking;
+mod disk;
 mod hazard;
 mod heard;
 mod knowing;

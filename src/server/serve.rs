@@ -2,12 +2,12 @@
 
 use super::{
     Hazards, Library, Workplace,
+    disk::{Disk, SessionFiles},
     knowing::{self, Found},
     outbox::Outbox,
     perform::Performers,
     print_mode::{PrintEnd, PrintMode},
     reader::Lines,
-    writing::write_page,
 };
 use crate::{
     engine::{
@@ -17,13 +17,10 @@ use crate::{
     extension::NodeHost,
     model::types::ToolSpec,
     prompt::{Instructions, discover, files},
-    protocol::{Base, Dialect, DialectEndOfInput, ThinkingLevel},
+    protocol::{Dialect, DialectEndOfInput, ThinkingLevel},
     session::{Opened, Store},
 };
-use std::{
-    path::Path,
-    time::{Instant, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
@@ -61,6 +58,8 @@ pub struct Options {
     pub store: Store,
     /// A run to print instead of serving; stdin is not read then.
     pub print: Option<PrintMode>,
+    /// How long the file system may take for a request; `None`: for ever.
+    pub disk_timeout: Option<Duration>,
     /// The longest line that is read, in bytes.
     pub max_frame: usize,
     /// Bytes of frames that wait for the host before no command is read any more.
@@ -101,8 +100,9 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut signals = Signals::listen().map_err(|error| format!("signals: {error}"))?;
     let (mut performers, mut said) =
         Performers::new(sender, outbox.gate(), dialect, options.workplace, &options.extending, options.node);
+    let files = SessionFiles { store: options.store, base: dialect.base() };
+    let mut disk = Disk::start(files, options.disk_timeout).map_err(|error| format!("a thread: {error}"))?;
     let mut library = options.library;
-    let mut store = options.store;
     if let Some(source) = &mut library.source {
         source.names_level = options.chosen || options.session.is_none();
     }
@@ -138,8 +138,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     let mut at_once = 0;
     // Bytes that had been read when nothing waited to be served.
     let mut served = 0;
-    let mut leaving =
-        perform(&mut engine, &clock, &mut outbox, &mut performers, &mut library, &mut store, dialect);
+    let mut leaving = perform(&mut engine, &clock, &mut outbox, &mut performers, &mut library, &mut disk);
     while leaving.is_none() {
         let gone = !stopping && (outbox.is_broken() || unheard && !engine.is_idle());
         if engine.unserved() == 0 {
@@ -151,11 +150,13 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         let printed =
             outbox.printed().filter(|_| reads && !gone).and_then(|print| print.next(engine.is_idle()));
         // What is there already is taken in before anything is written: its frames go in one write.
+        // Models, tools and extensions wait while the disk does not answer: what they say could not be taken in.
+        let hung = disk.is_outstanding();
         let more = match !gone && at_once < AT_ONCE && !outbox.is_full() {
             _ if printed.is_some() => printed,
-            true if reads => lines.waiting().or_else(|| inputs.try_recv().ok()),
-            true => inputs.try_recv().ok(),
-            false => None,
+            true if reads => lines.waiting().or_else(|| (!hung).then(|| inputs.try_recv().ok())?),
+            true if !hung => inputs.try_recv().ok(),
+            _ => None,
         };
         if more.is_none() {
             outbox.flush();
@@ -198,8 +199,9 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                     unheard = true;
                     continue;
                 }
-                Some(input) = inputs.recv() => input,
-                Some(input) = said.next() => input,
+                input = disk.next(), if hung => input,
+                Some(input) = inputs.recv(), if !hung => input,
+                Some(input) = said.next(), if !hung => input,
                 Some(input) = lines.next(), if reads && reads_stdin => {
                     if matches!(input, Input::Shutdown) {
                         (stopping, status) = (true, STDIN_BROKEN);
@@ -211,11 +213,12 @@ pub async fn serve(options: Options) -> Result<u8, String> {
         match &input {
             Input::ToolEnd { call, .. } | Input::ShellEnd { call, .. } => performers.ended(*call),
             Input::ExtensionEnded { from, .. } => performers.extensions.ended(*from),
+            Input::Shutdown => disk.hurry_always(),
+            Input::StoreFailed(error) => tracing::error!("{error}"),
             _ => {}
         }
         engine.handle(input, clock.now());
-        leaving =
-            perform(&mut engine, &clock, &mut outbox, &mut performers, &mut library, &mut store, dialect);
+        leaving = perform(&mut engine, &clock, &mut outbox, &mut performers, &mut library, &mut disk);
     }
     let last = engine.messages().last();
     let printed = outbox.printed().filter(|_| !stopping).map(|print| print.end(last.map(|last| &**last)));
@@ -261,8 +264,7 @@ fn perform(
     outbox: &mut Outbox,
     performers: &mut Performers,
     library: &mut Library,
-    store: &mut Store,
-    dialect: Dialect,
+    disk: &mut Disk,
 ) -> Option<Leaving> {
     let mut leaving = None;
     while let Some(output) = engine.poll() {
@@ -286,19 +288,24 @@ fn perform(
             Output::StopExtension(process) => performers.extensions.stop(process),
             Output::Violation(violation) => tracing::error!("{violation}"),
             Output::Store(write) => {
-                if let Err(error) = store.write(&write) {
-                    tracing::error!("{error}");
-                    engine.handle(Input::StoreFailed(error.to_string()), clock.now());
+                if let Some(outcome) = disk.write(write) {
+                    if let Input::StoreFailed(error) = &outcome {
+                        tracing::error!("{error}");
+                    }
+                    engine.handle(outcome, clock.now());
                 }
             }
             Output::OpenSession(path) => {
-                let opened = open_session(store, &path, dialect.base());
-                engine.handle(Input::Opened(Box::new(opened)), clock.now());
+                if let Some(opened) = disk.open(path) {
+                    engine.handle(opened, clock.now());
+                }
             }
-            Output::CloseSession => store.release(),
+            Output::CloseSession => disk.release(),
+            Output::HurryStore => disk.hurry(),
             Output::WriteFile { path, text, creates_folders } => {
-                let written = write_page(&path, &text, creates_folders);
-                engine.handle(Input::FileWritten(written), clock.now());
+                if let Some(written) = disk.write_page(path, text, creates_folders) {
+                    engine.handle(written, clock.now());
+                }
             }
             Output::LookInto { skills, templates } => {
                 let found = discover::Found::find_in(&performers.workplace.directory, skills, templates);
@@ -330,20 +337,6 @@ fn perform(
     leaving
 }
 
-/// Opens another session's file, and tells what was found in it.
-fn open_session(store: &mut Store, path: &Path, base: Base) -> Result<Opened, String> {
-    if path.as_os_str().is_empty() {
-        return Err("sessionPath: expected the path of a file, not nothing".to_owned());
-    }
-    let path = &std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut random = fastrand::Rng::with_seed(seed());
-    let opened = store.open(path, &mut random).map_err(|error| error.told(base))?;
-    for notice in &opened.notices {
-        tracing::warn!("{}: {notice}", path.display());
-    }
-    Ok(opened)
-}
-
 /// Writes what waits; gives the exit status. A host that does not read is waited for, unless there is a hurry: then a
 /// while, and no longer than until the next signal.
 async fn finish(mut outbox: Outbox, signals: &mut Signals, hurry: bool, mut status: u8) -> u8 {
@@ -370,7 +363,7 @@ async fn finish(mut outbox: Outbox, signals: &mut Signals, hurry: bool, mut stat
 }
 
 /// How long a process that was told to stop waits for its last frames to be read.
-const LAST_WORDS: std::time::Duration = std::time::Duration::from_secs(2);
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Chance, to tell conversations apart.
 pub fn seed() -> u64 {

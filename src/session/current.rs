@@ -64,6 +64,8 @@ pub enum Write {
     Append(Bytes),
     /// The session's file holds these lines instead: the header has changed.
     Rewrite(Vec<Bytes>),
+    /// Nothing new: what was written is put on the disk.
+    Sync,
 }
 
 impl Session {

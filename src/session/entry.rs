@@ -1,6 +1,9 @@
 //! One line of a session file after the header.
 
-use super::message::{Parsed, parse, read};
+use super::{
+    members::Members,
+    message::{Parsed, parse, read},
+};
 use crate::protocol::{AgentMessage, AgentMessageKind, Base, Bases, SessionEntry, SessionEntryKind};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -63,6 +66,17 @@ impl Entry {
         // A new cell is empty.
         let _ = entry.message.set(Parsed::whole(message));
         entry
+    }
+
+    /// Follows another entry from now on; its line in memory says so, too.
+    pub(super) fn reparent(&mut self, parent: &Arc<str>) -> serde_json::Result<()> {
+        let mut members: Members = serde_json::from_slice(&self.line)?;
+        members.set("parentId", &parent.as_ref())?;
+        let line = members.line()?;
+        // Where the message stood has moved.
+        (self.line, self.plain) = (line.into(), None);
+        self.parent = Some(parent.clone());
+        Ok(())
     }
 
     /// Names the entry inside its file.

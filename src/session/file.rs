@@ -1,9 +1,9 @@
 //! The file that a session is written to.
 //!
-//! Each entry is one write at the end of the file; earlier bytes stay as they are. A write is not followed by an fsync:
-//! what was written belongs to the kernel, so that a process that is killed loses nothing, and a loss of power costs at
-//! most the last seconds and leaves at most the last line torn, which the next opening cuts off. Waiting for the disk at
-//! every entry would cost milliseconds each to save what a person would type again.
+//! Each entry is one write at the end of the file; earlier bytes stay as they are. What was written belongs to the kernel, so
+//! that a process that is killed loses nothing. A loss of power costs what the system had not put on the disk yet (on
+//! Linux usually the last 30 seconds) and leaves at most the last line torn, which the next opening cuts off; how
+//! much that may be, [`SyncPolicy`] decides.
 //!
 //! While a file is bound it is locked for this process, so that a second server says that it is in use instead of mixing
 //! its lines in. The originals do not lock; before each write the file is therefore compared with what is known of it.
@@ -23,10 +23,42 @@ use std::{
     time::Duration,
 };
 
+/// When the session's file is put on the disk, beyond what the system does by itself: what a loss of power may cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SyncPolicy {
+    /// Never: a loss of power may cost the last entries, those of many runs among them.
+    #[default]
+    None,
+    /// At the end of each run, before it is told: a loss of power costs the open run at most.
+    Run,
+    /// With each entry, before it is told: a loss of power costs nothing that the host was told of.
+    Entry,
+}
+
+impl SyncPolicy {
+    /// Every policy, the cheapest first.
+    pub const ALL: [Self; 3] = [Self::None, Self::Run, Self::Entry];
+
+    /// The name that the option `--sync` knows.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Run => "run",
+            Self::Entry => "entry",
+        }
+    }
+
+    /// The policy of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|policy| policy.as_str() == name)
+    }
+}
+
 /// The one file that the session is written to, or none.
 #[derive(Debug, Default)]
 pub struct Store {
     bound: Option<Bound>,
+    sync: SyncPolicy,
     /// The longest file that is opened, in bytes; `None`: any.
     longest: Option<u64>,
     /// The id that was asked for, which no other process may give meanwhile.
@@ -90,7 +122,7 @@ pub enum WriteError {
 impl Store {
     /// One that opens no file of more than so many bytes: sessions are held in memory whole.
     pub const fn with_limit(bytes: u64) -> Self {
-        Self { bound: None, longest: Some(bytes), claim: None }
+        Self { bound: None, sync: SyncPolicy::None, longest: Some(bytes), claim: None }
     }
 
     /// Keeps other processes from giving a session in `folder` the same id, as long as this lives. Where the file system
@@ -104,6 +136,12 @@ impl Store {
             }
             Err(_) => Ok(()),
         }
+    }
+
+    /// The same, which puts the file on the disk when `sync` says.
+    pub const fn synced(mut self, sync: SyncPolicy) -> Self {
+        self.sync = sync;
+        self
     }
 
     /// The path that is bound, whether the file exists yet or not.
@@ -131,9 +169,21 @@ impl Store {
     /// A path without a file, and an empty file, are sessions that have yet to begin. A torn last line is cut off, and a
     /// file of an earlier version is brought to today's; of a file that cannot be written to, the first write tells so.
     pub fn open(&mut self, path: &Path, random: &mut fastrand::Rng) -> Result<Opened, OpenError> {
+        self.open_awaited(path, random, &|| true)
+    }
+
+    /// As [`open`](Self::open); once the file is read, `is_awaited` decides whether it is bound.
+    pub fn open_awaited(
+        &mut self,
+        path: &Path,
+        random: &mut fastrand::Rng,
+        is_awaited: &dyn Fn() -> bool,
+    ) -> Result<Opened, OpenError> {
         let refused = |error| OpenError::Refused(path.to_owned(), error);
         let Some((mut open, is_ours)) = self.locked(path)? else {
-            self.bind(path.to_owned());
+            if is_awaited() {
+                self.bind(path.to_owned());
+            }
             return Ok(Opened { path: path.into(), tree: None, notices: Vec::new() });
         };
         if let Some(longest) = self.longest.filter(|longest| open.length > *longest) {
@@ -167,7 +217,9 @@ impl Store {
             }
             Err(Unreadable::NoHeader) => return Err(OpenError::NotASession(path.to_owned())),
         };
-        self.bound = Some(Bound { path: path.to_owned(), file: Some(open) });
+        if is_awaited() {
+            self.bound = Some(Bound { path: path.to_owned(), file: Some(open) });
+        }
         Ok(opened)
     }
 
@@ -189,18 +241,29 @@ impl Store {
             let own = own.filter(|own| own.file.metadata().is_ok_and(|own| is_same(&own, &there)));
             let again = |own: &Open| {
                 let file = own.file.try_clone().map_err(refused)?;
-                Ok(Some((Open { file, length: there.len(), lacks_feed: false, refusal: None }, true)))
+                Ok(Some((
+                    Open { file, length: there.len(), lacks_feed: false, refusal: None, unlisted: false },
+                    true,
+                )))
             };
             // One that could not be written to is tried anew.
             if let Some(own) = own.filter(|own| own.refusal.is_none()) {
                 return again(own);
             }
             let open = match OpenOptions::new().read(true).append(true).open(path) {
-                Ok(file) => Open { file, length: there.len(), lacks_feed: false, refusal: None },
+                Ok(file) => {
+                    Open { file, length: there.len(), lacks_feed: false, refusal: None, unlisted: false }
+                }
                 Err(error) => {
                     let file = File::open(path).map_err(refused)?;
                     // Nothing can be written, so nothing is locked.
-                    let open = Open { file, length: there.len(), lacks_feed: false, refusal: Some(error) };
+                    let open = Open {
+                        file,
+                        length: there.len(),
+                        lacks_feed: false,
+                        refusal: Some(error),
+                        unlisted: false,
+                    };
                     return Ok(Some((open, false)));
                 }
             };
@@ -223,13 +286,65 @@ impl Store {
 
     /// Does what the session wants to be written.
     pub fn write(&mut self, write: &Write) -> Result<(), WriteError> {
+        self.write_awaited(write, &|| true)
+    }
+
+    /// As [`write`](Self::write); once all is written, `is_awaited` decides whether it stays, or is taken back.
+    pub fn write_awaited(&mut self, write: &Write, is_awaited: &dyn Fn() -> bool) -> Result<(), WriteError> {
         match write {
-            // What was empty, or not there, when it was opened.
-            Write::Create { path, lines } if self.path() == Some(path) => self.append(lines.clone()),
-            Write::Create { path, lines } => self.create(path.to_path_buf(), lines.clone()),
-            Write::Append(line) => self.append([line.clone()]),
-            Write::Rewrite(lines) => self.rewrite(lines.clone()),
+            Write::Create { path, lines } if self.path() != Some(path) => {
+                let before = self.bound.take();
+                let created = self.create(path.to_path_buf(), lines.clone());
+                if created.is_err() || !is_awaited() {
+                    self.bound.take().iter().for_each(Bound::remove);
+                    self.bound = before;
+                }
+                created
+            }
+            Write::Create { lines, .. } => self.append_awaited(lines.clone(), is_awaited),
+            Write::Append(line) => self.append_awaited([line.clone()], is_awaited),
+            // Nothing has to be taken back.
+            Write::Sync => self.sync(),
+            Write::Rewrite(lines) => {
+                let old = self.bound.as_ref().and_then(|bound| bound.file.as_ref()?.file.try_clone().ok());
+                self.rewrite(lines.clone())?;
+                if !is_awaited()
+                    && let (Some(mut old), Some(bound)) = (old, &mut self.bound)
+                    && let Some(open) = &mut bound.file
+                {
+                    let mut bytes = Vec::new();
+                    let restored = old.rewind().and_then(|()| old.read_to_end(&mut bytes));
+                    let restored = restored.and_then(|_| replace(&bound.path, open, [Bytes::from(bytes)]));
+                    open.refusal = restored.err();
+                }
+                Ok(())
+            }
         }
+    }
+
+    fn append_awaited(
+        &mut self,
+        lines: impl IntoIterator<Item = Bytes>,
+        is_awaited: &dyn Fn() -> bool,
+    ) -> Result<(), WriteError> {
+        let before = self.bound.as_ref().and_then(|bound| bound.file.as_ref());
+        let before = before.map(|open| (open.length, open.lacks_feed));
+        self.append(lines)?;
+        if !is_awaited()
+            && let Some(bound) = &mut self.bound
+        {
+            match (before, &mut bound.file) {
+                (Some((length, lacks_feed)), Some(open)) => {
+                    open.cut(length);
+                    open.lacks_feed = lacks_feed;
+                }
+                _ => {
+                    bound.remove();
+                    bound.file = None;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Begins a file at `path`, which must not exist yet, and binds it; when that fails, what was bound stays so.
@@ -239,7 +354,7 @@ impl Store {
         lines: impl IntoIterator<Item = Bytes>,
     ) -> Result<(), WriteError> {
         let mut bound = Bound { path, file: None };
-        bound.append(lines)?;
+        bound.append(lines, self.sync)?;
         self.bound = Some(bound);
         Ok(())
     }
@@ -247,13 +362,20 @@ impl Store {
     /// Writes lines at the end of the file that is bound, each with its line feed; begins the file if it does not exist
     /// yet. All or none of them are in the file after it.
     pub fn append(&mut self, lines: impl IntoIterator<Item = Bytes>) -> Result<(), WriteError> {
-        self.bound.as_mut().ok_or(WriteError::Unbound)?.append(lines)
+        self.bound.as_mut().ok_or(WriteError::Unbound)?.append(lines, self.sync)
+    }
+
+    /// Waits until all that was written is on the disk.
+    pub fn sync(&mut self) -> Result<(), WriteError> {
+        let bound = self.bound.as_mut().ok_or(WriteError::Unbound)?;
+        let synced = bound.file.as_mut().map_or(Ok(()), |open| open.sync(&bound.path));
+        synced.map_err(|error| WriteError::Refused(bound.path.clone(), error))
     }
 
     /// Writes the whole file anew, at once or not at all.
     pub fn rewrite(&mut self, lines: impl IntoIterator<Item = Bytes>) -> Result<(), WriteError> {
         let bound = self.bound.as_mut().ok_or(WriteError::Unbound)?;
-        let Some(open) = &mut bound.file else { return bound.append(lines) };
+        let Some(open) = &mut bound.file else { return bound.append(lines, self.sync) };
         open.unchanged(&bound.path)?;
         replace(&bound.path, open, lines).map_err(|error| WriteError::Refused(bound.path.clone(), error))
     }
@@ -265,7 +387,14 @@ const LOCK_ATTEMPTS: u32 = 10;
 const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 impl Bound {
-    fn append(&mut self, lines: impl IntoIterator<Item = Bytes>) -> Result<(), WriteError> {
+    /// Removes the file, if it is still the one that was begun.
+    fn remove(&self) {
+        if self.file.as_ref().is_some_and(|open| open.is_own(&self.path)) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    fn append(&mut self, lines: impl IntoIterator<Item = Bytes>, sync: SyncPolicy) -> Result<(), WriteError> {
         let refused = |error| WriteError::Refused(self.path.clone(), error);
         let is_new = self.file.is_none();
         let open = match &mut self.file {
@@ -281,7 +410,8 @@ impl Bound {
                 self.file.insert(created)
             }
         };
-        let result = open.append(lines).map_err(refused);
+        let synced = (sync == SyncPolicy::Entry).then_some(self.path.as_path());
+        let result = open.append(lines, synced).map_err(refused);
         // A file without a line would stand in the way of the next try.
         if result.is_err() && is_new && open.is_own(&self.path) {
             let _ = fs::remove_file(&self.path);

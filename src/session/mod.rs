@@ -51,7 +51,7 @@ pub use compaction::SummaryRequest;
 pub use context::Context;
 pub use current::{Opened, Session, Write};
 pub use entry::Entry;
-pub use file::{OpenError, Store, WriteError};
+pub use file::{OpenError, Store, SyncPolicy, WriteError};
 pub use find::{FindError, Found, by_id, by_whole_id, is_session, newest};
 pub use fork::{ForkMessage, Forked};
 pub use header::VERSION;

@@ -46,6 +46,17 @@ pub enum Notice {
         /// Its parent.
         parent: Arc<str>,
     },
+    /// The parent of an entry stood in a damaged line: the entry follows the one before that line instead.
+    Bridged {
+        /// The entry.
+        id: Arc<str>,
+        /// Its parent.
+        parent: Arc<str>,
+        /// The damaged line.
+        line: usize,
+        /// The entry before that line.
+        before: Arc<str>,
+    },
     /// The parents go round in a circle; the conversation begins at this entry.
     Circle {
         /// The entry.
@@ -58,6 +69,21 @@ pub enum Notice {
         /// Why.
         why: String,
     },
+}
+
+impl Notice {
+    /// Whether something that was said is not in the conversation.
+    pub const fn tells_of_loss(&self) -> bool {
+        matches!(
+            self,
+            Self::Skipped { .. }
+                | Self::Nameless { .. }
+                | Self::Orphan { .. }
+                | Self::Bridged { .. }
+                | Self::Circle { .. }
+                | Self::Unread { .. }
+        )
+    }
 }
 
 impl fmt::Display for Notice {
@@ -78,6 +104,13 @@ impl fmt::Display for Notice {
             }
             Self::Orphan { id, parent } => {
                 write!(f, "entry {id}: its parent {parent} is missing; the conversation begins here")
+            }
+            Self::Bridged { id, parent, line, before } => {
+                write!(
+                    f,
+                    "entry {id}: its parent {parent} is missing (line {line} is damaged); the conversation goes on from \
+                     entry {before}"
+                )
             }
             Self::Circle { id } => {
                 write!(f, "entry {id}: its parents go round in a circle; the conversation begins here")

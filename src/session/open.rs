@@ -22,6 +22,8 @@ pub struct Open {
     pub lacks_feed: bool,
     /// Why nothing can be written to it.
     pub refusal: Option<io::Error>,
+    /// It is new, and a loss of power may leave its folder without it.
+    pub unlisted: bool,
 }
 
 impl Open {
@@ -41,9 +43,16 @@ impl Open {
         own.is_ok_and(|own| fs::metadata(path).is_ok_and(|there| is_same(&own, &there)))
     }
 
-    /// Writes lines at its end; all or none of them stay. A single line is a single write.
-    pub fn append(&mut self, lines: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
+    /// Writes lines at its end; all or none of them stay. A single line is a single write. `synced`: only when they are on
+    /// the disk are they written.
+    pub fn append(
+        &mut self,
+        lines: impl IntoIterator<Item = Bytes>,
+        synced: Option<&Path>,
+    ) -> io::Result<()> {
         let written = self.write(lines.into_iter());
+        let written =
+            written.and_then(|written| synced.map_or(Ok(()), |path| self.sync(path)).map(|()| written));
         match written {
             Ok(written) => {
                 self.length += written;
@@ -56,6 +65,16 @@ impl Open {
                 Err(error)
             }
         }
+    }
+
+    /// Waits until all that was written is on the disk, the name of a new file in its folder included.
+    pub fn sync(&mut self, path: &Path) -> io::Result<()> {
+        self.file.sync_data()?;
+        if self.unlisted {
+            sync_folder(path)?;
+            self.unlisted = false;
+        }
+        Ok(())
     }
 
     /// Returns how many bytes it wrote.
@@ -112,7 +131,12 @@ fn make(path: &Path) -> io::Result<Open> {
         OpenOptions::new().read(true).append(true).create_new(true).mode(private_files::FILE).open(path)?;
     // Only a file system without locks can refuse it for a file that nobody knows yet.
     let _ = file.try_lock();
-    Ok(Open { file, length: 0, lacks_feed: false, refusal: None })
+    Ok(Open { file, length: 0, lacks_feed: false, refusal: None, unlisted: true })
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Puts a new file in the place of the old one.
@@ -127,7 +151,7 @@ pub fn replace(path: &Path, open: &mut Open, lines: impl IntoIterator<Item = Byt
     let _ = fs::remove_file(&beside);
     let written = (|| {
         let mut new = make(&beside)?;
-        new.append(lines)?;
+        new.append(lines, None)?;
         let old = open.file.metadata()?;
         // Only the super-user can give a file away, and only its files need it.
         let _ = fchown(&new.file, Some(old.uid()), Some(old.gid()));

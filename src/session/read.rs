@@ -13,7 +13,7 @@ use super::{
 };
 use crate::protocol::{Dialect, SessionEntryKind};
 use bytes::Bytes;
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 /// A file that was read.
 #[derive(Debug)]
@@ -92,6 +92,8 @@ struct Reader<'r> {
     has_second_header: bool,
     skipped: Vec<usize>,
     nameless: Vec<usize>,
+    /// Lines that are no entries: how many entries stand before each, and its number.
+    damaged: Vec<(usize, usize)>,
     not_utf8: Vec<usize>,
     duplicates: Vec<usize>,
     notices: Vec<Notice>,
@@ -110,6 +112,7 @@ impl<'r> Reader<'r> {
             has_second_header: false,
             skipped: Vec::new(),
             nameless: Vec::new(),
+            damaged: Vec::new(),
             not_utf8: Vec::new(),
             duplicates: Vec::new(),
             notices: Vec::new(),
@@ -165,6 +168,7 @@ impl<'r> Reader<'r> {
     /// What stands before the header belongs to no session and is not kept.
     fn keep(&mut self, raw: &[u8]) {
         if let Some(tree) = &mut self.tree {
+            self.damaged.push((tree.entries().len(), self.line));
             tree.keep(feed(raw));
         }
     }
@@ -202,6 +206,7 @@ impl<'r> Reader<'r> {
             None if is_first_version => entry_id(Dialect::Pi, self.random, |id| tree.get(id).is_some()),
             None => {
                 self.nameless.push(self.line);
+                self.damaged.push((tree.entries().len(), self.line));
                 tree.keep(line);
                 return;
             }
@@ -237,10 +242,11 @@ impl<'r> Reader<'r> {
     }
 
     fn finish(self) -> Result<Read, Unreadable> {
-        let Some(tree) = self.tree else {
+        let Some(mut tree) = self.tree else {
             return Err(if self.skipped.is_empty() { Unreadable::Empty } else { Unreadable::NoHeader });
         };
         let mut notices = self.notices;
+        let bridged = bridge(&mut tree, &self.damaged);
         let mut tell = |lines: Vec<usize>, notice: fn(Vec<usize>) -> Notice| {
             if !lines.is_empty() {
                 notices.push(notice(lines));
@@ -250,6 +256,7 @@ impl<'r> Reader<'r> {
         tell(self.nameless, |lines| Notice::Nameless { lines });
         tell(self.not_utf8, |lines| Notice::NotUtf8 { lines });
         tell(self.duplicates, |lines| Notice::Duplicates { lines });
+        notices.extend(bridged);
         if let Some(first) = tree.path().first()
             && let Some(parent) = first.parent()
         {
@@ -261,6 +268,35 @@ impl<'r> Reader<'r> {
         }
         Ok(Read { tree, notices, migrated: self.version < VERSION, ending: self.ending })
     }
+}
+
+/// Has entries whose parent is missing behind a damaged line follow the entry before that line, of several the nearest: else
+/// all that was said before would be hidden.
+fn bridge(tree: &mut Tree, damaged: &[(usize, usize)]) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    if damaged.is_empty() {
+        return notices;
+    }
+    let mut known: HashMap<Arc<str>, (usize, Arc<str>)> = HashMap::new();
+    for place in 0..tree.entries().len() {
+        let entry = &tree.entries()[place];
+        let Some(parent) = entry.parent().filter(|parent| tree.get(parent).is_none()) else { continue };
+        let (id, parent) = (entry.id().clone(), parent.clone());
+        let found = known.get(&parent).cloned().or_else(|| {
+            let (behind, line) = damaged.iter().rfind(|(behind, _)| (1..=place).contains(behind))?;
+            Some((*line, tree.entries()[behind - 1].id().clone()))
+        });
+        let Some((line, before)) = found else { continue };
+        // Where ids come twice the entry before may be a later one.
+        if tree.path_to(tree.place(&before)).iter().any(|entry| *entry.id() == id) {
+            continue;
+        }
+        known.insert(parent.clone(), (line, before.clone()));
+        if tree.reparent(place, &before) {
+            notices.push(Notice::Bridged { id, parent, line, before });
+        }
+    }
+    notices
 }
 
 /// Whether a line without line feed, which is no JSON object, is the beginning of one. Zeros at its end are what some

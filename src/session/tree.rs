@@ -117,6 +117,15 @@ impl Tree {
         true
     }
 
+    /// Has the entry at a place follow another one; `false`, and nothing changed, if its line cannot be written anew.
+    pub(super) fn reparent(&mut self, place: usize, parent: &Arc<str>) -> bool {
+        let entry = &mut self.entries[place];
+        let length = entry.line().len();
+        let done = entry.reparent(parent).is_ok();
+        self.bytes = self.bytes - length + entry.line().len();
+        done
+    }
+
     /// The entries from the first of the branch to the leaf. A parent that is not in the file ends the branch, and so
     /// does one that was passed already.
     pub fn path(&self) -> Vec<&Entry> {

@@ -77,6 +77,7 @@ impl Disk {
             }
             Write::Append(lines) => self.current().extend_from_slice(lines),
             Write::Rewrite(lines) => *self.current() = lines.concat(),
+            Write::Sync => {}
         }
         Ok(())
     }

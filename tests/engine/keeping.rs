@@ -54,6 +54,36 @@ fn every_message_is_stored_before_its_end_is_told() {
 }
 
 #[test]
+fn run_is_synced_before_its_end() {
+    for dialect in SEEDS {
+        let played = scenario(json!([calls("t1", "bash", "echo one"), says("Done.")]))
+            .kept()
+            .modes(|modes| modes.syncs_runs = true)
+            .host(0, prompt("p", "hi"))
+            .play(dialect);
+        let told = order(&played, &["agent_end"]);
+        let end = ["store message assistant", "sync", "told agent_end"];
+        assert_eq!(told[told.len() - 3..], end, "{dialect}");
+        assert_eq!(told.iter().filter(|it| *it == "sync").count(), 1, "{dialect}");
+    }
+}
+
+#[test]
+fn failed_sync_is_told_beside_the_end() {
+    for dialect in SEEDS {
+        let played = scenario(json!([says("Done.")]))
+            .modes(|modes| modes.syncs_runs = true)
+            .disk_fails_after(0, 2, 500)
+            .host(1, prompt("p", "hi"))
+            .host(600, prompt("again", "hi again"))
+            .play(dialect);
+        let told = played.last("extension_error");
+        assert_eq!((&told["event"], &told["error"]), (&json!("session"), &json!(TEXT)), "{dialect}");
+        assert_eq!(played.last("agent_end")["messages"][1]["stopReason"], "stop", "{dialect}");
+    }
+}
+
+#[test]
 fn every_change_of_the_session_is_stored_before_its_answer() {
     let level = json!({ "id": "level", "type": "set_thinking_level", "level": "low" });
     let model = json!({ "id": "model", "type": "set_model", "provider": "scripted", "modelId": "work" });

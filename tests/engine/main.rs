@@ -13,6 +13,7 @@ mod compacting;
 mod compacting_pi1;
 mod entries;
 mod extension_limits;
+mod hung_disk;
 mod keeping;
 mod lasting_random;
 mod models;

@@ -18,4 +18,5 @@ mod table;
 mod children;
 mod disk;
 mod host;
+mod hung_disk;
 mod signals;

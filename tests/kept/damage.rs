@@ -69,6 +69,12 @@ fn cases() -> Vec<Case> {
             BOTH,
         ),
         Case::opened(
+            "a damaged entry between others",
+            file(&[&header, &one, &two[..two.len() - 9].to_owned(), &user("c", Some("b"), "third")]),
+            &["line 3 passed over", "entry c: its parent b is missing (line 3 is damaged)"],
+            &["first", "third"],
+        ),
+        Case::opened(
             "an entry without an id",
             file(&[HEADER, r#"{"type":"message"}"#, &one, &two]),
             &["line 2 passed over"],

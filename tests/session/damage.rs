@@ -128,6 +128,57 @@ fn a_missing_parent_begins_the_conversation() {
 }
 
 #[test]
+fn damaged_line_hides_nothing_before_it() {
+    let damaged = answer("b", Some("a"), "two").replace("\"id\"", "id\"");
+    let lines = [
+        HEADER.to_owned(),
+        user("a", None, "one"),
+        damaged,
+        user("c", Some("b"), "three"),
+        answer("d", Some("c"), "four"),
+        user("e", Some("b"), "three again"),
+    ];
+    let bridge = |id: &str| {
+        format!(
+            "entry {id}: its parent b is missing (line 3 is damaged); the conversation goes on from entry a"
+        )
+    };
+    let expected = vec!["line 3 passed over: no JSON object".to_owned(), bridge("c"), bridge("e")];
+    let (told, branch, ending) = found(file(&lines));
+    assert_eq!((told, ending), (expected, Ending::Whole));
+    assert_eq!(branch, ["a", "e"], "both children of the lost entry follow the one before it");
+    let mut tree = read(file(&lines)).tree;
+    assert!(tree.move_to(Some("d")));
+    assert_eq!(path(&tree), ["a", "c", "d"]);
+    // A copy has no damaged line, and holds together all the same.
+    let copy = read(file(
+        &[HEADER.to_owned()]
+            .into_iter()
+            .chain(
+                tree.path()
+                    .iter()
+                    .map(|entry| String::from_utf8(entry.line().trim_ascii().to_vec()).unwrap()),
+            )
+            .collect::<Vec<_>>(),
+    ));
+    assert_eq!((notices(&copy), path(&copy.tree)), (vec![], vec!["a", "c", "d"]));
+}
+
+#[test]
+fn two_damaged_lines_bridge_two_gaps() {
+    let lines = [
+        HEADER.to_owned(),
+        user("a", None, "one"),
+        "{".to_owned() + "\"type\"}",
+        answer("c", Some("b"), "three"),
+        "\0\0\0".to_owned(),
+        answer("e", Some("d"), "five"),
+    ];
+    let (_, branch, _) = found(file(&lines));
+    assert_eq!(branch, ["a", "c", "e"]);
+}
+
+#[test]
 fn a_circle_of_parents_is_gone_round_once() {
     let lines = [
         HEADER.to_owned(),

@@ -41,6 +41,8 @@ pub(super) enum Given {
     Full(bool),
     /// From now on so many writes succeed.
     Left(usize),
+    /// From now on no write is answered; or the one that waits is, and so are all others.
+    Hung(bool),
     EndOfInput,
     Shutdown,
 }
@@ -93,6 +95,11 @@ impl Scenario {
     pub fn disk_full(mut self, from: u64, to: u64) -> Self {
         self.kept = true;
         self.given(from, Given::Full(true)).given(to, Given::Full(false))
+    }
+
+    /// Writes are not answered in that time, unless they are hurried.
+    pub fn disk_hangs(self, from: u64, to: u64) -> Self {
+        self.given(from, Given::Hung(true)).given(to, Given::Hung(false))
     }
 
     /// So many writes succeed from one millisecond on, then none, until another.

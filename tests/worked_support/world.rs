@@ -30,6 +30,9 @@ const BEGAN: u64 = 1_764_000_000_000;
 /// The folder of session files, for conversations that are kept.
 const FOLDER: &str = "/sessions";
 
+/// Why a write has failed that was hurried in vain.
+pub const NO_ANSWER: &str = "the file system has not answered";
+
 /// What is due at some time.
 pub(super) enum Event {
     Given(Given),
@@ -68,6 +71,14 @@ pub(super) struct World {
     called: Vec<Called>,
     kept: bool,
     pub(super) disk: Disk,
+    /// Nothing is answered by the disk.
+    hung: bool,
+    /// The write that waits for its answer.
+    hung_write: Option<Write>,
+    /// A write was given up that the disk still has in hand.
+    stuck: bool,
+    /// The process has ended meanwhile.
+    lost: bool,
     /// A write has failed in the open run, which is why it will end.
     failed: bool,
     run_open: bool,
@@ -136,6 +147,10 @@ impl World {
             called: Vec::new(),
             kept: scenario.kept,
             disk,
+            hung: false,
+            hung_write: None,
+            stuck: false,
+            lost: false,
             failed: false,
             run_open: false,
         }
@@ -166,6 +181,16 @@ impl World {
         Some(match event {
             Event::Given(Given::Left(writes)) => {
                 self.disk.left = Some(writes);
+                return None;
+            }
+            Event::Given(Given::Hung(hung)) => {
+                self.write("#", if hung { "disk hangs" } else { "disk answers" });
+                self.hung = hung;
+                if let Some(write) = self.hung_write.take() {
+                    self.store(&write);
+                    self.perform();
+                }
+                self.stuck = false;
                 return None;
             }
             Event::Given(Given::Full(full)) => {
@@ -271,11 +296,21 @@ impl World {
                 Output::CancelTool(call) => self.cancel(call, Event::ToolEnds(call)),
                 Output::CancelShell(call) => self.cancel(call, Event::ShellEnds(call)),
                 Output::Exit => {
+                    self.lost = self.stuck;
                     self.step(">", &json!({ "type": "exit" }));
                     self.due.clear();
                 }
                 Output::CloseSession => self.disk.close(),
+                Output::Store(_) if self.stuck => self.store_failed(NO_ANSWER.to_owned()),
+                Output::Store(write) if self.hung => self.hung_write = Some(write),
                 Output::Store(write) => self.store(&write),
+                Output::HurryStore => {
+                    self.write("#", "hurried");
+                    if self.hung_write.take().is_some() {
+                        self.stuck = true;
+                        self.store_failed(NO_ANSWER.to_owned());
+                    }
+                }
                 Output::OpenSession(path) => {
                     let opened = self.disk.open(&path);
                     self.engine.handle(Input::Opened(Box::new(opened)), at(self.now));
@@ -296,20 +331,29 @@ impl World {
     fn store(&mut self, write: &Write) {
         assert!(self.kept, "nothing is kept in files here");
         if let Err(reason) = self.disk.write(write) {
-            self.write("#", &format!("not stored: {reason}"));
-            self.failed = self.run_open;
-            return self.engine.handle(Input::StoreFailed(reason), at(self.now));
+            return self.store_failed(reason);
         }
         let (how, lines) = match write {
             Write::Create { lines, .. } => ("begin", lines.concat()),
             Write::Append(line) => ("store", line.to_vec()),
             Write::Rewrite(lines) => ("rewrite", lines.concat()),
+            Write::Sync => {
+                self.write("#", "sync");
+                return self.engine.handle(Input::Stored, at(self.now));
+            }
         };
         for line in String::from_utf8(lines).expect("UTF-8").lines() {
             let entry: Value = serde_json::from_str(line).expect("JSON");
             let (kind, role) = (&entry["type"], entry["message"]["role"].as_str().unwrap_or_default());
             self.write("#", format!("{how} {} {role}", kind.as_str().unwrap_or_default()).trim_end());
         }
+        self.engine.handle(Input::Stored, at(self.now));
+    }
+
+    fn store_failed(&mut self, reason: String) {
+        self.write("#", &format!("not stored: {reason}"));
+        self.failed = self.run_open;
+        self.engine.handle(Input::StoreFailed(reason), at(self.now));
     }
 
     /// `$N` as an entry stands for the entry of the user's message of that number.
@@ -341,7 +385,7 @@ impl World {
         self.perform();
         (self.log, self.said) = (log, said);
         self.steps.truncate(steps);
-        let Some(tree) = self.disk.tree() else { return };
+        let Some(tree) = self.disk.tree().filter(|_| !self.lost) else { return };
         let (file, memory) = (kept(&tree.context().messages), kept(self.engine.messages()));
         assert_eq!(file, memory, "{}: the file and the memory\n{}", self.dialect, self.log);
     }

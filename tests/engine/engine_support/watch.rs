@@ -136,7 +136,7 @@ impl Watch {
                 }
             }
             Input::Time => {}
-            Input::StoreFailed(_) | Input::Opened(_) | Input::FileWritten(_) => {
+            Input::Stored | Input::StoreFailed(_) | Input::Opened(_) | Input::FileWritten(_) => {
                 return Err("nothing is kept in files here".to_owned());
             }
             Input::Extension { .. }
@@ -213,7 +213,9 @@ impl Watch {
                 Ok(())
             }
             Output::CloseSession | Output::OpenSession(_) => Ok(()),
-            Output::Store(_) | Output::WriteFile { .. } => Err("nothing is kept in files here".to_owned()),
+            Output::Store(_) | Output::HurryStore | Output::WriteFile { .. } => {
+                Err("nothing is kept in files here".to_owned())
+            }
             Output::StartExtension { .. }
             | Output::ToExtension { .. }
             | Output::StopExtension(_)

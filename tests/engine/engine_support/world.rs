@@ -213,6 +213,7 @@ impl<'a> World<'a> {
                 | Output::Choose
                 | Output::Hooked { .. }
                 | Output::CloseSession
+                | Output::HurryStore
                 | Output::WriteFile { .. } => {}
             }
         }

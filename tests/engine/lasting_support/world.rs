@@ -326,6 +326,7 @@ impl<'a> World<'a> {
                         self.engine.handle(Input::StoreFailed(reason), at(self.now));
                     } else {
                         self.tell("#", &"stored");
+                        self.engine.handle(Input::Stored, at(self.now));
                     }
                 }
                 Output::OpenSession(path) => {
@@ -333,6 +334,7 @@ impl<'a> World<'a> {
                     self.engine.handle(Input::Opened(Box::new(opened)), at(self.now));
                 }
                 Output::CloseSession => self.disk.close(),
+                Output::HurryStore => return Err("the disk answers at once here".to_owned()),
                 Output::WriteFile { .. } => self.engine.handle(Input::FileWritten(Ok(())), at(self.now)),
                 Output::StartExtension { process, place } => self.start_extension(process, place),
                 Output::ToExtension { to, frame } => self.tell_extension(to, &frame)?,

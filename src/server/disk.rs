@@ -1,0 +1,445 @@
+//! The session's file, on a thread of its own: a file system that does not answer holds up neither the loop nor the host.
+//!
+//! One job is outstanding at a time. A disk that answers within [`GRACE`] is waited for, so that nothing comes between an
+//! entry and the frames that tell of it; what takes longer is awaited beside everything else, up to a deadline. A job that
+//! has missed its deadline has failed: when the disk answers after all, the thread takes it back.
+
+use super::{serve::seed, writing::write_page};
+use crate::{
+    engine::Input,
+    protocol::Base,
+    session::{Opened, Store, Write},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+use tokio::sync::Notify;
+
+/// How long the loop waits for a job before it goes on without it.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// How long a job may take from the moment on that an abort or a signal waits for it.
+const HURRY: Duration = Duration::from_secs(2);
+
+/// What the thread works on. `is_awaited` is called when the work is done; where it says `false`, all is as it was before.
+pub trait Files: Send + 'static {
+    /// The session's file.
+    fn path(&self) -> Option<&Path>;
+    /// Writes to the session's file.
+    fn write(&mut self, write: &Write, is_awaited: &dyn Fn() -> bool) -> Result<(), String>;
+    /// Opens another session's file.
+    fn open(&mut self, path: &Path, is_awaited: &dyn Fn() -> bool) -> Result<Opened, String>;
+    /// Lets go of the session's file.
+    fn release(&mut self);
+}
+
+/// The session files as the store has them, with what hosts are told of failures.
+pub struct SessionFiles {
+    /// The store.
+    pub store: Store,
+    /// The dialect's base, for its error texts.
+    pub base: Base,
+}
+
+impl Files for SessionFiles {
+    fn path(&self) -> Option<&Path> {
+        self.store.path()
+    }
+
+    fn write(&mut self, write: &Write, is_awaited: &dyn Fn() -> bool) -> Result<(), String> {
+        self.store.write_awaited(write, is_awaited).map_err(|error| error.to_string())
+    }
+
+    fn open(&mut self, path: &Path, is_awaited: &dyn Fn() -> bool) -> Result<Opened, String> {
+        if path.as_os_str().is_empty() {
+            return Err("sessionPath: expected the path of a file, not nothing".to_owned());
+        }
+        let path = &std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut random = fastrand::Rng::with_seed(seed());
+        let opened = self.store.open_awaited(path, &mut random, is_awaited);
+        let opened = opened.map_err(|error| error.told(self.base))?;
+        for notice in &opened.notices {
+            tracing::warn!("{}: {notice}", path.display());
+        }
+        Ok(opened)
+    }
+
+    fn release(&mut self) {
+        self.store.release();
+    }
+}
+
+/// The thread and the job that it has in hand.
+pub struct Disk {
+    jobs: mpsc::Sender<(Job, Arc<Slot>)>,
+    outstanding: Option<Outstanding>,
+    /// A job that has missed its deadline and still keeps the thread; what to say of it, and since when.
+    stuck: Option<(Arc<Slot>, Option<PathBuf>, Instant)>,
+    /// The session's file.
+    path: Option<PathBuf>,
+    /// How long a job may take; `None`: for ever.
+    timeout: Option<Duration>,
+}
+
+struct Outstanding {
+    slot: Arc<Slot>,
+    kind: Kind,
+    /// The file, if it is not the session's as it was before.
+    path: Option<PathBuf>,
+    since: Instant,
+    due: Option<Instant>,
+}
+
+enum Job {
+    Write(Write),
+    Open(PathBuf),
+    Page { path: PathBuf, text: String, creates_folders: bool },
+    Release,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Write,
+    Open,
+    Page,
+}
+
+/// What the loop and the thread share of a job.
+#[derive(Default)]
+struct Slot {
+    state: Mutex<State>,
+    changed: Condvar,
+    wakes: Notify,
+}
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Pending,
+    /// The work is done and counts; its outcome follows at once.
+    Committed,
+    Over(Box<Input>),
+    /// Its deadline was missed: the outcome is of no interest.
+    Abandoned,
+    /// The thread is free again.
+    Free,
+}
+
+impl Slot {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the work counts: from now on it cannot be abandoned.
+    fn commit(&self) -> bool {
+        let mut state = self.state();
+        if matches!(*state, State::Pending) {
+            *state = State::Committed;
+        }
+        matches!(*state, State::Committed)
+    }
+
+    fn finish(&self, outcome: Input) {
+        let mut state = self.state();
+        *state = match *state {
+            State::Abandoned => State::Free,
+            _ => State::Over(Box::new(outcome)),
+        };
+        self.changed.notify_all();
+        self.wakes.notify_one();
+    }
+
+    /// Gives the job up; `false`: it is done.
+    fn abandon(&self) -> bool {
+        let mut state = self.state();
+        let is_pending = matches!(*state, State::Pending);
+        if is_pending {
+            *state = State::Abandoned;
+        }
+        is_pending
+    }
+
+    fn take(&self) -> Option<Input> {
+        let mut state = self.state();
+        match std::mem::replace(&mut *state, State::Free) {
+            State::Over(outcome) => Some(*outcome),
+            other => {
+                *state = other;
+                None
+            }
+        }
+    }
+}
+
+impl Disk {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    ///
+    /// The system has no thread to give.
+    pub fn start(mut files: impl Files, timeout: Option<Duration>) -> std::io::Result<Self> {
+        let path = files.path().map(Path::to_owned);
+        let (jobs, asked) = mpsc::channel::<(Job, Arc<Slot>)>();
+        // Nobody joins it: it may hang for ever.
+        thread::Builder::new().name("disk".to_owned()).spawn(move || {
+            for (job, slot) in asked {
+                let outcome = perform(&mut files, job, &slot);
+                slot.finish(outcome);
+            }
+        })?;
+        Ok(Self { jobs, outstanding: None, stuck: None, path, timeout })
+    }
+
+    /// Whether a job has yet to be done.
+    pub const fn is_outstanding(&self) -> bool {
+        self.outstanding.is_some()
+    }
+
+    /// Writes to the session's file. The outcome, unless it comes later by [`next`](Self::next).
+    pub fn write(&mut self, write: Write) -> Option<Input> {
+        let path = match &write {
+            Write::Create { path, .. } => Some(path.to_path_buf()),
+            _ => None,
+        };
+        self.ask(Job::Write(write), Kind::Write, path)
+    }
+
+    /// Opens another session's file, as [`write`](Self::write).
+    pub fn open(&mut self, path: PathBuf) -> Option<Input> {
+        self.ask(Job::Open(path.clone()), Kind::Open, Some(path))
+    }
+
+    /// Writes a page, as [`write`](Self::write).
+    pub fn write_page(&mut self, path: PathBuf, text: String, creates_folders: bool) -> Option<Input> {
+        let job = Job::Page { path: path.clone(), text, creates_folders };
+        self.ask(job, Kind::Page, Some(path))
+    }
+
+    /// Lets go of the session's file, when what was asked before is over.
+    pub fn release(&self) {
+        // A thread that is gone holds no file.
+        let _ = self.jobs.send((Job::Release, Arc::default()));
+    }
+
+    /// The outstanding job gets only a little more time.
+    pub fn hurry(&mut self) {
+        if let Some(outstanding) = &mut self.outstanding {
+            let soon = Instant::now() + HURRY;
+            outstanding.due = Some(outstanding.due.map_or(soon, |due| due.min(soon)));
+        }
+    }
+
+    /// From now on every job gets only a little time: the process is to end.
+    pub fn hurry_always(&mut self) {
+        self.timeout = Some(self.timeout.map_or(HURRY, |timeout| timeout.min(HURRY)));
+        self.hurry();
+    }
+
+    /// The outcome of the outstanding job, or that it has missed its deadline; never, if there is none.
+    pub async fn next(&mut self) -> Input {
+        loop {
+            let Some(outstanding) = &self.outstanding else { return std::future::pending().await };
+            if let Some(outcome) = outstanding.slot.take() {
+                let path = self.outstanding.take().and_then(|outstanding| outstanding.path);
+                return self.over(path, outcome);
+            }
+            tokio::select! {
+                () = outstanding.slot.wakes.notified() => {}
+                () = until(outstanding.due) => if outstanding.slot.abandon()
+                    && let Some(Outstanding { slot, kind, path, since, .. }) = self.outstanding.take()
+                {
+                    let path = path.or_else(|| self.path.clone());
+                    let outcome = kind.failure(&late(path.as_deref(), since));
+                    self.stuck = Some((slot, path, since));
+                    return outcome;
+                }
+            }
+        }
+    }
+
+    /// Remembers which file is the session's now.
+    fn over(&mut self, path: Option<PathBuf>, outcome: Input) -> Input {
+        let is_bound = match &outcome {
+            Input::Stored => true,
+            Input::Opened(opened) => opened.is_ok(),
+            _ => false,
+        };
+        if is_bound && path.is_some() {
+            self.path = path;
+        }
+        outcome
+    }
+
+    fn ask(&mut self, job: Job, kind: Kind, path: Option<PathBuf>) -> Option<Input> {
+        if let Some((slot, path, since)) = &self.stuck {
+            if !matches!(*slot.state(), State::Free) {
+                return Some(kind.failure(&late(path.as_deref(), *since)));
+            }
+            self.stuck = None;
+        }
+        let slot = Arc::new(Slot::default());
+        let since = Instant::now();
+        if self.jobs.send((job, slot.clone())).is_err() {
+            return Some(kind.failure("the thread that writes files has ended"));
+        }
+        let grace = self.timeout.map_or(GRACE, |timeout| timeout.min(GRACE));
+        let waits = |state: &mut State| !matches!(state, State::Over(_));
+        let state = slot.changed.wait_timeout_while(slot.state(), grace, waits);
+        drop(state.unwrap_or_else(PoisonError::into_inner));
+        if let Some(outcome) = slot.take() {
+            return Some(self.over(path, outcome));
+        }
+        let due = self.timeout.map(|timeout| since + timeout);
+        self.outstanding = Some(Outstanding { slot, kind, path, since, due });
+        None
+    }
+}
+
+fn late(path: Option<&Path>, since: Instant) -> String {
+    let path = path.map(|path| format!("{}: ", path.display())).unwrap_or_default();
+    format!("{path}the file system has not answered for {} s (--disk-timeout)", since.elapsed().as_secs())
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn perform(files: &mut impl Files, job: Job, slot: &Slot) -> Input {
+    let is_awaited = || slot.commit();
+    match job {
+        Job::Write(write) => match files.write(&write, &is_awaited) {
+            Ok(()) => Input::Stored,
+            Err(error) => Input::StoreFailed(error),
+        },
+        Job::Open(path) => Input::Opened(Box::new(files.open(&path, &is_awaited))),
+        Job::Page { path, text, creates_folders } => {
+            Input::FileWritten(write_page(&path, &text, creates_folders))
+        }
+        Job::Release => {
+            files.release();
+            Input::Stored
+        }
+    }
+}
+
+impl Kind {
+    /// The job has failed for this reason.
+    fn failure(self, reason: &str) -> Input {
+        let reason = reason.to_owned();
+        match self {
+            Self::Write => Input::StoreFailed(reason),
+            Self::Open => Input::Opened(Box::new(Err(reason))),
+            Self::Page => Input::FileWritten(Err(reason)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files that answer when they are let.
+    struct Hung {
+        answers: mpsc::Receiver<()>,
+        outcomes: mpsc::Sender<bool>,
+    }
+
+    impl Files for Hung {
+        fn path(&self) -> Option<&Path> {
+            Some(Path::new("/slow/old.jsonl"))
+        }
+
+        fn write(&mut self, _: &Write, is_awaited: &dyn Fn() -> bool) -> Result<(), String> {
+            self.answers.recv().map_err(|_| "gone".to_owned())?;
+            let _ = self.outcomes.send(is_awaited());
+            Ok(())
+        }
+
+        fn open(&mut self, _: &Path, is_awaited: &dyn Fn() -> bool) -> Result<Opened, String> {
+            self.answers.recv().map_err(|_| "gone".to_owned())?;
+            let _ = self.outcomes.send(is_awaited());
+            Err("not a session".to_owned())
+        }
+
+        fn release(&mut self) {}
+    }
+
+    fn hung(timeout: Option<Duration>) -> (Disk, mpsc::Sender<()>, mpsc::Receiver<bool>) {
+        let (let_go, answers) = mpsc::channel();
+        let (outcomes, told) = mpsc::channel();
+        (Disk::start(Hung { answers, outcomes }, timeout).unwrap(), let_go, told)
+    }
+
+    const LATE: &str = "/slow/old.jsonl: the file system has not answered for 0 s (--disk-timeout)";
+
+    fn entry() -> Write {
+        Write::Append("{}\n".into())
+    }
+
+    fn reason(input: Option<Input>) -> String {
+        match input {
+            Some(Input::StoreFailed(reason)) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn write_that_hangs_completes_later() {
+        let (mut disk, let_go, told) = hung(None);
+        assert!(disk.write(entry()).is_none() && disk.is_outstanding());
+        let_go.send(()).unwrap();
+        assert!(matches!(disk.next().await, Input::Stored));
+        assert!(!disk.is_outstanding() && told.recv().unwrap());
+        let_go.send(()).unwrap();
+        assert!(matches!(disk.write(entry()), Some(Input::Stored)), "a disk that answers is waited for");
+    }
+
+    #[tokio::test]
+    async fn late_write_fails_and_is_undone() {
+        let (mut disk, let_go, told) = hung(Some(Duration::from_millis(1)));
+        assert!(disk.write(entry()).is_none());
+        let late = reason(Some(disk.next().await));
+        assert_eq!(late, LATE);
+        assert_eq!(reason(disk.write(entry())), LATE, "the thread has yet to come back");
+        let_go.send(()).unwrap();
+        assert!(!told.recv().unwrap(), "nobody waits for it any more");
+        let_go.send(()).unwrap();
+        // Free as soon as the thread has come back from it.
+        let outcome = loop {
+            match disk.write(entry()) {
+                Some(Input::StoreFailed(reason)) if reason == LATE => thread::yield_now(),
+                Some(outcome) => break outcome,
+                None => break disk.next().await,
+            }
+        };
+        assert!(matches!(outcome, Input::Stored | Input::StoreFailed(_)));
+    }
+
+    #[test]
+    fn hurry_shortens_a_wait_without_end() {
+        let (mut disk, _let_go, _told) = hung(None);
+        assert!(disk.open("/slow/s.jsonl".into()).is_none());
+        let due = |disk: &Disk| disk.outstanding.as_ref().and_then(|outstanding| outstanding.due);
+        assert_eq!(due(&disk), None);
+        disk.hurry();
+        let soon = due(&disk).unwrap();
+        assert!(soon <= Instant::now() + HURRY);
+        disk.hurry();
+        assert_eq!(due(&disk), Some(soon), "a second abort gives it no more time");
+    }
+
+    #[tokio::test]
+    async fn late_opening_names_the_file() {
+        let (mut disk, _let_go, _told) = hung(Some(Duration::from_millis(1)));
+        assert!(disk.open("/slow/s.jsonl".into()).is_none());
+        let Input::Opened(opened) = disk.next().await else { panic!("another outcome") };
+        let refused = opened.unwrap_err();
+        assert_eq!(refused, "/slow/s.jsonl: the file system has not answered for 0 s (--disk-timeout)");
+    }
+}
