@@ -13,8 +13,8 @@ const OPEN: [&str; 2] = ["Outbound", "AgentSessionEvent"];
 /// The union whose branches come and go with the commands.
 const ANSWERS: &str = "RpcSuccess";
 
-/// The union whose branches servers have to learn.
-const COMMANDS: &str = "RpcCommand";
+/// Unions whose branches servers have to learn, and who does not send them notices nothing.
+const COMMANDS: [&str; 2] = ["RpcCommand", "FromExtension"];
 
 /// What is compared here, and what says nothing of values.
 const KNOWN: [&str; 18] = [
@@ -260,7 +260,7 @@ impl Found<'_> {
             let is_open = OPEN.contains(&self.at.as_str()) || self.at == ANSWERS;
             let change = if is_open { Change::Neither } else { Change::Wider };
             self.note(change, format!("`{tag}` is new"));
-            if let Some(last) = self.found.last_mut().filter(|_| self.at == COMMANDS) {
+            if let Some(last) = self.found.last_mut().filter(|_| COMMANDS.contains(&self.at.as_str())) {
                 last.is_new_command = true;
             }
         }

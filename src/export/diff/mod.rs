@@ -23,7 +23,7 @@ pub struct Difference {
     pub breaks_client: bool,
     /// Servers of A do not do with clients of B.
     pub breaks_server: bool,
-    /// It is a command that servers have to learn; clients that do not send it notice nothing.
+    /// It is a command, or a frame of extensions, that servers have to learn; who does not send it notices nothing.
     pub is_new_command: bool,
 }
 
