@@ -53,7 +53,7 @@ class AbortBashResponse(BaseModel):
 
 class AbortCommand(BaseModel):
     """
-    Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too. Queued messages and bash commands stay untouched, and in the other dialects compactions.
+    Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other dialects automatic compactions.
     """
 
     id: RequestId | None = None
@@ -1866,7 +1866,7 @@ class ExtensionResponse(BaseModel):
 
 class ExtensionRunTool(BaseModel):
     """
-    Runs a tool of the server outside of the conversation: no hook is asked, nobody is told. The response's `data` has `result`, an `AgentToolResult`, and `isError`.
+    Runs a tool of the server outside of the conversation: no hook is asked, and the host is not told. Where the host wants to be asked before the tool runs (`--confirm-tools`), it is; the action fails if the host does not allow it. The response's `data` has `result`, an `AgentToolResult`, and `isError`.
     """
 
     type: Literal["run_tool"]
@@ -1981,6 +1981,29 @@ class ExtensionSetLabel(BaseModel):
     label: str | None = None
     """
     The label; absent: none.
+    """
+
+
+class ExtensionSetLeaf(BaseModel):
+    """
+    Goes on behind another entry of the session, at once: nothing is summed up, no hook is called. Fails during a run or a compaction.
+    """
+
+    type: Literal["set_leaf"]
+    """
+    Marks a `set_leaf`.
+    """
+    id: str | None = None
+    """
+    Id of this action; with one, a `response` says what came of it.
+    """
+    origin: str | None = None
+    """
+    Id of the request that it belongs to; absent: none.
+    """
+    entry_id: str
+    """
+    The entry.
     """
 
 
@@ -2219,7 +2242,7 @@ class ExtensionUICall(BaseModel):
     """
     origin: str | None = None
     """
-    Id of the request that it belongs to: a command, a hook or a tool call. Absent: it belongs to none, and only the end of input takes a dialog back.
+    Id of the request that it belongs to: a command, a hook or a tool call. A dialog outlives it and belongs to the extension from then on, as where `origin` is absent: only the end of input takes it back.
     """
     request: RpcExtensionUIRequest
 
@@ -2430,7 +2453,7 @@ class ForkResult(BaseModel):
 FromExtension = TypeAliasType(
     "FromExtension",
     Annotated[
-        ExtensionRegister | ExtensionAccept | ExtensionDone | ExtensionFailed | ExtensionToolUpdate | ExtensionToolResult | ExtensionUICall | ExtensionUICancel | ExtensionSendMessage | ExtensionSendUserMessage | ExtensionAppendEntry | ExtensionSetModel | ExtensionSetThinkingLevel | ExtensionSetSessionName | ExtensionShutdown | ExtensionFault | ExtensionQuery | ExtensionModelEvent | ExtensionSetActiveTools | ExtensionSetLabel | ExtensionAbort | ExtensionCompact | ExtensionNewSession | ExtensionFork | ExtensionSwitchSession | ExtensionNavigateTree | ExtensionWaitForIdle | ExtensionRunTool | ExtensionComplete | ExtensionRegisterProvider | ExtensionUnregisterProvider | ExtensionWithdraw,
+        ExtensionRegister | ExtensionAccept | ExtensionDone | ExtensionFailed | ExtensionToolUpdate | ExtensionToolResult | ExtensionUICall | ExtensionUICancel | ExtensionSendMessage | ExtensionSendUserMessage | ExtensionAppendEntry | ExtensionSetModel | ExtensionSetThinkingLevel | ExtensionSetSessionName | ExtensionShutdown | ExtensionFault | ExtensionQuery | ExtensionModelEvent | ExtensionSetActiveTools | ExtensionSetLabel | ExtensionSetLeaf | ExtensionAbort | ExtensionCompact | ExtensionNewSession | ExtensionFork | ExtensionSwitchSession | ExtensionNavigateTree | ExtensionWaitForIdle | ExtensionRunTool | ExtensionComplete | ExtensionRegisterProvider | ExtensionUnregisterProvider | ExtensionWithdraw,
         Field(discriminator="type", title="FromExtension"),
     ],
 )
@@ -5123,7 +5146,7 @@ Inbound = TypeAliasType(
     ],
 )
 """
-Everything that a host may write: one JSON object a line, ended by a line feed.
+Everything that a host may write: one JSON object a line, ended by a line feed. In an optional member, at any depth, `null` means the same as absent; a required member refuses it.
 """
 
 
@@ -5142,7 +5165,7 @@ class Usage(BaseModel):
 
 class UserBashHook(BaseModel):
     """
-    The host wants a shell command run. `bash` takes the place of what would come of it.
+    The host wants a shell command run. `bash` takes the place of what would come of it. If an extension fails here, it is not run.
     """
 
     type: Literal["user_bash"]

@@ -149,6 +149,7 @@ DIALECT = Dialect(
         Arrow("response", {"command": "prompt", "success": False}, "starting", "idle"),
         Arrow("agent_start", {}, "starting", "streaming.between"),
         Arrow("auto_compaction_start", {}, "starting", "compacting"),
+        Arrow("auto_retry_start", {}, "starting", "retrying"),
         Arrow("response", {"command": "new_session", "success": True}, "streaming.turn", "idle"),
         Arrow("response", {"command": "compact", "success": True}, "streaming.turn", "idle"),
         Arrow("response", {"command": "switch_session", "success": True}, "streaming.turn", "idle"),

@@ -149,8 +149,9 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         return result
 
     async def abort(self, *, timeout: float | None = None) -> None:
-        """Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too.
-        Queued messages and bash commands stay untouched, and in the other dialects compactions.
+        """Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when
+        that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other
+        dialects automatic compactions.
         """
         await self._call("abort", {}, timeout)
 
@@ -439,8 +440,9 @@ class Client(ClientBase[Event, AssistantMessage]):
         return result
 
     def abort(self, *, timeout: float | None = None) -> None:
-        """Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too.
-        Queued messages and bash commands stay untouched, and in the other dialects compactions.
+        """Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when
+        that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other
+        dialects automatic compactions.
         """
         self._call("abort", {}, timeout)
 

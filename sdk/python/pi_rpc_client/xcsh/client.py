@@ -162,50 +162,39 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         await self._call("follow_up", {"message": message, "images": images}, timeout)
 
     async def abort(self, *, timeout: float | None = None) -> None:
-        """Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too.
-        Queued messages and bash commands stay untouched, and in the other dialects compactions.
+        """Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when
+        that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other
+        dialects automatic compactions.
         """
         await self._call("abort", {}, timeout)
 
     async def abort_and_prompt(
-        self,
-        message: str,
-        *,
-        images: Sequence[ImageContent] | None = None,
-        anyway: bool = False,
-        timeout: float | None = None,
+        self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> Answer[AssistantMessage]:
-        """Ends the open run as `abort` does, then starts a new one as `prompt` does.
+        """Ends the open run as `abort` does, and any compaction, then starts a new run as `prompt` does.
 
         Waits until the run has ended, and what follows it by itself, such as queued messages: a prompt that is
         queued, and the one whose run takes it up, both give the text of the last answer.
 
         :param message: The text for the agent.
         :param images: Images that go with the text, in order.
-        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
         """
         result: Answer[AssistantMessage] = await self._run(
-            "abort_and_prompt", {"message": message, "images": images}, timeout, anyway
+            "abort_and_prompt", {"message": message, "images": images}, timeout
         )
         return result
 
     async def start_abort_and_prompt(
-        self,
-        message: str,
-        *,
-        images: Sequence[ImageContent] | None = None,
-        anyway: bool = False,
-        timeout: float | None = None,
+        self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> None:
-        """Ends the open run as `abort` does, then starts a new one as `prompt` does.
+        """Ends the open run as `abort` does, and any compaction, then starts a new run as `prompt` does.
 
         Waits until it is accepted only.
 
         :param message: The text for the agent.
         :param images: Images that go with the text, in order.
-        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
         """
-        await self._call("abort_and_prompt", {"message": message, "images": images}, timeout, anyway)
+        await self._call("abort_and_prompt", {"message": message, "images": images}, timeout)
 
     async def new_session(self, *, parent_session: str | None = None, timeout: float | None = None) -> SessionChange:
         """Leaves the current session and begins an empty one. An extension may veto it.
@@ -241,14 +230,17 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
         return result
 
     async def set_locale(self, locale: str, *, timeout: float | None = None) -> None:
-        """Sets the language that the agent should answer in.
+        """Sets the language that the agent should answer in. `pi-rpc serve` does not do it and answers that it is not
+        implemented.
 
         :param locale: The language, as a language tag.
         """
         await self._call("set_locale", {"locale": locale}, timeout)
 
     async def get_integrations(self, *, timeout: float | None = None) -> Integrations:
-        """Reads whether the model provider and other services that the agent uses can be reached."""
+        """Reads whether the model provider and other services that the agent uses can be reached. `pi-rpc serve` does
+        not do it and answers that it is not implemented.
+        """
         result: Integrations = await self._call("get_integrations", {}, timeout)
         return result
 
@@ -502,50 +494,39 @@ class Client(ClientBase[Event, AssistantMessage]):
         self._call("follow_up", {"message": message, "images": images}, timeout)
 
     def abort(self, *, timeout: float | None = None) -> None:
-        """Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too.
-        Queued messages and bash commands stay untouched, and in the other dialects compactions.
+        """Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when
+        that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other
+        dialects automatic compactions.
         """
         self._call("abort", {}, timeout)
 
     def abort_and_prompt(
-        self,
-        message: str,
-        *,
-        images: Sequence[ImageContent] | None = None,
-        anyway: bool = False,
-        timeout: float | None = None,
+        self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> Answer[AssistantMessage]:
-        """Ends the open run as `abort` does, then starts a new one as `prompt` does.
+        """Ends the open run as `abort` does, and any compaction, then starts a new run as `prompt` does.
 
         Waits until the run has ended, and what follows it by itself, such as queued messages: a prompt that is
         queued, and the one whose run takes it up, both give the text of the last answer.
 
         :param message: The text for the agent.
         :param images: Images that go with the text, in order.
-        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
         """
         result: Answer[AssistantMessage] = self._run(
-            "abort_and_prompt", {"message": message, "images": images}, timeout, anyway
+            "abort_and_prompt", {"message": message, "images": images}, timeout
         )
         return result
 
     def start_abort_and_prompt(
-        self,
-        message: str,
-        *,
-        images: Sequence[ImageContent] | None = None,
-        anyway: bool = False,
-        timeout: float | None = None,
+        self, message: str, *, images: Sequence[ImageContent] | None = None, timeout: float | None = None
     ) -> None:
-        """Ends the open run as `abort` does, then starts a new one as `prompt` does.
+        """Ends the open run as `abort` does, and any compaction, then starts a new run as `prompt` does.
 
         Waits until it is accepted only.
 
         :param message: The text for the agent.
         :param images: Images that go with the text, in order.
-        :param anyway: Send it even if the server would refuse it, which is else a `RefusedError`.
         """
-        self._call("abort_and_prompt", {"message": message, "images": images}, timeout, anyway)
+        self._call("abort_and_prompt", {"message": message, "images": images}, timeout)
 
     def new_session(self, *, parent_session: str | None = None, timeout: float | None = None) -> SessionChange:
         """Leaves the current session and begins an empty one. An extension may veto it.
@@ -579,14 +560,17 @@ class Client(ClientBase[Event, AssistantMessage]):
         return result
 
     def set_locale(self, locale: str, *, timeout: float | None = None) -> None:
-        """Sets the language that the agent should answer in.
+        """Sets the language that the agent should answer in. `pi-rpc serve` does not do it and answers that it is not
+        implemented.
 
         :param locale: The language, as a language tag.
         """
         self._call("set_locale", {"locale": locale}, timeout)
 
     def get_integrations(self, *, timeout: float | None = None) -> Integrations:
-        """Reads whether the model provider and other services that the agent uses can be reached."""
+        """Reads whether the model provider and other services that the agent uses can be reached. `pi-rpc serve` does
+        not do it and answers that it is not implemented.
+        """
         result: Integrations = self._call("get_integrations", {}, timeout)
         return result
 

@@ -21,7 +21,7 @@ class BaseModel(_BaseModel):
 
 class AbortAndPromptCommand(BaseModel):
     """
-    Ends the open run as `abort` does, then starts a new one as `prompt` does.
+    Ends the open run as `abort` does, and any compaction, then starts a new run as `prompt` does.
     """
 
     id: RequestId | None = None
@@ -93,7 +93,7 @@ class AbortBashResponse(BaseModel):
 
 class AbortCommand(BaseModel):
     """
-    Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too. Queued messages and bash commands stay untouched, and in the other dialects compactions.
+    Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other dialects automatic compactions.
     """
 
     id: RequestId | None = None
@@ -2065,7 +2065,7 @@ class ExtensionResponse(BaseModel):
 
 class ExtensionRunTool(BaseModel):
     """
-    Runs a tool of the server outside of the conversation: no hook is asked, nobody is told. The response's `data` has `result`, an `AgentToolResult`, and `isError`.
+    Runs a tool of the server outside of the conversation: no hook is asked, and the host is not told. Where the host wants to be asked before the tool runs (`--confirm-tools`), it is; the action fails if the host does not allow it. The response's `data` has `result`, an `AgentToolResult`, and `isError`.
     """
 
     type: Literal["run_tool"]
@@ -2180,6 +2180,29 @@ class ExtensionSetLabel(BaseModel):
     label: str | None = None
     """
     The label; absent: none.
+    """
+
+
+class ExtensionSetLeaf(BaseModel):
+    """
+    Goes on behind another entry of the session, at once: nothing is summed up, no hook is called. Fails during a run or a compaction.
+    """
+
+    type: Literal["set_leaf"]
+    """
+    Marks a `set_leaf`.
+    """
+    id: str | None = None
+    """
+    Id of this action; with one, a `response` says what came of it.
+    """
+    origin: str | None = None
+    """
+    Id of the request that it belongs to; absent: none.
+    """
+    entry_id: str
+    """
+    The entry.
     """
 
 
@@ -2418,7 +2441,7 @@ class ExtensionUICall(BaseModel):
     """
     origin: str | None = None
     """
-    Id of the request that it belongs to: a command, a hook or a tool call. Absent: it belongs to none, and only the end of input takes a dialog back.
+    Id of the request that it belongs to: a command, a hook or a tool call. A dialog outlives it and belongs to the extension from then on, as where `origin` is absent: only the end of input takes it back.
     """
     request: RpcExtensionUIRequest
 
@@ -2635,7 +2658,7 @@ class ForkResult(BaseModel):
 FromExtension = TypeAliasType(
     "FromExtension",
     Annotated[
-        ExtensionRegister | ExtensionAccept | ExtensionDone | ExtensionFailed | ExtensionToolUpdate | ExtensionToolResult | ExtensionUICall | ExtensionUICancel | ExtensionSendMessage | ExtensionSendUserMessage | ExtensionAppendEntry | ExtensionSetModel | ExtensionSetThinkingLevel | ExtensionSetSessionName | ExtensionShutdown | ExtensionFault | ExtensionQuery | ExtensionModelEvent | ExtensionSetActiveTools | ExtensionSetLabel | ExtensionAbort | ExtensionCompact | ExtensionNewSession | ExtensionFork | ExtensionSwitchSession | ExtensionNavigateTree | ExtensionWaitForIdle | ExtensionRunTool | ExtensionComplete | ExtensionRegisterProvider | ExtensionUnregisterProvider | ExtensionWithdraw,
+        ExtensionRegister | ExtensionAccept | ExtensionDone | ExtensionFailed | ExtensionToolUpdate | ExtensionToolResult | ExtensionUICall | ExtensionUICancel | ExtensionSendMessage | ExtensionSendUserMessage | ExtensionAppendEntry | ExtensionSetModel | ExtensionSetThinkingLevel | ExtensionSetSessionName | ExtensionShutdown | ExtensionFault | ExtensionQuery | ExtensionModelEvent | ExtensionSetActiveTools | ExtensionSetLabel | ExtensionSetLeaf | ExtensionAbort | ExtensionCompact | ExtensionNewSession | ExtensionFork | ExtensionSwitchSession | ExtensionNavigateTree | ExtensionWaitForIdle | ExtensionRunTool | ExtensionComplete | ExtensionRegisterProvider | ExtensionUnregisterProvider | ExtensionWithdraw,
         Field(discriminator="type", title="FromExtension"),
     ],
 )
@@ -2712,7 +2735,7 @@ class GetBranchMessagesResponse(BaseModel):
 
 class GetIntegrationsCommand(BaseModel):
     """
-    Reads whether the model provider and other services that the agent uses can be reached.
+    Reads whether the model provider and other services that the agent uses can be reached. `pi-rpc serve` does not do it and answers that it is not implemented.
     """
 
     id: RequestId | None = None
@@ -4878,7 +4901,7 @@ class SetInterruptModeResponse(BaseModel):
 
 class SetLocaleCommand(BaseModel):
     """
-    Sets the language that the agent should answer in.
+    Sets the language that the agent should answer in. `pi-rpc serve` does not do it and answers that it is not implemented.
     """
 
     id: RequestId | None = None
@@ -6306,7 +6329,7 @@ Inbound = TypeAliasType(
     ],
 )
 """
-Everything that a host may write: one JSON object a line, ended by a line feed.
+Everything that a host may write: one JSON object a line, ended by a line feed. In an optional member, at any depth, `null` means the same as absent; a required member refuses it.
 """
 
 
@@ -6329,7 +6352,7 @@ class Usage(BaseModel):
 
 class UserBashHook(BaseModel):
     """
-    The host wants a shell command run. `bash` takes the place of what would come of it.
+    The host wants a shell command run. `bash` takes the place of what would come of it. If an extension fails here, it is not run.
     """
 
     type: Literal["user_bash"]

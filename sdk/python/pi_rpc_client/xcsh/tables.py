@@ -150,21 +150,6 @@ DIALECT = Dialect(
                 ),
             ],
         },
-        "abort_and_prompt": {
-            "idle": [Outcome("run")],
-            "starting": [Outcome("preempt")],
-            "streaming.turn": [Outcome("preempt")],
-            "streaming.message": [Outcome("preempt")],
-            "streaming.tools": [Outcome("preempt")],
-            "streaming.between": [Outcome("preempt")],
-            "retrying": [Outcome("preempt")],
-            "compacting": [
-                Outcome(
-                    "reject",
-                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
-                )
-            ],
-        },
         "compact": {
             "idle": [Outcome("control")],
             "starting": [Outcome("preempt")],
@@ -198,6 +183,7 @@ DIALECT = Dialect(
         Arrow("response", {"command": "abort_and_prompt", "success": False}, "starting", "idle"),
         Arrow("agent_start", {}, "starting", "streaming.between"),
         Arrow("auto_compaction_start", {}, "starting", "compacting"),
+        Arrow("auto_retry_start", {}, "starting", "retrying"),
         Arrow("response", {"command": "new_session", "success": True}, "streaming.turn", "idle"),
         Arrow("response", {"command": "compact", "success": True}, "streaming.turn", "idle"),
         Arrow("response", {"command": "switch_session", "success": True}, "streaming.turn", "idle"),

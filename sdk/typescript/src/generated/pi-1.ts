@@ -76,7 +76,7 @@ export class Pi1Client extends Client<Pi1> {
     return this.call("follow_up", fields, options);
   }
 
-  /** Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too. Queued messages and bash commands stay untouched, and in the other dialects compactions. */
+  /** Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other dialects automatic compactions. */
   abort(options?: CallOptions): Promise<void> {
     return this.call("abort", {}, options);
   }

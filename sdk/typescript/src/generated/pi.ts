@@ -71,7 +71,7 @@ export class PiClient extends Client<Pi> {
     return this.call("follow_up", fields, options);
   }
 
-  /** Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too. Queued messages and bash commands stay untouched, and in the other dialects compactions. */
+  /** Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other dialects automatic compactions. */
   abort(options?: CallOptions): Promise<void> {
     return this.call("abort", {}, options);
   }
@@ -227,6 +227,7 @@ const TABLES: Tables = {
     {"from":"starting","to":"idle","on":[{"type":"response","where":{"command":"prompt","success":false}}]},
     {"from":"starting","to":"streaming.between","on":[{"type":"agent_start"}]},
     {"from":"starting","to":"compacting","on":[{"type":"auto_compaction_start"}]},
+    {"from":"starting","to":"retrying","on":[{"type":"auto_retry_start"}]},
     {"from":"streaming.turn","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}}]},
     {"from":"streaming.turn","to":"streaming.message","on":[{"type":"message_start","where":{"role":"assistant"}}]},
     {"from":"streaming.message","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}}]},

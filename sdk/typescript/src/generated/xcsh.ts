@@ -76,12 +76,12 @@ export class XcshClient extends Client<Xcsh> {
     return this.call("follow_up", fields, options);
   }
 
-  /** Ends the open run, or the wait before a retry, and answers when that is done; in pi 1 a compaction, too. Queued messages and bash commands stay untouched, and in the other dialects compactions. */
+  /** Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other dialects automatic compactions. */
   abort(options?: CallOptions): Promise<void> {
     return this.call("abort", {}, options);
   }
 
-  /** Ends the open run as `abort` does, then starts a new one as `prompt` does. */
+  /** Ends the open run as `abort` does, and any compaction, then starts a new run as `prompt` does. */
   abortAndPrompt(fields: Fields<T.AbortAndPromptCommand>, options?: CallOptions): Promise<void> {
     return this.call("abort_and_prompt", fields, options);
   }
@@ -106,12 +106,12 @@ export class XcshClient extends Client<Xcsh> {
     return this.call("set_host_tools", fields, options);
   }
 
-  /** Sets the language that the agent should answer in. */
+  /** Sets the language that the agent should answer in. `pi-rpc serve` does not do it and answers that it is not implemented. */
   setLocale(fields: Fields<T.SetLocaleCommand>, options?: CallOptions): Promise<void> {
     return this.call("set_locale", fields, options);
   }
 
-  /** Reads whether the model provider and other services that the agent uses can be reached. */
+  /** Reads whether the model provider and other services that the agent uses can be reached. `pi-rpc serve` does not do it and answers that it is not implemented. */
   getIntegrations(options?: CallOptions): Promise<T.Integrations> {
     return this.call("get_integrations", {}, options);
   }
@@ -252,9 +252,6 @@ const TABLES: Tables = {
       "retrying": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
       "compacting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
     },
-    abort_and_prompt: {
-      "compacting": [{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
-    },
     compact: {
       "compacting": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
     },
@@ -267,6 +264,7 @@ const TABLES: Tables = {
     {"from":"starting","to":"idle","on":[{"type":"response","where":{"command":"prompt","success":false}},{"type":"response","where":{"command":"abort_and_prompt","success":false}}]},
     {"from":"starting","to":"streaming.between","on":[{"type":"agent_start"}]},
     {"from":"starting","to":"compacting","on":[{"type":"auto_compaction_start"}]},
+    {"from":"starting","to":"retrying","on":[{"type":"auto_retry_start"}]},
     {"from":"streaming.turn","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"branch","success":true}}]},
     {"from":"streaming.turn","to":"streaming.message","on":[{"type":"message_start","where":{"role":"assistant"}}]},
     {"from":"streaming.message","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"branch","success":true}}]},
