@@ -358,6 +358,7 @@ HookEvent = Union[
     "BeforeCompactHook",
     "InputHook",
     "BeforeAgentStartHook",
+    "PrepareArgumentsHook",
     "ToolCallHook",
     "ToolResultHook",
     "ShutdownHook",
@@ -434,6 +435,15 @@ class BeforeAgentStartHook(TypedDict):
     prompt: str
     images: NotRequired[List[ImageContent]]
     systemPrompt: str
+
+class PrepareArgumentsHook(TypedDict):
+    """The model called a tool of the extension; the arguments are not checked yet. `input` takes the place of them,
+    and is checked against the schema of the tool. An extension that fails here fails the call, and the model is
+    told why. Other extensions are not asked."""
+    type: Literal["prepare_arguments"]
+    toolCallId: str
+    toolName: str
+    input: JsonObject
 
 class ToolCallHook(TypedDict):
     """A tool is about to run. `block` prevents it, and the model is told the `reason`. An extension that fails here
@@ -645,6 +655,7 @@ HookName = Literal[
     "session_before_compact",
     "input",
     "before_agent_start",
+    "prepare_arguments",
     "tool_call",
     "tool_result",
     "session_shutdown",

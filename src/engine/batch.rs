@@ -12,8 +12,8 @@
 
 use super::{CallId, Engine, arguments::Owner, run::has_failed, telling::Step};
 use crate::protocol::{
-    AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, InterruptMode, JsonObject,
-    StopReason, TextContent, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
+    AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, HookName, InterruptMode,
+    JsonObject, StopReason, TextContent, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
     ToolExecutionUpdateEvent, ToolResultMessage, UserContent, errors,
 };
 use serde_json::{Value, json};
@@ -56,7 +56,9 @@ struct Slot {
     began: Option<Duration>,
     /// How many milliseconds its tool took.
     took: Option<u64>,
-    /// The arguments that an extension wants it to run with.
+    /// The arguments that the extension of its tool has made of the model's.
+    prepared: Option<JsonObject>,
+    /// The arguments that it runs with, or that an extension wants it to.
     changed: Option<JsonObject>,
 }
 
@@ -64,6 +66,8 @@ struct Slot {
 #[derive(Debug)]
 pub enum Stage {
     Waiting,
+    /// Announced; the extension of its tool may change the arguments before they are checked.
+    Preparing,
     /// Announced and found fit; somebody may prevent it.
     Asked(JsonObject),
     /// Nobody prevents it; not running yet.
@@ -81,7 +85,7 @@ pub enum Stage {
 impl Stage {
     /// Taken up and not over: others may have to wait for it.
     const fn is_open(&self) -> bool {
-        matches!(self, Self::Asked(_) | Self::Running(_) | Self::Ended)
+        matches!(self, Self::Preparing | Self::Asked(_) | Self::Running(_) | Self::Ended)
     }
 }
 
@@ -93,7 +97,14 @@ impl Engine {
             of_extension && self.tools.is_exclusive(&call.name)
         };
         let in_turn = calls.iter().any(alone);
-        let slot = |call| Slot { call, stage: Stage::Waiting, began: None, took: None, changed: None };
+        let slot = |call| Slot {
+            call,
+            stage: Stage::Waiting,
+            began: None,
+            took: None,
+            prepared: None,
+            changed: None,
+        };
         let calls = calls.into_iter().map(slot).collect();
         let unrun = has_failed(message).then(|| self.failed_text(message));
         if let Some(run) = &mut self.run {
@@ -222,7 +233,7 @@ impl Engine {
             return true;
         }
         // One is asked about after the other; what runs is waited for below.
-        if self.first(|stage| matches!(stage, Stage::Asked(_))).is_some() {
+        if self.first(|stage| matches!(stage, Stage::Preparing | Stage::Asked(_))).is_some() {
             return false;
         }
         let waiting = self.first(|stage| matches!(stage, Stage::Waiting));
@@ -264,6 +275,9 @@ impl Engine {
         }
         if self.is_stopping() {
             return self.say_unrun(at);
+        }
+        if let Some(place) = self.preparer(at) {
+            return self.ask_to_prepare(at, place);
         }
         match self.check(at) {
             Ok(arguments) => self.permit(at, arguments),
@@ -331,11 +345,12 @@ impl Engine {
     /// The arguments as the tool takes them, or the text of the error result.
     pub(super) fn check(&self, at: usize) -> Result<JsonObject, String> {
         let Some(batch) = self.batch() else { return Err(String::new()) };
-        let call = &batch.calls[at].call;
+        let Slot { call, prepared, .. } = &batch.calls[at];
         if batch.cut_off {
             return Err(errors::call_cut_off(self.dialect.base(), &call.name));
         }
-        self.tools.check(self.dialect.base(), &call.name, &call.arguments)
+        let arguments = prepared.as_ref().unwrap_or(&call.arguments);
+        self.tools.check(self.dialect.base(), &call.name, arguments)
     }
 
     fn announce(&mut self, at: usize) {
@@ -502,6 +517,31 @@ impl Engine {
     /// The call at this place.
     pub(super) fn called(&self, at: usize) -> Option<&ToolCall> {
         Some(&self.batch()?.calls.get(at)?.call)
+    }
+
+    /// The place of the extension that may change the arguments of a call before they are checked.
+    fn preparer(&self, at: usize) -> Option<usize> {
+        let batch = self.batch().filter(|batch| !batch.cut_off)?;
+        let name = &batch.calls.get(at)?.call.name;
+        match self.tools.owner(name).filter(|_| self.tools.is_offered(name))? {
+            Owner::Extension(place) => {
+                self.extensions.asked(HookName::PrepareArguments).contains(&place).then_some(place)
+            }
+            Owner::Server | Owner::Host => None,
+        }
+    }
+
+    /// Whether the extension of the call's tool has been asked for its arguments.
+    pub(super) fn is_being_prepared(&self, at: usize) -> bool {
+        let slot = self.batch().and_then(|batch| batch.calls.get(at));
+        slot.is_some_and(|slot| matches!(slot.stage, Stage::Preparing))
+    }
+
+    /// The extension of the call's tool has made these arguments of the model's.
+    pub(super) fn set_prepared(&mut self, at: usize, arguments: JsonObject) {
+        if let Some(slot) = self.slot(at) {
+            slot.prepared = Some(arguments);
+        }
     }
 
     /// The call runs with other arguments than the model's.

@@ -1,6 +1,7 @@
 //! One tool call between its check and its result: who may prevent it, who carries it out, who may change what came of it.
 //!
 //! ```text
+//! announced ─→ prepare_arguments hook, if its extension wants it ─→ checked
 //! checked ─→ tool_call hook ─→ the host, if it wants to be asked ─→ carried out ─→ tool_result hook ─→ over
 //! ```
 
@@ -11,9 +12,39 @@ use super::{
     hooks::Then,
     todos::TODO_WRITE,
 };
-use crate::protocol::{AgentToolResult, HookName, JsonObject, ToolCallHook, ToolResultHook, errors};
+use crate::protocol::{
+    AgentToolResult, HookName, JsonObject, PrepareArgumentsHook, ToolCallHook, ToolResultHook, errors,
+};
 
 impl Engine {
+    /// Has the extension of the call's tool put the arguments right before they are checked.
+    pub(super) fn ask_to_prepare(&mut self, at: usize, place: usize) {
+        let Some(call) = self.called(at).cloned() else { return };
+        self.set(at, Stage::Preparing);
+        let event =
+            PrepareArgumentsHook { tool_call_id: call.id, tool_name: call.name, input: call.arguments };
+        self.hook_among([place], event.into(), Then::Prepare(at));
+    }
+
+    /// The extension of the call's tool has answered; `failure`: why it has no arguments.
+    pub(super) fn call_prepared(&mut self, at: usize, arguments: JsonObject, failure: Option<String>) {
+        if !self.is_being_prepared(at) {
+            return;
+        }
+        if self.is_stopping() {
+            let result = self.unrun(at);
+            return self.call_unrun(at, result);
+        }
+        if let Some(text) = failure {
+            return self.call_unrun(at, error_result(&text));
+        }
+        self.set_prepared(at, arguments);
+        match self.check(at) {
+            Ok(arguments) => self.permit(at, arguments),
+            Err(text) => self.call_unrun(at, error_result(&text)),
+        }
+    }
+
     /// Asks the extensions whether the call may run.
     pub(super) fn permit(&mut self, at: usize, arguments: JsonObject) {
         let Some(call) = self.called(at).cloned() else { return };
@@ -66,6 +97,9 @@ impl Engine {
         let call = self.ids.call();
         let Some(tool_call) = self.called(at).cloned() else { return };
         self.call_runs(at, call);
+        if self.is_hooked(HookName::ToolResult) {
+            self.change(at, arguments.clone());
+        }
         match self.tools.owner(&tool_call.name) {
             Some(Owner::Host) => self.call_host(call, tool_call, arguments),
             Some(Owner::Extension(place)) => {

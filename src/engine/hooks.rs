@@ -57,6 +57,8 @@ pub enum Then {
     Moved(CallId),
     /// A request to a provider goes on, under this number.
     Outside(CallId),
+    /// The arguments of the call at this place of the batch are checked.
+    Prepare(usize),
     /// The call at this place of the batch runs.
     Call(usize),
     /// The call at this place of the batch is over.
@@ -95,7 +97,7 @@ impl Then {
             | Self::Compact { .. }
             | Self::Navigate(_)
             | Self::Moved(_) => Bound::Command,
-            Self::Call(_) | Self::Result { .. } => Bound::Call,
+            Self::Prepare(_) | Self::Call(_) | Self::Result { .. } => Bound::Call,
             _ => Bound::Command,
         }
     }
@@ -180,6 +182,7 @@ impl Engine {
                 hooking.say.block = Some(errors::block_failed(base, text));
                 hooking.left.clear();
             }
+            HookEvent::PrepareArguments(_) => hooking.say.block = Some(text.to_owned()),
             // The process was told to stop before anybody agreed.
             HookEvent::SessionBeforeSwitch(_)
             | HookEvent::SessionBeforeFork(_)
@@ -197,7 +200,9 @@ impl Engine {
             HookEvent::Event(told) => event_type(&told.event).to_owned(),
             _ => kind.as_str().to_owned(),
         };
-        if !unwanted {
+        // As of a tool that fails, the model alone is told.
+        let is_of_tool = matches!(hooking.event, HookEvent::PrepareArguments(_));
+        if !unwanted && !is_of_tool {
             self.extension_failed(Failing::Extension(place, &name), text);
         }
         self.ask_next(hook);
@@ -226,11 +231,14 @@ impl Engine {
                 return;
             }
             // What it might have blocked stays blocked while it is not there to say.
-            if let Some(hooking) = self.hooks.get_mut(&hook)
-                && matches!(hooking.event, HookEvent::ToolCall(_))
-            {
-                hooking.say.block = Some(errors::block_failed(base, &errors::not_running(base)));
-                hooking.left.clear();
+            let Some(hooking) = self.hooks.get_mut(&hook) else { break };
+            match hooking.event {
+                HookEvent::ToolCall(_) => {
+                    hooking.say.block = Some(errors::block_failed(base, &errors::not_running(base)));
+                    hooking.left.clear();
+                }
+                HookEvent::PrepareArguments(_) => hooking.say.block = Some(errors::not_running(base)),
+                _ => {}
             }
         }
         if let Some(Hooking { event, say, then, .. }) = self.hooks.remove(&hook) {
@@ -291,6 +299,9 @@ impl Engine {
                 self.navigation_said(hook, call, event, say);
             }
             (Then::Moved(call), _) => self.navigated(call),
+            (Then::Prepare(at), HookEvent::PrepareArguments(call)) => {
+                self.call_prepared(at, call.input, say.block);
+            }
             (Then::Call(at), HookEvent::ToolCall(call)) => {
                 let arguments = say.changed.then_some(call.input);
                 self.call_said(at, arguments, say.block, say.terminate);
@@ -328,6 +339,7 @@ impl Engine {
                 Then::Prompt(_)
                 | Then::Queue { .. }
                 | Then::Start(_)
+                | Then::Prepare(_)
                 | Then::Call(_)
                 | Then::Result { .. }
                 | Then::Keep

@@ -73,6 +73,10 @@ impl Hooking {
                 }
                 false
             }
+            HookEvent::PrepareArguments(call) => {
+                call.input = result.input.unwrap_or(std::mem::take(&mut call.input));
+                false
+            }
             HookEvent::ToolCall(call) => {
                 if let Some(input) = result.input {
                     (call.input, say.changed) = (input, true);

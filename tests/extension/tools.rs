@@ -1,11 +1,11 @@
 //! Tools of extensions.
 
 use crate::asking_support::{
-    Does, Extension, Played, Scenario, fails, say, scenario, tool_result, tool_update, waits,
+    Does, Extension, Played, Scenario, done, fails, say, says, scenario, tool_result, tool_update, waits,
 };
-use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi058, Xcsh};
 use say::{calls, command, prompt, says as model_says};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
@@ -53,6 +53,88 @@ fn a_tool_of_an_extension_shows_progress_and_gives_a_result() {
             }),
             "{dialect}"
         );
+    }
+}
+
+/// Calls of `mine`, which wants a number, with the text `now`; its extension does this before they are checked.
+fn preparing(does: impl IntoIterator<Item = Does>) -> Scenario {
+    let parameters = json!({
+        "type": "object", "properties": { "count": { "type": "number" } }, "required": ["count"],
+    });
+    let tool = json!({ "name": "mine", "description": "Mine.", "parameters": parameters });
+    let hooks = ["prepare_arguments", "tool_call", "tool_result"];
+    let owner = Extension::new("a", json!({ "tools": [tool], "hooks": hooks }))
+        .on("hook prepare_arguments", does)
+        .on("hook tool_call", [done()])
+        .on("hook tool_result", [done()])
+        .on("tool_call mine", [tool_result("whole")]);
+    // Another one's tools are not its business.
+    calling(owner).extended(Extension::new("b", json!({ "hooks": ["prepare_arguments"] })))
+}
+
+#[test]
+fn extension_prepares_arguments_before_they_are_checked() {
+    for dialect in [Pi, Pi058, Pi1, Xcsh] {
+        let played =
+            preparing([waits(5), says(json!({ "input": { "count": "3", "more": true } }))]).play(dialect);
+        let id_less = |mut frame: Value| {
+            frame["id"].take();
+            frame
+        };
+        let sent = |what: &str| id_less(played.wrote(">a", what)[0].clone());
+        let hook = |kind: &str, input: Value| json!({ "type": kind, "toolCallId": "t1", "toolName": "mine", "input": input });
+        let raw = json!({ "command": "now" });
+        let checked = json!({ "count": 3, "more": true });
+        assert_eq!(
+            sent("hook prepare_arguments")["hook"],
+            hook("prepare_arguments", raw.clone()),
+            "{dialect}"
+        );
+        assert_eq!(sent("hook tool_call")["hook"], hook("tool_call", checked.clone()), "{dialect}");
+        assert_eq!(sent("tool_call mine")["arguments"], checked, "{dialect}");
+        assert_eq!(sent("hook tool_result")["hook"]["input"], checked, "{dialect}");
+        assert_eq!(played.last("tool_execution_start")["args"], raw, "{dialect}");
+        assert_eq!(
+            (text(&played), played.wrote(">b", "hook prepare_arguments").len()),
+            ("whole", 0),
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn call_whose_arguments_cannot_be_prepared_fails() {
+    let unfit = "Validation failed for tool \"mine\":\n  - count: ";
+    for dialect in [Pi, Pi058, Pi1, Xcsh] {
+        for (does, told) in [
+            (vec![fails("no idea")], "no idea"),
+            (vec![done()], unfit),
+            (vec![says(json!({ "input": { "count": "many" } }))], unfit),
+            (vec![], "No answer within 30 s"),
+        ] {
+            let played = preparing(does).play(dialect);
+            assert!(text(&played).starts_with(told), "{dialect}\n{}", played.log);
+            let end = played.last("tool_execution_end");
+            assert_eq!((&end["toolCallId"], &end["isError"]), (&json!("t1"), &json!(true)), "{dialect}");
+            assert!(played.wrote(">a", "hook tool_call").is_empty(), "{dialect}\n{}", played.log);
+            assert!(played.wrote(">a", "tool_call mine").is_empty(), "{dialect}\n{}", played.log);
+        }
+    }
+}
+
+#[test]
+fn abort_ends_call_whose_arguments_are_prepared() {
+    for dialect in [Pi, Pi058, Pi1, Xcsh] {
+        let played = preparing([waits(50), done()]).host(20, command("abort")).play(dialect);
+        let end = played.last("tool_execution_end");
+        assert_eq!(
+            (&end["toolCallId"], &end["isError"]),
+            (&json!("t1"), &json!(true)),
+            "{dialect}\n{}",
+            played.log
+        );
+        assert_eq!(played.wrote(">a", "cancel").len(), 1, "{dialect}\n{}", played.log);
+        assert!(played.wrote(">a", "tool_call mine").is_empty(), "{dialect}\n{}", played.log);
     }
 }
 

@@ -24,7 +24,10 @@ const TOOLS = (pi) => {
   tool("hang", () => new Promise(() => {}));
   tool("untyped", async () => ({ details: 1 }));
   tool("prepared", async (_id, params) => ({ content: [{ type: "text", text: params.b }] }), {
-    prepareArguments: ({ a }) => ({ b: a }),
+    prepareArguments: ({ a }) => {
+      if (a === undefined) throw new Error("no a");
+      return a === "none" ? a : { b: a };
+    },
   });
   tool("circular", async () => {
     const details = {};
@@ -43,7 +46,7 @@ const TOOLS = (pi) => {
 const ENDS = [
   [call("fail"), { type: "tool_result", result: { content: text("it broke"), details: {} }, isError: true }],
   [call("untyped"), { type: "tool_result", result: { details: 1, content: [] } }],
-  [call("prepared", { a: "b" }), { type: "tool_result", result: { content: text("b") } }],
+  [call("prepared", { b: "b" }), { type: "tool_result", result: { content: text("b") } }],
   [call("unknown"), { type: "failed", error: "no extension has a tool unknown" }],
 ];
 
@@ -53,6 +56,24 @@ for (const [frame, end] of ENDS) {
     assert.deepEqual(await server.ask(frame), end);
   });
 }
+
+test("a tool's arguments are prepared when the server asks, not again when it runs", async (t) => {
+  const server = await started({ test: t, extensions: [TOOLS] });
+  assert.deepEqual(server.registered.hooks.filter((name) => name === "prepare_arguments"), ["prepare_arguments"]);
+  const prepare = (toolName, input) => server.hook({ type: "prepare_arguments", toolCallId: "t1", toolName, input });
+  assert.deepEqual(await prepare("prepared", { a: "b" }), { input: { b: "b" } });
+  assert.equal(await prepare("echo", { a: "b" }), undefined);
+  assert.deepEqual(await prepare("prepared", {}), { type: "failed", error: "no a" });
+  assert.deepEqual(await prepare("prepared", { a: "none" }), {
+    type: "failed",
+    error: 'prepareArguments of the tool prepared has to give an object, not "none"',
+  });
+});
+
+test("before pi 0.64 no arguments are prepared", async (t) => {
+  const server = await started({ test: t, extensions: [TOOLS], api: "0.58" });
+  assert.ok(!server.registered.hooks.includes("prepare_arguments"));
+});
 
 test("a tool is given id, arguments, signal, a function for updates, and ctx", async (t) => {
   const server = await started({ test: t, extensions: [TOOLS] });

@@ -3,7 +3,7 @@ import { createCommandContext, createToolContext } from "./context.mjs";
 import { commands, tools } from "./registration.mjs";
 import { within } from "./scope.mjs";
 import { blocks, isRecord } from "./shapes.mjs";
-import { execute, failure } from "./tools.mjs";
+import { failure } from "./tools.mjs";
 
 /**
  * @param {import("./host.mjs").Host} host
@@ -38,7 +38,7 @@ export async function runTool(host, { id, toolCallId, toolName, arguments: args 
     if (!over) host.wire.send({ type: "tool_update", id, partialResult: whole(partialResult) });
   };
   try {
-    const result = await within({ path: member.path }, () => execute(tool, toolCallId, args, signal, update, ctx));
+    const result = await within({ path: member.path }, () => tool.execute(toolCallId, args, signal, update, ctx));
     return { result: whole(result) };
   } catch (error) {
     return { result: failure(error), isError: true };

@@ -5,6 +5,7 @@ import { promptHook } from "./prompt_hook.mjs";
 import { contextHook, headersHook, messageEndHook, payloadHook } from "./request_hooks.mjs";
 import { sessionStart, sessionShutdown } from "./sessions.mjs";
 import { blocks, isRecord, plain, said, text } from "./shapes.mjs";
+import { preparedArguments } from "./tools.mjs";
 import { userBashHook } from "./user_bash.mjs";
 
 /**
@@ -38,6 +39,7 @@ export const HOOKS = {
     told(host, { type: "after_provider_response", status, headers }),
   input: inputHook,
   before_agent_start: promptHook,
+  prepare_arguments: preparedArguments,
   tool_call: toolCallHook,
   tool_result: toolResultHook,
   context: contextHook,

@@ -186,5 +186,7 @@ function interests(members, features) {
     if (names.has(name)) for (const part of parts) events.add(part);
   }
   if (awaits.length > 0) hooks.add("event");
+  const prepares = [...tools(members).values()].some(({ tool }) => tool.prepareArguments);
+  if (prepares && offered("prepare_arguments")) hooks.add("prepare_arguments");
   return { hooks: [...hooks], events: [...events], awaits };
 }

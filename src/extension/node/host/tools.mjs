@@ -1,6 +1,7 @@
 /** Tools: those that there are, as `pi.getAllTools` shows them, and a tool run by another one. */
 import { tools } from "./registration.mjs";
-import { messageOf } from "./shapes.mjs";
+import { within } from "./scope.mjs";
+import { isRecord, messageOf, plain } from "./shapes.mjs";
 
 /**
  * @param {import("./host.mjs").Host} host
@@ -37,7 +38,7 @@ export async function nestedCall(host, generation, caller, { name, args, signal,
   try {
     const mine = tools(generation.members).get(name);
     if (mine) {
-      const result = await execute(mine.tool, toolCall.id, args, signal, onUpdate, ctx);
+      const result = await mine.tool.execute(toolCall.id, prepared(mine.tool, args), signal, onUpdate, ctx);
       return { toolCall, result, isError: result?.isError === true };
     }
     const { result, isError } = await host.request({ type: "run_tool", toolName: name, arguments: args }, signal);
@@ -48,17 +49,22 @@ export async function nestedCall(host, generation, caller, { name, args, signal,
 }
 
 /**
- * Runs a tool of an extension; its arguments it may have to put right first.
- * @param {any} tool
- * @param {string} toolCallId
- * @param {any} args
- * @param {AbortSignal} [signal]
- * @param {Function} [onUpdate]
- * @param {any} [ctx]
+ * The hook `prepare_arguments`.
+ * @param {import("./host.mjs").Host} host
+ * @param {{ toolName: string, input: any }} hook
+ * @returns {Promise<{ input: any } | undefined>}
  */
-export function execute(tool, toolCallId, args, signal, onUpdate, ctx) {
-  const prepared = tool.prepareArguments ? tool.prepareArguments(args) : args;
-  return tool.execute(toolCallId, prepared, signal, onUpdate, ctx);
+export async function preparedArguments(host, { toolName, input }) {
+  const called = tools(host.generation.members).get(toolName);
+  if (!called?.tool.prepareArguments) return undefined;
+  const made = within({ path: called.member.path }, () => prepared(called.tool, input));
+  if (!isRecord(made)) throw new Error(`prepareArguments of the tool ${toolName} has to give an object, not ${JSON.stringify(made)}`);
+  return { input: plain(made, `what prepareArguments of the tool ${toolName} gives`) };
+}
+
+/** What a tool makes of its arguments before they are checked. */
+function prepared(tool, args) {
+  return tool.prepareArguments ? tool.prepareArguments(args) : args;
 }
 
 /** @param {unknown} error What a tool has thrown. */

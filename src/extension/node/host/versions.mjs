@@ -32,6 +32,7 @@ export function features(api = "1.5") {
 /** The hooks of the server that are there since a version of pi; all others always were. */
 export const SINCE = {
   before_provider_request: 57,
+  prepare_arguments: 64,
   after_provider_response: 67,
   thinking_level_select: 71,
   message_end: 71,

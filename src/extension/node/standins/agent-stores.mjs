@@ -1,6 +1,7 @@
 /** What pi keeps: sessions, settings, keys. Sessions are read from their files; settings and keys are asked of the server. Nothing is written. */
 import * as fs from "node:fs";
 import * as path from "node:path";
+import { branch, contextEntries, projection } from "../host/projection.mjs";
 import { bridge } from "./bridge.mjs";
 
 function noWriting(what) {
@@ -19,6 +20,20 @@ export function parseSessionEntries(content) {
     }
   });
 }
+
+/** From the first entry to one of them; `undefined` and an unknown one: to the last. */
+function branchOf(entries, leafId, byId = new Map(entries.map((entry) => [entry.id, entry]))) {
+  return leafId === null ? [] : branch(byId, byId.has(leafId) ? leafId : entries.at(-1)?.id);
+}
+
+/** What a model is told of a session. */
+export function buildSessionContext(entries, leafId, byId) {
+  const { messages, thinkingLevel, model } = projection(branchOf(entries, leafId, byId));
+  return { messages, thinkingLevel, model };
+}
+
+/** The entries that a model is told of. */
+export const buildContextEntries = (entries, leafId, byId) => contextEntries(branchOf(entries, leafId, byId));
 
 const sessionsFolder = (cwd) =>
   path.join(
