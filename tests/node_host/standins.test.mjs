@@ -76,12 +76,12 @@ test("without pi, what the stand-in has is there", (context) => {
 
 test("without pi, a name of pi's that the stand-in lacks can be imported, and says so when it is used", (context) => {
   const folder = folderWith(context, {
-    "index.ts": `${imports("createAgentSession, InteractiveMode")}export default () => [() => createAgentSession({}), () => new InteractiveMode(), () => InteractiveMode.start].map((use) => { try { return use(); } catch (error) { return error.message; } });`,
+    "index.ts": `${imports("createAgentSessionRuntime, InteractiveMode")}export default () => [() => createAgentSessionRuntime({}), () => new InteractiveMode(), () => InteractiveMode.start].map((use) => { try { return use(); } catch (error) { return error.message; } });`,
   });
   const says = (name) =>
     `${name} of pi-coding-agent is not there: pi is not installed where extensions look for it, and its stand-in does without.`;
   const { value } = loadedElsewhere(path.join(folder, "index.ts"));
-  assert.deepEqual(value, [says("createAgentSession"), says("InteractiveMode"), says("InteractiveMode")]);
+  assert.deepEqual(value, [says("createAgentSessionRuntime"), says("InteractiveMode"), says("InteractiveMode")]);
 });
 
 test("without pi, a name that pi does not have is an error", (context) => {

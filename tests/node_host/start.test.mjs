@@ -97,11 +97,11 @@ test("what a stand-in lacks is told with the name and the extension", async (t) 
   const server = await started({
     test: t,
     extensions: [
-      `import { createAgentSession } from "@earendil-works/pi-coding-agent";
-       export default (pi) => pi.registerCommand("session", { handler: async () => createAgentSession({}) });`,
+      `import { createAgentSessionRuntime } from "@earendil-works/pi-coding-agent";
+       export default (pi) => pi.registerCommand("session", { handler: async () => createAgentSessionRuntime({}) });`,
     ],
   });
   const [path] = server.paths;
-  const error = `${path}: createAgentSession of pi-coding-agent is not there: pi is not installed where extensions look for it, and its stand-in does without.`;
+  const error = `${path}: createAgentSessionRuntime of pi-coding-agent is not there: pi is not installed where extensions look for it, and its stand-in does without.`;
   assert.deepEqual(await server.ask({ type: "command", name: "session", arguments: "" }), { type: "failed", error });
 });

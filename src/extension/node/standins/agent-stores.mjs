@@ -1,4 +1,5 @@
 /** What pi keeps: sessions, settings, keys. Sessions are read from their files; settings and keys are asked of the server. Nothing is written. */
+import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { branch, contextEntries, projection } from "../host/projection.mjs";
@@ -45,16 +46,18 @@ const sessionsFolder = (cwd) =>
       .replace(/[/\\:]/g, "-")}--`,
   );
 
-/** A session out of a file, to read. */
+/** A session out of a file, to read; or one in memory, of an extension's own. */
 export class SessionManager {
   #file;
   #header;
-  #entries;
-  constructor(file) {
-    this.#file = path.resolve(file);
-    const [header, ...entries] = parseSessionEntries(fs.readFileSync(this.#file, "utf8"));
-    if (header?.type !== "session") throw new Error(`${this.#file} is not a session.`);
+  #entries = [];
+  constructor(file, header) {
     this.#header = header;
+    if (file === undefined) return;
+    this.#file = path.resolve(file);
+    const [first, ...entries] = parseSessionEntries(fs.readFileSync(this.#file, "utf8"));
+    if (first?.type !== "session") throw new Error(`${this.#file} is not a session.`);
+    this.#header = first;
     this.#entries = entries;
   }
 
@@ -73,7 +76,26 @@ export class SessionManager {
   static create = noWriting("Sessions");
   static continueRecent = noWriting("Sessions");
   static forkFrom = noWriting("Sessions");
-  static inMemory = noWriting("Sessions");
+  static inMemory(cwd = bridge().cwd) {
+    return new SessionManager(undefined, { type: "session", version: 3, id: randomUUID(), timestamp: new Date().toISOString(), cwd });
+  }
+
+  /** Adds an entry behind the last one, and gives its id. */
+  #append(entry) {
+    if (this.isPersisted()) noWriting("Sessions")();
+    const id = randomUUID().slice(0, 8);
+    this.#entries.push({ ...entry, id, parentId: this.getLeafId(), timestamp: new Date().toISOString() });
+    return id;
+  }
+  appendMessage(message) {
+    return this.#append({ type: "message", message });
+  }
+  appendCustomEntry(customType, data) {
+    return this.#append({ type: "custom", customType, data });
+  }
+  buildSessionContext() {
+    return buildSessionContext(this.#entries, this.getLeafId());
+  }
 
   getHeader() {
     return this.#header;
@@ -88,10 +110,10 @@ export class SessionManager {
     return this.#file;
   }
   getSessionDir() {
-    return path.dirname(this.#file);
+    return this.#file === undefined ? "" : path.dirname(this.#file);
   }
   isPersisted() {
-    return true;
+    return this.#file !== undefined;
   }
   getEntries() {
     return [...this.#entries];

@@ -1,6 +1,6 @@
 /**
  * Stand-in for pi-coding-agent: tools are run by the server, texts are cut and read here, themes and components show plain lines. Sessions of an
- * extension's own (`createAgentSession`), pi's screens and its package manager are not there.
+ * extension's own (`createAgentSession`) are in memory; pi's screens and its package manager are not there.
  */
 import * as os from "node:os";
 import * as path from "node:path";
@@ -11,6 +11,7 @@ export * from "./agent-frontmatter.mjs";
 export * from "./agent-images.mjs";
 export * from "./agent-interface.mjs";
 export * from "./agent-messages.mjs";
+export { AgentSession, createAgentSession, createExtensionRuntime } from "./agent-session.mjs";
 export { createLocalBashOperations, getShellConfig, withFileMutationQueue } from "./agent-operations.mjs";
 export * from "./agent-stores.mjs";
 export * from "./agent-tools.mjs";
