@@ -25,10 +25,9 @@ mod tests {
 
     #[test]
     fn slip_names_the_option_it_misses() {
-        let near = ["modle", "thinkin", "sessoin", "no-sesion", "max-quueue", "modle-", "confirm-tool"];
+        let near = ["modle", "thinkin", "sessoin", "no-sesion", "max-quueue", "confirm-tool"];
         let found = near.map(|name| known(name, HELP));
-        let expected =
-            ["model", "thinking", "session", "no-session", "max-queue", "model", "confirm-tools"].map(Some);
+        let expected = ["model", "thinking", "session", "no-session", "max-queue", "confirm-tools"].map(Some);
         assert_eq!(found, expected);
     }
 

@@ -19,7 +19,11 @@ impl Engine {
         let pending = Some(self.queued() as u64);
         let is_streaming = match self.dialect.record().streaming_flag {
             DialectStreamingFlag::Run => self.run.is_some(),
-            DialectStreamingFlag::Busy => self.is_working(),
+            // The host's own compaction is no work towards a run.
+            DialectStreamingFlag::Busy => {
+                let on_request = |it: &Compacting| it.is_asked_for() && !it.has_prompt();
+                self.is_working() && !self.compacting.as_ref().is_some_and(on_request)
+            }
             // Also while a prompt waits for a compaction that it needs; not while the host's own one is under way.
             DialectStreamingFlag::Settled => {
                 let compacts_first = self.compacting.as_ref().is_some_and(Compacting::has_prompt);

@@ -102,7 +102,7 @@ fn what_cannot_be_read_is_left_out_and_told() {
         [&json!("fine")]
     );
     let expected = [
-        "folder.md: it is not a regular file",
+        "folder.md: not a regular file",
         "lost.md: No such file or directory (os error 2)",
         "mode.md: invalid value: string \"sometimes\", expected one of `never`, `prose-only`, `tool-only`, `always` at \
          line 2, column 1",

@@ -179,7 +179,7 @@ fn context_files_come_from_the_agent_and_from_the_root_down() {
     let wanted = wanted.map(|(path, content)| ContextFile { path, content: content.to_owned() });
     assert_eq!(inside, wanted);
     let unreadable = place.path().join("a/b/AGENTS.md");
-    let warning = format!("{} cannot be read: it is not a regular file", unreadable.display());
+    let warning = format!("{} cannot be read: not a regular file", unreadable.display());
     assert_eq!(found.warnings, [warning]);
 }
 
@@ -194,7 +194,7 @@ fn an_option_is_a_file_if_there_is_one_and_says_so_when_it_cannot_be_read() {
     }
     let folder = place.path().display().to_string();
     let error =
-        format!("{folder} cannot be read: it is not a regular file; the name itself is taken for the prompt");
+        format!("{folder} cannot be read: not a regular file; the name itself is taken for the prompt");
     assert_eq!(text_or_file(&folder), Err(error));
 }
 

@@ -3,16 +3,17 @@
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A file's name, its text for a working directory, and how many messages the conversation has.
-type File = (&'static str, fn(&Path) -> String, usize);
+/// A file's name, its text for a working directory, how many messages pi reads, and how many more before those are read here:
+/// pi forgets what stands before a damaged line.
+type File = (&'static str, fn(&Path) -> String, usize, usize);
 
 /// The files.
 pub fn files() -> [File; 4] {
     [
-        ("branches", branches, 7),
-        ("first-version", first_version, 4),
-        ("second-version", second_version, 2),
-        ("damaged", damaged, 3),
+        ("branches", branches, 7, 0),
+        ("first-version", first_version, 4, 0),
+        ("second-version", second_version, 2, 0),
+        ("damaged", damaged, 3, 1),
     ]
 }
 
