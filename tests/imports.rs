@@ -35,7 +35,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ),
     ("engine", &["machine", "model", "prompt", "protocol", "session"]),
     ("tools", &["engine", "folder_walk", "model", "protocol"]),
-    ("extension", &["config", "engine", "protocol", "regular_files", "secrets", "tools"]),
+    ("extension", &["config", "engine", "harmless", "protocol", "regular_files", "secrets", "tools"]),
     (
         "server",
         &[

@@ -96,8 +96,14 @@ struct Outstanding {
 enum Job {
     Write(Write),
     Open(PathBuf),
-    Page { path: PathBuf, text: String, creates_folders: bool },
+    Page {
+        path: PathBuf,
+        text: String,
+        creates_folders: bool,
+    },
     Release,
+    /// Ends the thread.
+    Close,
 }
 
 #[derive(Clone, Copy)]
@@ -183,9 +189,13 @@ impl Disk {
     pub fn start(mut files: impl Files, timeout: Option<Duration>) -> std::io::Result<Self> {
         let path = files.path().map(Path::to_owned);
         let (jobs, asked) = mpsc::channel::<(Job, Arc<Slot>)>();
-        // Nobody joins it: it may hang for ever.
+        // It is never joined: it may hang for ever.
         thread::Builder::new().name("disk".to_owned()).spawn(move || {
             for (job, slot) in asked {
+                if matches!(job, Job::Close) {
+                    drop(files);
+                    return slot.finish(Input::Stored);
+                }
                 let outcome = perform(&mut files, job, &slot);
                 slot.finish(outcome);
             }
@@ -222,6 +232,15 @@ impl Disk {
     pub fn release(&self) {
         // A thread that is gone holds no file.
         let _ = self.jobs.send((Job::Release, Arc::default()));
+    }
+
+    /// Ends the thread, which drops the files and with them the claim of an id; waits a little, as the disk may hang.
+    pub fn close(self) {
+        let slot = Arc::new(Slot::default());
+        if self.stuck.is_none() && self.jobs.send((Job::Close, slot.clone())).is_ok() {
+            let waits = |state: &mut State| !matches!(state, State::Over(_));
+            drop(slot.changed.wait_timeout_while(slot.state(), HURRY, waits));
+        }
     }
 
     /// The outstanding job gets only a little more time.
@@ -325,6 +344,7 @@ fn perform(files: &mut impl Files, job: Job, slot: &Slot) -> Input {
             files.release();
             Input::Stored
         }
+        Job::Close => Input::Stored,
     }
 }
 

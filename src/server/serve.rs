@@ -230,6 +230,7 @@ pub async fn serve(options: Options) -> Result<u8, String> {
     // Nobody hears the extensions any more: what they still say must not keep them from ending.
     drop(said);
     performers.end_all().await;
+    disk.close();
     if let Some(Leaving::Refused(text)) = leaving {
         return Err(text);
     }
