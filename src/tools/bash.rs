@@ -71,13 +71,14 @@ fn in_words(outcome: ShellOutcome, options: &ShellOptions, rules: &DialectTools)
 
 /// What came of a command that ended by itself, for programs. Of long output it is the end, as for the model.
 fn structured(outcome: &ShellOutcome, took: Duration) -> Option<Value> {
+    let Ending::Exited(exit_code) = outcome.ending else { return None };
     let cut = &outcome.truncation;
     let full_output_path = outcome.full_output_path.as_deref().filter(|_| cut.truncated);
     Some(json!(Structured {
         output: &cut.content,
         truncated: cut.truncated,
         full_output_path: full_output_path.map(Path::to_string_lossy),
-        exit_code: outcome.ending.exit_code()?,
+        exit_code,
         wall_time_seconds: number((took.as_secs_f64() * 10.0).round() / 10.0),
     }))
 }

@@ -226,7 +226,7 @@ fn the_first_of_two_extensions_with_a_command_of_one_name_has_it() {
 }
 
 #[test]
-fn in_a_dialect_that_serves_one_by_one_a_command_is_answered_before_what_comes_after_it() {
+fn reads_overtake_slash_command_of_extension() {
     let played = scenario(json!([]))
         .extended(does([waits(100), accepts(), waits(100), done()]))
         .host(0, prompt("p", "/do"))
@@ -234,7 +234,7 @@ fn in_a_dialect_that_serves_one_by_one_a_command_is_answered_before_what_comes_a
         .play(Xcsh);
     assert_eq!(
         played.talk(),
-        "< p · >a command do · < get_state · <a accept · ok p · ok get_state · <a done"
+        "< p · >a command do · < get_state · ok get_state · <a accept · ok p · <a done"
     );
 }
 

@@ -116,7 +116,7 @@ fn a_session_is_left_and_another_begun_before_the_command_is_answered() {
             let talk = played.talk();
             assert!(
                 talk.contains(
-                    "< r · >a hook session_shutdown · < get_state · <a done · >a hook session_start · <a done · ok r · ok get_state"
+                    "< r · >a hook session_shutdown · < get_state · ok get_state · <a done · >a hook session_start · <a done · ok r"
                 ),
                 "{dialect} {reason}: {talk}"
             );

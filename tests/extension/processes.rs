@@ -77,7 +77,7 @@ async fn the_end_says_how_it_came_and_what_was_said_last_on_stderr() {
         ("exit 3".to_owned(), "it exited with status 3"),
         (
             "echo one >&2; echo 'no module' >&2; echo >&2; exit 1".to_owned(),
-            "it exited with status 1: no module",
+            "it exited with status 1: one\nno module",
         ),
         ("kill -9 $$".to_owned(), "it was killed by signal 9"),
         ("echo why >&2; kill -TERM $$".to_owned(), "it was killed by signal 15: why"),

@@ -158,7 +158,8 @@ fn lines_that_wait_to_be_served_are_not_read_beyond_the_limit_and_all_are_answer
     server.awaits("begun");
     // Where commands are served one by one, these wait for the one that runs.
     let filler = "x".repeat(900);
-    let line = format!("{}\n", json!({ "id": "s", "type": "get_state", "filler": filler }));
+    let line =
+        format!("{}\n", json!({ "id": "s", "type": "set_auto_retry", "enabled": true, "filler": filler }));
     let sending = server.send_aside(line.repeat(LINES).into_bytes());
     server.stands_still();
     assert!(!sending.is_finished(), "all of it was read");
@@ -166,7 +167,7 @@ fn lines_that_wait_to_be_served_are_not_read_beyond_the_limit_and_all_are_answer
     fs::write(server.path("go"), "").unwrap();
     assert_eq!(server.next()["command"], "bash");
     for _ in 0..LINES {
-        assert_eq!(server.next()["command"], "get_state");
+        assert_eq!(server.next()["command"], "set_auto_retry");
     }
     server.sent(sending);
     server.finishes();
@@ -181,7 +182,7 @@ fn what_the_host_has_not_read_keeps_commands_unread_beyond_the_limit() {
     server.stands_still();
     assert!(!sending.is_finished(), "all of it was read");
     for _ in 0..LINES {
-        assert_eq!(server.next()["command"], "get_state");
+        assert_eq!(server.next()["command"], "set_auto_retry");
     }
     server.sent(sending);
     server.finishes();
