@@ -1,10 +1,9 @@
 //! The prompts of a run that is printed: of the command line, of files and of stdin.
 
 use super::options::{HostOptions, Refusal};
-use crate::server::Printed;
+use crate::{regular_files, server::Printed};
 use std::{
     collections::VecDeque,
-    fs::File,
     io::{self, IsTerminal as _, Read},
     path::absolute,
 };
@@ -40,11 +39,7 @@ fn piped(limit: usize) -> Result<String, Refusal> {
 fn file(name: &str, limit: usize) -> Result<String, Refusal> {
     let path = absolute(name).unwrap_or_else(|_| name.into());
     let refused = |error: io::Error| Refusal(format!("@{name}: {error}"), 1);
-    let file = File::open(&path).map_err(refused)?;
-    if !file.metadata().map_err(refused)?.is_file() {
-        return Err(refused(io::Error::other("not a regular file")));
-    }
-    let text = read(file, limit).map_err(refused)?;
+    let text = regular_files::open(&path).and_then(|file| read(file, limit)).map_err(refused)?;
     Ok(match text.is_empty() {
         true => text,
         false => format!("<file name=\"{}\">\n{text}\n</file>\n", path.display()),

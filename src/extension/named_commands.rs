@@ -4,10 +4,11 @@
 //! that it imports by path.
 
 use super::starting::SCRIPTS;
+use crate::regular_files;
 use regex::Regex;
 use std::{
     collections::HashSet,
-    fs::{self, File},
+    fs,
     io::Read as _,
     path::{Path, PathBuf},
     sync::LazyLock,
@@ -84,7 +85,7 @@ fn script(path: &Path) -> Option<PathBuf> {
 
 fn read(file: &Path) -> Option<String> {
     let mut bytes = Vec::new();
-    File::open(file).ok()?.take(BYTES).read_to_end(&mut bytes).ok()?;
+    regular_files::open(file).ok()?.take(BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -97,6 +97,14 @@ impl LineSplitter {
         }
     }
 
+    /// Frees the memory of a long line that was handed out. What was read behind it stays.
+    pub fn release(&mut self) {
+        // Only where little is left, so that copying the rest costs less than what was read.
+        if self.buffer.len() > KEPT && self.filled - self.taken < self.buffer.len() / 4 {
+            self.drop_taken();
+        }
+    }
+
     fn drop_taken(&mut self) {
         if self.taken == 0 {
             return;

@@ -42,9 +42,14 @@ enum Decoded {
 
 /// The text with `***` in the place of every key, however it is spelled. Keys that overlap are one.
 pub fn mask<'a, K: AsRef<str>>(text: &'a str, keys: &[K]) -> Cow<'a, str> {
+    if keys.is_empty() {
+        return Cow::Borrowed(text);
+    }
     let mut found = Vec::new();
-    let depth = if text.len() > LONGEST { 0 } else { DEPTH };
-    search(&Form::plain(text), keys, depth, &mut found);
+    match text.len() > LONGEST {
+        true => find(text.as_bytes(), keys, |range| found.push(range)),
+        false => search(&Form::plain(text), keys, DEPTH, &mut found),
+    }
     if found.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -77,13 +82,17 @@ pub fn in_base64(key: &str) -> impl Iterator<Item = String> {
     })
 }
 
-fn search<K: AsRef<str>>(form: &Form, keys: &[K], depth: usize, found: &mut Vec<Range<usize>>) {
+/// Calls `found` with the place of each key in `bytes`.
+fn find<K: AsRef<str>>(bytes: &[u8], keys: &[K], mut found: impl FnMut(Range<usize>)) {
     for key in keys {
         let key = key.as_ref().as_bytes();
-        found.extend(
-            memmem::find_iter(&form.bytes, key).map(|at| form.starts[at]..form.starts[at + key.len()]),
-        );
+        memmem::find_iter(bytes, key).for_each(|at| found(at..at + key.len()));
     }
+}
+
+/// Searches a form of a text, and those that it can be decoded to.
+fn search<K: AsRef<str>>(form: &Form, keys: &[K], depth: usize, found: &mut Vec<Range<usize>>) {
+    find(&form.bytes, keys, |at| found.push(form.starts[at.start]..form.starts[at.end]));
     if depth > 0 {
         let decoded = DECODERS.iter().filter_map(|decoder| form.decoded(*decoder));
         decoded.for_each(|form| search(&form, keys, depth - 1, found));
@@ -251,6 +260,13 @@ mod tests {
         for text in ["", "%", "&#;", "\\", "\\u12", "%zz &amp; \\\" \\u{110000} &#99999999;", "sk-&quot;a"] {
             assert!(matches!(mask(text, &[KEY]), Cow::Borrowed(same) if same == text), "{text}");
         }
+    }
+
+    #[test]
+    fn long_text_has_plain_keys_masked() {
+        let long = "x".repeat(LONGEST);
+        let text = format!("{long}{KEY}{long}é");
+        assert_eq!(mask(&text, &[KEY]), format!("{long}***{long}é"));
     }
 
     #[test]

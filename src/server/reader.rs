@@ -74,8 +74,10 @@ impl Lines {
             if let SplitLine::Line(line) = &line {
                 self.read += line.len() as u64;
             }
-            if let Some(input) = input(line, self.dialect, self.max_frame) {
-                return Some(input);
+            let input = input(line, self.dialect, self.max_frame);
+            self.splitter.release();
+            if input.is_some() {
+                return input;
             }
         }
     }

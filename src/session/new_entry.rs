@@ -80,17 +80,25 @@ pub(super) struct Written {
 impl NewEntry {
     /// Writes it down for the dialect.
     pub(super) fn write(self, id: &str, parent: Option<&str>, stamp: Stamp) -> Written {
+        let shared = match &self {
+            Self::Message(message) => Some(message.clone()),
+            _ => None,
+        };
         let mut entry = self.entry(id.to_owned(), parent.map(str::to_owned), stamp);
         entry.fit(stamp.dialect.base());
         let mut line = serde_json::to_vec(&entry).unwrap_or_default();
         line.push(b'\n');
         let kind = entry.kind();
         let message = match entry {
-            SessionEntry::Message(entry) => Some(entry.message),
+            // The caller may hold the message for long: one copy of it serves both.
+            SessionEntry::Message(entry) => {
+                let shared = shared.filter(|shared| **shared == entry.message);
+                Some(shared.unwrap_or_else(|| Arc::new(entry.message)))
+            }
             _ => None,
         };
-        let role = message.as_ref().map(AgentMessage::kind);
-        Written { line: line.into(), kind, role, message: message.map(Arc::new) }
+        let role = message.as_ref().map(|message| message.kind());
+        Written { line: line.into(), kind, role, message }
     }
 
     /// The entry with what any dialect has.

@@ -137,3 +137,18 @@ fn a_finished_splitter_has_nothing_more() {
     assert_eq!(splitter.finish(), None);
     assert_eq!(splitter.next_line(), None);
 }
+
+#[test]
+fn released_splitter_frees_a_long_line() {
+    let mut splitter = LineSplitter::new(usize::MAX);
+    let long = vec![b'x'; 3 << 20];
+    splitter.push(&long);
+    splitter.push(b"\nsho");
+    assert_eq!(splitter.next_line(), Some(SplitLine::Line(&long)));
+    splitter.release();
+    assert!(splitter.space(0).len() <= 1 << 20);
+    splitter.push(b"rt\n");
+    assert_eq!(splitter.next_line(), Some(SplitLine::Line(b"short")));
+    splitter.release();
+    assert_eq!(splitter.finish(), None);
+}

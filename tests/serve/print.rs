@@ -250,3 +250,14 @@ fn signal_ends_a_printed_run() {
     std::io::copy(&mut stdout, &mut std::io::sink()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
 }
+
+#[test]
+fn named_pipe_as_file_is_refused() {
+    let dir = place(&json!([{ "say": [{ "text": "Unheard." }] }]));
+    assert!(Command::new("mkfifo").arg(dir.path().join("pipe.md")).status().unwrap().success());
+    for dialect in DIALECTS {
+        let refused = printed(printing(dir.path(), dialect, &["-p", "@pipe.md"]), "");
+        let stderr = "Error: @pipe.md: not a regular file\n".to_owned();
+        assert_eq!(refused, (Some(1), String::new(), stderr), "{dialect}");
+    }
+}

@@ -234,3 +234,27 @@ fn an_abort_is_heard_though_nobody_reads() {
     server.close_stdin();
     server.ends_within(Duration::from_secs(20));
 }
+
+/// Bytes of a large prompt.
+const LARGE: usize = 32 << 20;
+
+/// Copies of a large prompt that a server has at once, at most: the message, its line for the session, two frames that wait for
+/// the host, one that is being made, what the script has read of it, and one more in reserve.
+const COPIES: u64 = 7;
+
+#[test]
+fn large_prompt_peak_is_seven_copies() {
+    for dialect in BOTH {
+        let mut server = Server::script(dialect, json!([{ "repeat": true, "say": [{ "text": "yes" }] }]));
+        let frames = server.run(&"a".repeat(LARGE));
+        let texts: Vec<usize> = frames
+            .iter()
+            .filter(|frame| frame["message"]["role"] == "user")
+            .filter_map(|frame| frame["message"]["content"][0]["text"].as_str().map(str::len))
+            .collect();
+        assert_eq!(texts, [LARGE, LARGE], "{dialect}");
+        let (peak, most) = (server.peak_mib(), COPIES * (LARGE as u64 >> 20) + MODEST / 2);
+        println!("{dialect}: {peak} MiB");
+        assert!(peak < most, "{dialect}: {peak} of {most} MiB");
+    }
+}

@@ -14,6 +14,7 @@ mod host_tools;
 mod progress;
 mod queues;
 mod run;
+mod seen;
 mod settling;
 mod shells;
 mod tail;

@@ -9,7 +9,7 @@ use crate::{
         SessionState, StreamingBehavior, UserContent,
     },
 };
-use std::collections::VecDeque;
+use std::{borrow::Cow, collections::VecDeque};
 
 /// Messages and requests that are kept; of more, the order is not judged.
 const KEPT: usize = 4096;
@@ -513,15 +513,18 @@ fn keep_text(list: &mut VecDeque<String>, text: Option<&String>) {
     }
 }
 
-pub fn text_of(content: &MessageContent) -> String {
+pub fn text_of(content: &MessageContent) -> Cow<'_, str> {
     match content {
-        MessageContent::Text(text) => text.clone(),
+        MessageContent::Text(text) => text.into(),
         MessageContent::Blocks(blocks) => {
-            let text = |block: &UserContent| match block {
-                UserContent::Text(text) => Some(text.text.clone()),
+            if let [UserContent::Text(only)] = blocks.as_slice() {
+                return (&only.text).into();
+            }
+            let texts = blocks.iter().filter_map(|block| match block {
+                UserContent::Text(text) => Some(text.text.as_str()),
                 UserContent::Image(_) => None,
-            };
-            blocks.iter().filter_map(text).collect()
+            });
+            texts.collect()
         }
     }
 }

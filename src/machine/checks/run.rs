@@ -1,6 +1,6 @@
 //! One run: its turns, and its messages from start to end.
 
-use super::{growing::Growing, turn::Turn};
+use super::{growing::Growing, seen::Seen, turn::Turn};
 use crate::{
     machine::{Findings, Rule},
     protocol::{AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, StopReason},
@@ -8,7 +8,7 @@ use crate::{
 
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    messages: Vec<AgentMessage>,
+    messages: Vec<Seen>,
     /// Part of it was missed: its messages are not all known.
     torn: bool,
     turns: usize,
@@ -22,7 +22,7 @@ pub struct Run {
 
 #[derive(Clone, Debug)]
 pub struct Open {
-    message: AgentMessage,
+    message: Seen,
     /// Something stood between its start and its end; that is said once.
     parted: bool,
 }
@@ -65,7 +65,7 @@ impl Run {
                     AgentMessage::Assistant(message) => {
                         turn.growing = Some(Growing::new(message));
                     }
-                    other => self.open = Some(Open { message: other.clone(), parted: false }),
+                    other => self.open = Some(Open { message: Seen::new(other), parted: false }),
                 }
             }
             Event::MessageEnd(end) => self.message_end(&end.message, dialect, found),
@@ -81,10 +81,10 @@ impl Run {
     }
 
     fn message_end(&mut self, message: &AgentMessage, dialect: Dialect, found: &mut Findings) {
-        self.messages.push(message.clone());
+        self.messages.push(Seen::new(message));
         let Some(turn) = &mut self.turn else { return };
         let AgentMessage::Assistant(message) = message else {
-            let same = self.open.take().is_some_and(|open| open.message == *message);
+            let same = self.open.take().is_some_and(|open| open.message.is(message));
             found.expect(Rule::StartFinalNonassistant, same || turn.is_torn(), || {
                 "the message that began, unchanged".to_owned()
             });
@@ -114,7 +114,7 @@ impl Run {
             found.broken(Rule::TurnResultsComplete, "a result for each call of the last turn");
         }
         found.expect(Rule::TurnNesting, self.turns > 0, || "at least one turn".to_owned());
-        found.expect(Rule::AgentEndMessages, self.torn || end.messages == self.messages, || {
+        found.expect(Rule::AgentEndMessages, self.torn || Seen::are(&self.messages, &end.messages), || {
             let roles: Vec<_> = self.messages.iter().map(|message| message.kind().as_str()).collect();
             format!("the run's messages: {}", roles.join(", "))
         });

@@ -172,9 +172,10 @@ fn quote(text: &str) -> String {
 
 /// The beginning of `text` on one line.
 fn clip(text: &str) -> String {
-    // Words enough for any clip, so that a huge prompt is not copied for it.
-    let line: Vec<&str> = text.split_whitespace().take(QUOTED_CHARS).collect();
-    let line = line.join(" ");
+    // Words enough for any clip, each as far as it can show, so that a huge prompt is not copied for it.
+    let words = text.split_whitespace().take(QUOTED_CHARS);
+    let cut = |word: &'_ str| word.chars().take(QUOTED_CHARS + 1).collect::<String>();
+    let line = words.map(cut).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(QUOTED_CHARS) {
         Some((cut, _)) => format!("{}…", line[..cut].trim_end()),
         None => line,
