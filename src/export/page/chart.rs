@@ -127,7 +127,13 @@ impl Flow {
         let edges = edges(base.base());
         let is_there =
             |name: &&str, inside| edges.iter().any(|edge| edge.inside == inside && edge.from == *name);
-        let between = OUTER.2.into_iter().filter(|name| is_there(name, false)).collect();
+        let mut between: Vec<&str> = OUTER.2.into_iter().filter(|name| is_there(name, false)).collect();
+        // Without `settling` a retry follows `starting`: arrows join neighbours only.
+        if !between.contains(&"settling")
+            && let Some(at) = between.iter().position(|name| *name == "retrying")
+        {
+            between[..=at].rotate_right(1);
+        }
         let inner = INNER.into_iter().filter(|name| is_there(name, true)).collect();
         Self { edges, between, inner }
     }
