@@ -2987,7 +2987,7 @@ class HookMessage(BaseModel):
 HookName = TypeAliasType(
     "HookName",
     Annotated[
-        Literal["session_before_switch", "session_before_fork", "session_before_compact", "input", "before_agent_start", "tool_call", "tool_result", "session_shutdown", "event", "session_start", "session_compact", "session_before_tree", "session_tree", "model_select", "thinking_level_select", "context", "message_end", "before_provider_request", "before_provider_headers", "after_provider_response", "user_bash", "resources_discover"],
+        Literal["session_before_switch", "session_before_fork", "session_before_compact", "input", "before_agent_start", "prepare_arguments", "tool_call", "tool_result", "session_shutdown", "event", "session_start", "session_compact", "session_before_tree", "session_tree", "model_select", "thinking_level_select", "context", "message_end", "before_provider_request", "before_provider_headers", "after_provider_response", "user_bash", "resources_discover"],
         Field(title="HookName"),
     ],
 )
@@ -3961,6 +3961,26 @@ class OutputTruncation(BaseModel):
     The id of the stored whole output.
     """
     next_offset: Count | None = None
+
+
+class PrepareArgumentsHook(BaseModel):
+    """
+    The model called a tool of the extension; the arguments are not checked yet. `input` takes the place of them, and is checked against the schema of the tool. An extension that fails here fails the call, and the model is told why. Other extensions are not asked.
+    """
+
+    type: Literal["prepare_arguments"]
+    """
+    Marks a `prepare_arguments`.
+    """
+    tool_call_id: str
+    """
+    Id of the tool call in the assistant message.
+    """
+    tool_name: str
+    """
+    Name of the tool.
+    """
+    input: JsonObject
 
 
 class PromptCommand(BaseModel):
@@ -6376,7 +6396,7 @@ class UserBashHook(BaseModel):
 HookEvent = TypeAliasType(
     "HookEvent",
     Annotated[
-        BeforeSwitchHook | BeforeForkHook | BeforeCompactHook | InputHook | BeforeAgentStartHook | ToolCallHook | ToolResultHook | ShutdownHook | EventHook | SessionStartHook | CompactedHook | BeforeTreeHook | TreeHook | ModelSelectHook | LevelSelectHook | ContextHook | MessageEndHook | ProviderRequestHook | ProviderHeadersHook | ProviderResponseHook | UserBashHook | ResourcesHook,
+        BeforeSwitchHook | BeforeForkHook | BeforeCompactHook | InputHook | BeforeAgentStartHook | PrepareArgumentsHook | ToolCallHook | ToolResultHook | ShutdownHook | EventHook | SessionStartHook | CompactedHook | BeforeTreeHook | TreeHook | ModelSelectHook | LevelSelectHook | ContextHook | MessageEndHook | ProviderRequestHook | ProviderHeadersHook | ProviderResponseHook | UserBashHook | ResourcesHook,
         Field(discriminator="type", title="HookEvent"),
     ],
 )

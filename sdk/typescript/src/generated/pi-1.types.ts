@@ -2534,7 +2534,7 @@ export interface ExtensionModelCall {
 }
 
 /** What an extension can have a say in. */
-export type HookEvent = BeforeSwitchHook | BeforeForkHook | BeforeCompactHook | InputHook | BeforeAgentStartHook | ToolCallHook | ToolResultHook | ShutdownHook | EventHook | SessionStartHook | CompactedHook | BeforeTreeHook | TreeHook | ModelSelectHook | LevelSelectHook | ContextHook | MessageEndHook | ProviderRequestHook | ProviderHeadersHook | ProviderResponseHook | UserBashHook | ResourcesHook;
+export type HookEvent = BeforeSwitchHook | BeforeForkHook | BeforeCompactHook | InputHook | BeforeAgentStartHook | PrepareArgumentsHook | ToolCallHook | ToolResultHook | ShutdownHook | EventHook | SessionStartHook | CompactedHook | BeforeTreeHook | TreeHook | ModelSelectHook | LevelSelectHook | ContextHook | MessageEndHook | ProviderRequestHook | ProviderHeadersHook | ProviderResponseHook | UserBashHook | ResourcesHook;
 
 /** Another session is about to be opened. `cancel` keeps the one that is open. */
 export interface BeforeSwitchHook {
@@ -2624,6 +2624,18 @@ export interface BeforeAgentStartHook {
   images?: ImageContent[];
   /** The instructions so far. */
   systemPrompt: string;
+}
+
+/** The model called a tool of the extension; the arguments are not checked yet. `input` takes the place of them, and is checked against the schema of the tool. An extension that fails here fails the call, and the model is told why. Other extensions are not asked. */
+export interface PrepareArgumentsHook {
+  /** Marks a `prepare_arguments`. */
+  type: "prepare_arguments";
+  /** Id of the tool call in the assistant message. */
+  toolCallId: string;
+  /** Name of the tool. */
+  toolName: string;
+  /** The arguments, as the model wrote them. */
+  input: JsonObject;
 }
 
 /** A tool is about to run. `block` prevents it, and the model is told the `reason`. An extension that fails here blocks it, too. */
@@ -2899,7 +2911,7 @@ export interface ExtensionFlag {
 }
 
 /** What an extension can have a say in. */
-export type HookName = "session_before_switch" | "session_before_fork" | "session_before_compact" | "input" | "before_agent_start" | "tool_call" | "tool_result" | "session_shutdown" | "event" | "session_start" | "session_compact" | "session_before_tree" | "session_tree" | "model_select" | "thinking_level_select" | "context" | "message_end" | "before_provider_request" | "before_provider_headers" | "after_provider_response" | "user_bash" | "resources_discover";
+export type HookName = "session_before_switch" | "session_before_fork" | "session_before_compact" | "input" | "before_agent_start" | "prepare_arguments" | "tool_call" | "tool_result" | "session_shutdown" | "event" | "session_start" | "session_compact" | "session_before_tree" | "session_tree" | "model_select" | "thinking_level_select" | "context" | "message_end" | "before_provider_request" | "before_provider_headers" | "after_provider_response" | "user_bash" | "resources_discover";
 
 /** The extension has taken a command up. */
 export interface ExtensionAccept {
@@ -2945,7 +2957,7 @@ export interface HookResult {
   details?: unknown;
   /** `tool_result`: whether the call counts as failed. */
   isError?: boolean;
-  /** `tool_call`: the arguments instead. */
+  /** `prepare_arguments`, `tool_call`: the arguments instead. */
   input?: JsonObject;
   /** `tool_call`, with `block`: the model is not asked again for the results of this message. */
   terminate?: boolean;
