@@ -217,6 +217,10 @@ impl Engine {
                 origin.take_if(|origin| *origin == request);
             }
         }
+        // An extension that ends its requests does not ask in a loop.
+        if let Some(place) = self.extensions.place_of(process) {
+            self.extensions.all[place].unshown.count = 0;
+        }
         self.release_withheld(process, |dialog| dialog.origin == Some(request));
     }
 

@@ -76,11 +76,7 @@ fn script(path: &Path) -> Option<PathBuf> {
         false => path.to_owned(),
     };
     let with = |ending: &&str| PathBuf::from(format!("{}.{ending}", stem.display()));
-    SCRIPTS
-        .iter()
-        .map(|ending| with(&ending))
-        .find(|file| file.is_file())
-        .and_then(|file| fs::canonicalize(file).ok())
+    SCRIPTS.iter().map(with).find(|file| file.is_file()).and_then(|file| fs::canonicalize(file).ok())
 }
 
 fn read(file: &Path) -> Option<String> {

@@ -182,7 +182,7 @@ fn what_the_host_has_not_read_keeps_commands_unread_beyond_the_limit() {
     server.stands_still();
     assert!(!sending.is_finished(), "all of it was read");
     for _ in 0..LINES {
-        assert_eq!(server.next()["command"], "set_auto_retry");
+        assert_eq!(server.next()["command"], "get_state");
     }
     server.sent(sending);
     server.finishes();

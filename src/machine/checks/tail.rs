@@ -119,9 +119,10 @@ impl Tail {
             }
             Event::MessageStart(start) if std::mem::take(&mut self.retried) => {
                 // A retry goes on with what was said; only a prompt of its own brings a message that nobody queued.
-                if unqueued && start.message.kind() == AgentMessageKind::User {
-                    found.broken(Rule::RetryPairs, "`auto_retry_end` before the run of a prompt");
-                }
+                let fresh = unqueued && start.message.kind() == AgentMessageKind::User;
+                found.expect(Rule::RetryPairs, !fresh, || {
+                    "`auto_retry_end` before the run of a prompt".to_owned()
+                });
             }
             Event::AutoRetryStart(start) => self.retry_starts(start, at, found),
             Event::AutoRetryEnd(end) => self.retry_ends(end, at, found),

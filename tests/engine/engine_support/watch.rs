@@ -346,8 +346,10 @@ impl Watch {
             (RpcCommand::Bash(it), RpcResponse::Success(RpcSuccess::Bash(response))) => {
                 let (shell, end) = self.shell_end.take().ok_or("a shell command was answered too early")?;
                 let same = (it.command == shell.command) && response.data.output == end.output;
+                // Leaving its session cancels it, however it ends then.
+                let is_cancelled = end.cancelled || shell.session != self.talk.session;
                 ensure!(
-                    same && response.data.cancelled == end.cancelled,
+                    same && response.data.cancelled == is_cancelled,
                     "another shell command was answered"
                 );
                 self.talk.shell_ended(&shell.command, &end, shell.session, self.wall);
