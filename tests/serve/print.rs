@@ -57,7 +57,16 @@ fn timeless(mut frame: Value) -> Value {
     fn walk(value: &mut Value) {
         match value {
             Value::Object(members) => {
-                for key in ["timestamp", "id", "toolCallId", "entryId", "durationMs", "wall_time_seconds"] {
+                for key in [
+                    "timestamp",
+                    "id",
+                    "toolCallId",
+                    "entryId",
+                    "duration",
+                    "durationMs",
+                    "ttft",
+                    "wall_time_seconds",
+                ] {
                     members.shift_remove(key);
                 }
                 members.values_mut().for_each(walk);
