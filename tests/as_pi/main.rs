@@ -1,4 +1,4 @@
-//! Beside real pi, installed or recorded: what both make of the same commands, files, hosts and conversations.
+//! Beside releases of pi that npm installs: what both make of the same commands, files, hosts and extensions.
 #![cfg(feature = "serve")]
 
 #[path = "../commands_support/mod.rs"]
@@ -9,10 +9,10 @@ mod peer_support;
 mod serve_support;
 #[path = "../toolchain_support/mod.rs"]
 mod toolchain_support;
+#[path = "../traces/trace_support/mod.rs"]
 mod trace_support;
 
 mod commands;
 mod rpc_client;
 mod sessions;
 mod trace_typescript;
-mod traces;

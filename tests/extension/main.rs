@@ -7,11 +7,8 @@ mod asking_support;
 mod disk_support;
 mod extended_support;
 mod extension_support;
-mod python_support;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
-#[path = "../toolchain_support/mod.rs"]
-mod toolchain_support;
 #[path = "../worked_support/mod.rs"]
 mod worked_support;
 
@@ -20,7 +17,6 @@ mod actions_random;
 mod commands;
 mod confirming;
 mod dialogs;
-mod examples;
 mod finding;
 mod hooks;
 mod hooks_awaited;
@@ -33,13 +29,10 @@ mod hosted;
 mod limits;
 mod lives;
 mod models;
-mod node_host;
 mod outside;
 mod packages;
 mod processes;
 mod provider_hooks;
-mod python;
-mod python_frames;
 mod queries;
 mod serve;
 mod serve_damage;

@@ -6,8 +6,6 @@ mod page_support;
 mod report_support;
 
 mod hostile;
-mod in_chromium;
 mod reference;
-mod reference_in_chromium;
 mod report;
 mod session;

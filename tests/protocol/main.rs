@@ -18,6 +18,7 @@ mod line_splitting;
 mod machine_rules;
 mod machine_rules_beside;
 mod machine_walk;
+mod python_types;
 mod read_errors;
 mod read_matches_schema;
 mod schema_vocabulary;

@@ -4,7 +4,6 @@
 mod approval;
 mod environment;
 mod escapes;
-#[allow(dead_code)] // one part of it is used
 #[path = "../extension/extended_support/mod.rs"]
 mod extended_support;
 mod files;

@@ -1,4 +1,5 @@
 //! The real binary with extensions that are shell scripts.
+#![allow(dead_code)] // each test binary uses its part
 
 use crate::serve_support::{Server, binary, command};
 use pi_rpc::protocol::Dialect;

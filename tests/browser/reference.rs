@@ -1,6 +1,6 @@
 //! The page of the protocol in a real browser: nothing is loaded, everything can be read and found.
 
-use crate::page_support::chromium::{Chromium, PALE, STICKS_OUT, chromium};
+use crate::chromium::{Chromium, PALE, STICKS_OUT, chromium};
 use pi_rpc::{export::reference_page, protocol::Dialect};
 use serde_json::json;
 use std::sync::LazyLock;

@@ -1,11 +1,8 @@
 //! The page in a real browser: nothing of the content runs, nothing is loaded, everything can be read.
 
-use crate::page_support::{
-    Talk,
+use crate::{
     chromium::{Chromium, PALE, STICKS_OUT, chromium},
-    hostile,
-    sample::sample,
-    text_block,
+    page_support::{Talk, hostile, sample::sample, text_block},
 };
 use serde_json::json;
 

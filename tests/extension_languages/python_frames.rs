@@ -1,4 +1,4 @@
-//! The module for extensions in Python and its types: all frames of the schema, used under the real server.
+//! The module for extensions in Python uses every frame of the schema under the real server.
 
 use crate::{
     python_support::{examples, python},
@@ -6,7 +6,7 @@ use crate::{
     toolchain_support::{environment, run},
 };
 use pi_rpc::{
-    export::{Part, part_schema, python_types},
+    export::{Part, part_schema},
     protocol::Dialect::{Pi, Pi1},
 };
 use serde_json::{Value, json};
@@ -14,7 +14,10 @@ use std::{env, fs, path::Path, process::Command};
 
 /// The extension that uses every frame.
 fn all_frames() -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/extension/all_frames.py").display().to_string()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/extension_languages/all_frames.py")
+        .display()
+        .to_string()
 }
 
 /// What the extension has shown in these frames.
@@ -122,21 +125,6 @@ fn python_extension_uses_every_frame() {
             assert_eq!(used[way], json!(all), "{dialect}");
         }
     }
-}
-
-#[test]
-fn python_types_are_those_of_the_schema() {
-    let path = examples().join("pi_rpc_frames.py");
-    let made = python_types() + "\n";
-    if env::var_os("UPDATE").is_some() {
-        fs::write(&path, &made).unwrap();
-    }
-    let kept = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        kept == made,
-        "{} is not what `pi-rpc schema --format python` prints; UPDATE=1 writes it",
-        path.display()
-    );
 }
 
 #[test]

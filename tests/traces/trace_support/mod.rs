@@ -2,6 +2,7 @@
 //!
 //! A conversation, recorded or had, is a list of [`Record`]s; its [`Skeleton`] holds the shapes that are compared.
 //! [`SCENARIOS`] has the conversations with our server; [`Differences`] are those that are wanted.
+#![allow(dead_code, unused_imports)] // each test binary uses its part
 
 mod differences;
 mod host;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// What the vendor says, whichever model is asked.
-const SCRIPT: &str = include_str!("../../traces/model.json");
+const SCRIPT: &str = include_str!("../model.json");
 
 /// The options that choose the model that every recording starts with.
 pub const START: [&str; 4] = ["--provider", "fake", "--model", "fake-1"];

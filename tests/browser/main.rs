@@ -1,0 +1,9 @@
+//! Pages as Chromium shows them: nothing sticks out, nothing is too pale, nothing runs.
+#![cfg(feature = "serve")]
+
+#[path = "../page/page_support/mod.rs"]
+mod page_support;
+
+mod chromium;
+mod pages;
+mod reference;

@@ -1,0 +1,8 @@
+//! The client for Rust: typed commands, events and dialogs, and the conversations that it shares with the SDKs.
+#![cfg(feature = "serve")]
+
+mod sdk_support;
+
+mod rust;
+mod rust_client;
+mod rust_settling;

@@ -1,0 +1,15 @@
+//! Extensions in the languages they are written in: Python, and TypeScript under Node.js.
+#![cfg(feature = "serve")]
+
+#[path = "../extension/extended_support/mod.rs"]
+mod extended_support;
+mod python_support;
+#[path = "../serve_support/mod.rs"]
+mod serve_support;
+#[path = "../toolchain_support/mod.rs"]
+mod toolchain_support;
+
+mod examples;
+mod node_host;
+mod python;
+mod python_frames;
