@@ -50,7 +50,7 @@ pub mod packages;
 mod private_files;
 #[cfg(feature = "engine")]
 pub mod prompt;
-pub mod protocol;
+pub use pi_rpc_protocol as protocol;
 #[cfg(feature = "engine")]
 mod regular_files;
 #[cfg(feature = "serve")]

@@ -190,24 +190,37 @@ fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Every file under `src/<module>/`: module, path, text.
+/// Every file under `src/<module>/`, and of the crate that is the module `protocol`: module, path, text.
 fn files() -> Vec<(String, PathBuf, String)> {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let protocol = files_below(&root.join("crates/protocol/src")).into_iter();
+    let mut found: Vec<(String, PathBuf, String)> =
+        protocol.map(|(path, text)| ("protocol".to_owned(), path, text)).collect();
+    let src = root.join("src");
+    for (path, text) in files_below(&src) {
+        if path.parent() != Some(src.as_path())
+            && let Some(module) = path.strip_prefix(&src).unwrap().iter().next()
+        {
+            found.push((module.to_string_lossy().into_owned(), path, text));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn files_below(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
-    let mut folders = vec![src.clone()];
+    let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if let Some(module) = path.strip_prefix(&src).unwrap().iter().next()
-                && path.parent() != Some(src.as_path())
-            {
-                let module = module.to_string_lossy().into_owned();
-                found.push((module, path.clone(), fs::read_to_string(&path).unwrap()));
+            } else {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path, text));
             }
         }
     }
-    found.sort();
     found
 }

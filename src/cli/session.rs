@@ -5,11 +5,12 @@ use crate::{
     config::{Config, Environment, in_home, sessions_folder},
     engine::{Place, limits::Limits},
     private_files,
-    protocol::{Dialect, SessionHeader},
+    protocol::Dialect,
     regular_files::{self, Kind},
     server::{seed, wall_ms},
     session::{
-        Found, Notice, Opened, Store, Tree, by_id, by_whole_id, directory_name, file_name, newest, session_id,
+        Found, Notice, Opened, Store, Tree, by_id, by_whole_id, directory_name, file_name, new_header,
+        newest, session_id,
     },
 };
 use std::{
@@ -178,7 +179,7 @@ fn fork(
     let now = wall_ms();
     let id = id.unwrap_or_else(|| session_id(dialect, now, &mut random));
     let cwd = working.to_string_lossy().into_owned();
-    let header = SessionHeader::new(id, cwd, Some(source.to_string_lossy().into_owned()), now);
+    let header = new_header(id, cwd, Some(source.to_string_lossy().into_owned()), now);
     let path = folder.join(file_name(&header.timestamp, &header.id));
     let tree = read.tree.copy_all(header);
     store.create(path.clone(), tree.lines()).map_err(|error| Refusal(error.to_string(), 1))?;

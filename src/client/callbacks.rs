@@ -3,8 +3,8 @@
 use super::hub::Hub;
 use crate::protocol::{
     AgentToolResult, HostToolCall, HostToolDefinition, HostToolResult, HostToolUpdate, Inbound, JsonObject,
-    Outbound, RpcExtensionUIRequest, RpcExtensionUIResponse, TextContent, UICancelledResponse,
-    UIConfirmedResponse, UIValueResponse, UserContent,
+    Outbound, RpcExtensionUIRequest, RpcExtensionUIResponse, UICancelledResponse, UIConfirmedResponse,
+    UIValueResponse,
 };
 use std::{collections::HashMap, fmt, pin::Pin, sync::Arc};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
@@ -55,29 +55,6 @@ impl HostCall {
     pub async fn update(&self, so_far: impl Into<AgentToolResult>) {
         let update = HostToolUpdate { id: self.call.id.clone(), partial_result: so_far.into() };
         self.hub.tell(update.into()).await;
-    }
-}
-
-impl From<String> for AgentToolResult {
-    /// A text, and nothing else.
-    fn from(text: String) -> Self {
-        let text = TextContent { text, text_signature: None };
-        Self {
-            content: vec![UserContent::Text(text)],
-            details: None,
-            is_warning: None,
-            structured_content: None,
-            is_error: None,
-            usage: None,
-            terminate: None,
-        }
-    }
-}
-
-impl From<&str> for AgentToolResult {
-    /// A text, and nothing else.
-    fn from(text: &str) -> Self {
-        Self::from(text.to_owned())
     }
 }
 

@@ -28,10 +28,9 @@ use crate::{
     prompt::{Commands, PromptSource, Section},
     protocol::{
         AgentMessage, AgentSessionEvent, Dialect, Inbound, InterruptMode, Outbound, RequestId,
-        RpcCommandKind, RpcErrorResponse, RpcSuccess, Said, SessionHeader, Side, StreamingBehavior,
-        ThinkingLevel, read,
+        RpcCommandKind, RpcErrorResponse, RpcSuccess, Said, Side, StreamingBehavior, ThinkingLevel, read,
     },
-    session::Session,
+    session::{Session, new_header},
 };
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -177,7 +176,7 @@ pub struct Shell {
 impl Engine {
     /// A conversation that has not begun. `setup.start` must be a place in `setup.models`.
     pub fn new(setup: Setup, now: Now) -> Self {
-        let unborn = SessionHeader::new(String::new(), String::new(), None, now.wall);
+        let unborn = new_header(String::new(), String::new(), None, now.wall);
         let rules = if setup.dialect.record().lanes.ttsr { setup.extending.rules } else { Vec::new() };
         let mut engine = Self {
             dialect: setup.dialect,

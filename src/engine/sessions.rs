@@ -18,7 +18,7 @@ use crate::{
         SwitchSessionResponse, ThinkingLevel, errors,
     },
     session::{
-        NewEntry, Opened, Session, file_name,
+        NewEntry, Opened, Session, file_name, new_header,
         page::{self, PageOptions},
         session_id,
     },
@@ -336,7 +336,7 @@ impl Engine {
     pub(super) fn unborn(&mut self, parent: Option<String>) -> (SessionHeader, Option<Arc<Path>>) {
         let id = self.place.id.take();
         let id = id.unwrap_or_else(|| session_id(self.dialect, self.now.wall, self.ids.random()));
-        let header = SessionHeader::new(id, self.place.directory.clone(), parent, self.now.wall);
+        let header = new_header(id, self.place.directory.clone(), parent, self.now.wall);
         let name = file_name(&header.timestamp, &header.id);
         let file = self.place.folder.as_ref().map(|folder| folder.join(name).into());
         (header, file)

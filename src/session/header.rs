@@ -7,19 +7,17 @@ use serde_json::Value;
 /// The version of the files that are written.
 pub const VERSION: u64 = 3;
 
-impl SessionHeader {
-    /// The header of a session that begins now. `parent`: the file of the session that it comes from.
-    pub fn new(id: String, cwd: String, parent: Option<String>, wall_ms: u64) -> Self {
-        Self {
-            version: VERSION,
-            id,
-            timestamp: iso(wall_ms),
-            cwd,
-            parent_session: parent,
-            title: None,
-            title_source: None,
-            extra: JsonObject::new(),
-        }
+/// The header of a session that begins now. `parent`: the file of the session that it comes from.
+pub fn new_header(id: String, cwd: String, parent: Option<String>, wall_ms: u64) -> SessionHeader {
+    SessionHeader {
+        version: VERSION,
+        id,
+        timestamp: iso(wall_ms),
+        cwd,
+        parent_session: parent,
+        title: None,
+        title_source: None,
+        extra: JsonObject::new(),
     }
 }
 

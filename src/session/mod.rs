@@ -54,7 +54,7 @@ pub use entry::Entry;
 pub use file::{OpenError, Store, SyncPolicy, WriteError};
 pub use find::{FindError, Found, by_id, by_whole_id, is_session, newest};
 pub use fork::{ForkMessage, Forked};
-pub use header::VERSION;
+pub use header::{VERSION, new_header};
 pub use ids::session_id;
 pub use listing::DEEPEST;
 pub use new_entry::NewEntry;

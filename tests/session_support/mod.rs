@@ -5,7 +5,7 @@ use bytes::Bytes;
 use fastrand::Rng;
 use pi_rpc::{
     protocol::{AgentMessage, Dialect, SessionHeader},
-    session::{Context, OpenError, Opened, Read, Stamp, Store, Tree, Unreadable},
+    session::{Context, OpenError, Opened, Read, Stamp, Store, Tree, Unreadable, new_header},
 };
 use serde_json::{Value, json};
 use std::{
@@ -33,7 +33,7 @@ pub fn fresh() -> Tree {
 }
 
 pub fn header(id: &str) -> SessionHeader {
-    SessionHeader::new(id.to_owned(), "/w".to_owned(), None, MORNING)
+    new_header(id.to_owned(), "/w".to_owned(), None, MORNING)
 }
 
 /// So many seconds after the morning began.

@@ -33,7 +33,7 @@ pub fn read<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
 }
 
 /// [`read`] that lets a request's id be any scalar, as our server does.
-pub(crate) fn read_scalar_id<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
+pub fn read_scalar_id<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
     let frame = match serde_json::from_slice::<T>(bytes) {
         Ok(frame) if !frame.is_provisional() => frame,
         // Slower, only for what is small, has `null` for an absent property, or is on the way to an error: without what

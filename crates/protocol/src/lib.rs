@@ -1,11 +1,11 @@
 //! The protocol: every frame as a type, how bytes become frames, and what each dialect allows.
 //!
-//! The types and tables in this module are generated from `schema/` when the crate is built. There are three
-//! layers: the JSON Schema of one dialect (see [`crate::export`]), the Rust types, which are the union of all
+//! The types and tables in this crate are generated from `schema/` when it is built; `pi_rpc::protocol` is this crate. There are three
+//! layers: the JSON Schema of one dialect (`pi_rpc::export`), the Rust types, which are the union of all
 //! dialects, and [`read`], which accepts a value if and only if the dialect's schema does.
 //!
 //! ```
-//! use pi_rpc::protocol::{Dialect, Inbound, RpcCommand, read};
+//! use pi_rpc_protocol::{Dialect, Inbound, RpcCommand, read};
 //!
 //! let line = br#"{"id":"1","type":"prompt","message":"hello"}"#;
 //! let Ok(Inbound::Command(RpcCommand::Prompt(prompt))) = read(line, Dialect::Pi) else { panic!() };
@@ -29,6 +29,7 @@ mod read;
 mod said;
 mod surrogates;
 mod told;
+mod tool_result;
 
 #[allow(clippy::all, dead_code, reason = "generated")]
 mod generated {
@@ -60,11 +61,10 @@ pub use line::{LineError, read_line};
 pub use number::number;
 pub use partial_json::parse_partial;
 pub use plain::{Bases, Form, Member, PlainMessage};
-#[cfg(feature = "serve")]
-pub(crate) use read::read_scalar_id;
+pub use read::read_scalar_id;
 pub use read::{ReadError, read};
 pub use said::{BlockKind, Said, Step, Update};
-pub(crate) use surrogates::mend_surrogates;
+pub use surrogates::mend_surrogates;
 
 /// `schema/` as it was compiled in: `$defs`, `states`, `errors`, `texts`, `dialects`.
 pub const BUNDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/bundle.json"));

@@ -1,0 +1,60 @@
+//! Compiles `schema/` into Rust: structs by typify, then what typify cannot say (tagged unions, presence by dialect,
+//! tables) by the modules under `build/`.
+
+#[path = "build/bundle.rs"]
+mod bundle;
+#[path = "build/checks.rs"]
+mod checks;
+#[path = "build/forms.rs"]
+mod forms;
+#[path = "build/names.rs"]
+mod names;
+#[path = "build/records.rs"]
+mod records;
+#[path = "build/rules.rs"]
+mod rules;
+#[path = "build/structs.rs"]
+mod structs;
+#[path = "build/tables.rs"]
+mod tables;
+#[path = "build/texts.rs"]
+mod texts;
+#[path = "build/unions.rs"]
+mod unions;
+
+use std::{env, fs, path::Path};
+
+/// The schema belongs to the whole project, and stands at its root.
+const SCHEMA: &str = "../../schema";
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=build");
+    println!("cargo:rerun-if-changed={SCHEMA}");
+    let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    if let Err(text) = generate(Path::new(SCHEMA), Path::new(&out)) {
+        eprintln!("error: schema/: {text}");
+        std::process::exit(1);
+    }
+}
+
+fn generate(schema: &Path, out: &Path) -> Result<(), String> {
+    let bundle = bundle::read(schema)?;
+    let parts = [
+        structs::emit(&bundle)?,
+        unions::emit(&bundle)?,
+        checks::emit(&bundle)?,
+        forms::emit(&bundle)?,
+        tables::emit(&bundle)?,
+        texts::emit(&bundle),
+        records::emit(&bundle)?,
+        rules::emit(&bundle)?,
+    ];
+    let file = syn::parse2(parts.into_iter().collect()).map_err(|e| format!("generated code: {e}"))?;
+    write(&out.join("protocol.rs"), &prettyplease::unparse(&file))?;
+    write(&out.join("bundle.json"), &serde_json::to_string(&bundle.to_json()).map_err(|e| e.to_string())?)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+}
