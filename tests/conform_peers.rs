@@ -9,6 +9,7 @@ mod toolchain_support;
 
 use serde_json::Value;
 use std::{env, fs, path::Path, process::Command};
+use toolchain_support::{progress, slowness};
 
 /// A release of pi, by what it is judged, and which scenarios are played.
 struct Peer {
@@ -92,6 +93,7 @@ impl Peer {
         let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers");
         let dir = tempfile::tempdir().unwrap();
         let json = dir.path().join("report.json");
+        progress(&format!("playing scenarios with pi {}; deadlines times {}", self.version, slowness()));
         let conform = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
             .env_remove("PI_RPC_DIALECT")
             .args([
@@ -105,6 +107,7 @@ impl Peer {
                 "--format",
                 "json",
             ])
+            .args(["--patience", &slowness().to_string()])
             .args(scenarios.iter().flat_map(|name| ["--scenario", name]))
             .arg("--report")
             .arg(&json)
@@ -116,6 +119,9 @@ impl Peer {
             .unwrap();
         assert_eq!(conform.status.code(), Some(0), "{}", String::from_utf8_lossy(&conform.stdout));
         let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+        for late in too_slow(&report) {
+            progress(&format!("pi {}: {late}", self.version));
+        }
         if all {
             return;
         }
@@ -127,4 +133,14 @@ impl Peer {
         let page = fs::read_to_string(&page).unwrap_or_default();
         assert_eq!(report::names_on(&page), report::names_in(&report), "UPDATE=1 writes the page anew");
     }
+}
+
+/// Scenarios that ran out of time, each with the reason.
+fn too_slow(report: &Value) -> Vec<String> {
+    let subjects = report["subjects"].as_array().into_iter().flatten();
+    let late = subjects.filter_map(|subject| {
+        let reason = subject["reason"].as_str().filter(|reason| reason.starts_with("not judged"))?;
+        Some(format!("{}: {reason}", subject["name"].as_str()?))
+    });
+    late.collect()
 }

@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
-use toolchain_support::{had, locked, node};
+use toolchain_support::{had, locked, node, slowness};
 
 const FOLDER: &str = "tests/pi_extensions";
 
@@ -155,7 +155,7 @@ impl Case<'_> {
             Server::Pi => (json!([node, program(self.home)]), 350),
         };
         json!({
-            "name": self.name, "command": command, "quietMs": quiet, "extensions": self.extensions,
+            "name": self.name, "command": command, "quietMs": quiet * slowness(), "extensions": self.extensions,
             "cases": self.cases, "env": { "PI_RPC_NODE": node, "PI_RPC_DIALECT": self.dialect },
             "mock": ours, "agentFolder": ".pi/agent", "modules": self.modules,
         })
@@ -168,6 +168,7 @@ fn play(node: &Path, plan: &Value) {
     let mut plan = plan.clone();
     plan["expected"] = json!(source().join("expected"));
     let mut harness = Command::new(node);
+    harness.env("PI_RPC_SLOWNESS", slowness().to_string());
     let mut child = harness.arg(source().join("drive.mjs")).stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().expect("a pipe").write_all(plan.to_string().as_bytes()).unwrap();
     assert!(child.wait().unwrap().success(), "the harness has failed");

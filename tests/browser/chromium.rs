@@ -1,5 +1,6 @@
 //! A headless Chromium, spoken to over a pipe: https://chromedevtools.github.io/devtools-protocol/.
 
+use crate::toolchain_support::stretched;
 use serde_json::{Value, json};
 use std::{
     env, fs,
@@ -218,7 +219,7 @@ impl Chromium {
     }
 
     fn message(&self) -> Value {
-        self.messages.recv_timeout(PATIENCE).expect("Chromium says something")
+        self.messages.recv_timeout(stretched(PATIENCE)).expect("Chromium says something")
     }
 }
 

@@ -3,6 +3,8 @@
 
 #[path = "../page/page_support/mod.rs"]
 mod page_support;
+#[path = "../toolchain_support/mod.rs"]
+mod toolchain_support;
 
 mod chromium;
 mod pages;

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-const TOO_LONG_MS = 45_000;
+const TOO_LONG_MS = 45_000 * Number(process.env.PI_RPC_SLOWNESS ?? 1);
 
 /** @typedef {{ command: string[], env: Record<string, string>, cwd: string, quietMs: number }} How */
 
@@ -63,7 +63,7 @@ export class Talk {
 	async end() {
 		this.child.stdin.end();
 		let timer;
-		const late = new Promise((resolve) => (timer = setTimeout(resolve, 8_000, "killed")));
+		const late = new Promise((resolve) => (timer = setTimeout(resolve, TOO_LONG_MS, "killed")));
 		const code = await Promise.race([this.gone, late]);
 		clearTimeout(timer);
 		if (code === "killed") {

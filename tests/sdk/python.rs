@@ -1,6 +1,6 @@
 //! The SDK for Python: generated from the schema as it is, well typed, and good in the shared conversations.
 
-use crate::toolchain_support::{environment, run};
+use crate::toolchain_support::{environment, run, slowness};
 use std::{path::Path, process::Command};
 
 const SDK: &str = "sdk/python";
@@ -12,7 +12,7 @@ fn python() -> Option<Command> {
     python.current_dir(home.join("tests"));
     python.env("PYTHONPATH", &home).env("PYTHONDONTWRITEBYTECODE", "1");
     python.env("MYPY_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("mypy-sdk"));
-    python.env("PI_RPC_BIN", env!("CARGO_BIN_EXE_pi-rpc"));
+    python.env("PI_RPC_BIN", env!("CARGO_BIN_EXE_pi-rpc")).env("PI_RPC_SLOWNESS", slowness().to_string());
     Some(python)
 }
 

@@ -1,9 +1,11 @@
 //! Folders that are filled once.
 
+use super::progress;
 use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    time::Instant,
 };
 
 /// Tells in a folder what it was filled with; written last, so that half a folder has none.
@@ -31,7 +33,10 @@ pub fn installed(
         fs::remove_dir_all(&folder).map_err(text)?;
     }
     fs::create_dir_all(&folder).map_err(text)?;
+    progress(&format!("installing target/{place}"));
+    let started = Instant::now();
     fill(&folder)?;
+    progress(&format!("installed target/{place} in {} s", started.elapsed().as_secs()));
     fs::write(mark, from).map_err(text)?;
     Ok(folder)
 }

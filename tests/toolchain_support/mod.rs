@@ -6,10 +6,12 @@
 
 mod home;
 mod node;
+mod pace;
 mod python;
 mod run;
 
 pub use home::installed;
 pub use node::{locked, node, packages};
+pub use pace::{slowness, stretched};
 pub use python::{environment, python};
-pub use run::{had, run};
+pub use run::{had, progress, run};

@@ -17,9 +17,13 @@ pub fn had<T>(needed: Result<T, String>, required: &str) -> Option<T> {
     };
     assert!(!env::var(required).is_ok_and(|value| value == "1"), "{required}=1: {reason}");
     let test = thread::current().name().unwrap_or("a test").to_owned();
-    // Tests that pass are not heard by the usual macros.
-    let _ = writeln!(io::stderr(), "NOT RUN: {test}: {reason}");
+    progress(&format!("NOT RUN: {test}: {reason}"));
     None
+}
+
+/// A line on stderr, which the harness of tests does not capture.
+pub fn progress(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Runs a program to its end; gives what it writes, or else what it complains of.

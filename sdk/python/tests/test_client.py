@@ -283,7 +283,7 @@ class Runs(unittest.IsolatedAsyncioTestCase):
         async with AsyncClient(server(RUN + source)) as client:
             await client.start_prompt("Hello")
             self.assertEqual(client.state, "starting")
-            self.assertEqual((await client.prompt("Hello again", timeout=5)).text, "second")
+            self.assertEqual((await client.prompt("Hello again", timeout=60)).text, "second")
 
     async def test_what_a_compaction_announces_is_waited_for(self) -> None:
         compaction = """
@@ -329,10 +329,10 @@ answer(next(commands()), data={"disposition": "started"}); say(type="agent_start
 answer(next(commands()), data={"disposition": "handled"}); rest()
 """
         async with Pi1(server(SETTLING + source)) as client:
-            self.assertEqual((await client.prompt("Hello", timeout=5)).text, "")
+            self.assertEqual((await client.prompt("Hello", timeout=60)).text, "")
             self.assertEqual(client.state, "idle")
             self.assertEqual((await client.start_prompt("Go on")).disposition, "started")
-            self.assertIsNone((await client.prompt("Hello", streaming_behavior="steer", timeout=5)).message)
+            self.assertIsNone((await client.prompt("Hello", streaming_behavior="steer", timeout=60)).message)
 
     async def test_a_template_is_a_prompt_like_any_other_where_the_server_says_that_a_run_follows(self) -> None:
         source = """
@@ -348,7 +348,7 @@ say(type="compaction_end", reason="manual", aborted=False, willRetry=False); res
         with patch("pi_rpc_client.connection.RESUMING", 60):
             async with Pi1(server(SETTLING + source)) as client:
                 await client.call("get_state")
-                await client.wait_idle(timeout=5)
+                await client.wait_idle(timeout=60)
 
 
 class Backpressure(unittest.IsolatedAsyncioTestCase):
@@ -574,7 +574,7 @@ answer(command, data=dict(output=json.dumps(next(asked)), cancelled=False, trunc
         for run, said in cases:
             async with Xcsh(server(source)) as client:
                 await client.lend_tools([HostTool("odd", "Is odd", {"type": "object"}, run)])
-                result = json.loads((await client.bash("x", timeout=5)).output)
+                result = json.loads((await client.bash("x", timeout=60)).output)
                 self.assertEqual(result, {"type": "host_tool_result", "id": "1", **said})
 
 

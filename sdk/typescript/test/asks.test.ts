@@ -8,7 +8,7 @@ import { scripted } from "./support/servers.js";
 const QUESTION = { type: "extension_ui_request", id: "d1", method: "confirm", title: "Sure?", message: "It is." } as const;
 
 /** Longer than anything takes that works, in milliseconds. */
-const timeout = 30_000;
+const timeout = 240_000;
 
 /** Dialogs with that callback, and what they send and complain of. */
 function dialogs(zeroTimeoutExpires: boolean, confirm: (request: never, asked: Asked) => unknown) {

@@ -4,7 +4,7 @@ use super::{Server, play};
 use crate::oracle::{report::Subject, scenario::Scenario};
 use std::{
     io,
-    num::NonZeroUsize,
+    num::{NonZeroU32, NonZeroUsize},
     path::Path,
     sync::{
         Mutex,
@@ -28,13 +28,23 @@ pub struct Playing<'a> {
     pub redact: bool,
     /// Whether the report shows the conversations.
     pub timeline: bool,
+    /// Multiplies every deadline of the scenarios; one that is missed all the same is not judged. Without it a missed
+    /// deadline fails.
+    pub patience: Option<NonZeroU32>,
     /// Once it is set, no further scenario begins.
     pub stop: Option<&'a AtomicBool>,
 }
 
 impl Default for Playing<'_> {
     fn default() -> Self {
-        Self { jobs: NonZeroUsize::MIN, keep: None, redact: false, timeline: false, stop: None }
+        Self {
+            jobs: NonZeroUsize::MIN,
+            keep: None,
+            redact: false,
+            timeline: false,
+            patience: None,
+            stop: None,
+        }
     }
 }
 

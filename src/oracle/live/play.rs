@@ -14,7 +14,7 @@ use crate::{
     private_files,
     protocol::{Dialect, Side},
 };
-use std::{ffi::OsString, io::BufWriter, net::Ipv4Addr, path::PathBuf};
+use std::{ffi::OsString, io::BufWriter, net::Ipv4Addr, num::NonZeroU32, path::PathBuf};
 
 /// A server that scenarios are played with.
 #[derive(Clone, Debug)]
@@ -57,12 +57,20 @@ pub async fn play(server: &Server, scenario: &Scenario, playing: Playing<'_>) ->
         Err(stop) => return subject(conversation, Some(stop)),
     };
     let serving = tokio::spawn(model.serve());
-    let mut host = Host::new(server, home, conversation, scenario.tolerates_unknown);
+    let factor = playing.patience.map_or(1, NonZeroU32::get);
+    let mut host = Host::new(server, home, conversation, scenario.tolerates_unknown, factor);
     let stop = steps(&mut host, scenario).await.err();
     // However far it went, the server is ended; one that does not end then is no news.
     let stop = stop.or(host.end().await.err());
     serving.abort();
-    subject(host.conversation, stop)
+    let mut subject = subject(host.conversation, stop.clone());
+    if let (Some(Stop::TimedOut(text)), Some(_)) = (stop, playing.patience) {
+        // What else was found may come of the same slowness.
+        subject.findings.clear();
+        (subject.outcome, subject.reason) =
+            (Outcome::NotExercised, Some(format!("not judged, too slow: {text}")));
+    }
+    subject
 }
 
 /// Why the server is not asked.
@@ -87,7 +95,7 @@ fn subject(conversation: Conversation, stop: Option<Stop>) -> Subject {
     subject.findings.retain(|found| found.rule.about().side == Side::Server);
     (subject.outcome, subject.reason) = match stop {
         None => (Outcome::Passed, None),
-        Some(Stop::Failed(text)) => (Outcome::Failed, Some(text + &complaints)),
+        Some(Stop::Failed(text) | Stop::TimedOut(text)) => (Outcome::Failed, Some(text + &complaints)),
         Some(Stop::NotSupported(text)) => (Outcome::NotSupported, Some(text)),
         Some(Stop::NotExercised(text)) => (Outcome::NotExercised, Some(text)),
         Some(Stop::Error(text)) => (Outcome::Error, Some(text)),
@@ -109,6 +117,7 @@ impl Stop {
         let put = |text: String| format!("{place}: {text}");
         match self {
             Self::Failed(text) => Self::Failed(put(text)),
+            Self::TimedOut(text) => Self::TimedOut(put(text)),
             Self::NotSupported(text) => Self::NotSupported(put(text)),
             Self::NotExercised(text) => Self::NotExercised(put(text)),
             Self::Error(text) => Self::Error(put(text)),

@@ -27,6 +27,8 @@ const LOOK: Duration = Duration::from_millis(5);
 pub enum Stop {
     /// The server did not do what was expected.
     Failed(String),
+    /// The server did not do it in time.
+    TimedOut(String),
     /// The server does not know what the scenario is about.
     NotSupported(String),
     /// A race did not reach what the scenario is about.
@@ -47,6 +49,8 @@ pub struct Host<'a> {
     pub conversation: Conversation,
     /// A command that the server does not know does not end the scenario.
     tolerates_unknown: bool,
+    /// Multiplies every deadline.
+    patience_factor: u32,
     /// The requests that were given an id.
     asked: u64,
 }
@@ -58,8 +62,9 @@ impl<'a> Host<'a> {
         home: Home,
         conversation: Conversation,
         tolerates_unknown: bool,
+        patience_factor: u32,
     ) -> Self {
-        Self { server, home, conversation, tolerates_unknown, asked: 0 }
+        Self { server, home, conversation, tolerates_unknown, patience_factor, asked: 0 }
     }
 
     /// Starts a process with these options behind all others.
@@ -108,7 +113,7 @@ impl<'a> Host<'a> {
 
     /// Ends the process: its input first, then by signals.
     pub async fn end(&mut self) -> Done {
-        let patience = Duration::from_millis(self.server.adapter.end_within_ms);
+        let patience = self.stretched(self.server.adapter.end_within_ms);
         self.conversation.set_listening(true);
         self.conversation.close_input();
         if self.ends_within(patience).await {
@@ -120,7 +125,7 @@ impl<'a> Host<'a> {
                 break;
             }
         }
-        Err(Stop::Failed(format!("the server did not end within {} ms of its input", patience.as_millis())))
+        Err(Stop::TimedOut(format!("the server did not end within {} ms of its input", patience.as_millis())))
     }
 
     async fn ends_within(&mut self, patience: Duration) -> bool {
@@ -162,7 +167,9 @@ impl<'a> Host<'a> {
             Ok(Err(error)) => {
                 Err(Stop::Failed(format!("the server does not read its input any more: {error}")))
             }
-            Err(_) => Err(Stop::Failed(format!("the server read no input for {} ms", patience.as_millis()))),
+            Err(_) => {
+                Err(Stop::TimedOut(format!("the server read no input for {} ms", patience.as_millis())))
+            }
         }
     }
 
@@ -274,7 +281,7 @@ impl<'a> Host<'a> {
             let Some(missing) = missing else { return Ok(()) };
             if Instant::now() >= deadline {
                 self.conversation.waited_in_vain(&step.expect_file);
-                return Err(Stop::Failed(format!("{}: {missing}", path.display())));
+                return Err(Stop::TimedOut(format!("{}: {missing}", path.display())));
             }
             let look = deadline.min(Instant::now() + LOOK);
             if let Err(Silence::Ended(_)) = self.conversation.more(look).await {
@@ -310,7 +317,7 @@ impl<'a> Host<'a> {
             Err(Silence::TooLate) => {
                 let what = what();
                 self.conversation.waited_in_vain(&what);
-                Err(Stop::Failed(format!("waited in vain for {what}")))
+                Err(Stop::TimedOut(format!("waited in vain for {what}")))
             }
         }
     }
@@ -336,7 +343,11 @@ impl<'a> Host<'a> {
     /// A server that is starting is given more time.
     fn patience(&self, within_ms: Option<u64>) -> Duration {
         let start = if self.conversation.has_spoken() { 0 } else { self.server.adapter.start_within_ms };
-        Duration::from_millis(within_ms.unwrap_or(PATIENCE_MS).saturating_add(start))
+        self.stretched(within_ms.unwrap_or(PATIENCE_MS).saturating_add(start))
+    }
+
+    fn stretched(&self, milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds.saturating_mul(self.patience_factor.into()))
     }
 }
 

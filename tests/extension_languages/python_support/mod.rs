@@ -14,7 +14,7 @@ use std::{
 use tempfile::TempDir;
 
 /// Longer than anything takes that works.
-const TOO_LONG: Duration = Duration::from_secs(30);
+const TOO_LONG: Duration = Duration::from_secs(120);
 
 /// The folder of the examples.
 pub fn examples() -> PathBuf {
