@@ -9,11 +9,15 @@ use pi_rpc::{
     protocol::Dialect,
 };
 use serde_json::{Value, json};
-use std::{fs, path::Path};
+use std::{fs, num::NonZeroU32, path::Path};
 use tempfile::TempDir;
 
 /// Plays these steps with a server that is this shell script; gives what came out, and the conversation.
 fn play(script: &str, steps: Value) -> (Subject, Vec<Value>) {
+    play_as(script, steps, Playing::default())
+}
+
+fn play_as(script: &str, steps: Value, playing: Playing<'_>) -> (Subject, Vec<Value>) {
     let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conform/stand-in.json");
     let adapter = Adapter::find(adapter.to_str().unwrap()).unwrap();
     let args = vec!["-c".into(), script.into()];
@@ -21,7 +25,7 @@ fn play(script: &str, steps: Value) -> (Subject, Vec<Value>) {
     let scenario = json!({"name": "stand-in", "title": "A test.", "steps": steps});
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     let keep = TempDir::new().unwrap();
-    let playing = Playing { keep: Some(keep.path()), ..Playing::default() };
+    let playing = Playing { keep: Some(keep.path()), ..playing };
     let played = play_all(&server, &[scenario], playing, |_| {}).unwrap();
     let kept = fs::read_to_string(keep.path().join("stand-in.jsonl")).unwrap();
     let records = kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -63,6 +67,16 @@ fn one_that_never_answers_fails_when_its_time_is_over() {
     assert_eq!((subject.outcome, subject.reason.as_deref()), (Outcome::Failed, Some(reason)));
     let events: Vec<&str> = records.iter().filter_map(|record| record["frame"]["event"].as_str()).collect();
     assert_eq!(events, ["spawn", "timeout", "stdin closed", "exit"]);
+}
+
+#[test]
+fn late_server_with_patience_is_not_judged() {
+    let steps = json!([{ "ask": { "type": "get_state" }, "withinMs": 20 }]);
+    let patient = Playing { patience: NonZeroU32::new(3), ..Playing::default() };
+    let (subject, _) = play_as("cat >/dev/null", steps, patient);
+    let reason = "not judged, too slow: steps[0]: waited in vain for the response to {\"type\":\"get_state\",\"id\":\"ask-1\"}";
+    assert_eq!((subject.outcome, subject.reason.as_deref()), (Outcome::NotExercised, Some(reason)));
+    assert!(subject.duration_ms >= 60.0, "{}", subject.duration_ms);
 }
 
 #[test]
