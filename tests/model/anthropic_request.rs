@@ -1,6 +1,6 @@
 //! What is sent to Anthropic Messages.
 
-use crate::model_support::{Asked, assistant, call, image, result, stopped, text, user};
+use crate::model_support::*;
 use pi_rpc::{
     model::{api::Api, types::ToolSpec},
     protocol::{InputKind, ThinkingLevel},
@@ -8,9 +8,10 @@ use pi_rpc::{
 use serde_json::{Value, json};
 
 const API: &str = "anthropic-messages";
+const SELF: &str = "p/anthropic-messages/m";
 
 fn asked(history: Value) -> Asked {
-    Asked::new(API, history)
+    Asked::new(API, json!({}), history)
 }
 
 fn body(asked: &Asked) -> Value {
@@ -21,7 +22,7 @@ fn messages(history: Value) -> Value {
     body(&asked(history))["messages"].take()
 }
 
-fn headers(asked: &Asked) -> Value {
+fn sent_headers(asked: &Asked) -> Value {
     let headers = Api::parse(API).unwrap().request(&asked.request()).headers;
     headers.into_iter().map(|(name, value)| (name, value.into())).collect::<serde_json::Map<_, _>>().into()
 }
@@ -35,24 +36,23 @@ fn cached(mut value: Value) -> Value {
 }
 
 #[test]
-fn a_conversation_with_a_tool_is_sent_whole() {
+fn request_with_tool_is_complete() {
     let mut asked = asked(json!([
         user(json!("look")),
         stopped(
-            API,
-            "m",
+            SELF,
             "toolUse",
             json!([
-                { "type": "thinking", "thinking": "hm", "thinkingSignature": "sig" },
+                thinking("hm", "sig"),
                 text("I look."),
-                call("toolu_1", "ls", json!({ "path": "." })),
-                call("toolu_2", "read", json!({})),
+                call_of("toolu_1", "ls", json!({ "path": "." })),
+                call_of("toolu_2", "read", json!({})),
             ])
         ),
-        result("toolu_1", "ls", json!([text("a"), text("b")]), false),
-        result("toolu_2", "read", json!([text("no path")]), true),
+        returned("toolu_1", "ls", json!([text("a"), text("b")]), false),
+        returned("toolu_2", "read", json!([text("no path")]), true),
     ]));
-    asked.system_prompt = "Be good.".to_owned();
+    asked.system_prompt = "Be good.";
     asked.level = ThinkingLevel::Medium;
     asked.tools = vec![ToolSpec {
         name: "ls".to_owned(),
@@ -101,24 +101,23 @@ fn a_conversation_with_a_tool_is_sent_whole() {
 }
 
 #[test]
-fn another_models_answers_keep_words_and_calls_but_no_proofs() {
+fn other_models_answers_lose_signatures() {
     let long = format!("call|{}", "x".repeat(100));
     let sent = messages(json!([
         user(json!("q")),
         stopped(
-            "openai-responses",
-            "gpt",
+            "p/openai-responses/gpt",
             "toolUse",
             json!([
-                { "type": "thinking", "thinking": "aloud", "thinkingSignature": "{\"id\":\"rs\"}" },
-                { "type": "thinking", "thinking": "  ", "thinkingSignature": "x" },
+                thinking("aloud", "{\"id\":\"rs\"}"),
+                thinking("  ", "x"),
                 { "type": "thinking", "thinking": "[Reasoning redacted]", "thinkingSignature": "d", "redacted": true },
                 { "type": "redactedThinking", "data": "d" },
                 { "type": "text", "text": "said", "textSignature": "msg_1" },
-                call(&long, "bash", json!({ "command": "x" })),
+                call_of(&long, "bash", json!({ "command": "x" })),
             ])
         ),
-        result(&long, "bash", json!([text("out")]), false),
+        returned(&long, "bash", json!([text("out")]), false),
     ]));
     let id = format!("call_{}", "x".repeat(59));
     assert_eq!(
@@ -138,14 +137,13 @@ fn another_models_answers_keep_words_and_calls_but_no_proofs() {
 }
 
 #[test]
-fn the_same_models_thinking_comes_back_as_it_was() {
+fn same_models_thinking_returns_unchanged() {
     let sent = messages(json!([
         user(json!("q")),
         assistant(
-            API,
-            "m",
+            SELF,
             json!([
-                { "type": "thinking", "thinking": "", "thinkingSignature": "hidden words" },
+                thinking("", "hidden words"),
                 { "type": "thinking", "thinking": "cut" },
                 { "type": "thinking", "thinking": " " },
                 { "type": "thinking", "thinking": "[Reasoning redacted]", "thinkingSignature": "pi", "redacted": true },
@@ -173,30 +171,29 @@ fn the_same_models_thinking_comes_back_as_it_was() {
 }
 
 #[test]
-fn messages_that_say_nothing_are_left_out() {
-    let sent = messages(json!([user(json!("q")), assistant(API, "m", json!([text("")])), user(json!("  "))]));
+fn blank_messages_are_left_out() {
+    let sent = messages(json!([user(json!("q")), assistant(SELF, json!([text("")])), user(json!("  "))]));
     assert_eq!(sent, cached(json!([{ "role": "user", "content": [text("q")] }])));
 }
 
 #[test]
-fn images_go_with_their_message_or_their_result() {
+fn images_are_sent_in_messages_and_results() {
     let sent = messages(json!([
-        user(json!([text("see"), image()])),
+        user(json!([text("see"), image("AAAA")])),
         stopped(
-            API,
-            "m",
+            SELF,
             "toolUse",
             json!([
-                call("1", "read", json!({})),
-                call("2", "read", json!({})),
-                call("3", "shot", json!({})),
-                call("4", "shot", json!({})),
+                call_of("1", "read", json!({})),
+                call_of("2", "read", json!({})),
+                call_of("3", "shot", json!({})),
+                call_of("4", "shot", json!({})),
             ])
         ),
-        result("1", "read", json!([image()]), false),
-        result("2", "read", json!([text("a"), image(), text("b")]), false),
-        result("3", "shot", json!([text("broken"), image()]), true),
-        result("4", "shot", json!([]), true),
+        returned("1", "read", json!([image("AAAA")]), false),
+        returned("2", "read", json!([text("a"), image("AAAA"), text("b")]), false),
+        returned("3", "shot", json!([text("broken"), image("AAAA")]), true),
+        returned("4", "shot", json!([]), true),
     ]));
     let image = json!({
         "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AAAA" },
@@ -223,8 +220,8 @@ fn images_go_with_their_message_or_their_result() {
 }
 
 #[test]
-fn a_model_without_eyes_is_told_of_the_images() {
-    let mut asked = asked(json!([user(json!([image(), image(), text("see")]))]));
+fn text_only_model_gets_image_notes() {
+    let mut asked = asked(json!([user(json!([image("AAAA"), image("AAAA"), text("see")]))]));
     asked.endpoint.model.input = vec![InputKind::Text];
     let omitted = text("(image omitted: model does not support images)");
     assert_eq!(
@@ -234,7 +231,7 @@ fn a_model_without_eyes_is_told_of_the_images() {
 }
 
 #[test]
-fn thinking_is_asked_for_in_the_models_way() {
+fn thinking_level_sets_budget_or_effort() {
     let thinking = |change: &dyn Fn(&mut Asked)| {
         let mut asked = asked(json!([]));
         change(&mut asked);
@@ -289,20 +286,21 @@ fn thinking_is_asked_for_in_the_models_way() {
 }
 
 #[test]
-fn a_key_has_its_header_and_configured_headers_win() {
+fn configured_headers_win_over_usual() {
     let mut asked = asked(json!([]));
     asked.endpoint.adaptive = true;
-    asked.credentials.headers = [("X-Team", "a"), ("x-team", "b"), ("Anthropic-Version", "2099-01-01")]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .to_vec();
+    asked.endpoint.model.base_url = "http://localhost:1/x/".to_owned();
+    asked.credentials.headers =
+        headers([("X-Team", "a"), ("x-team", "b"), ("Anthropic-Version", "2099-01-01")]);
+    assert_eq!(Api::AnthropicMessages.request(&asked.request()).url, "http://localhost:1/x/v1/messages");
     assert_eq!(
-        headers(&asked),
+        sent_headers(&asked),
         json!({
             "accept": "application/json",
             "content-type": "application/json",
             "anthropic-dangerous-direct-browser-access": "true",
             "anthropic-beta": "fine-grained-tool-streaming-2025-05-14",
-            "x-api-key": "k",
+            "x-api-key": "key",
             "x-team": "b",
             "anthropic-version": "2099-01-01",
         })
@@ -310,12 +308,12 @@ fn a_key_has_its_header_and_configured_headers_win() {
 }
 
 #[test]
-fn a_subscriptions_token_is_introduced_as_the_vendor_wants() {
+fn subscription_token_sends_vendor_headers() {
     let mut asked = asked(json!([user(json!("q"))]));
     asked.credentials.key = Some("sk-ant-oat01-x".to_owned());
-    asked.system_prompt = "Be good.".to_owned();
+    asked.system_prompt = "Be good.";
     assert_eq!(
-        headers(&asked),
+        sent_headers(&asked),
         json!({
             "accept": "application/json",
             "content-type": "application/json",
@@ -336,18 +334,18 @@ fn a_subscriptions_token_is_introduced_as_the_vendor_wants() {
 }
 
 #[test]
-fn a_key_goes_into_authorization_where_the_provider_wants_that() {
+fn bearer_provider_gets_authorization_header() {
     let mut asked = asked(json!([]));
     asked.credentials.bearer = true;
-    let with_key = headers(&asked);
-    assert_eq!((&with_key["authorization"], with_key.get("x-api-key")), (&json!("Bearer k"), None));
+    let with_key = sent_headers(&asked);
+    assert_eq!((&with_key["authorization"], with_key.get("x-api-key")), (&json!("Bearer key"), None));
     asked.credentials.key = None;
-    let without = headers(&asked);
+    let without = sent_headers(&asked);
     assert_eq!((without.get("authorization"), without.get("x-api-key")), (None, None));
 }
 
 #[test]
-fn the_cache_lasts_an_hour_only_at_the_vendor() {
+fn hour_cache_is_for_vendor_only() {
     let mark = |base: &str, long: bool| {
         let mut asked = asked(json!([user(json!("q"))]));
         asked.endpoint.model.base_url = base.to_owned();
@@ -363,43 +361,19 @@ fn the_cache_lasts_an_hour_only_at_the_vendor() {
 }
 
 #[test]
-fn a_slash_at_the_end_of_the_base_is_no_part_of_it() {
-    let mut asked = asked(json!([]));
-    asked.endpoint.model.base_url = "http://localhost:1/x/".to_owned();
-    assert_eq!(Api::AnthropicMessages.request(&asked.request()).url, "http://localhost:1/x/v1/messages");
-}
-
-#[test]
-fn a_tool_is_forced_if_it_is_offered_and_the_model_does_not_think() {
-    let body = |forced: Option<&str>, level: ThinkingLevel, adaptive: bool| {
+fn offered_tool_is_forced_without_thinking() {
+    let body = |forced: Option<&'static str>, level: ThinkingLevel, adaptive: bool| {
         let mut asked = asked(json!([user(json!("q"))]));
-        asked.tools = vec![ToolSpec {
-            name: "todo_write".to_owned(),
-            description: "Writes.".to_owned(),
-            parameters: json!({ "type": "object" }),
-            exclusive: true,
-        }];
-        asked.forced_tool = forced.map(str::to_owned);
+        asked.tools = vec![tool("todo_write")];
+        asked.forced_tool = forced;
         (asked.level, asked.endpoint.adaptive) = (level, adaptive);
         body(&asked)
     };
     let forced = body(Some("todo_write"), ThinkingLevel::Off, false);
-    assert_eq!(
-        forced,
-        json!({
-            "model": "m",
-            "messages": cached(json!([{ "role": "user", "content": [text("q")] }])),
-            "max_tokens": 32_000,
-            "stream": true,
-            "tools": [{
-                "name": "todo_write", "description": "Writes.",
-                "input_schema": { "type": "object", "properties": {}, "required": [] },
-            }],
-            "tool_choice": { "type": "tool", "name": "todo_write" },
-        })
-    );
-    let schema = serde_json::from_str(include_str!("../../schema/vendors/anthropic-messages.json")).unwrap();
-    assert_eq!(jsonschema::validate(&schema, &forced).map_err(|error| error.to_string()), Ok(()));
+    let mut expected = body(None, ThinkingLevel::Off, false);
+    expected["tool_choice"] = json!({ "type": "tool", "name": "todo_write" });
+    assert_eq!(forced, expected);
+    check_schema(include_str!("../../schema/vendors/anthropic-messages.json"), &forced);
     for (tool, level, adaptive) in [
         ("bash", ThinkingLevel::Off, false),
         ("todo_write", ThinkingLevel::Low, false),

@@ -1,14 +1,17 @@
 //! The conversation as any provider takes it.
 
-use crate::model_support::{Asked, assistant, call, image, result, stopped, text, user};
+use crate::model_support::{
+    Asked, assistant, call_of, extend, image, returned, stopped, text, thinking, user,
+};
 use pi_rpc::model::convert::{Block, Chat, Part, Turn, convert};
 use serde_json::{Value, json};
 
 const API: &str = "any";
+const SELF: &str = "p/any/m";
 
 /// The conversation in short: a line for each turn, each result and each image.
 fn lines(history: Value) -> Vec<String> {
-    short(&convert(&Asked::new(API, history).request(), |id, by| format!("{}:{id}", by.model)))
+    short(&convert(&Asked::new(API, json!({}), history).request(), |id, by| format!("{}:{id}", by.model)))
 }
 
 fn short(chat: &Chat<'_>) -> Vec<String> {
@@ -43,68 +46,75 @@ fn short(chat: &Chat<'_>) -> Vec<String> {
     lines
 }
 
+/// A call without arguments.
+fn empty(id: &str) -> Value {
+    call_of(id, "t", json!({}))
+}
+
 fn calls(ids: &[&str]) -> Value {
-    stopped(API, "m", "toolUse", ids.iter().map(|id| call(id, "t", json!({}))).collect())
+    stopped(SELF, "toolUse", ids.iter().map(|id| empty(id)).collect())
 }
 
-fn returned(id: &str, said: &str) -> Value {
-    result(id, "t", json!([text(said)]), false)
-}
-
-#[test]
-fn a_call_without_a_result_gets_one_also_at_the_end() {
-    assert_eq!(
-        lines(json!([calls(&["1", "2"]), returned("2", "b"), user(json!("go on")), calls(&["3"])])),
-        [
-            "assistant: t#1/-|t#2/-",
-            "t#2: b",
-            "t#1!: No result provided",
-            "user: go on",
-            "assistant: t#3/-",
-            "t#3!: No result provided",
-        ]
-    );
+/// What the call `id` returned.
+fn had(id: &str, said: &str) -> Value {
+    returned(id, "t", json!([text(said)]), false)
 }
 
 #[test]
-fn a_result_moves_to_its_call() {
-    assert_eq!(
-        lines(json!([calls(&["1"]), user(json!("wait")), returned("1", "late")])),
-        ["assistant: t#1/-", "t#1: late", "user: wait"]
-    );
-}
-
-#[test]
-fn a_result_without_its_call_is_left_out() {
-    assert_eq!(
-        lines(json!([
-            returned("0", "of what was cut away"),
-            stopped(API, "m", "aborted", json!([call("1", "t", json!({}))])),
-            returned("1", "of the aborted answer"),
-            calls(&["2"]),
-            returned("2", "a"),
-            returned("2", "again"),
-        ])),
-        ["assistant: t#2/-", "t#2: a"]
-    );
-}
-
-#[test]
-fn a_result_belongs_to_the_latest_call_of_its_id() {
-    assert_eq!(
-        lines(json!([calls(&["1"]), returned("1", "a"), calls(&["1"]), returned("1", "b")])),
-        ["assistant: t#1/-", "t#1: a", "assistant: t#1_2/-", "t#1_2: b"]
-    );
-}
-
-#[test]
-fn calls_of_one_id_are_told_apart() {
-    assert_eq!(
-        lines(json!([calls(&["1", "1"]), returned("1", "a"), returned("1", "b"), returned("1", "c")])),
-        ["assistant: t#1/-|t#1_2/-", "t#1: a", "t#1_2: b"]
-    );
-    assert_eq!(lines(json!([calls(&[""]), returned("", "a")])), ["assistant: t#_2/-", "t#_2: a"]);
+fn results_follow_their_calls() {
     let long = format!("{}|fc_1", "x".repeat(40));
+    let aborted = stopped(SELF, "aborted", json!([empty("1")]));
+    let by_another = stopped("p/any/n", "toolUse", json!([empty("1"), empty("2")]));
+    let cases = [
+        (
+            "a call without a result gets one, also at the end",
+            json!([calls(&["1", "2"]), had("2", "b"), user(json!("go on")), calls(&["3"])]),
+            vec![
+                "assistant: t#1/-|t#2/-",
+                "t#2: b",
+                "t#1!: No result provided",
+                "user: go on",
+                "assistant: t#3/-",
+                "t#3!: No result provided",
+            ],
+        ),
+        (
+            "a result moves to its call",
+            json!([calls(&["1"]), user(json!("wait")), had("1", "late")]),
+            vec!["assistant: t#1/-", "t#1: late", "user: wait"],
+        ),
+        (
+            "a result without its call is left out",
+            json!([
+                had("0", "cut away"),
+                aborted,
+                had("1", "aborted"),
+                calls(&["2"]),
+                had("2", "a"),
+                had("2", "again")
+            ]),
+            vec!["assistant: t#2/-", "t#2: a"],
+        ),
+        (
+            "a result belongs to the latest call of its id",
+            json!([calls(&["1"]), had("1", "a"), calls(&["1"]), had("1", "b")]),
+            vec!["assistant: t#1/-", "t#1: a", "assistant: t#1_2/-", "t#1_2: b"],
+        ),
+        (
+            "calls of one id are told apart",
+            json!([calls(&["1", "1"]), had("1", "a"), had("1", "b"), had("1", "c")]),
+            vec!["assistant: t#1/-|t#1_2/-", "t#1: a", "t#1_2: b"],
+        ),
+        ("an empty id", json!([calls(&[""]), had("", "a")]), vec!["assistant: t#_2/-", "t#_2: a"]),
+        (
+            "calls of another model get new ids",
+            json!([by_another, had("2", "b"), had("1", "a")]),
+            vec!["assistant: t#n:1/-|t#n:2/-", "t#n:2: b", "t#n:1: a"],
+        ),
+    ];
+    for (case, history, expected) in cases {
+        assert_eq!(lines(history), expected, "{case}");
+    }
     let short = format!("{}_2", "x".repeat(30));
     assert_eq!(lines(json!([calls(&[&long, &long])]))[0], format!("assistant: t#{long}/-|t#{short}/-"));
 }
@@ -113,67 +123,56 @@ fn calls_of_one_id_are_told_apart() {
 fn failed_and_empty_answers_are_left_out() {
     assert_eq!(
         lines(json!([
-            stopped(API, "m", "error", json!([text("half")])),
-            stopped(API, "m", "aborted", json!([text("half")])),
-            assistant(API, "m", json!([])),
-            stopped(API, "m", "length", json!([text("cut")])),
+            stopped(SELF, "error", json!([text("half")])),
+            stopped(SELF, "aborted", json!([text("half")])),
+            assistant(SELF, json!([])),
+            stopped(SELF, "length", json!([text("cut")])),
         ])),
         ["assistant: cut/-"]
     );
 }
 
 #[test]
-fn only_the_same_model_gets_its_proofs_back() {
+fn only_same_model_gets_its_signatures() {
     let content = json!([
-        { "type": "thinking", "thinking": "why", "thinkingSignature": "s1" },
-        { "type": "thinking", "thinking": "", "thinkingSignature": "s2" },
+        thinking("why", "s1"),
+        thinking("", "s2"),
         { "type": "thinking", "thinking": "x", "thinkingSignature": "s3", "redacted": true },
         { "type": "text", "text": "a", "textSignature": "s4" },
         { "type": "toolCall", "id": "1", "name": "t", "arguments": {}, "thoughtSignature": "s5" },
     ]);
     let no_result = "!: No result provided";
     assert_eq!(
-        lines(json!([assistant(API, "m", content.clone())])),
+        lines(json!([assistant(SELF, content.clone())])),
         ["assistant: (why)/s1|()/s2|(s3)|a/s4|t#1/s5".to_owned(), format!("t#1{no_result}")]
     );
     let stripped = |by: &str| [format!("assistant: why/-|a/-|t#{by}:1/-"), format!("t#{by}:1{no_result}")];
-    assert_eq!(lines(json!([assistant(API, "n", content.clone())])), stripped("n"));
-    assert_eq!(lines(json!([assistant("other", "m", content)])), stripped("m"));
+    assert_eq!(lines(json!([assistant("p/any/n", content.clone())])), stripped("n"));
+    assert_eq!(lines(json!([assistant("p/other/m", content)])), stripped("m"));
 }
 
 #[test]
-fn results_follow_their_calls_into_new_ids() {
-    let by_another =
-        stopped(API, "n", "toolUse", json!([call("1", "t", json!({})), call("2", "t", json!({}))]));
-    assert_eq!(
-        lines(json!([by_another, returned("2", "b"), returned("1", "a")])),
-        ["assistant: t#n:1/-|t#n:2/-", "t#n:2: b", "t#n:1: a"]
-    );
-}
-
-#[test]
-fn what_is_not_said_by_the_user_is_told_as_if() {
+fn other_messages_become_user_messages() {
+    let with = |mut message: Value, members: Value| {
+        extend(&mut message, members);
+        message
+    };
     let bash = |output: &str, more: Value| {
-        let mut message = json!({
+        let usual = json!({
             "role": "bashExecution", "command": "ls", "output": output, "cancelled": false, "truncated": false,
             "timestamp": 1,
         });
-        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        message
+        with(usual, more)
     };
     let python = |more: Value| {
-        let mut message = json!({
+        let usual = json!({
             "role": "pythonExecution", "code": "1/0", "output": "", "cancelled": false, "truncated": false,
             "timestamp": 1,
         });
-        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        message
+        with(usual, more)
     };
-    let summary = |role: &str, more: Value| {
-        let mut message = json!({ "role": role, "summary": "S", "timestamp": 1 });
-        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        message
-    };
+    let summary =
+        |role: &str, more: Value| with(json!({ "role": role, "summary": "S", "timestamp": 1 }), more);
     let custom = |content: Value| json!({ "role": "custom", "customType": "c", "content": content, "display": true, "timestamp": 1 });
     assert_eq!(
         lines(json!([
@@ -192,7 +191,7 @@ fn what_is_not_said_by_the_user_is_told_as_if() {
             summary("compactionSummary", json!({ "tokensBefore": 1 })),
             summary("branchSummary", json!({ "fromId": "x" })),
             custom(json!("note")),
-            custom(json!([text("see"), image()])),
+            custom(json!([text("see"), image("AAAA")])),
             { "role": "hookMessage", "customType": "c", "content": "old note", "display": true, "timestamp": 1 },
             { "role": "developer", "content": "hint", "timestamp": 1 },
             { "role": "fileMention", "timestamp": 1, "files": [
@@ -226,10 +225,11 @@ fn what_is_not_said_by_the_user_is_told_as_if() {
 fn blocked_images_become_one_text() {
     let mut asked = Asked::new(
         API,
+        json!({}),
         json!([
-            user(json!([image(), image(), text("a"), image()])),
+            user(json!([image("AAAA"), image("AAAA"), text("a"), image("AAAA")])),
             calls(&["1"]),
-            result("1", "t", json!([image()]), false),
+            returned("1", "t", json!([image("AAAA")]), false),
         ]),
     );
     asked.options.blocks_images = true;

@@ -103,7 +103,7 @@ const LASTING: [&str; 10] = [
 ];
 
 #[test]
-fn an_overflow_is_told_by_its_words() {
+fn overflow_is_recognised_by_words() {
     for text in OVERFLOWS {
         assert!(is_overflow(text), "{text}");
         assert!(is_overflow(&text.to_uppercase()), "{text}");
@@ -114,7 +114,7 @@ fn an_overflow_is_told_by_its_words() {
 }
 
 #[test]
-fn what_passes_by_itself_is_told_by_its_words() {
+fn transient_failure_is_recognised_by_words() {
     for text in PASSING {
         assert!(is_transient(text, PI) && is_transient(text, XCSH), "{text}");
         assert!(is_transient(&text.to_uppercase(), PI), "{text}");
@@ -128,7 +128,7 @@ fn what_passes_by_itself_is_told_by_its_words() {
 }
 
 #[test]
-fn each_expression_of_a_dialect_finds_something() {
+fn dialect_expressions_all_match() {
     for dialect in Dialect::ALL {
         for expression in dialect.record().retry.also_transient {
             let compiled = Regex::new(&format!("(?i){expression}")).unwrap();
@@ -138,7 +138,7 @@ fn each_expression_of_a_dialect_finds_something() {
 }
 
 #[test]
-fn an_answer_that_read_more_than_the_window_overflows() {
+fn usage_beyond_window_is_overflow() {
     let answer = |reason: &str, error: Option<&str>, input: u64, cached: u64| {
         let mut answer = json!({
             "role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m",
@@ -171,7 +171,7 @@ fn an_answer_that_read_more_than_the_window_overflows() {
 }
 
 #[test]
-fn each_wait_is_twice_as_long_as_the_one_before() {
+fn retry_delay_doubles() {
     let millis = Duration::from_millis;
     let waits = |rules| (1..=4).map(|attempt| delay(attempt, 2000, None, 60_000, rules)).collect::<Vec<_>>();
     let doubled = [2000, 4000, 8000, 16_000].map(|wait| Some(millis(wait)));
@@ -183,7 +183,7 @@ fn each_wait_is_twice_as_long_as_the_one_before() {
 }
 
 #[test]
-fn a_wait_that_the_provider_asks_for_is_heeded_by_dialect_and_up_to_a_cap() {
+fn stated_delay_depends_on_dialect_and_cap() {
     let millis = Duration::from_millis;
     for (stated, cap, pi, xcsh) in [
         (1000, 60_000, Some(2000), Some(2000)),

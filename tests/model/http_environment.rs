@@ -2,15 +2,15 @@
 //!
 //! An environment belongs to a whole process, so that each question is asked by a process of its own.
 
-use crate::http_support::{self, ANSWER, Server, finished, ok, request, write};
-use std::{env, process::Stdio, time::Duration};
+use crate::http_support::{self, ANSWER, PATIENCE, Server, finished, ok, request, write};
+use std::{env, process::Stdio};
 use tokio::process::Command;
 
 /// The process that asks, started by the other tests; it prints what it was told. Nothing to do for anybody else.
 #[tokio::test]
 async fn asking() {
     let Ok(url) = env::var("ASKED") else { return };
-    println!("{:?}", http_support::ask_with(request(&url, "k"), Duration::from_secs(60)).await);
+    println!("{:?}", http_support::ask_with(request(&url, "k"), PATIENCE).await);
 }
 
 /// What a process under `environment` prints that asks `url`.
@@ -36,7 +36,7 @@ async fn line(server: &Server, url: &str, environment: &[(&str, &str)]) -> Strin
 }
 
 #[tokio::test]
-async fn a_model_on_this_machine_needs_neither_proxy_nor_certificates() {
+async fn local_model_needs_no_proxy() {
     let server = Server::new().await;
     let environment = [
         ("http_proxy", "http://127.0.0.1:1"),
@@ -49,7 +49,7 @@ async fn a_model_on_this_machine_needs_neither_proxy_nor_certificates() {
 }
 
 #[tokio::test]
-async fn other_models_are_asked_through_the_proxy() {
+async fn remote_model_is_asked_through_proxy() {
     let server = Server::new().await;
     let proxy = format!("http://{}", server.address());
     assert_eq!(
@@ -59,7 +59,7 @@ async fn other_models_are_asked_through_the_proxy() {
 }
 
 #[tokio::test]
-async fn no_proxy_names_those_that_are_asked_directly() {
+async fn no_proxy_hosts_are_asked_directly() {
     let environment = [("http_proxy", "http://127.0.0.1:1"), ("NO_PROXY", "model.invalid")];
     let printed = ask("http://model.invalid/x", &environment).await;
     assert!(printed.contains("Connection error: model.invalid: dns error: "), "{printed}");

@@ -1,6 +1,8 @@
 //! A request that fails before its answer begins is sent again, and none after that.
 
-use crate::http_support::{ANSWER, Server, ask_as, finished, request, retrying, with_status, write};
+use crate::http_support::{
+    ANSWER, PATIENCE, Server, ask_as, finished, request, retrying, with_status, write,
+};
 use pi_rpc::model::{
     api::Api,
     http::{Http, HttpOptions},
@@ -8,9 +10,6 @@ use pi_rpc::model::{
 };
 use std::time::{Duration, Instant};
 use tokio::{io::AsyncReadExt, sync::mpsc};
-
-/// Longer than anything takes that works.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is told, and the requests that were sent, when each of them gets the next of `answers`.
 async fn asked(answers: &[String], options: &HttpOptions) -> (Vec<StreamEvent>, Vec<String>) {
@@ -53,7 +52,7 @@ fn failed(message: &str, retry_after: Option<u64>) -> Vec<StreamEvent> {
 }
 
 #[tokio::test]
-async fn what_fails_twice_and_then_answers_is_an_answer() {
+async fn transient_status_is_retried() {
     for status in [408, 409, 429, 500, 502, 503, 529] {
         let (events, requests) =
             asked(&[refused(status), refused(status), last(200, "", ANSWER)], &twice()).await;
@@ -63,14 +62,14 @@ async fn what_fails_twice_and_then_answers_is_an_answer() {
 }
 
 #[tokio::test]
-async fn the_third_failure_is_told_alone() {
+async fn last_failure_is_reported_alone() {
     let answers = [refused(500), refused(502), last(529, "retry-after: 90\r\n", "busy")];
     let (events, requests) = asked(&answers, &twice()).await;
     assert_eq!((events, requests.len()), (failed("529 busy", Some(90)), 3));
 }
 
 #[tokio::test]
-async fn what_the_asker_did_wrong_is_not_repeated() {
+async fn client_errors_are_not_retried() {
     for status in [307, 400, 401, 403, 404, 413, 422] {
         let (events, requests) = asked(&[refused(status)], &twice()).await;
         assert_eq!((events, requests.len()), (failed(&format!("{status} no"), None), 1));
@@ -78,7 +77,7 @@ async fn what_the_asker_did_wrong_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn the_provider_has_the_last_word_on_whether_to_ask_again() {
+async fn should_retry_header_decides() {
     let says = |status, word| last(status, &format!("x-should-retry: {word}\r\n"), "no");
     let (events, requests) = asked(&[says(529, "false")], &twice()).await;
     assert_eq!((events, requests.len()), (failed("529 no", None), 1));
@@ -89,7 +88,7 @@ async fn the_provider_has_the_last_word_on_whether_to_ask_again() {
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_before_the_answer_is_tried_again() {
+async fn lost_connection_is_retried() {
     let nothing = String::new;
     let (events, requests) = asked(&[nothing(), nothing(), last(200, "", ANSWER)], &twice()).await;
     assert_eq!((events, requests.len()), (finished(), 3));
@@ -100,20 +99,20 @@ async fn a_connection_that_ends_before_the_answer_is_tried_again() {
 }
 
 #[tokio::test]
-async fn silence_before_the_answer_is_tried_again() {
+async fn silence_before_answer_is_retried() {
     let server = Server::new().await;
     let url = format!("http://{}/", server.address());
-    let options = HttpOptions { first: Duration::from_millis(50), ..twice() };
+    let options = HttpOptions { first: Duration::from_millis(500), ..twice() };
     let http = Http::default();
     let (events, _silent) = tokio::join!(ask_as(&http, request(&url, "k"), &options), async {
         [server.accept().await, server.accept().await, server.accept().await]
     });
-    let expected = format!("Connection error: {} was silent for 0.05 s", server.address());
+    let expected = format!("Connection error: {} was silent for 0.5 s", server.address());
     assert_eq!(events, failed(&expected, None));
 }
 
 #[tokio::test]
-async fn an_answer_that_has_begun_is_not_asked_for_again() {
+async fn begun_answer_is_not_retried() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-should-retry: true\r\n\r\n";
     for at in [0, 1, ANSWER.len() / 2, ANSWER.len() - 40] {
         let (events, requests) = asked(&[format!("{head}{}", &ANSWER[..at])], &twice()).await;
@@ -125,19 +124,20 @@ async fn an_answer_that_has_begun_is_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_wait_that_the_provider_asks_for_takes_the_place_of_the_usual_one() {
+async fn retry_after_replaces_usual_delay() {
     let mut options = twice();
-    options.retry.first_delay = PATIENCE;
+    options.retry.first_delay = Duration::from_secs(86_400);
     let soon = last(429, "retry-after-ms: 20\r\nretry-after: 3600\r\n", "no");
     let started = Instant::now();
-    let (events, requests) = asked(&[soon.clone(), soon, last(200, "", ANSWER)], &options).await;
+    let answers = [soon.clone(), soon, last(200, "", ANSWER)];
+    let (events, requests) =
+        tokio::time::timeout(PATIENCE, asked(&answers, &options)).await.expect("an answer");
     assert_eq!((events, requests.len()), (finished(), 3));
-    let took = started.elapsed();
-    assert!((Duration::from_millis(40)..Duration::from_secs(6)).contains(&took), "{took:?}");
+    assert!(started.elapsed() >= Duration::from_millis(40));
 }
 
 #[tokio::test]
-async fn a_wait_beyond_the_limit_fails_at_once_and_is_told() {
+async fn retry_after_beyond_limit_fails() {
     let later = |text: &str| last(429, &format!("retry-after: {text}\r\n"), "slow down");
     let (events, requests) = asked(&[later("60.001")], &twice()).await;
     let [StreamEvent::Fail { message, retry_after }] = &events[..] else { panic!("{events:?}") };
@@ -149,7 +149,7 @@ async fn a_wait_beyond_the_limit_fails_at_once_and_is_told() {
 }
 
 #[tokio::test]
-async fn a_listener_that_leaves_ends_the_wait() {
+async fn dropped_listener_ends_retry_delay() {
     let server = Server::new().await;
     let (events, listener) = mpsc::channel(1);
     let url = format!("http://{}/", server.address());

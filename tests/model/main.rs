@@ -3,7 +3,6 @@
 #[cfg(feature = "serve")]
 mod http_support;
 mod model_support;
-mod openai_support;
 
 mod anthropic_request;
 mod anthropic_stream;

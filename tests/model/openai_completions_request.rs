@@ -1,6 +1,6 @@
 //! What Chat Completions is asked: whole requests.
 
-use crate::openai_support::*;
+use crate::model_support::*;
 use pi_rpc::{
     model::{openai_completions::request, request::HttpRequest},
     protocol::ThinkingLevel,
@@ -11,12 +11,12 @@ const API: &str = "openai-completions";
 const SELF: &str = "openai/openai-completions/gpt-5.4";
 
 fn asked(model: Value, messages: Value) -> Asked {
-    Asked::new(API, model, messages)
+    Asked::openai(API, model, messages)
 }
 
 /// The messages sent after the instructions.
 fn sent(model: Value, messages: Value) -> Value {
-    let mut body = asked(model, messages).request(request).body;
+    let mut body = asked(model, messages).body(request);
     let mut sent = body["messages"].take();
     sent.as_array_mut().unwrap().remove(0);
     sent
@@ -28,11 +28,11 @@ fn sent_call(id: &str, path: &str) -> Value {
 }
 
 #[test]
-fn a_request_has_all_keys_in_their_order() {
+fn request_has_keys_in_order() {
     let mut asked = asked(json!({}), json!([user(json!("Hi"))]));
     asked.level = ThinkingLevel::Low;
     asked.tools = vec![tool("ls")];
-    let sent = asked.request(request);
+    let sent = request(&asked.request());
     let expected = json!({
         "model": "gpt-5.4",
         "messages": [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
@@ -47,69 +47,69 @@ fn a_request_has_all_keys_in_their_order() {
         "reasoning_effort": "low",
     });
     assert_eq!(sent.body.to_string(), expected.to_string());
-    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let headers = vec![header("accept", "application/json"), header("authorization", "Bearer key")];
+    let headers = headers([("accept", "application/json"), ("authorization", "Bearer key")]);
     let url = "https://api.openai.com/v1/chat/completions".to_owned();
     assert_eq!(sent, HttpRequest { url, headers, body: expected });
 }
 
 #[test]
-fn configured_headers_win_and_the_address_may_end_in_a_slash() {
+fn configured_headers_win() {
     let mut asked = asked(json!({"baseUrl": "http://localhost:1/v1/"}), json!([]));
     asked.credentials.key = None;
-    let given = [("X-Team", "a"), ("Accept", "text/event-stream"), ("x-team", "b")];
-    asked.credentials.headers = given.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    let sent = asked.request(request);
+    asked.credentials.headers = headers([("X-Team", "a"), ("Accept", "text/event-stream"), ("x-team", "b")]);
+    let sent = request(&asked.request());
     assert_eq!(sent.url, "http://localhost:1/v1/chat/completions");
-    let expected = [("accept", "text/event-stream"), ("x-team", "b")];
-    assert_eq!(sent.headers, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    assert_eq!(sent.headers, headers([("accept", "text/event-stream"), ("x-team", "b")]));
 }
 
 #[test]
-fn a_server_gets_what_it_is_known_or_said_to_take() {
+fn servers_get_the_members_they_take() {
     let body = |model: Value, level: ThinkingLevel| {
         let mut asked = asked(model, json!([]));
         asked.level = level;
         asked.tools = vec![tool("ls")];
-        let mut body = asked.request(request).body;
+        let mut body = asked.body(request);
         let strict = body["tools"][0]["function"].as_object_mut().unwrap().remove("strict");
         let instructor = body["messages"][0]["role"].take();
         let members = body.as_object_mut().unwrap();
         members.retain(|key, _| !["model", "messages", "stream", "tools"].contains(&key.as_str()));
-        json!([instructor, strict, body])
+        json!([instructor, strict, body]).to_string()
     };
-    let usage = json!({"include_usage": true});
-    let high = ThinkingLevel::High;
+    // What an unknown server gets, and what one gets that keeps nothing and knows no developer.
+    let full = |rest: &str| {
+        format!(
+            r#"["developer",false,{{"stream_options":{{"include_usage":true}},"store":false,"max_completion_tokens":32000{rest}}}]"#
+        )
+    };
+    let less =
+        |rest: &str| format!(r#"["system",false,{{"stream_options":{{"include_usage":true}},{rest}}}]"#);
+    let (high, off) = (ThinkingLevel::High, ThinkingLevel::Off);
     let cases = [
         (
             json!({"provider": "zai", "baseUrl": "https://x"}),
             high,
-            json!(["system", false, {"stream_options": usage, "max_completion_tokens": 32000, "enable_thinking": true}]),
+            less(r#""max_completion_tokens":32000,"enable_thinking":true"#),
         ),
         (
             json!({"provider": "mine", "baseUrl": "https://api.z.ai/v4"}),
-            ThinkingLevel::Off,
-            json!(["system", false, {"stream_options": usage, "max_completion_tokens": 32000, "enable_thinking": false}]),
+            off,
+            less(r#""max_completion_tokens":32000,"enable_thinking":false"#),
         ),
         (
             json!({"provider": "xai", "baseUrl": "https://api.x.ai/v1"}),
             high,
-            json!(["system", false, {"stream_options": usage, "max_completion_tokens": 32000}]),
+            less(r#""max_completion_tokens":32000"#),
         ),
         (
             json!({"provider": "mine", "baseUrl": "https://llm.chutes.ai/v1", "maxTokens": 100}),
             high,
-            json!(["system", false, {"stream_options": usage, "max_tokens": 100, "reasoning_effort": "high"}]),
+            less(r#""max_tokens":100,"reasoning_effort":"high""#),
         ),
+        (json!({"reasoning": false, "maxTokens": 0}), high, less(r#""store":false"#)),
         (
             json!({"provider": "groq", "baseUrl": "https://g", "id": "qwen/qwen3-32b"}),
             high,
-            json!(["developer", false, {"stream_options": usage, "store": false, "max_completion_tokens": 32000, "reasoning_effort": "default"}]),
-        ),
-        (
-            json!({"reasoning": false, "maxTokens": 0}),
-            high,
-            json!(["system", false, {"stream_options": usage, "store": false}]),
+            full(r#","reasoning_effort":"default""#),
         ),
         (
             json!({"compat": {
@@ -117,63 +117,59 @@ fn a_server_gets_what_it_is_known_or_said_to_take() {
                 "maxTokensField": "max_tokens", "supportsStrictMode": false, "reasoningEffortMap": {"high": "most"},
             }}),
             high,
-            json!(["system", null, {"max_tokens": 32000, "reasoning_effort": "most"}]),
+            r#"["system",null,{"max_tokens":32000,"reasoning_effort":"most"}]"#.to_owned(),
         ),
         (
             json!({"compat": {"thinkingFormat": "qwen", "supportsStore": "no"}}),
             high,
-            json!(["developer", false, {"stream_options": usage, "store": false, "max_completion_tokens": 32000, "enable_thinking": true}]),
+            full(r#","enable_thinking":true"#),
         ),
         (
             json!({"compat": {"thinkingFormat": "qwen-chat-template", "supportsReasoningEffort": false}}),
             high,
-            json!(["developer", false, {"stream_options": usage, "store": false, "max_completion_tokens": 32000, "chat_template_kwargs": {"enable_thinking": true}}]),
+            full(r#","chat_template_kwargs":{"enable_thinking":true}"#),
         ),
-        (
-            json!({"compat": {"supportsReasoningEffort": false}}),
-            high,
-            json!(["developer", false, {"stream_options": usage, "store": false, "max_completion_tokens": 32000}]),
-        ),
+        (json!({"compat": {"supportsReasoningEffort": false}}), high, full("")),
         (
             json!({"baseUrl": "https://openrouter.ai/api/v1", "compat": {"openRouterRouting": {"only": ["a"]}}}),
-            ThinkingLevel::Off,
-            json!(["developer", false, {"stream_options": usage, "store": false, "max_completion_tokens": 32000, "provider": {"only": ["a"]}}]),
+            off,
+            full(r#","provider":{"only":["a"]}"#),
         ),
         (
             json!({"baseUrl": "https://ai-gateway.vercel.sh/v1", "compat": {"vercelGatewayRouting": {"order": ["a"], "x": 1}}}),
-            ThinkingLevel::Off,
-            json!(["developer", false, {"stream_options": usage, "store": false, "max_completion_tokens": 32000, "providerOptions": {"gateway": {"order": ["a"]}}}]),
+            off,
+            full(r#","providerOptions":{"gateway":{"order":["a"]}}"#),
         ),
     ];
     for (model, level, expected) in cases {
-        assert_eq!(body(model.clone(), level).to_string(), expected.to_string(), "{model}");
+        assert_eq!(body(model.clone(), level), expected, "{model}");
     }
 }
 
 #[test]
-fn a_level_is_said_in_the_models_word() {
+fn level_is_sent_in_the_models_word() {
     let mut asked = asked(json!({}), json!([]));
     asked.level = ThinkingLevel::Xhigh;
-    assert_eq!(asked.request(request).body["reasoning_effort"], "high");
+    assert_eq!(asked.body(request)["reasoning_effort"], "high");
     asked.endpoint.levels = ThinkingLevel::ALL.to_vec();
-    assert_eq!(asked.request(request).body["reasoning_effort"], "xhigh");
+    assert_eq!(asked.body(request)["reasoning_effort"], "xhigh");
     asked.endpoint.efforts.insert(ThinkingLevel::Xhigh, "max".to_owned());
-    assert_eq!(asked.request(request).body["reasoning_effort"], "max");
+    assert_eq!(asked.body(request)["reasoning_effort"], "max");
     asked.level = ThinkingLevel::Off;
-    assert_eq!(asked.request(request).body.get("reasoning_effort"), None);
+    assert_eq!(asked.body(request).get("reasoning_effort"), None);
     asked.endpoint.efforts.insert(ThinkingLevel::Off, "none".to_owned());
-    assert_eq!(asked.request(request).body["reasoning_effort"], "none");
+    assert_eq!(asked.body(request)["reasoning_effort"], "none");
 }
 
 #[test]
-fn text_and_images_of_the_user_are_parts() {
+fn user_text_and_images_become_parts() {
     let history = json!([user(json!([text("See"), image("AA")])), user(json!([]))]);
     let url = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}});
     assert_eq!(sent(json!({}), history), json!([{"role": "user", "content": [text("See"), url]}]));
 }
 
 #[test]
-fn images_in_results_follow_as_if_the_user_had_sent_them() {
+fn images_of_results_follow_as_user_message() {
     let history = json!([
         assistant(SELF, json!([call("a", "x"), call("b", "y")])),
         result("a", json!([text("one"), text("two"), image("AA")])),
@@ -192,9 +188,9 @@ fn images_in_results_follow_as_if_the_user_had_sent_them() {
 }
 
 #[test]
-fn thinking_goes_back_under_the_key_that_it_came_under() {
-    let thinking =
-        |text: &str| json!({"type": "thinking", "thinking": text, "thinkingSignature": "reasoning"});
+fn thinking_returns_under_its_key() {
+    let signed = thinking;
+    let thinking = |text: &str| signed(text, "reasoning");
     let said = json!([thinking("One"), thinking("Two"), text("Hi "), text(" "), text("there")]);
     let history = || json!([assistant(SELF, said.clone())]);
     let expected = json!([{"role": "assistant", "content": "Hi there", "reasoning": "One\nTwo"}]);
@@ -203,17 +199,14 @@ fn thinking_goes_back_under_the_key_that_it_came_under() {
     let as_text = json!({"compat": {"requiresThinkingAsText": true}});
     let parts = json!([text("One\n\nTwo"), text("Hi "), text("there")]);
     assert_eq!(sent(as_text, history()), json!([{"role": "assistant", "content": parts}]));
-}
 
-#[test]
-fn a_signature_that_is_no_key_for_thinking_makes_none() {
-    let thinking = json!({"type": "thinking", "thinking": "Hm", "thinkingSignature": "role"});
-    let history = json!([assistant(SELF, json!([thinking, text("Hi")]))]);
+    // A signature that is no key of thinking.
+    let history = json!([assistant(SELF, json!([signed("Hm", "role"), text("Hi")]))]);
     assert_eq!(sent(json!({}), history), json!([{"role": "assistant", "content": "Hi"}]));
 }
 
 #[test]
-fn the_proof_of_a_call_goes_back_with_it() {
+fn encrypted_thinking_returns_with_its_call() {
     let mut signed = call("a", "x");
     signed["thoughtSignature"] = r#"{"type":"reasoning.encrypted","id":"a","data":"x"}"#.into();
     let history = json!([assistant(SELF, json!([signed])), result("a", json!([text("ok")]))]);
@@ -225,14 +218,14 @@ fn the_proof_of_a_call_goes_back_with_it() {
 }
 
 #[test]
-fn a_history_with_calls_has_tools_even_if_there_are_none() {
+fn history_with_calls_sends_empty_tools() {
     let history = json!([assistant(SELF, json!([call("a", "x")]))]);
-    assert_eq!(asked(json!({}), history).request(request).body["tools"], json!([]));
-    assert_eq!(asked(json!({}), json!([])).request(request).body.get("tools"), None);
+    assert_eq!(asked(json!({}), history).body(request)["tools"], json!([]));
+    assert_eq!(asked(json!({}), json!([])).body(request).get("tools"), None);
 }
 
 #[test]
-fn a_server_that_wants_the_assistant_after_results_gets_it() {
+fn assistant_is_inserted_after_results() {
     let model =
         || json!({"compat": {"requiresAssistantAfterToolResult": true, "requiresToolResultName": true}});
     let history = json!([
@@ -252,7 +245,7 @@ fn a_server_that_wants_the_assistant_after_results_gets_it() {
 }
 
 #[test]
-fn a_conversation_begun_at_anthropic_goes_on() {
+fn anthropic_history_is_converted() {
     let by = "anthropic/anthropic-messages/claude";
     let long = "toolu_0123456789012345678901234567890123456789";
     let history = json!([
@@ -260,7 +253,7 @@ fn a_conversation_begun_at_anthropic_goes_on() {
         assistant(
             by,
             json!([
-                {"type": "thinking", "thinking": "Hm.", "thinkingSignature": "c2ln"},
+                thinking("Hm.", "c2ln"),
                 {"type": "thinking", "thinking": "[hidden]", "thinkingSignature": "x", "redacted": true},
                 text("I look."),
                 call(long, "x"),
@@ -282,13 +275,10 @@ fn a_conversation_begun_at_anthropic_goes_on() {
 }
 
 #[test]
-fn a_conversation_begun_at_responses_goes_on() {
+fn responses_history_is_converted() {
     let by = "openai/openai-responses/gpt-5.4";
     let history = json!([
-        assistant(
-            by,
-            json!([{"type": "thinking", "thinking": "", "thinkingSignature": "{}"}, call("call.1|fc_1", "x")])
-        ),
+        assistant(by, json!([thinking("", "{}"), call("call.1|fc_1", "x")])),
         result("call.1|fc_1", json!([])),
     ]);
     let expected = json!([
@@ -299,16 +289,13 @@ fn a_conversation_begun_at_responses_goes_on() {
 }
 
 #[test]
-fn answers_with_nothing_to_say_are_left_out() {
-    let mut failed = assistant(SELF, json!([text("Half")]));
-    failed["stopReason"] = "error".into();
-    failed["errorMessage"] = "x".into();
-    let history = json!([assistant(SELF, json!([text("  ")])), failed, user(json!("Hi"))]);
+fn blank_answers_are_left_out() {
+    let history = json!([assistant(SELF, json!([text("  ")])), user(json!("Hi"))]);
     assert_eq!(sent(json!({}), history), json!([{"role": "user", "content": "Hi"}]));
 }
 
 #[test]
-fn anthropics_models_behind_openrouter_cache_up_to_the_last_text() {
+fn openrouter_claude_caches_to_last_text() {
     let model = json!({"provider": "openrouter", "id": "anthropic/claude"});
     let by = "openrouter/openai-completions/anthropic/claude";
     let history =
@@ -323,34 +310,22 @@ fn anthropics_models_behind_openrouter_cache_up_to_the_last_text() {
 }
 
 #[test]
-fn a_tool_is_forced_if_it_is_offered_and_no_switch_for_thinking_is_on() {
+fn offered_tool_is_forced_without_thinking() {
     let body = |forced: Option<&'static str>, model: Value, level: ThinkingLevel| {
         let mut asked = asked(model, json!([user(json!("Hi"))]));
         asked.tools = vec![tool("todo_write")];
         (asked.forced_tool, asked.level) = (forced, level);
-        asked.request(request).body
+        asked.body(request)
     };
+    let free = body(None, json!({}), ThinkingLevel::Low);
+    let choice = json!({"type": "function", "function": {"name": "todo_write"}});
+    let mut expected = free.clone();
+    expected["tool_choice"] = choice.clone();
     let forced = body(Some("todo_write"), json!({}), ThinkingLevel::Low);
-    let expected = json!({
-        "model": "gpt-5.4",
-        "messages": [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "Hi"}],
-        "stream": true,
-        "stream_options": {"include_usage": true},
-        "store": false,
-        "max_completion_tokens": 32000,
-        "tools": [{"type": "function", "function": {
-            "name": "todo_write", "description": "Does todo_write.",
-            "parameters": {"type": "object", "properties": {}}, "strict": false,
-        }}],
-        "tool_choice": {"type": "function", "function": {"name": "todo_write"}},
-        "reasoning_effort": "low",
-    });
-    assert_eq!(forced.to_string(), expected.to_string());
-    let schema = serde_json::from_str(include_str!("../../schema/vendors/openai-completions.json")).unwrap();
-    assert_eq!(jsonschema::validate(&schema, &forced).map_err(|error| error.to_string()), Ok(()));
+    assert_eq!(forced, expected);
+    check_schema(include_str!("../../schema/vendors/openai-completions.json"), &forced);
     let qwen = json!({"compat": {"thinkingFormat": "qwen"}});
-    let choice = |model: &Value, level| body(Some("todo_write"), model.clone(), level)["tool_choice"].take();
-    assert_eq!(choice(&qwen, ThinkingLevel::Off), expected["tool_choice"]);
-    assert_eq!(choice(&qwen, ThinkingLevel::Low), Value::Null);
-    assert_eq!(body(Some("bash"), json!({}), ThinkingLevel::Low), body(None, json!({}), ThinkingLevel::Low));
+    let chosen = |level| body(Some("todo_write"), qwen.clone(), level)["tool_choice"].take();
+    assert_eq!((chosen(ThinkingLevel::Off), chosen(ThinkingLevel::Low)), (choice, Value::Null));
+    assert_eq!(body(Some("bash"), json!({}), ThinkingLevel::Low), free);
 }

@@ -1,9 +1,9 @@
 //! Streams of Chat Completions as servers send them, and what they say to the engine.
 
-use crate::openai_support::*;
+use crate::model_support::*;
 use pi_rpc::model::{
     openai_completions::reader,
-    types::{BlockStart, Finish, StreamEvent},
+    types::{BlockStart, StreamEvent},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,20 +20,33 @@ fn calls(fragments: Value) -> Value {
     chunk(json!({"tool_calls": fragments}))
 }
 
-/// What the stream says after its id.
-fn said(events: &[Value]) -> Vec<StreamEvent> {
-    let mut said = read(reader(), events);
-    assert_eq!(said.remove(0), id("c1"));
+/// A fragment of a call of `ls`, or of one whose name came before.
+fn fragment(index: u64, id: Option<&str>, arguments: &str) -> Value {
+    match id {
+        Some(id) => json!({"index": index, "id": id, "function": {"name": "ls", "arguments": arguments}}),
+        None => json!({"index": index, "function": {"arguments": arguments}}),
+    }
+}
+
+/// The events of the stream after its id.
+fn said(events: &[Value]) -> Vec<String> {
+    let mut said = shown(&read(reader(), events));
+    assert_eq!(said.remove(0), "id c1");
     said
 }
 
-/// What the calls in `fragments` become, one fragment a chunk.
-fn called(fragments: &[Value]) -> Vec<StreamEvent> {
+/// The events of an answer with these fragments of calls, one a chunk.
+fn called_events(fragments: &[Value]) -> Vec<StreamEvent> {
     let mut events: Vec<Value> = fragments.iter().map(|fragment| calls(json!([fragment]))).collect();
     events.push(ending("tool_calls"));
-    let mut said = said(&events);
-    assert_eq!(said.pop(), Some(finish(Finish::ToolUse)));
-    said
+    read(reader(), &events)
+}
+
+/// The same in short, without the id before and the end after them.
+fn called(fragments: &[Value]) -> Vec<String> {
+    let mut called = shown(&called_events(fragments));
+    assert_eq!((called.remove(0), called.pop()), ("id c1".to_owned(), Some("finish ToolUse".to_owned())));
+    called
 }
 
 fn done() -> Value {
@@ -48,15 +61,11 @@ fn whole_answer() -> Vec<Value> {
         chunk(json!({"reasoning_content": "."})),
         chunk(json!({"content": "I "})),
         chunk(json!({"content": "look."})),
-        calls(
-            json!([{"index": 0, "id": "a", "type": "function", "function": {"name": "read", "arguments": ""}}]),
-        ),
-        calls(json!([{"index": 0, "function": {"arguments": "{\"path\":"}}])),
-        calls(json!([{"index": 0, "function": {"arguments": "\"x\"}"}}])),
-        calls(
-            json!([{"index": 1, "id": "b", "type": "function", "function": {"name": "ls", "arguments": ""}}]),
-        ),
-        calls(json!([{"index": 1, "function": {"arguments": "{}"}}])),
+        calls(json!([fragment(0, Some("a"), "")])),
+        calls(json!([fragment(0, None, "{\"path\":")])),
+        calls(json!([fragment(0, None, "\"x\"}")])),
+        calls(json!([fragment(1, Some("b"), "")])),
+        calls(json!([fragment(1, None, "{}")])),
         ending("tool_calls"),
         json!({"id": "c1", "choices": [], "usage": {
             "prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120,
@@ -68,95 +77,70 @@ fn whole_answer() -> Vec<Value> {
 }
 
 #[test]
-fn blocks_come_one_after_another_with_every_fragment() {
+fn blocks_of_answer_follow_one_another() {
     let expected = [
-        id("c1"),
-        start(0, BlockStart::Thinking),
-        sign(0, "reasoning_content"),
-        delta(0, "Hm"),
-        delta(0, "."),
-        end_signed(0, "reasoning_content"),
-        start(1, BlockStart::Text),
-        delta(1, "I "),
-        delta(1, "look."),
-        end(1),
-        start_call(2, "a", "read"),
-        delta(2, ""),
-        delta(2, "{\"path\":"),
-        delta(2, "\"x\"}"),
-        end(2),
-        start_call(3, "b", "ls"),
-        delta(3, ""),
-        delta(3, "{}"),
-        usage_with(70, 20, 30, 5),
-        end(3),
-        finish(Finish::ToolUse),
+        "id c1",
+        "0 thinking ~reasoning_content |Hm|.| end ~reasoning_content",
+        "1 text |I |look.| end",
+        r#"2 call a ls ||{"path":|"x"}| end"#,
+        "3 call b ls ||{}|",
+        "usage 70, 20, 30, 0, 5 thought",
+        "3 end",
+        "finish ToolUse",
     ];
-    assert_eq!(read(reader(), &whole_answer()), expected);
+    assert_eq!(shown(&read(reader(), &whole_answer())), expected);
 }
 
 #[test]
-fn a_stream_cut_before_its_reason_to_finish_has_failed() {
+fn stream_without_finish_reason_fails() {
     let whole = whole_answer();
     let reason = whole.len() - 3;
     for length in 0..whole.len() {
         let events = read(reader(), &whole[..length]);
         check_contract(&events).unwrap();
-        let expected = if length > reason { finish(Finish::ToolUse) } else { fail(CUT) };
-        assert_eq!(events.last(), Some(&expected), "{length}");
+        let expected = if length > reason { "finish ToolUse" } else { CUT };
+        assert_eq!(shown(&events).last().unwrap(), expected, "{length}");
     }
 }
 
 #[test]
 fn done_without_a_reason_is_a_stop() {
     let events = [chunk(json!({"content": "Hi"})), done(), chunk(json!({"content": "late"}))];
-    let expected = [start(0, BlockStart::Text), delta(0, "Hi"), end(0), finish(Finish::Stop)];
-    assert_eq!(said(&events), expected);
+    assert_eq!(said(&events), ["0 text |Hi| end", "finish Stop"]);
 }
 
 #[test]
-fn reasons_to_finish() {
+fn finish_reasons_are_mapped() {
     let cases = [
-        ("stop", finish(Finish::Stop)),
-        ("end", finish(Finish::Stop)),
-        ("length", finish(Finish::Length)),
-        ("tool_calls", finish(Finish::ToolUse)),
-        ("function_call", finish(Finish::ToolUse)),
-        ("content_filter", fail("An unknown error occurred")),
-        ("bored", fail("Unhandled stop reason: bored")),
+        ("stop", "finish Stop"),
+        ("end", "finish Stop"),
+        ("length", "finish Length"),
+        ("tool_calls", "finish ToolUse"),
+        ("function_call", "finish ToolUse"),
+        ("content_filter", "fail An unknown error occurred"),
+        ("bored", "fail Unhandled stop reason: bored"),
     ];
     for (reason, expected) in cases {
-        let text = [start(0, BlockStart::Text), delta(0, "Hi"), end(0)];
-        let expected: Vec<StreamEvent> = text.into_iter().chain([expected]).collect();
-        assert_eq!(said(&[chunk(json!({"content": "Hi"})), ending(reason)]), expected, "{reason}");
+        let events = [chunk(json!({"content": "Hi"})), ending(reason)];
+        assert_eq!(said(&events), ["0 text |Hi| end", expected], "{reason}");
     }
+    // Calls before a plain stop are calls all the same.
+    let called = calls(json!([fragment(0, Some("a"), "{}")]));
+    assert_eq!(said(&[called, ending("stop")]), ["0 call a ls |{}| end", "finish Stop"]);
 }
 
 #[test]
-fn calls_before_a_plain_stop_are_calls_all_the_same() {
-    let fragment = json!([{"index": 0, "id": "a", "function": {"name": "ls", "arguments": "{}"}}]);
-    let expected = [start_call(0, "a", "ls"), delta(0, "{}"), end(0), finish(Finish::Stop)];
-    assert_eq!(said(&[calls(fragment), ending("stop")]), expected);
-}
-
-#[test]
-fn thinking_is_told_once_under_the_first_key_that_has_it() {
+fn thinking_is_read_from_the_first_key() {
     for key in ["reasoning_content", "reasoning", "reasoning_text"] {
         let mut thought = json!({"content": null, "reasoning_text": "Hm"});
         thought[key] = "Hm".into();
-        let expected = [
-            start(0, BlockStart::Thinking),
-            sign(0, key),
-            delta(0, "Hm"),
-            end_signed(0, key),
-            finish(Finish::Stop),
-        ];
-        assert_eq!(said(&[chunk(thought), ending("stop")]), expected);
+        let block = format!("0 thinking ~{key} |Hm| end ~{key}");
+        assert_eq!(said(&[chunk(thought), ending("stop")]), [&block, "finish Stop"]);
     }
 }
 
 #[test]
-fn text_after_thinking_after_text_is_three_blocks() {
+fn text_after_thinking_begins_a_block() {
     let events = [
         chunk(json!({"content": "a"})),
         chunk(json!({"reasoning": "b"})),
@@ -164,236 +148,185 @@ fn text_after_thinking_after_text_is_three_blocks() {
         chunk(json!({"refusal": "d"})),
         ending("stop"),
     ];
-    let expected = [
-        start(0, BlockStart::Text),
-        delta(0, "a"),
-        end(0),
-        start(1, BlockStart::Thinking),
-        sign(1, "reasoning"),
-        delta(1, "b"),
-        end_signed(1, "reasoning"),
-        start(2, BlockStart::Text),
-        delta(2, "c"),
-        delta(2, "d"),
-        end(2),
-        finish(Finish::Stop),
-    ];
+    let expected =
+        ["0 text |a| end", "1 thinking ~reasoning |b| end ~reasoning", "2 text |c|d| end", "finish Stop"];
     assert_eq!(said(&events), expected);
 }
 
 #[test]
-fn fragments_of_two_calls_in_turn_become_one_call_after_the_other() {
-    let fragments = [
-        json!({"index": 0, "id": "a", "function": {"name": "read", "arguments": "{\"path\""}}),
-        json!({"index": 1, "id": "b", "function": {"name": "ls", "arguments": "{"}}),
-        json!({"index": 0, "function": {"arguments": ":\"x\""}}),
-        json!({"index": 1, "function": {"arguments": "}"}}),
-        json!({"index": 0, "function": {"arguments": "}"}}),
-        json!({"index": 0, "function": {"arguments": ""}}),
-    ];
-    let expected = [
-        start_call(0, "a", "read"),
-        delta(0, "{\"path\""),
-        delta(0, ":\"x\""),
-        delta(0, "}"),
-        end(0),
-        start_call(1, "b", "ls"),
-        delta(1, "{"),
-        delta(1, "}"),
-        end(1),
-    ];
-    assert_eq!(called(&fragments), expected);
-}
-
-#[test]
-fn a_call_without_arguments_keeps_its_place() {
-    let fragments = [
-        json!({"index": 0, "id": "a", "function": {"name": "read"}}),
-        json!({"index": 1, "id": "b", "function": {"name": "ls", "arguments": null}}),
-    ];
-    let expected =
-        [start_call(0, "a", "read"), delta(0, ""), end(0), start_call(1, "b", "ls"), delta(1, ""), end(1)];
-    assert_eq!(called(&fragments), expected);
-}
-
-#[test]
-fn id_and_name_in_every_fragment_are_one_call() {
-    let fragment =
-        |arguments: &str| json!({"index": 0, "id": "a", "function": {"name": "ls", "arguments": arguments}});
-    let expected = [start_call(0, "a", "ls"), delta(0, "{"), delta(0, "}"), end(0)];
-    assert_eq!(called(&[fragment("{"), fragment("}")]), expected);
-}
-
-#[test]
-fn a_name_in_pieces_is_put_together() {
-    let fragments = [
-        json!({"index": 0, "id": "a", "function": {"name": "re"}}),
-        json!({"index": 0, "function": {"name": "ad"}}),
-        json!({"index": 0, "function": {"name": "", "arguments": "{}"}}),
-    ];
-    let expected = [start_call(0, "a", "read"), delta(0, ""), delta(0, ""), delta(0, "{}"), end(0)];
-    assert_eq!(called(&fragments), expected);
-}
-
-#[test]
-fn arguments_that_are_an_object_are_read_as_its_text() {
-    let fragment = json!({"index": 0, "id": "a", "function": {"name": "ls", "arguments": {"path": "x"}}});
-    assert_eq!(called(&[fragment]), [start_call(0, "a", "ls"), delta(0, "{\"path\":\"x\"}"), end(0)]);
-}
-
-#[test]
-fn calls_without_a_number_are_told_apart_by_id() {
-    let fragments = [
-        json!({"id": "a", "function": {"name": "ls", "arguments": "{"}}),
-        json!({"function": {"arguments": "}"}}),
-        json!({"id": "b", "function": {"name": "ls", "arguments": "{}"}}),
-    ];
-    let expected = [
-        start_call(0, "a", "ls"),
-        delta(0, "{"),
-        delta(0, "}"),
-        end(0),
-        start_call(1, "b", "ls"),
-        delta(1, "{}"),
-        end(1),
-    ];
-    assert_eq!(called(&fragments), expected);
-}
-
-#[test]
-fn calls_under_one_number_are_told_apart_by_id() {
-    let fragments = [
-        json!({"index": 0, "id": "a", "function": {"name": "ls", "arguments": "{}"}}),
-        json!({"index": 0, "id": "b", "function": {"name": "ls", "arguments": "{}"}}),
-    ];
-    let expected =
-        [start_call(0, "a", "ls"), delta(0, "{}"), end(0), start_call(1, "b", "ls"), delta(1, "{}"), end(1)];
-    assert_eq!(called(&fragments), expected);
-}
-
-#[test]
-fn calls_without_an_id_get_one_each_that_no_other_answer_has() {
-    let fragments = |question: &str| {
-        [
-            json!({"index": 0, "id": "", "function": {"name": "ls", "arguments": question}}),
-            json!({"index": 0, "id": "", "function": {"name": "ls", "arguments": question}}),
-        ]
-    };
-    let ids = |said: Vec<StreamEvent>| -> Vec<String> {
-        let id = |event| match event {
-            StreamEvent::Start { block: BlockStart::ToolCall { id, .. }, .. } => Some(id),
-            _ => None,
-        };
-        said.into_iter().filter_map(id).collect()
-    };
-    let mut all = ids(called(&fragments("{\"path\":\"x\"}")));
-    all.extend(ids(called(&fragments("{\"path\":\"y\"}"))));
-    all.sort();
-    all.dedup();
-    assert_eq!(all.len(), 4);
-    assert!(all.iter().all(|id| id.starts_with("call_") && id.len() <= 40), "{all:?}");
-}
-
-#[test]
-fn a_call_with_nothing_in_it_is_none() {
-    let events = [
-        chunk(
-            json!({"content": "a", "tool_calls": [{"index": 0, "id": "", "function": {"name": "", "arguments": ""}}]}),
+fn fragments_of_calls_become_whole_calls() {
+    let named = |name: &str| json!({"index": 0, "id": "a", "function": {"name": name}});
+    let cases: [(&str, &[Value], &[&str]); 7] = [
+        (
+            "two in turn",
+            &[
+                fragment(0, Some("a"), "{\"path\""),
+                fragment(1, Some("b"), "{"),
+                fragment(0, None, ":\"x\""),
+                fragment(1, None, "}"),
+                fragment(0, None, "}"),
+                fragment(0, None, ""),
+            ],
+            &[r#"0 call a ls |{"path"|:"x"|}| end"#, "1 call b ls |{|}| end"],
         ),
+        (
+            "no arguments",
+            &[named("read"), json!({"index": 1, "id": "b", "function": {"name": "ls", "arguments": null}})],
+            &["0 call a read || end", "1 call b ls || end"],
+        ),
+        (
+            "id and name in every fragment",
+            &[fragment(0, Some("a"), "{"), fragment(0, Some("a"), "}")],
+            &["0 call a ls |{|}| end"],
+        ),
+        (
+            "a name in pieces",
+            &[
+                named("re"),
+                json!({"index": 0, "function": {"name": "ad"}}),
+                json!({"index": 0, "function": {"name": "", "arguments": "{}"}}),
+            ],
+            &["0 call a read |||{}| end"],
+        ),
+        (
+            "an object for arguments",
+            &[json!({"index": 0, "id": "a", "function": {"name": "ls", "arguments": {"path": "x"}}})],
+            &[r#"0 call a ls |{"path":"x"}| end"#],
+        ),
+        (
+            "ids without numbers",
+            &[
+                json!({"id": "a", "function": {"name": "ls", "arguments": "{"}}),
+                json!({"function": {"arguments": "}"}}),
+                json!({"id": "b", "function": {"name": "ls", "arguments": "{}"}}),
+            ],
+            &["0 call a ls |{|}| end", "1 call b ls |{}| end"],
+        ),
+        (
+            "two ids under one number",
+            &[fragment(0, Some("a"), "{}"), fragment(0, Some("b"), "{}")],
+            &["0 call a ls |{}| end", "1 call b ls |{}| end"],
+        ),
+    ];
+    for (case, fragments, expected) in cases {
+        assert_eq!(called(fragments), expected, "{case}");
+    }
+}
+
+#[test]
+fn calls_without_id_get_unique_ids() {
+    let ids = |question: &str| {
+        put_together(&called_events(&[fragment(0, Some(""), question), fragment(0, Some(""), question)]))
+    };
+    let mut all = ids("{\"path\":\"x\"}");
+    all.extend(ids("{\"path\":\"y\"}"));
+    all.sort();
+    all.dedup_by(|a, b| a.0 == b.0);
+    assert_eq!(all.len(), 4);
+    assert!(all.iter().all(|(id, _)| id.starts_with("call_") && id.len() <= 40), "{all:?}");
+}
+
+#[test]
+fn empty_call_is_ignored() {
+    let empty = json!([{"index": 0, "id": "", "function": {"name": "", "arguments": ""}}]);
+    let events = [
+        chunk(json!({"content": "a", "tool_calls": empty})),
         chunk(json!({"content": "b", "tool_calls": []})),
         ending("stop"),
     ];
-    let expected = [start(0, BlockStart::Text), delta(0, "a"), delta(0, "b"), end(0), finish(Finish::Stop)];
-    assert_eq!(said(&events), expected);
+    assert_eq!(said(&events), ["0 text |a|b| end", "finish Stop"]);
 }
 
 #[test]
-fn encrypted_thinking_signs_its_call_whether_it_comes_before_or_after() {
+fn encrypted_thinking_signs_its_call() {
     let detail = |id: &str| json!({"type": "reasoning.encrypted", "id": id, "data": "x"});
-    let fragment = |index: u64, id: &str| json!({"index": index, "id": id, "function": {"name": "ls", "arguments": "{}"}});
     let events = [
         chunk(json!({"reasoning_details": [detail("a"), {"type": "reasoning.summary", "summary": "s"}]})),
-        calls(json!([fragment(0, "a"), fragment(1, "b")])),
+        calls(json!([fragment(0, Some("a"), "{}"), fragment(1, Some("b"), "{}")])),
         chunk(json!({"reasoning_details": [detail("b")]})),
         ending("tool_calls"),
     ];
-    let expected = [
-        start_call(0, "a", "ls"),
-        sign(0, &detail("a").to_string()),
-        delta(0, "{}"),
-        end(0),
-        start_call(1, "b", "ls"),
-        delta(1, "{}"),
-        sign(1, &detail("b").to_string()),
-        end(1),
-        finish(Finish::ToolUse),
-    ];
-    assert_eq!(said(&events), expected);
+    let before = format!("0 call a ls ~{} |{{}}| end", detail("a"));
+    let after = format!("1 call b ls |{{}}| ~{} end", detail("b"));
+    assert_eq!(said(&events), [&before, &after, "finish ToolUse"]);
 }
 
 #[test]
-fn usage_is_read_wherever_servers_put_it() {
+fn usage_is_read_from_every_place() {
+    let thought = json!({"reasoning_tokens": 2});
     let cases = [
-        (json!({"prompt_tokens": 10, "completion_tokens": 4}), usage(10, 4, 0)),
-        (json!({"prompt_tokens": 10, "completion_tokens": 4, "prompt_cache_hit_tokens": 3}), usage(7, 4, 3)),
+        (json!({"prompt_tokens": 10, "completion_tokens": 4}), "usage 10, 4, 0, 0, 0 thought"),
+        (
+            json!({"prompt_tokens": 10, "completion_tokens": 4, "prompt_cache_hit_tokens": 3}),
+            "usage 7, 4, 3, 0, 0 thought",
+        ),
         // Thinking beside the completion, and among it: the total tells.
         (
-            json!({"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 16, "completion_tokens_details": {"reasoning_tokens": 2}}),
-            usage_with(10, 6, 0, 2),
+            json!({"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 16, "completion_tokens_details": thought}),
+            "usage 10, 6, 0, 0, 2 thought",
         ),
         (
-            json!({"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14, "completion_tokens_details": {"reasoning_tokens": 2}}),
-            usage_with(10, 4, 0, 2),
+            json!({"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14, "completion_tokens_details": thought}),
+            "usage 10, 4, 0, 0, 2 thought",
         ),
         (
-            json!({"prompt_tokens": 10, "completion_tokens": 4, "completion_tokens_details": {"reasoning_tokens": 2}}),
-            usage_with(10, 6, 0, 2),
+            json!({"prompt_tokens": 10, "completion_tokens": 4, "completion_tokens_details": thought}),
+            "usage 10, 6, 0, 0, 2 thought",
         ),
-        (json!({"prompt_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}}), usage(0, 0, 5)),
+        (
+            json!({"prompt_tokens": 1, "prompt_tokens_details": {"cached_tokens": 5}}),
+            "usage 0, 0, 5, 0, 0 thought",
+        ),
     ];
     for (counts, expected) in cases {
         let beside = json!({"id": "c1", "choices": [], "usage": counts});
         let within = json!({"id": "c1", "choices": [{"delta": {}, "usage": counts}], "usage": null});
         for place in [beside, within] {
             let events = [place, ending("stop")];
-            assert_eq!(said(&events), [expected.clone(), finish(Finish::Stop)], "{events:?}");
+            assert_eq!(said(&events), [expected, "finish Stop"], "{events:?}");
         }
     }
 }
 
 #[test]
-fn errors_within_the_stream_end_it_with_their_text() {
+fn error_in_stream_ends_it() {
+    let raw = json!({"raw": "quota"});
     let cases = [
-        (json!({"message": "Overloaded", "code": 529}), "Overloaded"),
-        (json!({"message": {"why": "x"}}), "{\"why\":\"x\"}"),
-        (json!({"code": 1}), "{\"code\":1}"),
+        (json!({"message": "Overloaded", "code": 529}), "fail Overloaded"),
+        (json!({"message": {"why": "x"}}), "fail {\"why\":\"x\"}"),
+        (json!({"code": 1}), "fail {\"code\":1}"),
         (
-            json!({"message": "Provider returned error", "metadata": {"raw": "quota"}}),
-            "Provider returned error\nquota",
+            json!({"message": "Provider returned error", "metadata": raw}),
+            "fail Provider returned error\nquota",
         ),
     ];
     for (error, expected) in cases {
         let events = [chunk(json!({"content": "Hi"})), json!({"error": error}), ending("stop"), done()];
-        assert_eq!(said(&events), [start(0, BlockStart::Text), delta(0, "Hi"), fail(expected)]);
+        assert_eq!(said(&events), ["0 text |Hi|", expected]);
     }
 }
 
 #[test]
-fn what_is_no_chunk_is_passed_over_and_what_is_no_json_fails() {
-    let events =
-        [json!("  "), json!(7), json!([]), json!({"choices": []}), json!({"error": null}), json!("{\"id\"")];
-    let expected =
-        "terminated: the provider sent half an event: EOF while parsing an object at line 1 column 5";
-    assert_eq!(read(reader(), &events), [fail(expected)]);
-    let expected = "Could not read what the provider sent: expected value at line 1 column 1";
-    assert_eq!(read(reader(), &[json!("<html>")]), [fail(expected)]);
-}
-
-#[test]
-fn half_a_character_does_not_break_the_answer() {
-    let data = json!(r#"{"id":"c1","choices":[{"delta":{"content":"\ud83d!"}}]}"#);
-    let expected = [start(0, BlockStart::Text), delta(0, "\u{fffd}!"), end(0), finish(Finish::Stop)];
-    assert_eq!(said(&[data, ending("stop")]), expected);
+fn events_that_cannot_be_read() {
+    let cases = [
+        (
+            &[
+                json!("  "),
+                json!(7),
+                json!([]),
+                json!({"choices": []}),
+                json!({"error": null}),
+                json!("{\"id\""),
+            ][..],
+            "fail terminated: the provider sent half an event: EOF while parsing an object at line 1 column 5",
+        ),
+        (&[json!("<html>")], "fail Could not read what the provider sent: expected value at line 1 column 1"),
+    ];
+    for (events, expected) in cases {
+        assert_eq!(shown(&read(reader(), events)), [expected]);
+    }
+    let half = json!(r#"{"id":"c1","choices":[{"delta":{"content":"\ud83d!"}}]}"#);
+    assert_eq!(said(&[half, ending("stop")]), ["0 text |\u{fffd}!| end", "finish Stop"]);
 }
 
 fn piece() -> impl Strategy<Value = Value> {
@@ -450,41 +383,31 @@ fn put_together(said: &[StreamEvent]) -> Vec<(String, String)> {
 
 proptest! {
     #[test]
-    fn in_whatever_order_the_pieces_of_calls_come_each_call_is_whole((pieces, order) in interleaved()) {
+    fn interleaved_fragments_make_whole_calls((pieces, order) in interleaved()) {
         let mut left: Vec<_> = pieces.iter().map(|pieces| pieces.iter()).collect();
-        let fragment = |number: usize, piece: &str, is_first: bool| {
-            let name = is_first.then_some("ls");
-            json!({"index": number, "id": name.map(|_| number.to_string()), "function": {"name": name, "arguments": piece}})
-        };
         let mut fragments = Vec::new();
         for number in order {
-            let is_first = left[number].len() == pieces[number].len();
-            fragments.push(fragment(number, left[number].next().unwrap(), is_first));
+            let id = (left[number].len() == pieces[number].len()).then(|| number.to_string());
+            fragments.push(fragment(number as u64, id.as_deref(), left[number].next().unwrap()));
         }
         let expected: Vec<_> =
             pieces.iter().enumerate().map(|(number, pieces)| (number.to_string(), pieces.concat())).collect();
-        prop_assert_eq!(put_together(&called(&fragments)), expected);
+        prop_assert_eq!(put_together(&called_events(&fragments)), expected);
     }
 
     #[test]
-    fn whatever_comes_the_reader_keeps_its_promise(chunks in prop::collection::vec(piece(), 0..20)) {
+    fn reader_keeps_contract_for_any_stream(chunks in prop::collection::vec(piece(), 0..20)) {
         prop_assert_eq!(check_contract(&read(reader(), &chunks)), Ok(()));
     }
 }
 
 #[test]
-fn the_model_that_answers_the_word_for_its_end_and_what_was_thinking_are_told() {
+fn model_and_finish_word_are_read() {
     let used = json!({
         "prompt_tokens": 5, "completion_tokens": 9, "total_tokens": 14,
         "completion_tokens_details": { "reasoning_tokens": 4 },
     });
     let begin = json!({ "id": "c1", "model": "gpt-x", "choices": [], "usage": used });
-    let expected = [
-        id("c1"),
-        StreamEvent::Model("gpt-x".to_owned()),
-        usage_with(5, 9, 0, 4),
-        StreamEvent::Word("length".to_owned()),
-        finish(Finish::Length),
-    ];
-    assert_eq!(read_all(reader(), &[begin, ending("length"), "[DONE]".into()]), expected);
+    let expected = ["id c1", "model gpt-x", "usage 5, 9, 0, 0, 4 thought", "word length", "finish Length"];
+    assert_eq!(shown(&read_all(reader(), &[begin, ending("length"), done()])), expected);
 }

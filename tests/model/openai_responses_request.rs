@@ -1,6 +1,6 @@
 //! What Responses is asked: whole requests.
 
-use crate::openai_support::*;
+use crate::model_support::{self, *};
 use pi_rpc::{
     model::{openai_responses::request, request::HttpRequest},
     protocol::ThinkingLevel,
@@ -11,12 +11,12 @@ const API: &str = "openai-responses";
 const SELF: &str = "openai/openai-responses/gpt-5.4";
 
 fn asked(model: Value, messages: Value) -> Asked {
-    Asked::new(API, model, messages)
+    Asked::openai(API, model, messages)
 }
 
 /// The items sent after the instructions.
 fn sent(model: Value, messages: Value) -> Value {
-    let mut body = asked(model, messages).request(request).body;
+    let mut body = asked(model, messages).body(request);
     let mut sent = body["input"].take();
     sent.as_array_mut().unwrap().remove(0);
     sent
@@ -24,12 +24,12 @@ fn sent(model: Value, messages: Value) -> Value {
 
 fn sent_call(item: Option<&str>, id: &str, path: &str) -> Value {
     let arguments = json!({"path": path}).to_string();
-    match item {
-        Some(item) => {
-            json!({"type": "function_call", "id": item, "call_id": id, "name": "read", "arguments": arguments})
-        }
-        None => json!({"type": "function_call", "call_id": id, "name": "read", "arguments": arguments}),
+    let mut call = json!({"type": "function_call"});
+    if let Some(item) = item {
+        call["id"] = item.into();
     }
+    extend(&mut call, json!({"call_id": id, "name": "read", "arguments": arguments}));
+    call
 }
 
 fn sent_result(id: &str, output: &str) -> Value {
@@ -41,17 +41,29 @@ fn sent_text(id: &str, text: &str) -> Value {
     json!({"type": "message", "role": "assistant", "content": content, "status": "completed", "id": id})
 }
 
+fn signed(text: &str, signature: &str) -> Value {
+    json!({"type": "text", "text": text, "textSignature": signature})
+}
+
+fn input_text(text: &str) -> Value {
+    json!({"type": "input_text", "text": text})
+}
+
+fn sent_user(text: &str) -> Value {
+    json!({"role": "user", "content": [input_text(text)]})
+}
+
 fn thinking(item: &Value) -> Value {
-    json!({"type": "thinking", "thinking": "Hm", "thinkingSignature": item.to_string()})
+    model_support::thinking("Hm", &item.to_string())
 }
 
 #[test]
-fn a_request_has_all_keys_in_their_order() {
+fn request_has_keys_in_order() {
     let mut asked = asked(json!({}), json!([user(json!("Hi"))]));
     asked.level = ThinkingLevel::Low;
     asked.tools = vec![tool("ls")];
     asked.options.caches_long = true;
-    let sent = asked.request(request);
+    let sent = request(&asked.request());
     let expected = json!({
         "model": "gpt-5.4",
         "input": [
@@ -71,14 +83,13 @@ fn a_request_has_all_keys_in_their_order() {
         "include": ["reasoning.encrypted_content"],
     });
     assert_eq!(sent.body.to_string(), expected.to_string());
-    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let headers = vec![header("accept", "application/json"), header("authorization", "Bearer key")];
+    let headers = headers([("accept", "application/json"), ("authorization", "Bearer key")]);
     let url = "https://api.openai.com/v1/responses".to_owned();
     assert_eq!(sent, HttpRequest { url, headers, body: expected });
 }
 
 #[test]
-fn a_plain_model_elsewhere_is_asked_for_less() {
+fn plain_model_elsewhere_gets_less() {
     let model = json!({"baseUrl": "http://localhost/v1", "reasoning": false, "id": "m", "maxTokens": 9});
     let mut asked = asked(model, json!([]));
     asked.options.caches_long = true;
@@ -91,38 +102,33 @@ fn a_plain_model_elsewhere_is_asked_for_less() {
         "store": false,
         "max_output_tokens": 9,
     });
-    assert_eq!(asked.request(request).body.to_string(), expected.to_string());
+    assert_eq!(asked.body(request).to_string(), expected.to_string());
 }
 
 #[test]
 fn gpt_5_is_told_not_to_think() {
-    let juice =
-        json!({"role": "developer", "content": [{"type": "input_text", "text": "# Juice: 0 !important"}]});
+    let juice = json!({"role": "developer", "content": [input_text("# Juice: 0 !important")]});
     assert_eq!(sent(json!({"name": "gpt-5"}), json!([])), json!([juice]));
     assert_eq!(sent(json!({"name": "o4"}), json!([])), json!([]));
 }
 
 #[test]
-fn a_level_is_said_in_the_models_word() {
+fn level_is_sent_in_the_models_word() {
     let mut asked = asked(json!({}), json!([]));
     asked.level = ThinkingLevel::Xhigh;
     asked.endpoint.efforts.insert(ThinkingLevel::High, "most".to_owned());
-    assert_eq!(asked.request(request).body["reasoning"], json!({"effort": "most", "summary": "auto"}));
+    assert_eq!(asked.body(request)["reasoning"], json!({"effort": "most", "summary": "auto"}));
     asked.level = ThinkingLevel::Off;
     asked.endpoint.efforts.insert(ThinkingLevel::Off, "none".to_owned());
-    assert_eq!(asked.request(request).body["reasoning"], json!({"effort": "none"}));
-    assert_eq!(asked.request(request).body.get("include"), None);
+    assert_eq!(asked.body(request)["reasoning"], json!({"effort": "none"}));
+    assert_eq!(asked.body(request).get("include"), None);
 }
 
 #[test]
-fn what_the_model_said_goes_back_as_it_came() {
+fn own_answer_returns_as_it_came() {
     let item = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"});
-    let mut said = text("I look.");
-    said["textSignature"] = r#"{"v":1,"id":"msg_a","phase":"commentary"}"#.into();
-    let mut old = text("Old.");
-    old["textSignature"] = "msg_b".into();
-    let mut long = text("Long.");
-    long["textSignature"] = "m".repeat(65).into();
+    let said = signed("I look.", r#"{"v":1,"id":"msg_a","phase":"commentary"}"#);
+    let (old, long) = (signed("Old.", "msg_b"), signed("Long.", &"m".repeat(65)));
     let history = json!([
         assistant(
             SELF,
@@ -152,9 +158,8 @@ fn what_the_model_said_goes_back_as_it_came() {
 }
 
 #[test]
-fn images_go_along_in_what_the_user_says_and_in_results() {
+fn images_are_sent_in_messages_and_results() {
     let picture = json!({"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,AA"});
-    let told = |text: &str| json!({"type": "input_text", "text": text});
     let history = json!([
         user(json!([text("See"), image("AA")])),
         assistant(SELF, json!([call("a", "x"), call("b", "y")])),
@@ -162,19 +167,19 @@ fn images_go_along_in_what_the_user_says_and_in_results() {
         result("b", json!([image("AA")])),
     ]);
     let expected = json!([
-        {"role": "user", "content": [told("See"), picture]},
+        {"role": "user", "content": [input_text("See"), picture]},
         sent_call(None, "a", "x"),
         sent_call(None, "b", "y"),
-        {"type": "function_call_output", "call_id": "a", "output": [told("ok"), picture]},
+        {"type": "function_call_output", "call_id": "a", "output": [input_text("ok"), picture]},
         {"type": "function_call_output", "call_id": "b", "output": [picture]},
     ]);
     assert_eq!(sent(json!({}), history), expected);
 }
 
 #[test]
-fn thinking_that_is_no_item_or_that_nothing_follows_is_left_out() {
+fn unusable_thinking_is_left_out() {
     let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
-    let broken = json!({"type": "thinking", "thinking": "Hm", "thinkingSignature": "{"});
+    let broken = model_support::thinking("Hm", "{");
     let history = json!([
         assistant(SELF, json!([broken, thinking(&json!({"type": "message"})), text("Hi"), thinking(&item)])),
         assistant(SELF, json!([thinking(&item)])),
@@ -183,7 +188,7 @@ fn thinking_that_is_no_item_or_that_nothing_follows_is_left_out() {
 }
 
 #[test]
-fn another_model_of_the_provider_goes_on_without_the_items_of_the_first() {
+fn other_model_gets_no_item_ids() {
     let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
     let history = json!([
         assistant(
@@ -204,14 +209,14 @@ fn another_model_of_the_provider_goes_on_without_the_items_of_the_first() {
 }
 
 #[test]
-fn a_conversation_begun_at_anthropic_goes_on() {
+fn anthropic_history_is_converted() {
     let by = "anthropic/anthropic-messages/claude";
     let history = json!([
         user(json!("Hi")),
         assistant(
             by,
             json!([
-                {"type": "thinking", "thinking": "Hm.", "thinkingSignature": "c2ln"},
+                model_support::thinking("Hm.", "c2ln"),
                 text("I look."),
                 call("toolu_1", "x"),
                 call("toolu_2", "y"),
@@ -220,24 +225,22 @@ fn a_conversation_begun_at_anthropic_goes_on() {
         result("toolu_1", json!([text("ok")])),
         user(json!("Go on")),
     ]);
-    let user = |text: &str| json!({"role": "user", "content": [{"type": "input_text", "text": text}]});
     let expected = json!([
-        user("Hi"),
+        sent_user("Hi"),
         sent_text("msg_0", "Hm."),
         sent_text("msg_1", "I look."),
         sent_call(None, "toolu_1", "x"),
         sent_call(None, "toolu_2", "y"),
         sent_result("toolu_1", "ok"),
         sent_result("toolu_2", "No result provided"),
-        user("Go on"),
+        sent_user("Go on"),
     ]);
     assert_eq!(sent(json!({}), history), expected);
 }
 
 #[test]
-fn texts_without_an_id_take_none_that_another_text_has() {
-    let mut own = text("Mine.");
-    own["textSignature"] = r#"{"v":1,"id":"msg_1"}"#.into();
+fn texts_without_id_get_free_ids() {
+    let own = signed("Mine.", r#"{"v":1,"id":"msg_1"}"#);
     let history = json!([
         assistant("anthropic/anthropic-messages/claude", json!([text("One."), text("Two.")])),
         assistant(SELF, json!([own])),
@@ -248,7 +251,7 @@ fn texts_without_an_id_take_none_that_another_text_has() {
 }
 
 #[test]
-fn a_conversation_that_comes_back_from_anthropic_keeps_what_is_its_own() {
+fn own_items_survive_another_vendor() {
     let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
     let history = json!([
         assistant(SELF, json!([thinking(&item), call("c1|fc_1", "x")])),
@@ -264,13 +267,13 @@ fn a_conversation_that_comes_back_from_anthropic_keeps_what_is_its_own() {
         sent_text("msg_0", "I look."),
         sent_call(None, "toolu_1", "y"),
         sent_result("toolu_1", "ok"),
-        {"role": "user", "content": [{"type": "input_text", "text": "Go on"}]},
+        sent_user("Go on"),
     ]);
     assert_eq!(sent(json!({}), history), expected);
 }
 
 #[test]
-fn calls_of_other_providers_items_get_ids_that_the_server_takes() {
+fn long_call_ids_are_shortened() {
     let long = format!("call/{}|{}", "c".repeat(80), "i+/=".repeat(100));
     let history = || {
         json!([
@@ -290,34 +293,17 @@ fn calls_of_other_providers_items_get_ids_that_the_server_takes() {
 }
 
 #[test]
-fn a_tool_is_forced_if_it_is_offered() {
+fn offered_tool_is_forced() {
     let body = |forced: Option<&'static str>| {
         let mut asked = asked(json!({}), json!([user(json!("Hi"))]));
         asked.tools = vec![tool("todo_write")];
         (asked.forced_tool, asked.level) = (forced, ThinkingLevel::Low);
-        asked.request(request).body
+        asked.body(request)
     };
+    let mut expected = body(None);
+    expected["tool_choice"] = json!({"type": "function", "name": "todo_write"});
     let forced = body(Some("todo_write"));
-    let expected = json!({
-        "model": "gpt-5.4",
-        "input": [
-            {"role": "developer", "content": "Be brief."},
-            {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
-        ],
-        "stream": true,
-        "prompt_cache_key": "session",
-        "store": false,
-        "max_output_tokens": 32000,
-        "tools": [{
-            "type": "function", "name": "todo_write", "description": "Does todo_write.",
-            "parameters": {"type": "object", "properties": {}}, "strict": false,
-        }],
-        "tool_choice": {"type": "function", "name": "todo_write"},
-        "reasoning": {"effort": "low", "summary": "auto"},
-        "include": ["reasoning.encrypted_content"],
-    });
-    assert_eq!(forced.to_string(), expected.to_string());
-    let schema = serde_json::from_str(include_str!("../../schema/vendors/openai-responses.json")).unwrap();
-    assert_eq!(jsonschema::validate(&schema, &forced).map_err(|error| error.to_string()), Ok(()));
+    assert_eq!(forced, expected);
+    check_schema(include_str!("../../schema/vendors/openai-responses.json"), &forced);
     assert_eq!(body(Some("bash")), body(None));
 }

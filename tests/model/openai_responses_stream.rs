@@ -1,10 +1,7 @@
 //! Streams of Responses as servers send them, and what they say to the engine.
 
-use crate::openai_support::*;
-use pi_rpc::model::{
-    openai_responses::reader,
-    types::{BlockStart, Finish, StreamEvent},
-};
+use crate::model_support::*;
+use pi_rpc::model::openai_responses::reader;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -87,174 +84,139 @@ fn whole_answer() -> Vec<Value> {
     ]
 }
 
-/// What the stream says between its id and its usage.
-fn said(events: &[Value]) -> Vec<StreamEvent> {
-    let mut all = vec![created()];
-    all.extend(events.iter().cloned());
-    all.push(completed("completed"));
-    let mut said = read(reader(), &all);
-    assert_eq!(said.remove(0), id("r1"));
-    assert!(matches!(said.pop(), Some(StreamEvent::Finish(_))), "{said:?}");
-    said.retain(|event| !matches!(event, StreamEvent::Usage(_)));
+const USAGE: &str = "usage 70, 20, 30, 0, 5 thought";
+
+/// The events between the stream's id and its usage.
+fn said(events: &[Value]) -> Vec<String> {
+    let all = [&[created()], events, &[completed("completed")]].concat();
+    let mut said = shown(&read(reader(), &all));
+    assert_eq!(said.remove(0), "id r1");
+    assert!(said.pop().unwrap().starts_with("finish "), "{said:?}");
+    said.retain(|line| line != USAGE);
     said
 }
 
 #[test]
-fn blocks_come_one_after_another_and_their_deltas_are_their_text() {
+fn blocks_of_answer_follow_one_another() {
     let expected = [
-        id("r1"),
-        start(0, BlockStart::Thinking),
-        delta(0, "One"),
-        delta(0, "."),
-        delta(0, "\n\n"),
-        delta(0, "Two."),
-        end_signed(0, &reasoning(&["One.", "Two."]).to_string()),
-        start(1, BlockStart::Text),
-        delta(1, "I "),
-        delta(1, "look."),
-        end_signed(1, r#"{"v":1,"id":"msg_1"}"#),
-        start_call(2, "a|fc_a", "ls"),
-        delta(2, "{\"path\""),
-        delta(2, ":\"x\"}"),
-        end(2),
-        start_call(3, "b|fc_b", "ls"),
-        delta(3, "{}"),
-        end(3),
-        usage_with(70, 20, 30, 5),
-        finish(Finish::ToolUse),
+        "id r1",
+        &format!("0 thinking |One|.|\n\n|Two.| end ~{}", reasoning(&["One.", "Two."])),
+        r#"1 text |I |look.| end ~{"v":1,"id":"msg_1"}"#,
+        r#"2 call a|fc_a ls |{"path"|:"x"}| end"#,
+        "3 call b|fc_b ls |{}| end",
+        USAGE,
+        "finish ToolUse",
     ];
-    assert_eq!(read(reader(), &whole_answer()), expected);
+    assert_eq!(shown(&read(reader(), &whole_answer())), expected);
 }
 
 #[test]
-fn a_stream_cut_before_its_last_event_has_failed() {
+fn stream_without_last_event_fails() {
     let whole = whole_answer();
     for length in 0..whole.len() {
         for ending in [None, Some(json!("[DONE]"))] {
             let events: Vec<Value> = whole[..length].iter().cloned().chain(ending).collect();
             let events = read(reader(), &events);
             check_contract(&events).unwrap();
-            assert_eq!(events.last(), Some(&fail(CUT)), "{length}");
+            assert_eq!(shown(&events).last().unwrap(), CUT, "{length}");
         }
     }
 }
 
 #[test]
-fn the_phase_of_a_text_is_kept() {
-    let mut item = message(json!([output_text("Hi")]));
-    item["phase"] = "final_answer".into();
-    let mark = r#"{"v":1,"id":"msg_1","phase":"final_answer"}"#;
-    let expected = [start(0, BlockStart::Text), delta(0, "Hi"), end_signed(0, mark)];
-    assert_eq!(said(&[added(0, message(json!([]))), done(0, item)]), expected);
-}
-
-#[test]
-fn a_refusal_is_text() {
-    let events = [
-        added(0, message(json!([]))),
-        grown("refusal", 0, "too early"),
-        part("content_part.added", 0, json!({"type": "refusal", "refusal": ""})),
-        grown("refusal", 0, "I "),
-        grown("output_text", 0, "not the part's"),
-        grown("refusal", 0, "won't."),
-        done(0, message(json!([{"type": "refusal", "refusal": "I won't."}]))),
+fn items_become_blocks() {
+    let mut phased = message(json!([output_text("Hi")]));
+    phased["phase"] = "final_answer".into();
+    let hidden = reasoning(&[]);
+    let aloud = json!({
+        "type": "reasoning", "id": "rs_1", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}],
+    });
+    let searching = json!({"type": "web_search_call", "id": "ws_1", "status": "in_progress"});
+    let cases: [(&str, &[Value], &[&str]); 7] = [
+        (
+            "the phase of a text",
+            &[added(0, message(json!([]))), done(0, phased)],
+            &[r#"0 text |Hi| end ~{"v":1,"id":"msg_1","phase":"final_answer"}"#],
+        ),
+        (
+            "a refusal is text",
+            &[
+                added(0, message(json!([]))),
+                grown("refusal", 0, "too early"),
+                part("content_part.added", 0, json!({"type": "refusal", "refusal": ""})),
+                grown("refusal", 0, "I "),
+                grown("output_text", 0, "not the part's"),
+                grown("refusal", 0, "won't."),
+                done(0, message(json!([{"type": "refusal", "refusal": "I won't."}]))),
+            ],
+            &[r#"0 text |I |won't.| end ~{"v":1,"id":"msg_1"}"#],
+        ),
+        (
+            "what was not in the deltas",
+            &[
+                added(0, function_call("a", "{")),
+                grown("function_call_arguments", 0, "\"k\":"),
+                done(0, function_call("a", "{\"k\":1}")),
+                done(1, function_call("b", "{}")),
+            ],
+            &["0 call a|fc_a ls |{|\"k\":|1}| end", "1 call b|fc_b ls |{}| end"],
+        ),
+        (
+            "thinking without a summary",
+            &[
+                added(0, json!({"type": "reasoning", "id": "rs_1"})),
+                grown("reasoning_summary_text", 0, "before its part"),
+                grown("reasoning_text", 0, "Hm"),
+                done(0, aloud.clone()),
+            ],
+            &[&format!("0 thinking |Hm|.| end ~{aloud}")],
+        ),
+        (
+            "hidden thinking",
+            &[added(0, hidden.clone()), done(0, hidden.clone())],
+            &[&format!("0 thinking end ~{hidden}")],
+        ),
+        (
+            "items in turn",
+            &[
+                added(0, function_call("a", "")),
+                added(1, function_call("b", "")),
+                grown("function_call_arguments", 1, "{}"),
+                grown("function_call_arguments", 0, "{\"k\":1}"),
+                done(1, function_call("b", "{}")),
+                done(0, function_call("a", "{\"k\":1}")),
+            ],
+            &["0 call a|fc_a ls |{\"k\":1}| end", "1 call b|fc_b ls |{}| end"],
+        ),
+        (
+            "no block",
+            &[added(0, searching.clone()), done(0, searching), grown("output_text", 0, "stray")],
+            &[],
+        ),
     ];
-    let expected = [
-        start(0, BlockStart::Text),
-        delta(0, "I "),
-        delta(0, "won't."),
-        end_signed(0, r#"{"v":1,"id":"msg_1"}"#),
-    ];
-    assert_eq!(said(&events), expected);
-}
-
-#[test]
-fn what_an_item_has_beyond_its_deltas_comes_when_it_is_done() {
-    let events = [
-        added(0, function_call("a", "{")),
-        grown("function_call_arguments", 0, "\"k\":"),
-        done(0, function_call("a", "{\"k\":1}")),
-        done(1, function_call("b", "{}")),
-    ];
-    let expected = [
-        start_call(0, "a|fc_a", "ls"),
-        delta(0, "{"),
-        delta(0, "\"k\":"),
-        delta(0, "1}"),
-        end(0),
-        start_call(1, "b|fc_b", "ls"),
-        delta(1, "{}"),
-        end(1),
-    ];
-    assert_eq!(said(&events), expected);
-}
-
-#[test]
-fn thinking_without_a_summary_is_told_itself() {
-    let item = json!({"type": "reasoning", "id": "rs_1", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]});
-    let events = [
-        added(0, json!({"type": "reasoning", "id": "rs_1"})),
-        grown("reasoning_summary_text", 0, "before its part"),
-        grown("reasoning_text", 0, "Hm"),
-        done(0, item.clone()),
-    ];
-    let expected =
-        [start(0, BlockStart::Thinking), delta(0, "Hm"), delta(0, "."), end_signed(0, &item.to_string())];
-    assert_eq!(said(&events), expected);
-}
-
-#[test]
-fn hidden_thinking_is_a_block_without_deltas() {
-    let item = reasoning(&[]);
-    let events = [added(0, item.clone()), done(0, item.clone())];
-    assert_eq!(said(&events), [start(0, BlockStart::Thinking), end_signed(0, &item.to_string())]);
-}
-
-#[test]
-fn items_in_turn_become_one_block_after_the_other() {
-    let events = [
-        added(0, function_call("a", "")),
-        added(1, function_call("b", "")),
-        grown("function_call_arguments", 1, "{}"),
-        grown("function_call_arguments", 0, "{\"k\":1}"),
-        done(1, function_call("b", "{}")),
-        done(0, function_call("a", "{\"k\":1}")),
-    ];
-    let expected = [
-        start_call(0, "a|fc_a", "ls"),
-        delta(0, "{\"k\":1}"),
-        end(0),
-        start_call(1, "b|fc_b", "ls"),
-        delta(1, "{}"),
-        end(1),
-    ];
-    assert_eq!(said(&events), expected);
-}
-
-#[test]
-fn items_that_are_no_blocks_are_passed_over() {
-    let item = json!({"type": "web_search_call", "id": "ws_1", "status": "in_progress"});
-    assert_eq!(said(&[added(0, item.clone()), done(0, item), grown("output_text", 0, "stray")]), []);
-}
-
-#[test]
-fn how_answers_end() {
-    let cases = [
-        ("completed", finish(Finish::Stop)),
-        ("queued", finish(Finish::Stop)),
-        ("incomplete", finish(Finish::Length)),
-        ("failed", fail("An unknown error occurred")),
-        ("cancelled", fail("An unknown error occurred")),
-        ("odd", fail("Unhandled stop reason: odd")),
-    ];
-    for (status, expected) in cases {
-        let said = read(reader(), &[created(), completed(status), created()]);
-        assert_eq!(said, [id("r1"), usage_with(70, 20, 30, 5), expected], "{status}");
+    for (case, events, expected) in cases {
+        assert_eq!(said(events), expected, "{case}");
     }
 }
 
 #[test]
-fn an_answer_that_is_cut_by_its_limit_ends_its_block() {
+fn status_decides_how_answer_ends() {
+    let cases = [
+        ("completed", "finish Stop"),
+        ("queued", "finish Stop"),
+        ("incomplete", "finish Length"),
+        ("failed", "fail An unknown error occurred"),
+        ("cancelled", "fail An unknown error occurred"),
+        ("odd", "fail Unhandled stop reason: odd"),
+    ];
+    for (status, expected) in cases {
+        let said = shown(&read(reader(), &[created(), completed(status), created()]));
+        assert_eq!(said, ["id r1", USAGE, expected], "{status}");
+    }
+}
+
+#[test]
+fn token_limit_ends_open_block() {
     let events = [
         created(),
         added(0, message(json!([]))),
@@ -262,19 +224,11 @@ fn an_answer_that_is_cut_by_its_limit_ends_its_block() {
         grown("output_text", 0, "I w"),
         completed("incomplete"),
     ];
-    let expected = [
-        id("r1"),
-        start(0, BlockStart::Text),
-        delta(0, "I w"),
-        usage_with(70, 20, 30, 5),
-        end(0),
-        finish(Finish::Length),
-    ];
-    assert_eq!(read(reader(), &events), expected);
+    assert_eq!(shown(&read(reader(), &events)), ["id r1", "0 text |I w|", USAGE, "0 end", "finish Length"]);
 }
 
 #[test]
-fn errors_end_the_stream_with_their_text() {
+fn error_in_stream_ends_it() {
     let failed = |response: Value| json!({"type": "response.failed", "response": response});
     let cases = [
         (
@@ -292,7 +246,7 @@ fn errors_end_the_stream_with_their_text() {
     ];
     for (error, expected) in cases {
         let events = [created(), error, completed("completed")];
-        assert_eq!(read(reader(), &events), [id("r1"), fail(expected)]);
+        assert_eq!(shown(&read(reader(), &events)), ["id r1", &format!("fail {expected}")]);
     }
 }
 
@@ -335,22 +289,16 @@ fn piece() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn whatever_comes_the_reader_keeps_its_promise(events in prop::collection::vec(piece(), 0..24)) {
+    fn reader_keeps_contract_for_any_stream(events in prop::collection::vec(piece(), 0..24)) {
         prop_assert_eq!(check_contract(&read(reader(), &events)), Ok(()));
     }
 }
 
 #[test]
-fn the_model_that_answers_and_the_status_that_it_ends_with_are_told() {
-    for (status, finish_as) in [("completed", Finish::Stop), ("incomplete", Finish::Length)] {
+fn model_and_status_are_read() {
+    for (status, finish) in [("completed", "finish Stop"), ("incomplete", "finish Length")] {
         let begin = json!({"type": "response.created", "response": {"id": "r1", "model": "gpt-x"}});
-        let expected = [
-            id("r1"),
-            StreamEvent::Model("gpt-x".to_owned()),
-            usage_with(70, 20, 30, 5),
-            StreamEvent::Word(status.to_owned()),
-            finish(finish_as),
-        ];
-        assert_eq!(read_all(reader(), &[begin, completed(status)]), expected);
+        let read = shown(&read_all(reader(), &[begin, completed(status)]));
+        assert_eq!(read, ["id r1", "model gpt-x", USAGE, &format!("word {status}"), finish]);
     }
 }

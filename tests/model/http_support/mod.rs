@@ -15,6 +15,9 @@ use tokio::{
     sync::mpsc,
 };
 
+/// Longer than anything takes that works: what lasts so long hangs.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
 /// A short answer of Anthropic Messages.
 pub const ANSWER: &str = concat!(
     "event: message_start\n",
@@ -65,7 +68,7 @@ pub fn request(url: &str, key: &str) -> HttpRequest {
 
 /// Everything that is told when the server at `address` is asked.
 pub async fn ask(address: String) -> Vec<StreamEvent> {
-    ask_with(request(&format!("http://{address}/v1/messages"), "k"), Duration::from_secs(60)).await
+    ask_with(request(&format!("http://{address}/v1/messages"), "k"), PATIENCE).await
 }
 
 /// Everything that is told when `request` is asked.
@@ -107,7 +110,7 @@ pub async fn asked(bytes: &str) -> Vec<StreamEvent> {
 pub async fn asked_by(http: &Http, bytes: &[u8], closing: Closing) -> Vec<StreamEvent> {
     let server = Server::new().await;
     let url = format!("http://{}/v1/messages", server.address());
-    tokio::join!(ask_by(http, request(&url, "k"), Duration::from_secs(60)), async {
+    tokio::join!(ask_by(http, request(&url, "k"), PATIENCE), async {
         let (mut connection, _) = server.accept().await;
         write(&mut connection, bytes).await;
         if closing == Closing::Reset {
