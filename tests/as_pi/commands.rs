@@ -98,7 +98,7 @@ fn told(agent: &mut Agent, vendor: &FakeVendor) -> String {
 }
 
 #[test]
-fn pi_0_52_lists_the_same_and_tells_the_model_the_same() {
+fn pi_0_52_lists_same_commands_and_skills() {
     let Some(pi) = peer("0.52.12") else { return };
     let vendor = vendor();
     let given =
@@ -117,7 +117,7 @@ fn pi_0_52_lists_the_same_and_tells_the_model_the_same() {
 }
 
 #[test]
-fn pi_0_73_finds_the_project_s_first_and_those_of_all_agents() {
+fn pi_0_73_lists_same_commands() {
     let Some(pi) = peer("0.73.1") else { return };
     let vendor = vendor();
     let home = || {
@@ -136,7 +136,7 @@ fn pi_0_73_finds_the_project_s_first_and_those_of_all_agents() {
 }
 
 #[test]
-fn pi_0_52_makes_the_same_of_a_prompt() {
+fn pi_0_52_expands_prompts_alike() {
     let Some(pi) = peer("0.52.12") else { return };
     let vendor = vendor();
     let mut theirs = Agent::start_in(home(), Kind::Pi(pi), vendor.address, &[]);

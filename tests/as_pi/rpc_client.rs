@@ -24,17 +24,17 @@ use std::{env, fs, path::Path, process::Command};
 const PYTHON: (u32, u32) = (3, 8);
 
 #[test]
-fn it_drives_the_dialect_pi() {
+fn client_drives_pi() {
     drives("pi");
 }
 
 #[test]
-fn it_drives_the_dialect_between() {
+fn client_drives_pi_0_73() {
     drives("pi@0.73");
 }
 
 #[test]
-fn it_drives_the_dialect_pi_1() {
+fn client_drives_pi_1() {
     drives("pi-1");
 }
 

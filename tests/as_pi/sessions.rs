@@ -37,7 +37,7 @@ fn assert_same(reader: &mut Agent, session: &Session, writer: Kind) {
 }
 
 #[test]
-fn everybody_reads_what_everybody_writes() {
+fn every_release_reads_every_session_file() {
     let Some(peers) = peers() else { return };
     let vendor = vendor();
     let kinds = [Kind::Ours, Kind::Pi(peers[0]), Kind::Pi(peers[1])];
@@ -56,7 +56,7 @@ fn everybody_reads_what_everybody_writes() {
 }
 
 #[test]
-fn pi_reads_what_we_fork_from_its_sessions() {
+fn pi_reads_our_forks() {
     let Some(peers) = peers() else { return };
     let vendor = vendor();
     for peer in peers {
@@ -84,7 +84,7 @@ fn pi_reads_what_we_fork_from_its_sessions() {
 }
 
 #[test]
-fn a_session_goes_from_hand_to_hand() {
+fn session_is_continued_by_all_in_turn() {
     let Some([old, new]) = peers() else { return };
     let vendor = vendor();
     let kinds = [Kind::Pi(old), Kind::Ours, Kind::Pi(new)];
@@ -117,7 +117,7 @@ fn a_session_goes_from_hand_to_hand() {
 }
 
 #[test]
-fn a_prompt_that_was_never_answered_is_kept_though_pi_writes_a_second_header() {
+fn unanswered_prompt_survives_pi() {
     let Some(peers) = peers() else { return };
     let vendor = vendor();
     for peer in peers {
@@ -162,7 +162,7 @@ fn a_prompt_that_was_never_answered_is_kept_though_pi_writes_a_second_header() {
 }
 
 #[test]
-fn files_with_branches_of_old_versions_and_with_damage_are_read_alike() {
+fn old_and_damaged_files_are_read_alike() {
     let Some(peers) = peers() else { return };
     let vendor = vendor();
     let mut agents = [Kind::Pi(peers[0]), Kind::Pi(peers[1]), Kind::Ours]
@@ -187,7 +187,7 @@ fn files_with_branches_of_old_versions_and_with_damage_are_read_alike() {
 }
 
 #[test]
-fn the_newest_session_of_pi_is_what_we_continue() {
+fn newest_session_of_pi_is_continued() {
     let Some(peers) = peers() else { return };
     let vendor = vendor();
     for peer in peers {

@@ -18,24 +18,24 @@ const FIRED: [&str; 2] = ["ext_command_while_streaming", "ext_fire_and_forget"];
 const EXTENSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/extensions/ui_check.ts");
 
 #[test]
-fn pi_hears_the_same_of_an_extension_in_typescript() {
+fn pi_hears_typescript_extension_alike() {
     compare(Dialect::Pi, EXTENSION);
 }
 
 #[test]
-fn pi_1_hears_the_same_of_an_extension_in_typescript() {
+fn pi_1_hears_typescript_extension_alike() {
     compare(Dialect::Pi1, EXTENSION);
 }
 
 #[test]
-fn xcsh_hears_the_same_of_an_extension_in_typescript() {
+fn xcsh_hears_typescript_extension_alike() {
     compare(Dialect::Xcsh, EXTENSION);
 }
 
 /// The extension that was used for the recordings is no part of this project: `EXTENSION` names its file.
 #[test]
 #[ignore = "needs EXTENSION, the file of the extension that was recorded"]
-fn the_extension_of_the_recordings_is_heard_as_ours() {
+fn recorded_extension_is_heard_as_ours() {
     let extension = env::var("EXTENSION").expect("EXTENSION names a file");
     for dialect in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh] {
         compare(dialect, &extension);
@@ -67,7 +67,7 @@ fn compare(dialect: Dialect, extension: &str) {
 fn both(dialect: Dialect, entry: &Entry, extension: &str, node: PathBuf) -> (Skeleton, Skeleton) {
     let hosts = [Host::start(dialect, entry), Host::start_extended(dialect, entry, extension, Some(node))];
     let [process, script] = hosts.map(|mut host| {
-        (entry.talk)(&mut host);
+        entry.talk(&mut host);
         Skeleton::new("pi-rpc", &host.records(), entry.retry_base_ms)
     });
     (process, script)

@@ -15,22 +15,22 @@ use std::{
 };
 
 #[test]
-fn pi_is_spoken_as_it_was_recorded() {
+fn pi_frames_match_recordings() {
     compare_all(Dialect::Pi);
 }
 
 #[test]
-fn pi_1_is_spoken_as_it_was_recorded() {
+fn pi_1_frames_match_recordings() {
     compare_all(Dialect::Pi1);
 }
 
 #[test]
-fn xcsh_is_spoken_as_it_was_recorded() {
+fn xcsh_frames_match_recordings() {
     compare_all(Dialect::Xcsh);
 }
 
 #[test]
-fn every_recording_is_compared_or_waits_for_something() {
+fn every_recording_is_compared_or_waiting() {
     let mut all = BTreeSet::new();
     for (dialect, _) in RECORDED {
         let recorded: BTreeSet<String> = recorded(dialect).into_keys().collect();
@@ -126,7 +126,7 @@ fn had(dialect: Dialect, scenarios: &[&Entry]) -> Vec<Option<Skeleton>> {
                 {
                     let ours = catch_unwind(|| {
                         let mut host = Host::start(dialect, entry);
-                        (entry.talk)(&mut host);
+                        entry.talk(&mut host);
                         Skeleton::new("pi-rpc", &host.records(), entry.retry_base_ms)
                     });
                     had.lock().unwrap()[number] = ours.ok();

@@ -60,12 +60,6 @@ impl Host {
         self.requests = 0;
     }
 
-    /// Asks for a model.
-    #[track_caller]
-    pub fn set_model(&mut self, provider: &str, id: &str) {
-        self.call(json!({"type": "set_model", "provider": provider, "modelId": id}));
-    }
-
     /// How much of the conversation there is.
     pub fn mark(&self) -> usize {
         self.log.len()

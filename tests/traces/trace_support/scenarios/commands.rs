@@ -37,21 +37,6 @@ pub fn bash_abort(host: &mut Host) {
     host.finish();
 }
 
-pub fn models(host: &mut Host) {
-    host.call(command("get_available_models"));
-    host.set_model("fake", "fake-2");
-    host.call(command("get_state"));
-    host.set_model("nope", "none");
-    host.call(json!({"type": "set_model", "provider": "fake"}));
-    host.call(command("set_model"));
-    for _ in 0..5 {
-        host.call(command("cycle_model"));
-    }
-    host.set_model("fake", "fake-1");
-    host.prompt("Hello");
-    host.finish();
-}
-
 pub fn todos_interrupt_abort_and_prompt(host: &mut Host) {
     host.call(command("get_state"));
     let tasks = json!([{"id": "t1", "content": "this", "status": "pending"}]);

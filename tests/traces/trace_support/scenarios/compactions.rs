@@ -5,28 +5,6 @@ use crate::trace_support::Host;
 use pi_rpc::protocol::Dialect;
 use serde_json::json;
 
-pub fn compact_ok(host: &mut Host) {
-    for _ in 0..3 {
-        host.prompt("Say much");
-    }
-    host.call(command("compact"));
-    host.call(command("get_state"));
-    host.call(command("get_session_stats"));
-    host.call(command("get_messages"));
-    host.prompt("After that");
-    host.call(command("get_session_stats"));
-    host.call(json!({"type": "compact", "customInstructions": "above all the code"}));
-    host.finish();
-}
-
-pub fn compact_empty(host: &mut Host) {
-    host.call(command("compact"));
-    host.prompt("Hello");
-    host.call(command("compact"));
-    host.call(command("get_state"));
-    host.finish();
-}
-
 pub fn compact_abort(host: &mut Host) {
     for _ in 0..3 {
         host.prompt("Say much, to be summed up slowly");

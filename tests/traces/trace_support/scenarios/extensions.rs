@@ -1,6 +1,6 @@
 //! What an extension asks the host, and tools of the host.
 
-use super::{command, is_text_delta, say};
+use super::{command, say};
 use crate::trace_support::Host;
 use serde_json::{Value, json};
 
@@ -53,17 +53,6 @@ pub fn fire_and_forget(host: &mut Host) {
     host.prompt("/usermsg");
     host.call(json!({"type": "steer", "message": "/fire"}));
     host.call(json!({"type": "follow_up", "message": "/fire"}));
-    host.finish();
-}
-
-pub fn command_while_streaming(host: &mut Host) {
-    let mark = host.mark();
-    host.call(say("Speak slowly"));
-    host.await_since(mark, is_text_delta);
-    host.call(say("/fire"));
-    host.call(json!({"type": "steer", "message": "/fire"}));
-    host.call(json!({"type": "follow_up", "message": "/fire"}));
-    host.settled(mark);
     host.finish();
 }
 

@@ -1,6 +1,6 @@
 //! What comes in on stdin, and the ends of stdin and stdout.
 
-use super::{bash, command, is_text_delta, say};
+use super::{command, say};
 use crate::trace_support::Host;
 use serde_json::json;
 
@@ -84,31 +84,6 @@ pub fn framing(host: &mut Host) {
     whole(host, name.as_bytes());
     host.call(command("get_state"));
     host.send_bytes(b"{\"id\":\"eof\",\"type\":\"get_session_stats\"}");
-    host.finish();
-}
-
-pub fn stdin_close_idle(host: &mut Host) {
-    host.call(command("get_state"));
-    host.finish();
-}
-
-pub fn stdin_close_streaming(host: &mut Host) {
-    let mark = host.mark();
-    host.call(say("Speak slowly"));
-    host.await_since(mark, is_text_delta);
-    host.finish();
-}
-
-pub fn stdin_close_after_prompt(host: &mut Host) {
-    host.call(command("get_state"));
-    host.begin(say("Be slow to answer"));
-    host.finish();
-}
-
-pub fn stdin_close_bash(host: &mut Host) {
-    host.call(command("get_state"));
-    host.begin(bash("touch begun; sleep 0.2; echo done"));
-    host.awaits("begun");
     host.finish();
 }
 

@@ -22,18 +22,6 @@ pub fn new_session(host: &mut Host) {
     host.finish();
 }
 
-pub fn session_name(host: &mut Host) {
-    let name = |name: &str| json!({"type": "set_session_name", "name": name});
-    host.call(name("my name"));
-    host.call(command("get_state"));
-    host.call(name(""));
-    host.call(name("   "));
-    host.call(name("  trimmed  "));
-    host.call(command("get_state"));
-    host.call(command("set_session_name"));
-    host.finish();
-}
-
 pub fn clone_and_entries(host: &mut Host) {
     host.call(command("clone"));
     host.prompt("Hello");
@@ -98,16 +86,5 @@ pub fn resume_flag(host: &mut Host) {
     host.call(command("get_messages"));
     host.prompt("Still there?");
     host.look_at_file(&state);
-    host.finish();
-}
-
-pub fn export_html(host: &mut Host) {
-    let export = |path: &str| json!({"type": "export_html", "outputPath": path});
-    host.call(command("export_html"));
-    host.prompt("Something");
-    host.call(command("export_html"));
-    host.look_at_folder();
-    host.call(export("out.html"));
-    host.call(export("missing/folder/out.html"));
     host.finish();
 }
