@@ -1,10 +1,10 @@
 //! Anthropic Messages as its clients hear it.
 
-use crate::mock_support::{MESSAGES, prompt, rich, snapshots, turns};
+use crate::mock_support::{MESSAGES, answered, prompt, rich, snapshots, turns};
 use serde_json::json;
 
 #[tokio::test]
-async fn an_answer_is_streamed_event_by_event() {
+async fn answer_is_streamed_in_events() {
     let served = turns(rich()).await;
     let response = served.send(MESSAGES, &prompt(MESSAGES, "hi", true)).await;
     let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
@@ -15,7 +15,7 @@ async fn an_answer_is_streamed_event_by_event() {
 }
 
 #[tokio::test]
-async fn an_answer_comes_whole_when_nobody_asks_for_a_stream() {
+async fn answer_without_stream_is_whole() {
     let served = turns(rich()).await;
     let (status, message) = served.ask_json(MESSAGES, &prompt(MESSAGES, "hi", false)).await;
     assert_eq!(status, 200);
@@ -48,7 +48,7 @@ async fn an_answer_comes_whole_when_nobody_asks_for_a_stream() {
 }
 
 #[tokio::test]
-async fn a_turn_is_chosen_by_the_newest_prompt_and_the_last_result() {
+async fn prompt_and_last_result_choose_turn() {
     let served = turns(json!([
         { "onResult": "three", "say": [{ "text": "I saw the result." }] },
         { "match": "again", "say": [{ "text": "Once more." }] },
@@ -74,7 +74,7 @@ async fn a_turn_is_chosen_by_the_newest_prompt_and_the_last_result() {
 }
 
 #[tokio::test]
-async fn any_prefix_leads_to_it_and_the_request_is_remembered() {
+async fn any_prefix_is_served_and_journaled() {
     let served = turns(json!([{ "say": [{ "text": "Hello" }], "stop": "length" }])).await;
     let (path, body) = ("/some/proxy/v1/messages?beta=true", prompt(MESSAGES, "hi", false));
     let request = served.request(path, &body).header("anthropic-beta", "interleaved-thinking-2025-05-14");
@@ -88,20 +88,13 @@ async fn any_prefix_leads_to_it_and_the_request_is_remembered() {
 }
 
 #[tokio::test]
-async fn the_models_are_listed() {
+async fn models_are_listed() {
     let served = turns(json!([])).await;
-    let get = |path: &str| served.client.get(format!("{}{path}", served.url)).header("x-api-key", "key");
+    let get = |path| answered(served.get(path).header("x-api-key", "key"));
     let model = json!({
         "type": "model", "id": "scripted", "display_name": "Test", "created_at": "2023-11-14T22:13:20Z",
     });
-    let one: serde_json::Value =
-        serde_json::from_str(&get("/v1/models/scripted").send().await.unwrap().text().await.unwrap())
-            .unwrap();
-    assert_eq!(one, model);
-    let all: serde_json::Value =
-        serde_json::from_str(&get("/v1/models").send().await.unwrap().text().await.unwrap()).unwrap();
-    assert_eq!(
-        all,
-        json!({ "data": [model], "has_more": false, "first_id": "scripted", "last_id": "scripted" })
-    );
+    assert_eq!(get("/v1/models/scripted").await, (200, model.clone()));
+    let all = json!({ "data": [model], "has_more": false, "first_id": "scripted", "last_id": "scripted" });
+    assert_eq!(get("/v1/models").await, (200, all));
 }

@@ -1,10 +1,10 @@
 //! OpenAI Chat Completions as its clients hear it.
 
-use crate::mock_support::{COMPLETIONS, prompt, rich, snapshots, turns};
-use serde_json::{Value, json};
+use crate::mock_support::{COMPLETIONS, answered, prompt, rich, snapshots, turns};
+use serde_json::json;
 
 #[tokio::test]
-async fn an_answer_is_streamed_chunk_by_chunk() {
+async fn answer_is_streamed_in_chunks() {
     let served = turns(rich()).await;
     let mut body = prompt(COMPLETIONS, "hi", true);
     body["stream_options"] = json!({ "include_usage": true });
@@ -16,7 +16,7 @@ async fn an_answer_is_streamed_chunk_by_chunk() {
 }
 
 #[tokio::test]
-async fn the_usage_is_told_only_to_who_asks() {
+async fn usage_is_sent_on_request() {
     let served = turns(json!([{ "say": [{ "text": "Hi" }] }])).await;
     let (_, text) = served.ask(COMPLETIONS, &prompt(COMPLETIONS, "hi", true)).await;
     assert!(!text.contains("usage"), "{text}");
@@ -24,7 +24,7 @@ async fn the_usage_is_told_only_to_who_asks() {
 }
 
 #[tokio::test]
-async fn an_answer_comes_whole_when_nobody_asks_for_a_stream() {
+async fn answer_without_stream_is_whole() {
     let served = turns(rich()).await;
     let (status, completion) = served.ask_json(COMPLETIONS, &prompt(COMPLETIONS, "hi", false)).await;
     assert_eq!(status, 200);
@@ -68,7 +68,7 @@ async fn an_answer_comes_whole_when_nobody_asks_for_a_stream() {
 }
 
 #[tokio::test]
-async fn a_turn_is_chosen_by_the_last_result() {
+async fn last_result_chooses_turn() {
     let served = turns(json!([
         { "onResult": "three", "say": [{ "text": "I saw the result." }] },
         { "say": [{ "tool": "read" }] },
@@ -84,11 +84,10 @@ async fn a_turn_is_chosen_by_the_last_result() {
 }
 
 #[tokio::test]
-async fn the_models_are_listed() {
+async fn models_are_listed() {
     let served = turns(json!([])).await;
-    let get = served.client.get(format!("{}/v1/models", served.url)).header("authorization", "Bearer key");
-    let models: Value = serde_json::from_str(&get.send().await.unwrap().text().await.unwrap()).unwrap();
+    let models = answered(served.get("/v1/models").bearer_auth("key")).await;
     let model =
         json!({ "id": "scripted", "object": "model", "created": 1_700_000_000, "owned_by": "pi-rpc" });
-    assert_eq!(models, json!({ "object": "list", "data": [model] }));
+    assert_eq!(models, (200, json!({ "object": "list", "data": [model] })));
 }

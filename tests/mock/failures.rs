@@ -10,7 +10,7 @@ use std::{
 const ALL: [&str; 3] = [MESSAGES, COMPLETIONS, RESPONSES];
 
 #[tokio::test]
-async fn a_failure_before_anything_is_an_http_error_in_the_vendors_shape() {
+async fn early_failure_is_http_error() {
     let fail = json!({ "status": 429, "message": "Slow down", "retryAfter": 7 });
     let served = turns(json!([{ "fail": fail, "repeat": true }])).await;
     let openai = json!({
@@ -30,7 +30,7 @@ async fn a_failure_before_anything_is_an_http_error_in_the_vendors_shape() {
 }
 
 #[tokio::test]
-async fn the_scripts_own_error_body_is_kept_to_the_letter() {
+async fn scripted_error_body_is_sent_unchanged() {
     let fail = json!({ "status": 502, "body": "<html>Bad gateway</html>" });
     let served = turns(json!([{ "fail": fail, "repeat": true }])).await;
     for path in ALL {
@@ -40,7 +40,7 @@ async fn the_scripts_own_error_body_is_kept_to_the_letter() {
 }
 
 #[tokio::test]
-async fn a_failure_in_the_middle_ends_the_stream_with_the_vendors_error_event() {
+async fn late_failure_is_error_event() {
     let turn = json!({ "say": [{ "text": "Half" }], "fail": { "status": 529 }, "repeat": true });
     let served = turns(json!([turn])).await;
     let ends = [
@@ -62,21 +62,14 @@ async fn a_failure_in_the_middle_ends_the_stream_with_the_vendors_error_event() 
         let (status, text) = served.ask(path, &prompt(path, "hi", true)).await;
         assert_eq!(status, 200, "{path}");
         assert!(text.contains("Half") && text.ends_with(end), "{path}: {text}");
-    }
-}
-
-#[tokio::test]
-async fn a_failure_in_the_middle_is_an_http_error_for_who_waits_for_the_whole() {
-    let turn = json!({ "say": [{ "text": "Half" }], "fail": { "status": 529 }, "repeat": true });
-    let served = turns(json!([turn])).await;
-    for path in ALL {
+        // Who waits for the whole answer gets an HTTP error.
         let (status, _) = served.ask(path, &prompt(path, "hi", false)).await;
         assert_eq!(status, 529, "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_broken_connection_breaks_before_the_head_or_after_what_was_said() {
+async fn scripted_disconnect_breaks_connection() {
     let served = turns(json!([
         { "match": "at once", "fail": { "message": "terminated" }, "repeat": true },
         { "say": [{ "text": "Half an answer" }], "fail": { "message": "terminated" }, "repeat": true },
@@ -101,7 +94,7 @@ async fn a_broken_connection_breaks_before_the_head_or_after_what_was_said() {
 }
 
 #[tokio::test]
-async fn a_stream_is_cut_at_the_very_byte() {
+async fn stream_is_cut_at_byte() {
     let turn = json!({ "say": [{ "text": "Hello äöü", "size": 1 }], "cutAfterBytes": 777, "repeat": true });
     let served = turns(json!([turn])).await;
     for path in ALL {
@@ -121,7 +114,7 @@ async fn a_stream_is_cut_at_the_very_byte() {
 }
 
 #[tokio::test]
-async fn silence_lasts_until_the_client_goes() {
+async fn hang_lasts_until_client_leaves() {
     let served = turns(json!([
         { "match": "nothing", "hang": true, "repeat": true },
         { "say": [{ "text": "Half" }], "hang": true, "repeat": true },
@@ -148,7 +141,7 @@ async fn silence_lasts_until_the_client_goes() {
 }
 
 #[tokio::test]
-async fn a_lenient_mock_answers_what_it_would_refuse() {
+async fn lenient_mock_answers_refused_request() {
     let served = serve(json!([{ "say": [{ "text": "Well then." }] }]), |mock| mock.lenient()).await;
     let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "hi" }] });
     let (status, answer) = served.ask_json(MESSAGES, &body).await;
@@ -157,7 +150,7 @@ async fn a_lenient_mock_answers_what_it_would_refuse() {
 }
 
 #[tokio::test]
-async fn the_binary_tells_its_address_logs_and_ends_with_its_stdin() {
+async fn mock_binary_serves_logs_and_exits() {
     let folder = tempfile::tempdir().unwrap();
     let (script, log) = (folder.path().join("script.json"), folder.path().join("log.jsonl"));
     std::fs::write(&script, json!({ "turns": [{ "say": [{ "text": "Hello" }] }] }).to_string()).unwrap();
@@ -196,7 +189,7 @@ async fn the_binary_tells_its_address_logs_and_ends_with_its_stdin() {
 }
 
 #[test]
-fn the_binary_refuses_an_address_that_others_can_reach() {
+fn mock_binary_refuses_public_address() {
     let output = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
         .args(["mock-llm", "--listen", "0.0.0.0:0"])
         .output()

@@ -1,6 +1,6 @@
 //! Requests that the vendors refuse, and how they say it.
 
-use crate::mock_support::{COMPLETIONS, MESSAGES, RESPONSES, Served, prompt, snapshots, turns};
+use crate::mock_support::{COMPLETIONS, MESSAGES, RESPONSES, Served, answered, prompt, snapshots, turns};
 use serde_json::{Value, json};
 
 async fn mock() -> Served {
@@ -45,7 +45,7 @@ fn after(assistant: &Value, rest: &[Value]) -> Value {
 }
 
 #[tokio::test]
-async fn anthropic_names_the_field_and_the_rule() {
+async fn anthropic_refusals_name_field_and_rule() {
     let user = |content: Value| json!({ "messages": [{ "role": "user", "content": content }] });
     let call = |id: &str| json!({ "type": "tool_use", "id": id, "name": "read", "input": {} });
     let says = |content: Value| json!({ "role": "assistant", "content": content });
@@ -115,7 +115,7 @@ async fn anthropic_names_the_field_and_the_rule() {
 }
 
 #[tokio::test]
-async fn anthropics_version_of_2026_takes_less() {
+async fn anthropic_version_2026_takes_less() {
     let served = mock().await;
     let document =
         json!({ "type": "document", "source": { "type": "text", "media_type": "text/plain", "data": "a" } });
@@ -132,16 +132,14 @@ async fn anthropics_version_of_2026_takes_less() {
     for (changes, message) in removed {
         let body = changed(MESSAGES, &changes);
         assert_eq!(served.ask(MESSAGES, &body).await.0, 200, "{changes}");
-        let request = served.client.post(format!("{}{MESSAGES}", served.url)).bearer_auth("k");
-        let request = request.header("anthropic-version", "2026-10-21").body(body.to_string());
-        let text = request.send().await.unwrap().text().await.unwrap();
-        let answer: Value = serde_json::from_str(&text).unwrap();
+        let request = served.post(MESSAGES).bearer_auth("k").header("anthropic-version", "2026-10-21");
+        let (_, answer) = answered(request.body(body.to_string())).await;
         assert_eq!(answer["error"]["message"], message, "{changes}");
     }
 }
 
 #[tokio::test]
-async fn completions_name_the_parameter() {
+async fn completions_refusals_name_the_parameter() {
     let user = |content: Value| json!({ "messages": [{ "role": "user", "content": content }] });
     let call =
         |id: &str| json!({ "id": id, "type": "function", "function": { "name": "read", "arguments": "{}" } });
@@ -192,7 +190,7 @@ async fn completions_name_the_parameter() {
 }
 
 #[tokio::test]
-async fn responses_name_the_parameter() {
+async fn responses_refusals_name_the_parameter() {
     let input = |items: Value| json!({ "input": items });
     let call = json!({ "type": "function_call", "call_id": "a", "name": "read", "arguments": "{}" });
     let output = json!({ "type": "function_call_output", "call_id": "a", "output": "ok" });
@@ -245,77 +243,59 @@ async fn responses_name_the_parameter() {
 }
 
 #[tokio::test]
-async fn a_key_and_anthropics_version_are_wanted() {
+async fn missing_key_or_version_is_refused() {
     let served = mock().await;
-    let post = |path: &str| {
-        served.client.post(format!("{}{path}", served.url)).body(prompt(path, "hi", false).to_string())
-    };
+    let post = |path: &str| served.post(path).body(prompt(path, "hi", false).to_string());
     let anthropic = |kind: &str, message: &str| json!({ "type": kind, "message": message });
     let no_key = "You didn't provide an API key. You need to provide your API key in an Authorization header using \
                   Bearer auth (i.e. Authorization: Bearer YOUR_KEY).";
     let openai = json!({ "message": no_key, "type": "invalid_request_error", "param": null, "code": null });
+    let no_header = anthropic("authentication_error", "x-api-key header is required");
+    let no_version = anthropic("invalid_request_error", "anthropic-version: header is required");
+    let bad_version = anthropic("invalid_request_error", "anthropic-version: \"1\" is not a valid version");
     let bad = [
-        (post(MESSAGES), 401, anthropic("authentication_error", "x-api-key header is required")),
-        (
-            post(MESSAGES).header("x-api-key", ""),
-            401,
-            anthropic("authentication_error", "x-api-key header is required"),
-        ),
-        (
-            post(MESSAGES).bearer_auth("k"),
-            400,
-            anthropic("invalid_request_error", "anthropic-version: header is required"),
-        ),
-        (
-            post(MESSAGES).bearer_auth("k").header("anthropic-version", "1"),
-            400,
-            anthropic("invalid_request_error", "anthropic-version: \"1\" is not a valid version"),
-        ),
-        (post(COMPLETIONS), 401, openai.clone()),
-        (post(RESPONSES).header("authorization", "Bearer "), 401, openai),
+        (post(MESSAGES), 401, &no_header),
+        (post(MESSAGES).header("x-api-key", ""), 401, &no_header),
+        (post(MESSAGES).bearer_auth("k"), 400, &no_version),
+        (post(MESSAGES).bearer_auth("k").header("anthropic-version", "1"), 400, &bad_version),
+        (post(COMPLETIONS), 401, &openai),
+        (post(RESPONSES).header("authorization", "Bearer "), 401, &openai),
     ];
     for (request, status, error) in bad {
-        let response = request.send().await.unwrap();
-        let answered = response.status();
-        let body: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
-        assert_eq!((answered.as_u16(), &body["error"]), (status, &error));
+        let (answered, body) = answered(request).await;
+        assert_eq!((answered, &body["error"]), (status, error));
     }
 }
 
 #[tokio::test]
-async fn what_is_no_json_no_endpoint_or_no_post_is_said_so() {
+async fn invalid_body_path_and_method_are_refused() {
     let served = mock().await;
-    let refusal = async |request: reqwest::RequestBuilder| {
-        let response = request.header("authorization", "Bearer k").send().await.unwrap();
-        let status = response.status().as_u16();
-        let body: Value = serde_json::from_str(&response.text().await.unwrap()).unwrap();
-        (status, body["error"]["message"].as_str().unwrap().to_owned())
-    };
-    let at = |path: &str| format!("{}{path}", served.url);
-    let get = |path: &str| served.client.get(at(path));
-    let post = |path: &str| served.client.post(at(path));
-    let version = "anthropic-version";
-    assert_eq!(
-        refusal(post(MESSAGES).header(version, "2023-06-01").body("{")).await,
-        (400, "The request body is not a valid JSON object".to_owned())
-    );
-    let (status, message) = refusal(post(RESPONSES).body("[]")).await;
-    assert_eq!((status, &message[..48]), (400, "We could not parse the JSON body of your request"));
-    assert_eq!(refusal(get("/v1/files")).await, (404, "Invalid URL (GET /v1/files)".to_owned()));
-    assert_eq!(refusal(get("/v1/files").header(version, "2023-06-01")).await, (404, "Not Found".to_owned()));
-    assert_eq!(
-        refusal(get(COMPLETIONS)).await,
-        (405, "Not allowed to GET on /v1/chat/completions.".to_owned())
-    );
-    assert_eq!(refusal(get(MESSAGES)).await, (405, "Method Not Allowed".to_owned()));
-    assert_eq!(refusal(get("/v1/models/other")).await, (404, "The model 'other' does not exist".to_owned()));
-    let huge = post(MESSAGES).header(version, "2023-06-01").body(vec![b' '; 32 * 1024 * 1024 + 1]);
-    assert_eq!(refusal(huge).await, (413, "Request exceeds the maximum size".to_owned()));
+    let dated = |request: reqwest::RequestBuilder| request.header("anthropic-version", "2023-06-01");
+    let no_json = "We could not parse the JSON body of your request";
+    for (request, status, message) in [
+        (dated(served.post(MESSAGES)).body("{"), 400, "The request body is not a valid JSON object"),
+        (served.post(RESPONSES).body("[]"), 400, no_json),
+        (served.get("/v1/files"), 404, "Invalid URL (GET /v1/files)"),
+        (dated(served.get("/v1/files")), 404, "Not Found"),
+        (served.get(COMPLETIONS), 405, "Not allowed to GET on /v1/chat/completions."),
+        (served.get(MESSAGES), 405, "Method Not Allowed"),
+        (served.get("/v1/models/other"), 404, "The model 'other' does not exist"),
+        (
+            dated(served.post(MESSAGES)).body(vec![b' '; 32 * 1024 * 1024 + 1]),
+            413,
+            "Request exceeds the maximum size",
+        ),
+    ] {
+        let (refused, body) = answered(request.bearer_auth("k")).await;
+        let said = body["error"]["message"].as_str().unwrap();
+        let said = if message == no_json { &said[..48] } else { said };
+        assert_eq!((refused, said), (status, message));
+    }
 }
 
 /// Source: the types of `@anthropic-ai/sdk` 0.91.1.
 #[tokio::test]
-async fn tools_that_anthropic_defines_may_be_named_without_a_date() {
+async fn undated_anthropic_tools_are_accepted() {
     let served = mock().await;
     for kind in ["tool_search_tool_regex", "tool_search_tool_bm25", "tool_search_tool_bm25_20251119"] {
         let mut body = changed(MESSAGES, &json!({ "tools": [{ "type": kind, "name": kind }] }));

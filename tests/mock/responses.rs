@@ -12,7 +12,7 @@ fn asking(stream: bool) -> Value {
 }
 
 #[tokio::test]
-async fn an_answer_is_streamed_event_by_event() {
+async fn answer_is_streamed_in_events() {
     let served = turns(rich()).await;
     let (status, text) = served.ask(RESPONSES, &asking(true)).await;
     assert_eq!(status, 200);
@@ -20,7 +20,7 @@ async fn an_answer_is_streamed_event_by_event() {
 }
 
 #[tokio::test]
-async fn an_answer_comes_whole_when_nobody_asks_for_a_stream() {
+async fn answer_without_stream_is_whole() {
     let served = turns(rich()).await;
     let (status, response) = served.ask_json(RESPONSES, &asking(false)).await;
     assert_eq!(status, 200);
@@ -28,7 +28,7 @@ async fn an_answer_comes_whole_when_nobody_asks_for_a_stream() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_long_is_incomplete() {
+async fn answer_over_limit_is_incomplete() {
     let served = turns(json!([{ "say": [{ "text": "Half a" }], "stop": "length" }])).await;
     let (_, text) = served.ask(RESPONSES, &asking(true)).await;
     assert!(text.contains("event: response.incomplete\n"), "{text}");
@@ -36,7 +36,7 @@ async fn an_answer_that_is_too_long_is_incomplete() {
 }
 
 #[tokio::test]
-async fn thinking_is_hidden_from_who_does_not_ask_for_its_hidden_form() {
+async fn encrypted_thinking_is_sent_on_request() {
     let served = turns(json!([{ "say": [{ "thinking": "Hm", "signature": "c2ln" }] }])).await;
     let (_, response) = served.ask_json(RESPONSES, &prompt(RESPONSES, "hi", false)).await;
     let summary = json!([{ "type": "summary_text", "text": "Hm" }]);
@@ -47,7 +47,7 @@ async fn thinking_is_hidden_from_who_does_not_ask_for_its_hidden_form() {
 }
 
 #[tokio::test]
-async fn the_output_can_be_sent_back_with_the_results() {
+async fn output_is_accepted_as_input() {
     let served = turns(json!([
         { "onResult": "three", "say": [{ "text": "I saw the result." }] },
         { "say": [{ "thinking": "Hm" }, { "tool": "read" }] },

@@ -29,7 +29,7 @@ fn called(steps: &[Step]) -> Option<(String, String)> {
 }
 
 #[test]
-fn it_looks_around_with_the_best_tool_there_is() {
+fn demo_calls_best_tool() {
     let cases = [
         (vec!["read", "bash", "ls"], Some(("ls", r#"{"path":"."}"#))),
         (vec!["read", "bash", "edit", "write"], Some(("bash", r#"{"command":"ls -a"}"#))),
@@ -50,7 +50,7 @@ fn it_looks_around_with_the_best_tool_there_is() {
 }
 
 #[test]
-fn it_reports_what_it_saw() {
+fn demo_reports_tool_results() {
     let said = report(result("ls", ".git/\nCargo.toml\nREADME.md\nsrc/\ntests/"));
     assert!(said.contains("You wrote “What is here?”"), "{said}");
     assert!(
@@ -75,14 +75,14 @@ fn it_reports_what_it_saw() {
 }
 
 #[test]
-fn it_admits_that_the_tool_failed() {
+fn demo_reports_failed_tool() {
     let said = report(ToolText { is_error: true, ..result("ls", "Path not found: /gone\nmore") });
     assert!(said.contains("My call of `ls` failed: Path not found: /gone"), "{said}");
     assert!(said.contains("scripted demo"), "{said}");
 }
 
 #[test]
-fn it_quotes_briefly() {
+fn demo_quotes_long_prompt_briefly() {
     let prompt = format!("Please\n  {}", "summarise ".repeat(5000));
     let said = text(&play(&Ask { results: &[result("ls", "a")], ..ask(&prompt) }), 0);
     assert!(said.starts_with("You wrote “Please summarise summarise"), "{said}");
@@ -90,7 +90,7 @@ fn it_quotes_briefly() {
 }
 
 #[test]
-fn it_takes_calls_of_a_model_that_can_think() {
+fn demo_model_can_think() {
     let card = Script::demo().model;
     assert!(card.reasoning);
     assert_eq!(card.name.as_deref(), Some("Scripted demo"));
@@ -98,7 +98,7 @@ fn it_takes_calls_of_a_model_that_can_think() {
 
 proptest! {
     #[test]
-    fn it_answers_anything_in_two_seconds(prompt in "\\PC{0,200}", found in "\\PC{0,200}", is_error: bool) {
+    fn demo_answers_any_prompt(prompt in "\\PC{0,200}", found in "\\PC{0,200}", is_error: bool) {
         let tools = names(&["bash"]);
         let first = play(&Ask { tools: &tools, ..ask(&prompt) });
         let results = [ToolText { is_error, ..result("bash", &found) }];

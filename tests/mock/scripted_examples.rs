@@ -9,7 +9,7 @@ fn play(script: &str) -> Player {
 }
 
 #[test]
-fn tools_are_called_and_their_results_are_met() {
+fn tools_example_plays() {
     let mut player = play(include_str!("../../examples/scripts/tools.json"));
     let calls = player.answer(&ask("make a file"));
     assert_eq!(finish(&calls), Some(Finish::ToolUse));
@@ -32,7 +32,7 @@ fn tools_are_called_and_their_results_are_met() {
 }
 
 #[test]
-fn errors_pass_after_retries() {
+fn errors_example_plays() {
     let mut player = play(include_str!("../../examples/scripts/errors.json"));
     assert!(failure(&player.answer(&ask("overloaded"))).starts_with("529 "));
     assert!(failure(&player.answer(&ask("overloaded"))).starts_with("429 "));
@@ -49,7 +49,7 @@ fn errors_pass_after_retries() {
 }
 
 #[test]
-fn hangs_wait_to_be_aborted() {
+fn hang_example_plays() {
     let mut player = play(include_str!("../../examples/scripts/hang.json"));
     let hangs = |steps: &[Step]| matches!(steps.last(), Some(Step { what: What::Hang, .. }));
     assert_eq!(player.answer(&ask("nothing")).len(), 1);
@@ -63,7 +63,7 @@ fn hangs_wait_to_be_aborted() {
 }
 
 #[test]
-fn a_full_context_is_summed_up_and_what_did_not_fit_fits_then() {
+fn full_example_plays() {
     let mut player = play(include_str!("../../examples/scripts/full.json"));
     assert_eq!(text(&player.answer(&ask("a long one")), 0).len(), 60_000);
     assert!(failure(&player.answer(&ask("too much"))).contains("prompt is too long"));
@@ -74,7 +74,7 @@ fn a_full_context_is_summed_up_and_what_did_not_fit_fits_then() {
 }
 
 #[test]
-fn extensions_have_something_to_say_about_what_is_asked_for() {
+fn extensions_example_plays() {
     let mut player = play(include_str!("../../examples/scripts/extensions.json"));
     assert_eq!(text(&player.answer(&ask("clean up")), 1), r#"{"command":"rm -rf ./no-such-folder"}"#);
     let blocked = [result("bash", "The command was not run: it deletes folders")];

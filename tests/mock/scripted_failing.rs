@@ -25,52 +25,43 @@ fn open_blocks(steps: &[Step]) -> usize {
 }
 
 #[test]
-fn a_status_reads_as_the_originals_tell_it() {
-    let overloaded = r#"529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-    assert_eq!(refused(json!({"status": 529})), overloaded);
-    assert_eq!(refused(json!({"kind": "overloaded_error"})), overloaded);
-    assert_eq!(
-        refused(json!({"status": 400, "message": "say \"please\""})),
-        r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"say \"please\""}}"#
-    );
-    assert_eq!(
-        refused(json!({"status": 418, "kind": "teapot_error", "message": "I am a teapot"})),
-        r#"418 {"type":"error","error":{"type":"teapot_error","message":"I am a teapot"}}"#
-    );
-    assert_eq!(
-        refused(json!({"status": 599})),
-        r#"599 {"type":"error","error":{"type":"api_error","message":"Internal server error"}}"#
-    );
-}
-
-#[test]
-fn a_body_can_be_anything() {
-    assert_eq!(refused(json!({"status": 500, "body": {"z": 1, "a": [null]}})), r#"500 {"z":1,"a":[null]}"#);
-    assert_eq!(refused(json!({"status": 502, "body": "<html>"})), "502 <html>");
-    assert_eq!(refused(json!({"status": 503, "body": ""})), "503 status code (no body)");
-}
-
-#[test]
-fn a_connection_breaks_with_any_text() {
-    assert_eq!(refused(json!({"message": "connect ECONNREFUSED"})), "connect ECONNREFUSED");
-    assert_eq!(broken_off(json!({"message": "terminated"})), "terminated");
-}
-
-#[test]
-fn an_answer_that_began_fails_without_a_status() {
+fn failures_read_as_the_originals_show_them() {
     let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
-    assert_eq!(broken_off(json!({"status": 529})), overloaded);
-    assert_eq!(broken_off(json!({"status": 500, "body": {"own": 1}})), r#"{"own":1}"#);
+    let coded = format!("529 {overloaded}");
+    for (fail, expected) in [
+        (json!({"status": 529}), &*coded),
+        (json!({"kind": "overloaded_error"}), &coded),
+        (
+            json!({"status": 400, "message": "say \"please\""}),
+            r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"say \"please\""}}"#,
+        ),
+        (
+            json!({"status": 418, "kind": "teapot_error", "message": "I am a teapot"}),
+            r#"418 {"type":"error","error":{"type":"teapot_error","message":"I am a teapot"}}"#,
+        ),
+        (
+            json!({"status": 599}),
+            r#"599 {"type":"error","error":{"type":"api_error","message":"Internal server error"}}"#,
+        ),
+        (json!({"status": 500, "body": {"z": 1, "a": [null]}}), r#"500 {"z":1,"a":[null]}"#),
+        (json!({"status": 502, "body": "<html>"}), "502 <html>"),
+        (json!({"status": 503, "body": ""}), "503 status code (no body)"),
+        (json!({"message": "connect ECONNREFUSED"}), "connect ECONNREFUSED"),
+    ] {
+        assert_eq!(refused(fail), expected);
+    }
+    for (fail, expected) in [
+        (json!({"status": 529}), overloaded),
+        (json!({"status": 500, "body": {"own": 1}}), r#"{"own":1}"#),
+        (json!({"message": "terminated"}), "terminated"),
+    ] {
+        assert_eq!(broken_off(fail), expected, "an answer that began has no status");
+    }
+    assert_eq!(answer(json!({"firstDelayMs": 30, "fail": {"status": 529}}))[0].delay_ms, 30);
 }
 
 #[test]
-fn a_failure_takes_its_time() {
-    let steps = answer(json!({"firstDelayMs": 30, "fail": {"status": 529}}));
-    assert_eq!(steps[0].delay_ms, 30);
-}
-
-#[test]
-fn a_mock_sees_status_and_body() {
+fn mock_reads_status_and_body() {
     let mut player =
         player(json!([{"fail": {"status": 529}}, {"say": [{"text": "a"}], "fail": {"status": 529}}]));
     let refused = player.take(&ask("a")).into_owned();
@@ -81,7 +72,7 @@ fn a_mock_sees_status_and_body() {
 }
 
 #[test]
-fn an_answer_is_cut_after_so_many_deltas() {
+fn answer_is_cut_after_deltas() {
     let cut = |after: u32| {
         let say = json!([{"text": "abcd"}, {"thinking": "efgh"}]);
         answer(json!({"say": say, "size": 2, "afterDeltas": after, "fail": {"message": "reset"}}))
@@ -99,7 +90,7 @@ fn an_answer_is_cut_after_so_many_deltas() {
 }
 
 #[test]
-fn a_hang_is_the_last_step() {
+fn hang_is_the_last_step() {
     let silent = answer(json!({"hang": true, "firstDelayMs": 5}));
     assert_eq!(silent, [Step { delay_ms: 5, what: What::Hang }]);
 

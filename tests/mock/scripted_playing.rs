@@ -16,7 +16,7 @@ fn say(text: &str) -> Value {
 }
 
 #[test]
-fn an_answer_is_streamed_block_by_block() {
+fn answer_is_streamed_in_blocks() {
     let steps = answer(json!({
         "firstDelayMs": 40, "delayMs": 3,
         "say": [
@@ -57,7 +57,7 @@ fn an_answer_is_streamed_block_by_block() {
 }
 
 #[test]
-fn turns_are_taken_in_order_and_once() {
+fn turns_are_played_in_order_once() {
     let mut player = player(json!([{"say": say("one")}, {"say": say("two")}]));
     assert_eq!(says(&mut player, &ask("a")), "one");
     assert_eq!(says(&mut player, &ask("a")), "two");
@@ -67,7 +67,7 @@ fn turns_are_taken_in_order_and_once() {
 }
 
 #[test]
-fn a_turn_with_match_waits_for_its_prompt() {
+fn turn_with_match_waits_for_prompt() {
     let mut player = player(json!([
         {"match": "red", "say": say("substring")},
         {"match": {"regex": "^(?i)blue$"}, "say": say("regex")},
@@ -81,7 +81,7 @@ fn a_turn_with_match_waits_for_its_prompt() {
 }
 
 #[test]
-fn a_repeated_turn_stays() {
+fn repeated_turn_stays() {
     let mut player =
         player(json!([{"say": say("once")}, {"repeat": true, "say": say("always")}, {"say": []}]));
     let said: Vec<String> = (0..4).map(|_| says(&mut player, &ask("a"))).collect();
@@ -89,7 +89,7 @@ fn a_repeated_turn_stays() {
 }
 
 #[test]
-fn a_turn_on_a_result_looks_at_the_last_one() {
+fn turn_on_result_reads_last_result() {
     let mut player = player(json!([
         {"onResult": "green", "say": say("green")},
         {"onResult": "", "repeat": true, "say": say("a result")},
@@ -116,14 +116,14 @@ fn call_ids_are_given_or_counted() {
 }
 
 #[test]
-fn raw_arguments_are_streamed_as_they_are() {
+fn raw_arguments_are_streamed_unchanged() {
     let steps = answer(json!({"say": [{"tool": "a", "rawArguments": "{\"path\": \"unfin", "size": 4}]}));
     assert_eq!(deltas(&steps, 0), ["{\"pa", "th\":", " \"un", "fin"]);
     assert_eq!(finish(&steps), Some(Finish::ToolUse));
 }
 
 #[test]
-fn the_reason_to_stop_can_be_scripted() {
+fn stop_reason_can_be_scripted() {
     assert_eq!(finish(&answer(json!({"say": say("a"), "stop": "length"}))), Some(Finish::Length));
     assert_eq!(finish(&answer(json!({"say": [{"tool": "a"}], "stop": "stop"}))), Some(Finish::Stop));
 }
@@ -143,7 +143,7 @@ fn usage_is_scripted_or_estimated() {
 }
 
 #[test]
-fn text_is_generated_for_benchmarks() {
+fn filler_text_is_generated() {
     let filler = answer(json!({"say": [{"deltas": 2000, "size": 30}]}));
     assert_eq!(deltas(&filler, 0).len(), 2000);
     assert!(deltas(&filler, 0).iter().all(|delta| delta.chars().count() == 30));
@@ -176,7 +176,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_ask_gets_the_same_answer(prompt in ".{0,40}", call: usize, input_chars: usize) {
+    fn same_ask_gets_same_answer(prompt in ".{0,40}", call: usize, input_chars: usize) {
         let ask = Ask { call, input_chars, ..ask(&prompt) };
         let turns = json!([{"match": "a", "say": say("has an a")}, {"say": [{"tool": "x"}]}]);
         prop_assert_eq!(player(turns.clone()).answer(&ask), player(turns).answer(&ask));

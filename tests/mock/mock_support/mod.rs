@@ -59,7 +59,7 @@ pub async fn serve(turns: Value, settings: impl FnOnce(Mock) -> Mock) -> Served 
 impl Served {
     /// A request with everything that the vendors' headers must have.
     pub fn request(&self, path: &str, body: &Value) -> RequestBuilder {
-        let request = self.client.post(format!("{}{path}", self.url)).body(body.to_string());
+        let request = self.post(path).body(body.to_string());
         let request = request.header("content-type", "application/json");
         match path.contains("/messages") {
             true => request.header("x-api-key", "key").header("anthropic-version", "2023-06-01"),
@@ -72,6 +72,16 @@ impl Served {
         self.request(path, body).send().await.expect("an answer")
     }
 
+    /// Asks for what is at `path`.
+    pub fn get(&self, path: &str) -> RequestBuilder {
+        self.client.get(format!("{}{path}", self.url))
+    }
+
+    /// Posts to `path`, with no header yet.
+    pub fn post(&self, path: &str) -> RequestBuilder {
+        self.client.post(format!("{}{path}", self.url))
+    }
+
     /// Sends it and gives the status and the whole body.
     pub async fn ask(&self, path: &str, body: &Value) -> (u16, String) {
         let response = self.send(path, body).await;
@@ -80,9 +90,15 @@ impl Served {
 
     /// The same for a body that is JSON.
     pub async fn ask_json(&self, path: &str, body: &Value) -> (u16, Value) {
-        let (status, text) = self.ask(path, body).await;
-        (status, serde_json::from_str(&text).expect("JSON"))
+        answered(self.request(path, body)).await
     }
+}
+
+/// Sends a request and gives the status and the body, which is JSON.
+pub async fn answered(request: RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.expect("an answer");
+    let status = response.status().as_u16();
+    (status, serde_json::from_str(&response.text().await.expect("a whole body")).expect("JSON"))
 }
 
 /// A prompt in the form of the vendor at `path`.
