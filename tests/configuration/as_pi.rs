@@ -18,7 +18,7 @@ use std::{
 };
 
 #[test]
-fn every_case_comes_out_as_in_pi() {
+fn recorded_cases_match_pi() {
     let mut cases = 0;
     let mut wrong = Vec::new();
     for entry in fs::read_dir(root()).unwrap() {
@@ -44,7 +44,7 @@ fn every_case_comes_out_as_in_pi() {
 }
 
 #[test]
-fn without_any_key_it_says_what_would_help() {
+fn missing_keys_are_explained() {
     let case = Case::open(&root().join("nothing-configured"));
     assert!(case.differs);
     let refused = select(&case.config, &case.wanted).unwrap_err().to_string();

@@ -13,7 +13,7 @@ const MODELS: &str = include_str!("../../data/models.json");
 const PROVIDERS: &str = include_str!("../../data/providers.json");
 
 #[test]
-fn every_model_and_provider_of_the_data_is_read() {
+fn all_catalogue_data_is_read() {
     let data: Value = serde_json::from_str(MODELS).unwrap();
     let ids = data["providers"].as_object().unwrap().iter().flat_map(|(provider, models)| {
         let models = models.as_array().unwrap().iter();
@@ -28,7 +28,7 @@ fn every_model_and_provider_of_the_data_is_read() {
 }
 
 #[test]
-fn models_are_such_as_this_program_can_ask() {
+fn catalogue_models_can_be_asked() {
     for entry in &BUILT_IN.models(|_| true) {
         let model = &entry.model;
         let name = full_id(model);
@@ -42,7 +42,7 @@ fn models_are_such_as_this_program_can_ask() {
 }
 
 #[test]
-fn every_provider_with_models_has_a_key_variable_and_a_default() {
+fn providers_have_key_variable_and_default() {
     let models = BUILT_IN.models(|_| true);
     let mut providers: Vec<&str> = models.iter().map(|it| it.model.provider.as_str()).collect();
     providers.dedup();
@@ -55,7 +55,7 @@ fn every_provider_with_models_has_a_key_variable_and_a_default() {
 }
 
 #[test]
-fn a_model_that_decides_how_long_to_think_is_told_efforts() {
+fn adaptive_models_get_efforts() {
     let sources = Sources {
         dialect: Dialect::Pi,
         working_directory: "/nonexistent".into(),
@@ -75,7 +75,7 @@ fn a_model_that_decides_how_long_to_think_is_told_efforts() {
 }
 
 #[test]
-fn the_schema_of_models_json_is_valid_and_takes_the_built_in_models() {
+fn models_schema_accepts_catalogue() {
     let schema: Value = serde_json::from_str(models_file::SCHEMA).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let data: Value = serde_json::from_str(MODELS).unwrap();
@@ -86,7 +86,7 @@ fn the_schema_of_models_json_is_valid_and_takes_the_built_in_models() {
 }
 
 #[test]
-fn the_levels_above_high_are_taken_where_the_model_has_a_word_for_them() {
+fn levels_above_high_need_a_word() {
     let map = |map: serde_json::Value| LevelMap::new(map.as_object().unwrap());
     let levels =
         |map: &LevelMap, base| map.levels(true, base).iter().map(|it| it.as_str()).collect::<Vec<_>>();

@@ -1,22 +1,19 @@
 //! Where the files are looked for, what is read of them, and what is said of those that cannot be used.
 
+use crate::home_support::{Home, endpoint};
 use pi_rpc::{
     config::{
-        Config, Directories, Environment, Package, Settings, Sources, catalogue::BUILT_IN, load, models_file,
+        Config, Directories, Environment, Package, Settings, catalogue::BUILT_IN, models_file,
         pattern::full_id, sessions_folder, settings,
     },
-    model::{
-        http::HttpOptions,
-        request::{Endpoint, RequestOptions},
-        retry::RetryPolicy,
-    },
+    model::{http::HttpOptions, request::RequestOptions, retry::RetryPolicy},
     protocol::{Dialect, InterruptMode, QueueMode, ThinkingLevel},
 };
 use serde_json::{Value, json};
 use std::{fs, path::Path, time::Duration};
 
 #[test]
-fn the_directories_are_those_of_the_dialect_or_of_its_variable() {
+fn directories_follow_dialect_or_variable() {
     let of = |dialect, pairs: &[(&str, &str)]| {
         Directories::new(dialect, Path::new("/work"), &pairs.iter().copied().collect())
     };
@@ -33,7 +30,7 @@ fn the_directories_are_those_of_the_dialect_or_of_its_variable() {
 }
 
 #[test]
-fn the_sessions_folder_is_that_of_the_option_else_of_the_variable_else_of_the_settings() {
+fn sessions_folder_sources_have_an_order() {
     let of = |option: Option<&str>, variable: &str, setting: Option<&str>| {
         let pairs = [("HOME", "/me"), ("PI_CODING_AGENT_SESSION_DIR", variable)];
         let settings = Settings { session_dir: setting.map(str::to_owned), ..Default::default() };
@@ -49,7 +46,7 @@ fn the_sessions_folder_is_that_of_the_option_else_of_the_variable_else_of_the_se
 }
 
 #[test]
-fn settings_of_the_project_are_laid_over_those_of_the_user() {
+fn project_settings_override_user_settings() {
     let user = json!({
         "defaultProvider": "workshop", "defaultModel": "oak", "queueMode": "all",
         "compaction": {"enabled": false, "reserveTokens": 1000}, "retry": {"maxRetries": 5, "maxDelayMs": 9000},
@@ -61,7 +58,9 @@ fn settings_of_the_project_are_laid_over_those_of_the_user() {
         "defaultModel": "elm", "compaction": {"reserveTokens": 2000}, "thinkingBudgets": {"low": 200},
         "retry": {"provider": {"maxRetryDelayMs": 7000, "maxRetries": 1, "timeoutMs": 800}}, "enabledModels": [], "images": {"blockImages": true}
     });
-    let (mut settings, warnings) = with_settings(&user, &project);
+    let home = Home::new([("settings.json", &user.to_string())]);
+    fs::write(home.path().join(".pi/settings.json"), project.to_string()).unwrap();
+    let Config { mut settings, warnings, .. } = home.load(&[]);
     let lists: Vec<_> = settings.extensions.drain(..).map(|list| list.entries).collect();
     assert_eq!(lists, [["~/gate", "/opt/gate"], ["/srv/first", "!not/this"]]);
     let expected = Settings {
@@ -92,12 +91,8 @@ fn settings_of_the_project_are_laid_over_those_of_the_user() {
 }
 
 #[test]
-fn lists_of_skills_and_templates_stand_beside_each_other() {
-    let read = |settings: Value, path: &str| {
-        let (settings, warnings) = Settings::read(&settings.to_string(), Path::new(path));
-        assert_eq!(warnings, Vec::<String>::new());
-        settings
-    };
+fn skill_and_prompt_lists_are_joined() {
+    let read = |settings: Value, path: &str| read_settings(&settings, path);
     let user = read(json!({ "skills": ["~/skills", "!old"], "prompts": ["a"] }), "/me/settings.json");
     // The shape that `skills` once had.
     let skills = json!({ "enableSkillCommands": false, "customDirectories": ["b"] });
@@ -113,7 +108,7 @@ fn lists_of_skills_and_templates_stand_beside_each_other() {
 }
 
 #[test]
-fn packages_are_texts_or_say_what_of_them_counts() {
+fn packages_are_texts_or_filters() {
     let text = json!({ "packages": [
         "npm:a@1", { "source": "./b", "skills": [], "extensions": ["x/*.ts"], "autoload": false }, 7, { "skills": [] }
     ] });
@@ -130,7 +125,7 @@ fn packages_are_texts_or_say_what_of_them_counts() {
 }
 
 #[test]
-fn a_setting_of_the_wrong_shape_is_left_out_and_named() {
+fn invalid_setting_is_left_out_and_named() {
     let text = json!({
         "defaultModel": 7, "steeringMode": "sometimes", "retry": {"maxRetries": -1, "enabled": true},
         "images": 5, "enabledModels": null, "defaultThinkingLevel": "loud"
@@ -155,7 +150,7 @@ fn a_setting_of_the_wrong_shape_is_left_out_and_named() {
 }
 
 #[test]
-fn settings_say_how_every_request_is_made() {
+fn settings_set_request_options() {
     let options =
         |budgets, blocks_images, caches_long| RequestOptions { budgets, blocks_images, caches_long };
     let nothing = Settings::default().request_options(&Environment::default());
@@ -171,18 +166,14 @@ fn settings_say_how_every_request_is_made() {
 }
 
 #[test]
-fn settings_say_how_long_a_provider_is_waited_for_and_how_often_it_is_asked() {
+fn settings_set_timeouts_and_retries() {
     let millis = Duration::from_millis;
     let options = |first, idle, retries, longest_delay| HttpOptions {
         first,
         idle,
         retry: RetryPolicy { retries, first_delay: millis(500), longest_delay },
     };
-    let of = |settings: Value| {
-        let (settings, warnings) = Settings::read(&settings.to_string(), Path::new("s.json"));
-        assert_eq!(warnings, Vec::<String>::new());
-        settings.http_options()
-    };
+    let of = |settings: Value| read_settings(&settings, "s.json").http_options();
     let minutes = Duration::from_secs(300);
     assert_eq!(of(json!({})), options(minutes, minutes, 2, Some(millis(60_000))));
     assert_eq!(
@@ -200,7 +191,7 @@ fn settings_say_how_long_a_provider_is_waited_for_and_how_often_it_is_asked() {
 }
 
 #[test]
-fn settings_say_how_long_a_todo_that_is_done_stays() {
+fn settings_set_todo_clear_delay() {
     let usual = Duration::from_secs(60);
     let of = |delay: Value| {
         let text = json!({ "tasks": { "todoClearDelay": delay } }).to_string();
@@ -219,7 +210,7 @@ fn settings_say_how_long_a_todo_that_is_done_stays() {
 }
 
 #[test]
-fn bad_models_files_are_refused_in_the_words_of_pi() {
+fn invalid_models_files_are_refused_as_pi() {
     let cases = [
         ("{", "Failed to parse models.json: EOF while parsing an object at line 1 column 1"),
         ("{} // {", "Invalid models.json schema:\n  - root: must have required property 'providers'"),
@@ -271,7 +262,7 @@ fn bad_models_files_are_refused_in_the_words_of_pi() {
 }
 
 #[test]
-fn a_custom_model_has_the_defaults_of_pi() {
+fn custom_model_has_defaults_of_pi() {
     let config = with_models(
         r#"{"providers": {"x": {
         "baseUrl": "http://x", "apiKey": "k", "api": "openai-completions",
@@ -299,7 +290,7 @@ fn a_custom_model_has_the_defaults_of_pi() {
 }
 
 #[test]
-fn what_only_newer_hosts_are_told_of_a_model_is_passed_on() {
+fn newer_model_members_are_passed_on() {
     let told = json!({
         "inputLimits": {"images": {"maxPerMessage": 3}}, "promptCache": {"short": 300, "long": 3600},
         "samplingParams": {"temperature": 0.2}, "samplingParamsByThinkingLevel": {"high": {"top_p": 1}},
@@ -319,7 +310,7 @@ fn what_only_newer_hosts_are_told_of_a_model_is_passed_on() {
 }
 
 #[test]
-fn an_override_changes_what_it_names() {
+fn model_override_changes_what_it_names() {
     let config = with_models(
         r#"{"providers": {"anthropic": {"baseUrl": "http://proxy", "compat": {"a": 1},
         "modelOverrides": {"claude-opus-4-6": {"name": "Mine", "cost": {"output": 7}, "contextWindow": 5000,
@@ -375,32 +366,18 @@ fn redefined_model_changes_what_it_names() {
     assert_eq!(efforts, [(ThinkingLevel::Low, "a bit".to_owned())].into());
 }
 
+/// Settings that are read without a warning.
+fn read_settings(settings: &Value, path: &str) -> Settings {
+    let (settings, warnings) = Settings::read(&settings.to_string(), Path::new(path));
+    assert_eq!(warnings, Vec::<String>::new());
+    settings
+}
+
 /// What is configured by `models.json` alone.
 fn with_models(text: &str) -> Config {
-    let home = tempfile::tempdir().unwrap();
-    fs::create_dir_all(home.path().join(".pi/agent")).unwrap();
-    fs::write(home.path().join(".pi/agent/models.json"), text).unwrap();
-    let config = load_in(home.path());
+    let config = Home::new([("models.json", text)]).load(&[]);
     assert_eq!(config.warnings, Vec::<String>::new());
     config
-}
-
-fn with_settings(user: &Value, project: &Value) -> (Settings, Vec<String>) {
-    let home = tempfile::tempdir().unwrap();
-    fs::create_dir_all(home.path().join(".pi/agent")).unwrap();
-    fs::write(home.path().join(".pi/agent/settings.json"), user.to_string()).unwrap();
-    fs::write(home.path().join(".pi/settings.json"), project.to_string()).unwrap();
-    let config = load_in(home.path());
-    (config.settings, config.warnings)
-}
-
-fn load_in(home: &Path) -> Config {
-    let environment = [("HOME", home.to_str().unwrap())].into_iter().collect();
-    load(Sources { dialect: Dialect::Pi, working_directory: home.to_owned(), environment, approve: None })
-}
-
-fn endpoint(config: &Config, name: &str) -> Endpoint {
-    config.models().into_iter().find(|endpoint| full_id(&endpoint.model) == name).unwrap()
 }
 
 fn wire(config: &Config, name: &str) -> Value {

@@ -1,9 +1,10 @@
 //! What proves to a provider who asks, and what is said where nothing does.
 
+use crate::home_support::{Home, configured, endpoint};
 use pi_rpc::{
-    config::{Config, Environment, Keys, NoCredentials, Sources, Wanted, load, pattern::full_id, select},
+    config::{Config, Environment, Keys, NoCredentials, Wanted, select},
     model::request::Credentials,
-    protocol::{Dialect, Model},
+    protocol::Model,
 };
 use serde_json::{Value, json};
 use std::{
@@ -11,15 +12,18 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Longer than anything takes that works.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 #[test]
-fn a_key_comes_from_the_command_line_then_auth_json_then_the_environment_then_models_json() {
+fn key_sources_have_an_order() {
     let models = json!({"providers": {"groq": {"baseUrl": "http://x", "apiKey": "of-models-json"}}});
     let auth = json!({"groq": {"type": "api_key", "key": "of-auth-json"}});
     let environment = [("GROQ_API_KEY", "of-the-environment")];
     let key = |keys: &Keys, config: &Config| {
         keys.credentials(&model(config, "groq/openai/gpt-oss-120b")).unwrap().key.unwrap()
     };
-    let all = Home::new(&models, &auth).load(&environment);
+    let all = configured(&models, &auth, &environment);
     let wanted = Wanted {
         model: Some("groq/openai/gpt-oss-120b".to_owned()),
         api_key: Some("of-the-command-line".to_owned()),
@@ -27,22 +31,22 @@ fn a_key_comes_from_the_command_line_then_auth_json_then_the_environment_then_mo
     };
     assert_eq!(key(&select(&all, &wanted).unwrap().keys, &all), "of-the-command-line");
     assert_eq!(key(&all.keys, &all), "of-auth-json");
-    let without = Home::new(&models, &json!({})).load(&environment);
+    let without = configured(&models, &json!({}), &environment);
     assert_eq!(key(&without.keys, &without), "of-the-environment");
-    let without = Home::new(&models, &json!({})).load(&[]);
+    let without = configured(&models, &json!({}), &[]);
     assert_eq!(key(&without.keys, &without), "of-models-json");
 }
 
 #[test]
-fn a_login_is_used_until_it_ends() {
-    let config = Home::new(
-        &json!({"providers": {}}),
+fn login_is_used_until_it_expires() {
+    let config = configured(
+        &none(),
         &json!({
             "anthropic": {"type": "oauth", "access": "token", "refresh": "r", "expires": 4e12},
             "openai": {"type": "oauth", "access": "token", "refresh": "r", "expires": 1e12}
         }),
-    )
-    .load(&[("OPENAI_API_KEY", "key")]);
+        &[("OPENAI_API_KEY", "key")],
+    );
     let token = Credentials { key: Some("token".to_owned()), ..Credentials::default() };
     assert_eq!(config.keys.credentials(&model(&config, "anthropic/claude-opus-4-6")), Ok(token));
     let ended =
@@ -65,12 +69,12 @@ fn a_login_is_used_until_it_ends() {
 }
 
 #[test]
-fn a_value_is_what_a_command_prints_or_what_a_variable_holds_or_itself() {
+fn value_is_command_variable_or_text() {
     let headers =
         json!({"x-command": "!printf ' out '; echo err >&2", "x-variable": "NAME", "x-text": "UNSET"});
     let models =
         custom(json!({"headers": headers, "apiKey": "!echo key"}), json!({"headers": {"x-text": "own"}}));
-    let config = Home::new(&models, &json!({})).load(&[("NAME", "value"), ("UNSET", "")]);
+    let config = configured(&models, &json!({}), &[("NAME", "value"), ("UNSET", "")]);
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let expected = Credentials {
         key: Some("key".to_owned()),
@@ -86,11 +90,11 @@ fn a_value_is_what_a_command_prints_or_what_a_variable_holds_or_itself() {
 }
 
 #[test]
-fn a_command_runs_when_the_model_is_asked_and_only_once() {
-    let home = Home::new(&json!({"providers": {}}), &json!({}));
-    let count = home.0.path().join("count");
+fn key_command_runs_once_on_request() {
+    let home = Home::new([]);
+    let count = home.path().join("count");
     let key = format!("!echo run >> {}; wc -l < {}", count.display(), count.display());
-    home.write("models.json", &custom(json!({"apiKey": key, "authHeader": true}), json!({})));
+    home.write("models.json", &custom(json!({"apiKey": key, "authHeader": true}), json!({})).to_string());
     let config = home.load(&[]);
     let selection = select(&config, &Wanted::default()).unwrap();
     assert_eq!((selection.offers.len(), selection.offers[0].usable.clone()), (1, Ok(())));
@@ -102,7 +106,7 @@ fn a_command_runs_when_the_model_is_asked_and_only_once() {
 }
 
 #[test]
-fn a_command_that_gives_nothing_is_an_error() {
+fn failed_key_command_is_an_error() {
     let endless = "!head -c 2000000 /dev/zero | tr '\\0' k";
     for (command, shown) in [
         ("!exit 3", "exit …"),
@@ -111,7 +115,7 @@ fn a_command_that_gives_nothing_is_an_error() {
         ("!KEY=k false", "…"),
         (endless, "head …"),
     ] {
-        let config = Home::new(&custom(json!({"apiKey": command}), json!({})), &json!({})).load(&[]);
+        let config = configured(&custom(json!({"apiKey": command}), json!({})), &json!({}), &[]);
         let error = config.keys.credentials(&model(&config, "x/q")).unwrap_err().to_string();
         assert_eq!(
             error,
@@ -122,26 +126,28 @@ fn a_command_that_gives_nothing_is_an_error() {
 
 #[test]
 #[ignore = "takes ten seconds"]
-fn a_command_that_takes_too_long_is_ended() {
-    let home = Home::new(&json!({"providers": {}}), &json!({}));
-    let file = home.0.path().join("file");
+fn slow_key_command_is_killed() {
+    let home = Home::new([]);
+    let pid = home.path().join("pid");
     // It cannot stay longer by saying that nothing more will come.
-    let key = format!("!exec >&-; sleep 12; touch {}", file.display());
-    home.write("models.json", &custom(json!({"apiKey": key}), json!({})));
+    let key = format!("!exec >&-; echo $$ > {}; exec sleep 600", pid.display());
+    home.write("models.json", &custom(json!({"apiKey": key}), json!({})).to_string());
     let config = home.load(&[]);
-    let begun = Instant::now();
     assert!(config.keys.credentials(&model(&config, "x/q")).is_err());
-    assert_eq!(begun.elapsed().as_secs(), 10);
-    thread::sleep(Duration::from_secs(4));
-    assert!(!file.exists());
+    let pid = fs::read_to_string(pid).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    // Gone, or dead and not waited for.
+    while fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z ")) {
+        assert!(Instant::now() < deadline, "the command goes on");
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 #[test]
 fn keys_stay_out_of_logs() {
     let auth = json!({"groq": {"type": "api_key", "key": "secret-1"}});
-    let config =
-        Home::new(&custom(json!({"apiKey": "secret-2", "headers": {"a": "secret-3"}}), json!({})), &auth);
-    let config = config.load(&[("OPENAI_API_KEY", "secret-4")]);
+    let models = custom(json!({"apiKey": "secret-2", "headers": {"a": "secret-3"}}), json!({}));
+    let config = configured(&models, &auth, &[("OPENAI_API_KEY", "secret-4")]);
     let wanted =
         Wanted { model: Some("x/q".to_owned()), api_key: Some("secret-5".to_owned()), ..Wanted::default() };
     let selection = select(&config, &wanted).unwrap();
@@ -150,8 +156,8 @@ fn keys_stay_out_of_logs() {
 }
 
 #[test]
-fn a_missing_key_is_explained() {
-    let config = Home::new(&json!({"providers": {}}), &json!({})).load(&[]);
+fn missing_key_is_explained() {
+    let config = configured(&none(), &json!({}), &[]);
     let error =
         config.keys.credentials(&model(&config, "anthropic/claude-opus-4-6")).unwrap_err().to_string();
     let agent = config.directories.agent.display();
@@ -165,9 +171,9 @@ fn a_missing_key_is_explained() {
 }
 
 #[test]
-fn an_api_that_is_not_spoken_is_listed_and_refused() {
+fn unsupported_api_is_listed_and_refused() {
     let models = custom(json!({"api": "google-generative-ai"}), json!({}));
-    let config = Home::new(&models, &json!({})).load(&[]);
+    let config = configured(&models, &json!({}), &[]);
     let selection = select(&config, &Wanted::default()).unwrap();
     let reason = "The API \"google-generative-ai\" is not supported by this version; supported: \
                   anthropic-messages, openai-completions, openai-responses.";
@@ -178,15 +184,15 @@ fn an_api_that_is_not_spoken_is_listed_and_refused() {
 }
 
 #[test]
-fn an_entry_of_the_wrong_shape_is_left_out_and_named_without_its_keys() {
-    let config = Home::new(
-        &json!({"providers": {}}),
+fn invalid_auth_entry_is_named_without_keys() {
+    let config = configured(
+        &none(),
         &json!({
             "groq": {"type": "api_key", "key": "k"}, "openai": {"type": "sk-1"}, "xai": {"type": "api_key"},
             "zai": "sk-2", "cerebras": {"type": "oauth", "access": "sk-3", "expires": "sk-4"}
         }),
-    )
-    .load(&[]);
+        &[],
+    );
     let path = config.directories.agent.join("auth.json");
     let path = path.display();
     let expected = ["openai", "xai", "zai", "cerebras"].map(|provider| {
@@ -196,10 +202,10 @@ fn an_entry_of_the_wrong_shape_is_left_out_and_named_without_its_keys() {
         )
     });
     assert_eq!(config.warnings, expected);
-    let configured = ["groq", "openai", "xai"].map(|provider| config.keys.is_configured(provider));
-    assert_eq!(configured, [true, false, false]);
+    let keyed = ["groq", "openai", "xai"].map(|provider| config.keys.is_configured(provider));
+    assert_eq!(keyed, [true, false, false]);
 
-    let config = Home::new(&json!({"providers": {}}), &json!("sk-5")).load(&[]);
+    let config = configured(&none(), &json!("sk-5"), &[]);
     let path = config.directories.agent.join("auth.json");
     assert_eq!(config.warnings, [format!("{}: expected an object; the file is left out", path.display())]);
 }
@@ -212,35 +218,11 @@ fn custom(provider: Value, model: Value) -> Value {
     json!({"providers": {"x": x}})
 }
 
-/// A home directory with pi's files in it.
-struct Home(tempfile::TempDir);
-
-impl Home {
-    fn new(models: &Value, auth: &Value) -> Self {
-        let home = Self(tempfile::tempdir().unwrap());
-        fs::create_dir_all(home.0.path().join(".pi/agent")).unwrap();
-        home.write("models.json", models);
-        home.write("auth.json", auth);
-        home
-    }
-
-    fn write(&self, file: &str, value: &Value) {
-        fs::write(self.0.path().join(".pi/agent").join(file), value.to_string()).unwrap();
-    }
-
-    fn load(&self, environment: &[(&str, &str)]) -> Config {
-        let home = [("HOME", self.0.path().to_str().unwrap())];
-        let environment: Environment = environment.iter().copied().chain(home).collect();
-        load(Sources {
-            dialect: Dialect::Pi,
-            working_directory: self.0.path().to_owned(),
-            environment,
-            approve: None,
-        })
-    }
+fn model(config: &Config, name: &str) -> Model {
+    endpoint(config, name).model
 }
 
-fn model(config: &Config, name: &str) -> Model {
-    let endpoint = config.models().into_iter().find(|endpoint| full_id(&endpoint.model) == name);
-    endpoint.unwrap_or_else(|| panic!("{name}")).model
+/// No providers in `models.json`, or no keys in `auth.json`.
+fn none() -> Value {
+    json!({"providers": {}})
 }

@@ -3,6 +3,7 @@
 
 #[path = "../commands_support/mod.rs"]
 mod commands_support;
+mod home_support;
 
 mod as_pi;
 mod catalogue;

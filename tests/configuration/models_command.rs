@@ -1,7 +1,8 @@
 //! `pi-rpc models` and `--list-models`.
 
+use crate::home_support::Home;
 use serde_json::{Value, json};
-use std::{fs, path::Path, process::Command};
+use std::{path::Path, process::Command};
 
 const MODELS: &str = r#"{"providers": {
     "workshop": {"baseUrl": "http://127.0.0.1:1/v1", "api": "openai-completions", "apiKey": "none", "models": [
@@ -13,10 +14,10 @@ const MODELS: &str = r#"{"providers": {
 }}"#;
 
 #[test]
-fn it_lists_what_can_be_chosen_and_why_the_rest_cannot() {
+fn models_lists_choices_and_reasons() {
     let home = home();
     let (stdout, stderr) = run(home.path(), &["models"]);
-    let agent = home.path().join(".pi/agent").display().to_string();
+    let agent = home.agent().display().to_string();
     let mut lines = stdout.lines().map(|line| line.replace(&agent, "<agent>"));
     let head: Vec<String> = lines.by_ref().take(2).collect();
     assert_eq!(head, ["Agent directory  <agent>", "Read             <agent>/models.json"]);
@@ -45,10 +46,10 @@ fn it_lists_what_can_be_chosen_and_why_the_rest_cannot() {
 }
 
 #[test]
-fn a_key_of_a_provider_whose_api_is_not_spoken_is_named() {
+fn key_of_unsupported_api_is_named() {
     let home = home();
     let auth = json!({ "google": { "type": "api_key", "key": "k" } });
-    fs::write(home.path().join(".pi/agent/auth.json"), auth.to_string()).unwrap();
+    home.write("auth.json", &auth.to_string());
     let (stdout, _) = run(home.path(), &["models"]);
     let part = "With a key, but of an API that this version does not speak:\n  google         speaks google-generative-ai\n\n";
     assert!(stdout.contains(part), "{stdout}");
@@ -66,9 +67,9 @@ fn words_narrow_the_list() {
 }
 
 #[test]
-fn json_has_everything() {
+fn json_listing_is_complete() {
     let home = home();
-    let agent = home.path().join(".pi/agent");
+    let agent = home.agent();
     let (stdout, _) = run(home.path(), &["models", "--json", "workshop/oak"]);
     let mut listing: Value = serde_json::from_str(&stdout).unwrap();
     listing["catalogue"] = Value::Null;
@@ -91,11 +92,11 @@ fn json_has_everything() {
 }
 
 #[test]
-fn what_is_wrong_in_the_files_is_said_above_the_list() {
+fn invalid_models_file_is_reported() {
     let home = home();
-    fs::write(home.path().join(".pi/agent/models.json"), "{\"providers\": 1}").unwrap();
+    home.write("models.json", "{\"providers\": 1}");
     let (stdout, _) = run(home.path(), &["models", "nothing-is-called-so"]);
-    let path = home.path().join(".pi/agent/models.json").display().to_string();
+    let path = home.agent().join("models.json").display().to_string();
     let expected = format!(
         "Starts with      no model yet\n\nWarning: Invalid models.json schema:\n  - /providers: must be object\n\n\
          File: {path}\n\nNo model has these words in its provider, id or name.\n"
@@ -104,11 +105,11 @@ fn what_is_wrong_in_the_files_is_said_above_the_list() {
 }
 
 #[test]
-fn what_the_settings_ask_for_in_vain_is_said_too() {
+fn unknown_models_of_settings_are_reported() {
     let home = home();
     let settings =
         json!({"defaultProvider": "workshop", "defaultModel": "ash", "enabledModels": ["elm", "ivy"]});
-    fs::write(home.path().join(".pi/agent/settings.json"), settings.to_string()).unwrap();
+    home.write("settings.json", &settings.to_string());
     let (stdout, _) = run(home.path(), &["models"]);
     let said = "\nStarts with      workshop/elm, thinking off\n\n\
                 Warning: The default model workshop/ash of the settings is not known here\n\n\
@@ -117,18 +118,15 @@ fn what_the_settings_ask_for_in_vain_is_said_too() {
 }
 
 #[test]
-fn a_host_of_another_dialect_sees_the_models_of_that_one() {
+fn dialect_chooses_agent_directory() {
     let home = home();
     let (stdout, _) = run(home.path(), &["--mode", "rpc", "--dialect", "xcsh", "--list-models"]);
     let agent = home.path().join(".xcsh/agent").display().to_string();
     assert_eq!(stdout.lines().next(), Some(&*format!("Agent directory  {agent}")));
 }
 
-fn home() -> tempfile::TempDir {
-    let home = tempfile::tempdir().unwrap();
-    fs::create_dir_all(home.path().join(".pi/agent")).unwrap();
-    fs::write(home.path().join(".pi/agent/models.json"), MODELS).unwrap();
-    home
+fn home() -> Home {
+    Home::new([("models.json", MODELS)])
 }
 
 /// What the binary prints, with nothing but a home in its environment.

@@ -19,7 +19,7 @@ fn expanded(body: &str, arguments: &str) -> String {
 }
 
 #[test]
-fn arguments_go_where_the_text_names_them() {
+fn arguments_replace_placeholders() {
     let cases = [
         ("$1-$2-$3", "a b", "a-b-"),
         ("$0|$10|$99999999999999999999", "a b c d e f g h i j", "|j|"),
@@ -38,7 +38,7 @@ fn arguments_go_where_the_text_names_them() {
 }
 
 #[test]
-fn arguments_are_split_at_blanks_outside_of_quotes() {
+fn arguments_are_split_outside_quotes() {
     let cases = [
         ("a  b\tc", "[a][b][c]"),
         (r#"'a b' "c d""#, "[a b][c d][]"),
@@ -55,14 +55,14 @@ fn arguments_are_split_at_blanks_outside_of_quotes() {
 }
 
 #[test]
-fn what_is_put_in_is_not_looked_at_again() {
+fn inserted_arguments_are_not_expanded() {
     assert_eq!(expanded("$1 $2 $@", "$2 $@"), "$2 $@ $2 $@");
     assert_eq!(expanded("${@:$1}", "2 b"), "${@:2}");
 }
 
 proptest! {
     #[test]
-    fn each_place_becomes_its_arguments_and_nothing_else_changes(
+    fn only_placeholders_are_replaced(
         arguments in prop::collection::vec("[^ \t\r'\"]{1,6}|\\$[0-9@]|\\$ARGUMENTS|\\$\\{@:[0-9]\\}", 0..6),
         parts in prop::collection::vec(("[^$\r]{0,5}", 0..20usize, 0..4usize), 0..6),
     ) {
@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_and_no_arguments_are_too_strange(body in "[$@{}:0-9A-Z'\" \t\n-]{0,40}", arguments in "\\PC{0,40}") {
+    fn any_template_and_arguments_expand(body in "[$@{}:0-9A-Z'\" \t\n-]{0,40}", arguments in "\\PC{0,40}") {
         let file = format!("---\ndescription: strange\n---\n{body}");
         let read = Template::read(path("/t.md"), &file, CommandLocation::User);
         if let Ok(template) = read {
@@ -99,7 +99,7 @@ proptest! {
 }
 
 #[test]
-fn a_prompt_calls_a_template_by_its_whole_name() {
+fn template_is_called_by_whole_name() {
     let read = Template::read(path("/review.md"), "Review $1", CommandLocation::User);
     let commands = Commands { templates: vec![read.unwrap()], skills: Vec::new() };
     let of = |text| commands.template(text);
@@ -135,7 +135,7 @@ fn description_is_front_matter_or_first_line() {
 }
 
 #[test]
-fn all_places_are_looked_through_and_the_first_of_a_name_counts() {
+fn first_template_of_a_name_wins() {
     let home = Home::new();
     home.put(".pi/agent/prompts/both.md", "user's")
         .put(".pi/agent/prompts/mine.md", "user's")
@@ -182,7 +182,7 @@ fn all_places_are_looked_through_and_the_first_of_a_name_counts() {
 }
 
 #[test]
-fn settings_leave_out_and_keep_by_patterns_and_paths() {
+fn settings_filter_templates_by_pattern() {
     let home = Home::new();
     for name in ["a", "b", "draft-a", "draft-b"] {
         home.put(&format!(".pi/agent/prompts/{name}.md"), "x").put(&format!("[x]/{name}2.md"), "x");
@@ -210,7 +210,7 @@ fn settings_leave_out_and_keep_by_patterns_and_paths() {
 }
 
 #[test]
-fn what_cannot_be_used_is_left_out_with_a_warning() {
+fn unusable_template_is_left_out() {
     let home = Home::new();
     home.put("work/bad.md", "---\ndescription: a: b: [\n---\nx")
         .put("work/list.md", "---\n- a\n---\nx")

@@ -26,7 +26,7 @@ fn found(place: &TempDir) -> (Value, Vec<String>) {
 }
 
 #[test]
-fn the_front_matter_says_when_a_rule_applies_and_the_text_is_what_is_told() {
+fn rule_front_matter_is_read() {
     let place = place(&[
         (
             "w/.xcsh/rules/no-unwrap.md",
@@ -65,7 +65,7 @@ fn the_front_matter_says_when_a_rule_applies_and_the_text_is_what_is_told() {
 }
 
 #[test]
-fn rules_are_markdown_files_of_the_two_folders_and_the_projects_count_first() {
+fn project_rules_override_user_rules() {
     let place = place(&[
         ("w/.xcsh/rules/b.md", "b"),
         ("w/.xcsh/rules/a.md", "a"),
@@ -87,7 +87,7 @@ fn rules_are_markdown_files_of_the_two_folders_and_the_projects_count_first() {
 }
 
 #[test]
-fn what_cannot_be_read_is_left_out_and_told() {
+fn unreadable_rule_is_left_out() {
     let place = place(&[
         ("w/.xcsh/rules/fine.md", "fine"),
         ("w/.xcsh/rules/mode.md", "---\ninterruptMode: sometimes\n---\n"),

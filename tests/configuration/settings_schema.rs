@@ -31,7 +31,7 @@ fn with(pointer: &str, value: &Value) -> Value {
 }
 
 #[test]
-fn it_refuses_what_is_left_out_with_a_warning_and_nothing_else() {
+fn settings_schema_refuses_what_warns() {
     let validator = jsonschema::validator_for(&schema()).expect("a schema");
     let probes = json!([
         null, true, 0, 7, -1, 1.5, 4294967296_u64, "all", "one-at-a-time", "wait", "off", "xhigh", "disabled", "other", [],
@@ -52,7 +52,7 @@ fn it_refuses_what_is_left_out_with_a_warning_and_nothing_else() {
 }
 
 #[test]
-fn everything_that_is_read_is_in_it() {
+fn settings_schema_has_every_member() {
     let source = include_str!("../../src/config/settings.rs");
     let texts = source.split('"').skip(1).step_by(2);
     let read: BTreeSet<&str> = texts.filter(|text| text.starts_with('/') && text.len() > 1).collect();

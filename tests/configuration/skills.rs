@@ -19,7 +19,7 @@ fn skill(directory: &str, file: &str) -> (Skill, Vec<String>) {
 }
 
 #[test]
-fn a_call_is_the_skill_s_text_and_the_arguments() {
+fn skill_call_is_text_and_arguments() {
     let (fly, warnings) = skill("fly", SKILL);
     assert_eq!(warnings, Vec::<String>::new());
     let commands = Commands { skills: vec![fly.clone()], templates: Vec::new() };
@@ -38,7 +38,7 @@ fn a_call_is_the_skill_s_text_and_the_arguments() {
 }
 
 #[test]
-fn the_model_is_told_of_visible_skills_if_it_can_read_them() {
+fn visible_skills_are_in_the_prompt() {
     let hidden = SKILL.replace("---\n\n", "disable-model-invocation: true\n---\n\n").replace("fly", "hide");
     let skills = [skill("fly", SKILL).0, skill("hide", &hidden).0];
     assert!(skills[1].hidden);
@@ -69,7 +69,7 @@ fn the_model_is_told_of_visible_skills_if_it_can_read_them() {
 }
 
 #[test]
-fn what_does_not_keep_to_the_specification_is_complained_of_and_used() {
+fn nonconforming_skill_warns() {
     let file =
         |name: &str, description: &str| format!("---\nname: {name}\ndescription: {description}\n---\n");
     let long = "n".repeat(65);
@@ -102,7 +102,7 @@ fn what_does_not_keep_to_the_specification_is_complained_of_and_used() {
 }
 
 #[test]
-fn only_a_true_hides_a_skill() {
+fn only_true_hides_a_skill() {
     let hidden = |value: &str| {
         let file = format!("---\ndescription: x\ndisable-model-invocation: {value}\n---\n");
         skill("fly", &file).0.hidden
@@ -114,7 +114,7 @@ fn only_a_true_hides_a_skill() {
 }
 
 #[test]
-fn a_directory_is_one_skill_or_is_looked_through() {
+fn directory_is_skill_or_is_searched() {
     let home = Home::new();
     home.skill(".pi/agent/skills", "one", "x")
         .skill(".pi/agent/skills/one", "inside", "a skill has no skills in it")
@@ -139,7 +139,7 @@ fn a_directory_is_one_skill_or_is_looked_through() {
 }
 
 #[test]
-fn all_places_are_looked_through_and_the_first_of_a_name_counts() {
+fn first_skill_of_a_name_wins() {
     let home = Home::new();
     home.skill(".pi/agent/skills", "both", "user's")
         .skill(".agents/skills", "home", "of the home")
@@ -184,7 +184,7 @@ fn all_places_are_looked_through_and_the_first_of_a_name_counts() {
 }
 
 #[test]
-fn patterns_of_the_settings_name_a_skill_by_its_directory() {
+fn settings_filter_skills_by_directory() {
     let home = Home::new();
     home.skill(".pi/agent/skills", "one", "x").skill(".pi/agent/skills", "two", "x");
     let found = |entries: &[&str]| {
@@ -197,7 +197,7 @@ fn patterns_of_the_settings_name_a_skill_by_its_directory() {
 }
 
 #[test]
-fn links_are_followed_and_lead_to_a_skill_once() {
+fn links_lead_to_a_skill_once() {
     let home = Home::new();
     home.skill("elsewhere", "one", "x").put("elsewhere/unnamed/SKILL.md", "---\ndescription: x\n---\n");
     fs::create_dir_all(home.path(".pi/agent/skills")).unwrap();
@@ -211,7 +211,7 @@ fn links_are_followed_and_lead_to_a_skill_once() {
 }
 
 #[test]
-fn links_without_end_are_given_up_on() {
+fn endless_links_are_cut_off() {
     let home = Home::new();
     // Each directory is reached by two ways from the one above it: 2^20 paths.
     for number in 0..20 {
@@ -228,7 +228,7 @@ fn links_without_end_are_given_up_on() {
 }
 
 #[test]
-fn what_is_no_skill_is_left_out_with_a_warning() {
+fn invalid_skill_is_left_out() {
     let home = Home::new();
     home.put("work/.pi/skills/bad/SKILL.md", "---\ndescription: use it: now\n---\n")
         .put("work/.pi/skills/bomb/SKILL.md", &bomb())

@@ -35,7 +35,7 @@ fn guidelines(names: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_prompt_says_who_what_and_how() {
+fn default_prompt_is_complete() {
     let prompt = system_prompt(&parts(&lines(&tools::DEFAULT)));
     let wanted = "You are a skilled programmer who works through pi-rpc, an agent in the user's own files. You look \
                   into them, run commands, change code and write new files, as the user asks.\n\n\
@@ -57,7 +57,7 @@ fn a_prompt_says_who_what_and_how() {
 }
 
 #[test]
-fn the_sections_of_a_prompt_say_the_same_under_names_and_no_date() {
+fn prompt_sections_have_names() {
     let tools = lines(&["read"]);
     let file = ContextFile { path: PathBuf::from("/p/AGENTS.md"), content: "Be kind.".to_owned() };
     let given = sections(&PromptParts { append: Some("More."), context_files: &[file], ..parts(&tools) });
@@ -112,7 +112,7 @@ fn guidelines_fit_the_tools() {
 }
 
 #[test]
-fn what_extensions_say_about_their_tools_stands_once_among_the_guidelines() {
+fn extension_guidelines_appear_once() {
     let guidelines = ["Deploy on Fridays only", " ", "Keep answers short", "Deploy on Fridays only "];
     let prompt = system_prompt(&PromptParts { guidelines: &guidelines, ..parts(&[]) });
     let lines: Vec<&str> = prompt.lines().filter(|line| line.starts_with("- ")).collect();
@@ -129,7 +129,7 @@ fn every_tool_has_its_line() {
 }
 
 #[test]
-fn a_custom_prompt_replaces_the_first_parts_only() {
+fn custom_prompt_replaces_first_parts() {
     let context_files = [
         ContextFile { path: "/home/me/AGENTS.md".into(), content: "Be kind.".into() },
         ContextFile { path: "/home/me/project/AGENTS.md".into(), content: "Use tabs.\n".into() },
@@ -151,7 +151,7 @@ fn a_custom_prompt_replaces_the_first_parts_only() {
 }
 
 #[test]
-fn backslashes_of_the_directory_become_slashes() {
+fn directory_backslashes_become_slashes() {
     let prompt = system_prompt(&PromptParts { cwd: r"C:\me", ..parts(&[]) });
     assert!(prompt.ends_with("\nCurrent working directory: C:/me"));
 }
@@ -163,7 +163,7 @@ fn put(path: &Path, content: &str) -> PathBuf {
 }
 
 #[test]
-fn context_files_come_from_the_agent_and_from_the_root_down() {
+fn context_files_come_root_first() {
     let place = tempfile::tempdir().unwrap();
     let (agent, cwd) = (place.path().join("agent"), place.path().join("a/b/c"));
     let wanted = [
@@ -184,7 +184,7 @@ fn context_files_come_from_the_agent_and_from_the_root_down() {
 }
 
 #[test]
-fn an_option_is_a_file_if_there_is_one_and_says_so_when_it_cannot_be_read() {
+fn prompt_option_is_file_or_text() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("prompt.md");
     fs::write(&file, b"Be brief, caf\xe9.").unwrap();
@@ -199,7 +199,7 @@ fn an_option_is_a_file_if_there_is_one_and_says_so_when_it_cannot_be_read() {
 }
 
 #[test]
-fn a_path_counts_once() {
+fn context_file_counts_once() {
     let place = tempfile::tempdir().unwrap();
     let path = put(&place.path().join("AGENTS.md"), "once");
     let found = PromptFiles::find(place.path(), &place.path().join("below"), ".pi");
@@ -207,7 +207,7 @@ fn a_path_counts_once() {
 }
 
 #[test]
-fn the_project_s_prompt_goes_before_the_user_s() {
+fn project_prompt_overrides_user_prompt() {
     let place = tempfile::tempdir().unwrap();
     let (agent, cwd) = (place.path().join("agent"), place.path().join("project"));
     put(&agent.join("SYSTEM.md"), "user's");

@@ -1,12 +1,13 @@
 //! Models and providers that are named and cannot be had, or are had of several.
 
+use crate::home_support::Home;
 use pi_rpc::{
-    config::{Config, Environment, Sources, Wanted, catalogue::BUILT_IN, load, pattern::full_id, select},
-    protocol::{Dialect, ThinkingLevel},
+    config::{Config, Wanted, catalogue::BUILT_IN, pattern::full_id, select},
+    protocol::ThinkingLevel,
 };
 
 #[test]
-fn a_provider_without_models_here_is_not_mistaken_for_a_router() {
+fn provider_without_models_is_no_router() {
     let text = "Provider \"google\" has no models here: this version cannot ask them (google-generative-ai).\n\
                 Models of your own can be defined for it in models.json, with another api.";
     for (provider, model) in [(None, "google/gemini-2.5-pro"), (Some("Google"), "gemini-2.5-pro")] {
@@ -17,7 +18,7 @@ fn a_provider_without_models_here_is_not_mistaken_for_a_router() {
 }
 
 #[test]
-fn a_saved_default_that_does_not_exist_here_is_named() {
+fn unknown_saved_default_is_named() {
     let mut config = config();
     config.settings.default_provider = Some("google".to_owned());
     config.settings.default_model = Some("gemini".to_owned());
@@ -28,7 +29,7 @@ fn a_saved_default_that_does_not_exist_here_is_named() {
 
 #[test]
 fn provider_alone_starts_its_default_model() {
-    let config = configured([("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "o")]);
+    let config = Home::new([]).load(&[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "o")]);
     let start = |config: &Config, provider: &str| {
         let wanted = Wanted { provider: Some(provider.to_owned()), ..Wanted::default() };
         let selection = select(config, &wanted).map_err(|refused| refused.to_string())?;
@@ -55,7 +56,7 @@ fn provider_alone_starts_its_default_model() {
 fn id_of_several_providers_prefers_configured_one() {
     let id = "MiniMax-M2.7";
     for provider in ["minimax", "minimax-cn"] {
-        let config = configured([(BUILT_IN.provider(provider).unwrap().env[0], "key")]);
+        let config = Home::new([]).load(&[(BUILT_IN.provider(provider).unwrap().env[0], "key")]);
         let leveled = format!("{id}:low");
         for (pattern, level) in [(id, None), (&*leveled, Some(ThinkingLevel::Low))] {
             let wanted = Wanted { model: Some(pattern.to_owned()), ..Wanted::default() };
@@ -72,16 +73,5 @@ fn id_of_several_providers_prefers_configured_one() {
 
 /// Nothing is configured.
 fn config() -> Config {
-    configured([])
-}
-
-/// These variables are set.
-fn configured<const N: usize>(variables: [(&str, &str); N]) -> Config {
-    let environment = Environment::from_iter(variables);
-    load(Sources {
-        dialect: Dialect::Pi,
-        working_directory: "/nonexistent".into(),
-        environment,
-        approve: None,
-    })
+    Home::new([]).load(&[])
 }
