@@ -251,28 +251,6 @@ fn texts_without_id_get_free_ids() {
 }
 
 #[test]
-fn own_items_survive_another_vendor() {
-    let item = json!({"type": "reasoning", "id": "rs_1", "summary": []});
-    let history = json!([
-        assistant(SELF, json!([thinking(&item), call("c1|fc_1", "x")])),
-        result("c1|fc_1", json!([text("ok")])),
-        assistant("anthropic/anthropic-messages/claude", json!([text("I look."), call("toolu_1", "y")])),
-        result("toolu_1", json!([text("ok")])),
-        user(json!("Go on")),
-    ]);
-    let expected = json!([
-        item,
-        sent_call(Some("fc_1"), "c1", "x"),
-        sent_result("c1", "ok"),
-        sent_text("msg_0", "I look."),
-        sent_call(None, "toolu_1", "y"),
-        sent_result("toolu_1", "ok"),
-        sent_user("Go on"),
-    ]);
-    assert_eq!(sent(json!({}), history), expected);
-}
-
-#[test]
 fn long_call_ids_are_shortened() {
     let long = format!("call/{}|{}", "c".repeat(80), "i+/=".repeat(100));
     let history = || {
