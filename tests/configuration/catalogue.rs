@@ -1,4 +1,4 @@
-//! What is known of models without any file.
+//! The built-in catalogue of models.
 
 use pi_rpc::{
     config::{

@@ -1,4 +1,4 @@
-//! Where the files are looked for, what is read of them, and what is said of those that cannot be used.
+//! Settings and models files: where they are, what is read of them, and warnings of what is left out.
 
 use crate::home_support::{Home, endpoint};
 use pi_rpc::{

@@ -1,4 +1,4 @@
-//! What proves to a provider who asks, and what is said where nothing does.
+//! Credentials of providers, and the errors where there are none.
 
 use crate::home_support::{Home, configured, endpoint};
 use pi_rpc::{

@@ -1,4 +1,4 @@
-//! Models and providers that are named and cannot be had, or are had of several.
+//! Models and providers that are named and do not exist, or exist several times.
 
 use crate::home_support::Home;
 use pi_rpc::{

@@ -1,4 +1,4 @@
-//! Anthropic Messages as its clients hear it.
+//! Answers of the mock over Anthropic Messages.
 
 use crate::mock_support::{MESSAGES, answered, prompt, rich, snapshots, turns};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions as its clients hear it.
+//! Answers of the mock over Chat Completions.
 
 use crate::mock_support::{COMPLETIONS, answered, prompt, rich, snapshots, turns};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Requests that the vendors refuse, and how they say it.
+//! Requests that the vendors refuse, and their errors.
 
 use crate::mock_support::{COMPLETIONS, MESSAGES, RESPONSES, Served, answered, prompt, snapshots, turns};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn changed(path: &str, changes: &Value) -> Value {
     body
 }
 
-/// What each of the bad requests is answered with, as a table.
+/// The errors of these bad requests, as a table.
 async fn refusals(path: &str, bad: &[Value]) -> String {
     let served = mock().await;
     let mut table = String::new();
@@ -37,7 +37,7 @@ async fn refusals(path: &str, bad: &[Value]) -> String {
     table
 }
 
-/// A user's word, what the model says then, and what follows.
+/// A user message, this answer of the model, and what follows.
 fn after(assistant: &Value, rest: &[Value]) -> Value {
     let mut messages = vec![json!({ "role": "user", "content": "hi" }), assistant.clone()];
     messages.extend_from_slice(rest);

@@ -1,4 +1,4 @@
-//! OpenAI Responses as its clients hear it.
+//! Answers of the mock over Responses.
 
 use crate::mock_support::{RESPONSES, prompt, rich, snapshots, turns};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What is sent to Anthropic Messages.
+//! Requests to Anthropic Messages, whole.
 
 use crate::model_support::*;
 use pi_rpc::{
@@ -232,57 +232,47 @@ fn text_only_model_gets_image_notes() {
 
 #[test]
 fn thinking_level_sets_budget_or_effort() {
-    let thinking = |change: &dyn Fn(&mut Asked)| {
-        let mut asked = asked(json!([]));
-        change(&mut asked);
-        let body = body(&asked);
+    use ThinkingLevel::{High, Low, Medium, Minimal, Off, Xhigh};
+    let thinking = |asked: &Asked| {
+        let body = body(asked);
         json!([body["max_tokens"], body.get("thinking"), body.get("output_config")])
     };
-    let enabled = |tokens: u64| json!({ "type": "enabled", "budget_tokens": tokens });
-    let level = |level: ThinkingLevel| thinking(&move |asked| asked.level = level);
-    assert_eq!(level(ThinkingLevel::Off), json!([32_000, null, null]));
-    assert_eq!(level(ThinkingLevel::Minimal), json!([33_024, enabled(1024), null]));
-    assert_eq!(level(ThinkingLevel::Low), json!([34_048, enabled(2048), null]));
-    assert_eq!(level(ThinkingLevel::High), json!([48_384, enabled(16_384), null]));
-    assert_eq!(level(ThinkingLevel::Xhigh), json!([48_384, enabled(16_384), null]));
+    let plain = |most: u64| json!([most, null, null]);
+    let budget = |most: u64, tokens: u64| json!([most, { "type": "enabled", "budget_tokens": tokens }, null]);
+    for (members, level, expected) in [
+        (json!({}), Off, plain(32_000)),
+        (json!({}), Minimal, budget(33_024, 1024)),
+        (json!({}), Low, budget(34_048, 2048)),
+        (json!({}), High, budget(48_384, 16_384)),
+        (json!({}), Xhigh, budget(48_384, 16_384)),
+        (json!({ "maxTokens": 40_000 }), High, budget(40_000, 16_384)),
+        (json!({ "maxTokens": 8192 }), High, budget(8192, 7168)),
+        (json!({ "maxTokens": 1500 }), High, plain(1500)),
+        (json!({ "reasoning": false }), High, plain(32_000)),
+    ] {
+        let mut asked = Asked::new(API, members.clone(), json!([]));
+        asked.level = level;
+        assert_eq!(thinking(&asked), expected, "{members} at {level:?}");
+    }
+    let mut own = asked(json!([]));
+    own.level = Xhigh;
+    own.options.budgets.insert(High, 5000);
+    assert_eq!(thinking(&own), budget(37_000, 5000));
 
-    let small = |tokens: u64| {
-        thinking(&move |asked| {
-            asked.level = ThinkingLevel::High;
-            asked.endpoint.model.max_tokens = tokens;
-        })
-    };
-    assert_eq!(small(40_000), json!([40_000, enabled(16_384), null]));
-    assert_eq!(small(8192), json!([8192, enabled(7168), null]));
-    assert_eq!(small(1500), json!([1500, null, null]));
-
-    let own = thinking(&|asked| {
-        asked.level = ThinkingLevel::Xhigh;
-        asked.options.budgets.insert(ThinkingLevel::High, 5000);
-    });
-    assert_eq!(own, json!([37_000, enabled(5000), null]));
-
-    let adaptive = |id: &'static str, level: ThinkingLevel| {
-        thinking(&move |asked| {
-            asked.endpoint.model.id = id.to_owned();
-            asked.endpoint.adaptive = true;
-            asked.endpoint.efforts.insert(ThinkingLevel::Medium, "middling".to_owned());
-            asked.level = level;
-        })
-    };
     let effort = |word: &str| json!([32_000, { "type": "adaptive" }, { "effort": word }]);
-    assert_eq!(adaptive("opus-4-6", ThinkingLevel::Off), json!([32_000, null, null]));
-    assert_eq!(adaptive("opus-4-6", ThinkingLevel::Minimal), effort("low"));
-    assert_eq!(adaptive("opus-4-6", ThinkingLevel::Medium), effort("middling"));
-    assert_eq!(adaptive("opus-4-6", ThinkingLevel::High), effort("high"));
-    assert_eq!(adaptive("opus-4-6", ThinkingLevel::Xhigh), effort("max"));
-    assert_eq!(adaptive("sonnet-4-6", ThinkingLevel::Xhigh), effort("high"));
-
-    let thoughtless = thinking(&|asked| {
-        asked.endpoint.model.reasoning = false;
-        asked.level = ThinkingLevel::High;
-    });
-    assert_eq!(thoughtless, json!([32_000, null, null]));
+    for (id, level, expected) in [
+        ("opus-4-6", Off, plain(32_000)),
+        ("opus-4-6", Minimal, effort("low")),
+        ("opus-4-6", Medium, effort("middling")),
+        ("opus-4-6", High, effort("high")),
+        ("opus-4-6", Xhigh, effort("max")),
+        ("sonnet-4-6", Xhigh, effort("high")),
+    ] {
+        let mut asked = Asked::new(API, json!({ "id": id }), json!([]));
+        (asked.endpoint.adaptive, asked.level) = (true, level);
+        asked.endpoint.efforts.insert(Medium, "middling".to_owned());
+        assert_eq!(thinking(&asked), expected, "{id} at {level:?}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What Anthropic Messages answers.
+//! Streams of Anthropic Messages, and their events.
 
 use crate::model_support::{self, CUT, shown};
 use pi_rpc::model::{api::Api, request::Reader};

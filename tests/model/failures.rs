@@ -1,4 +1,4 @@
-//! What the text of an error calls for.
+//! Which errors are overflows, which are transient, and how long to wait before a retry.
 
 use pi_rpc::{
     model::failure::{delay, is_overflow, is_transient, overflows},
@@ -11,7 +11,7 @@ use std::time::Duration;
 const PI: &DialectRetry = &Dialect::Pi.record().retry;
 const XCSH: &DialectRetry = &Dialect::Xcsh.record().retry;
 
-/// As providers say it when the context is too long.
+/// Errors of providers when the context is too long.
 const OVERFLOWS: [&str; 24] = [
     r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
     "prompt too long; exceeded max context length by 4 tokens",
@@ -39,7 +39,7 @@ const OVERFLOWS: [&str; 24] = [
     "500 prompt is too long",
 ];
 
-/// What passes by itself, in every dialect.
+/// Transient errors in every dialect.
 const PASSING: [&str; 28] = [
     r#"529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
     r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
@@ -72,7 +72,7 @@ const PASSING: [&str; 28] = [
     "ThrottlingException 503: too many tokens",
 ];
 
-/// What passes by itself in xcsh only.
+/// Transient errors in xcsh only.
 const PASSING_IN_XCSH: [&str; 12] = [
     "Provider returned error",
     "provider_returned_error",
@@ -88,7 +88,7 @@ const PASSING_IN_XCSH: [&str; 12] = [
     "Monthly quota exceeded",
 ];
 
-/// What does not pass.
+/// Errors that are not transient.
 const LASTING: [&str; 10] = [
     "",
     r#"400 {"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 50000 > 8192"}}"#,

@@ -1,12 +1,12 @@
 //! Asking a model over HTTP under the environment of the process: proxies and certificates.
 //!
-//! An environment belongs to a whole process, so that each question is asked by a process of its own.
+//! An environment belongs to a whole process, so that each request is sent by a process of its own.
 
 use crate::http_support::{self, ANSWER, PATIENCE, Server, finished, ok, request, write};
 use std::{env, process::Stdio};
 use tokio::process::Command;
 
-/// The process that asks, started by the other tests; it prints what it was told. Nothing to do for anybody else.
+/// The process that sends the request, started by the other tests; it prints the events. Does nothing otherwise.
 #[tokio::test]
 async fn asking() {
     let Ok(url) = env::var("ASKED") else { return };

@@ -11,7 +11,7 @@ use pi_rpc::model::{
 use std::time::{Duration, Instant};
 use tokio::{io::AsyncReadExt, sync::mpsc};
 
-/// What is told, and the requests that were sent, when each of them gets the next of `answers`.
+/// The events, and the requests that were sent, when each of them gets the next of `answers`.
 async fn asked(answers: &[String], options: &HttpOptions) -> (Vec<StreamEvent>, Vec<String>) {
     let server = Server::new().await;
     let url = format!("http://{}/v1/messages", server.address());

@@ -1,4 +1,4 @@
-//! What models are asked and what they answer: each vendor's API, whole requests and streams; asking over HTTP.
+//! Models: requests and answers of each vendor's API, whole; requests over HTTP.
 
 #[cfg(feature = "serve")]
 mod http_support;

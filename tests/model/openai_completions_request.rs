@@ -1,4 +1,4 @@
-//! What Chat Completions is asked: whole requests.
+//! Requests to Chat Completions, whole.
 
 use crate::model_support::*;
 use pi_rpc::{

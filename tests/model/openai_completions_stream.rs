@@ -1,4 +1,4 @@
-//! Streams of Chat Completions as servers send them, and what they say to the engine.
+//! Streams of Chat Completions as servers send them, and their events.
 
 use crate::model_support::*;
 use pi_rpc::model::{

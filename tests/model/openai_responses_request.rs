@@ -1,4 +1,4 @@
-//! What Responses is asked: whole requests.
+//! Requests to Responses, whole.
 
 use crate::model_support::{self, *};
 use pi_rpc::{

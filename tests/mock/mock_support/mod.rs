@@ -1,4 +1,4 @@
-//! A mock in this process, and a client that says whole answers.
+//! A mock in this process, and a client that returns whole answers.
 
 use pi_rpc::{
     mock::{Journal, Mock},

@@ -34,7 +34,7 @@ pub const ANSWER: &str = concat!(
     "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
 );
 
-/// What [`ANSWER`] comes to.
+/// The events of [`ANSWER`].
 pub fn finished() -> Vec<StreamEvent> {
     let counts = TokenCounts { input: 3, cache_write_1h: Some(0), ..TokenCounts::default() };
     vec![
@@ -60,53 +60,53 @@ pub fn with_status(status: u16, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status} Said\r\ncontent-length: {length}\r\n{headers}\r\n{body}")
 }
 
-/// A question to `url` with a key.
+/// A request to `url` with a key.
 pub fn request(url: &str, key: &str) -> HttpRequest {
     let headers = vec![("x-api-key".to_owned(), key.to_owned())];
     HttpRequest { url: url.to_owned(), headers, body: json!({ "model": 1 }) }
 }
 
-/// Everything that is told when the server at `address` is asked.
+/// The events of a request to the server at `address`.
 pub async fn ask(address: String) -> Vec<StreamEvent> {
     ask_with(request(&format!("http://{address}/v1/messages"), "k"), PATIENCE).await
 }
 
-/// Everything that is told when `request` is asked.
+/// The events of `request`; `idle` is how long the server may be silent.
 pub async fn ask_with(request: HttpRequest, idle: Duration) -> Vec<StreamEvent> {
     ask_by(&Http::default(), request, idle).await
 }
 
-/// Everything that is told when `http` asks `request`, once.
+/// The same by `http`, without a retry.
 pub async fn ask_by(http: &Http, request: HttpRequest, idle: Duration) -> Vec<StreamEvent> {
     ask_as(http, request, &retrying(0, idle)).await
 }
 
-/// Options with so many retries, which follow at once, and that patience.
+/// Options with so many retries, which follow at once; `idle` is how long the server may be silent.
 pub fn retrying(retries: u32, idle: Duration) -> HttpOptions {
     let retry = RetryPolicy { retries, first_delay: Duration::ZERO, ..RetryPolicy::default() };
     HttpOptions { first: idle, idle, retry }
 }
 
-/// Everything that is told when `http` asks `request` with these options.
+/// The events of `request` by `http` with these options.
 pub async fn ask_as(http: &Http, request: HttpRequest, options: &HttpOptions) -> Vec<StreamEvent> {
-    let (events, mut told) = mpsc::channel(1);
+    let (events, mut received) = mpsc::channel(1);
     let reader = Api::AnthropicMessages.reader();
-    let hear = async {
-        let mut heard = Vec::new();
-        while let Some(event) = told.recv().await {
-            heard.push(event);
+    let collect = async {
+        let mut all = Vec::new();
+        while let Some(event) = received.recv().await {
+            all.push(event);
         }
-        heard
+        all
     };
-    tokio::join!(http.ask(request, reader, options, events), hear).1
+    tokio::join!(http.ask(request, reader, options, events), collect).1
 }
 
-/// Everything that is told when the server answers `bytes` and closes the connection.
+/// The events when the server answers `bytes` and closes the connection.
 pub async fn asked(bytes: &str) -> Vec<StreamEvent> {
     asked_by(&Http::default(), bytes.as_bytes(), Closing::Orderly).await
 }
 
-/// Everything that `http` tells when the server answers `bytes` and closes the connection.
+/// The same by `http`, with the connection closed in that way.
 pub async fn asked_by(http: &Http, bytes: &[u8], closing: Closing) -> Vec<StreamEvent> {
     let server = Server::new().await;
     let url = format!("http://{}/v1/messages", server.address());
