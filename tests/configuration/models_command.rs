@@ -92,8 +92,17 @@ fn json_listing_is_complete() {
 }
 
 #[test]
-fn invalid_models_file_is_reported() {
+fn warnings_precede_the_list() {
     let home = home();
+    let settings =
+        json!({"defaultProvider": "workshop", "defaultModel": "ash", "enabledModels": ["elm", "ivy"]});
+    home.write("settings.json", &settings.to_string());
+    let (stdout, _) = run(home.path(), &["models"]);
+    let warnings = "\nStarts with      workshop/elm, thinking off\n\n\
+                    Warning: The default model workshop/ash of the settings is not known here\n\n\
+                    Warning: No models match pattern \"ivy\"\n";
+    assert!(stdout.contains(warnings), "{stdout}");
+    home.write("settings.json", "{}");
     home.write("models.json", "{\"providers\": 1}");
     let (stdout, _) = run(home.path(), &["models", "nothing-is-called-so"]);
     let path = home.agent().join("models.json").display().to_string();
@@ -102,19 +111,6 @@ fn invalid_models_file_is_reported() {
          File: {path}\n\nNo model has these words in its provider, id or name.\n"
     );
     assert!(stdout.ends_with(&expected), "{stdout}");
-}
-
-#[test]
-fn unknown_models_of_settings_are_reported() {
-    let home = home();
-    let settings =
-        json!({"defaultProvider": "workshop", "defaultModel": "ash", "enabledModels": ["elm", "ivy"]});
-    home.write("settings.json", &settings.to_string());
-    let (stdout, _) = run(home.path(), &["models"]);
-    let said = "\nStarts with      workshop/elm, thinking off\n\n\
-                Warning: The default model workshop/ash of the settings is not known here\n\n\
-                Warning: No models match pattern \"ivy\"\n";
-    assert!(stdout.contains(said), "{stdout}");
 }
 
 #[test]
