@@ -98,7 +98,7 @@ fn told(agent: &mut Agent, vendor: &FakeVendor) -> String {
 }
 
 #[test]
-fn pi_0_52_lists_same_commands_and_skills() {
+fn pi_0_52_lists_same_commands() {
     let Some(pi) = peer("0.52.12") else { return };
     let vendor = vendor();
     let given =

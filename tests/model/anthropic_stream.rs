@@ -218,7 +218,7 @@ fn half_a_character_is_replaced() {
 }
 
 #[test]
-fn model_stop_reason_and_hour_cache_are_read() {
+fn model_and_hour_cache_are_read() {
     let used = json!({ "output_tokens": 1, "cache_creation": { "ephemeral_1h_input_tokens": 4 } });
     let begin =
         json!({ "type": "message_start", "message": { "id": "m", "model": "claude-x", "usage": used } });
