@@ -218,7 +218,7 @@ fn a_host_that_closes_stdout_breaks_the_pipe_of_the_server() {
 #[test]
 fn a_host_that_closes_stdout_is_missed_by_a_server_that_is_silent() {
     let dir = tempfile::tempdir().unwrap();
-    let turns = json!({ "turns": bash_turns("touch begun; sleep 60") });
+    let turns = json!({ "turns": bash_turns("touch begun; sleep 1000") });
     std::fs::write(dir.path().join("script.json"), turns.to_string()).unwrap();
     let serve = [binary().to_str().unwrap(), "serve", "--no-session", "--model", "scripted/script.json"];
     let tap = tap(dir.path(), &[], &serve);
@@ -242,7 +242,7 @@ fn a_server_that_closes_stdin_breaks_the_pipe_of_the_host() {
 
 #[test]
 fn a_child_of_the_server_that_keeps_the_pipe_does_not_keep_the_tap() {
-    let (dir, child) = shell("sleep 60 2>&- & echo done");
+    let (dir, child) = shell("sleep 1000 2>&- & echo done");
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"done\n"[..]));
     let [sleep] = &processes_of(dir.path())[..] else { panic!("the child alone is left") };

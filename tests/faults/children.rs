@@ -2,8 +2,10 @@
 //! takes memory, disk or descriptors with it.
 
 use crate::{
-    serve_support::{Server, bash_turns, eventually, processes_of},
-    states::{DIALECTS, assert_tidy, descriptors, last, place, run, serving, start, temporary},
+    serve_support::{Server, bash_turns, eventually, processes_of, sample},
+    states::{
+        DIALECTS, assert_tidy, at_once, descriptors, last, pairs, place, run, serving, start, temporary,
+    },
     table::row,
 };
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
@@ -17,17 +19,17 @@ use std::{
 
 /// Commands that do not end by themselves. Each makes the file `begun` when all of it runs.
 const STAYING: [&str; 10] = [
-    "trap '' TERM; sleep 60 & touch begun; wait; sleep 60",
+    "trap '' TERM; sleep 1000 & touch begun; wait; sleep 1000",
     // In a group, or a session, of their own.
-    "timeout 60 sh -c 'touch begun; sleep 60'; true",
-    "timeout 60 bash -c \"trap '' TERM; touch begun; sleep 60; sleep 60\"; true",
-    "set -m; (touch begun; sleep 60); true",
-    "setsid -w sh -c 'touch begun; sleep 60'; true",
-    "setsid sh -c 'touch begun; sleep 60' & wait",
+    "timeout 1000 sh -c 'touch begun; sleep 1000'; true",
+    "timeout 1000 bash -c \"trap '' TERM; touch begun; sleep 1000; sleep 1000\"; true",
+    "set -m; (touch begun; sleep 1000); true",
+    "setsid -w sh -c 'touch begun; sleep 1000'; true",
+    "setsid sh -c 'touch begun; sleep 1000' & wait",
     // They do not run when they are told to end.
     "touch begun; kill -STOP $$; true",
-    "for i in $(seq 200); do sleep 60 & done; touch begun; wait",
-    "exec >&- 2>&-; touch begun; sleep 60; true",
+    "for i in $(seq 200); do sleep 1000 & done; touch begun; wait",
+    "exec >&- 2>&-; touch begun; sleep 1000; true",
     "touch begun; yes; true",
 ];
 
@@ -40,9 +42,55 @@ enum Way {
     Terminate,
 }
 
+/// Ends a server's command, or the server; nothing is left of the command.
+fn end_command((dialect, way): (Dialect, Way), command: &str) {
+    let what = format!("{dialect}, {way:?}: {command}");
+    let timeout = if matches!(way, Way::Timeout) { 1 } else { 0 };
+    let turns = json!([
+        { "onResult": "", "repeat": true, "say": [{ "text": "It has ended." }] },
+        { "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": command, "timeout": timeout } }] },
+    ]);
+    // A session's file would be opened meanwhile.
+    let mut server = serving(dialect, &turns, &["--no-session"]);
+    server.data(json!({ "type": "bash", "command": "true" }));
+    let open = descriptors(&server);
+    match way {
+        Way::AbortBash | Way::Terminate => {
+            server.send(json!({ "id": "b", "type": "bash", "command": command }));
+        }
+        Way::AbortRun | Way::Timeout => server.send(json!({ "type": "prompt", "message": "go?" })),
+    }
+    // One that is timed out need not get so far on a busy machine.
+    if !matches!(way, Way::Timeout) {
+        server.awaits("begun");
+    }
+    match way {
+        Way::AbortBash => {
+            server.send(json!({ "id": "a", "type": "abort_bash" }));
+            assert_eq!(server.response("b")["data"]["cancelled"], true, "{what}");
+        }
+        Way::AbortRun => assert_eq!(server.ask("a", json!({ "type": "abort" }))["success"], true, "{what}"),
+        Way::Timeout => drop(server.until_type(last(dialect))),
+        Way::Terminate => server.signal(Signal::TERM),
+    }
+    if !matches!(way, Way::Terminate) {
+        let left = processes_of(server.dir.path());
+        assert_eq!(left.len(), 1, "{what}: {left:?}");
+        eventually(&format!("{what}: descriptors are closed"), || descriptors(&server) <= open);
+        server.close_stdin();
+    }
+    // Asserts that nothing is left of it.
+    let ended = server.ends();
+    if matches!(way, Way::Terminate) {
+        assert_eq!(ended.status.code(), Some(143), "{what}");
+        assert_tidy(ended.dir.path(), &ended.frames, &what);
+    } else {
+        assert_eq!(ended.status.code(), Some(0), "{what}");
+    }
+}
+
 #[test]
-fn what_is_ended_ends_with_all_of_its_children() {
-    let mut times = 0;
+fn ended_command_leaves_no_child() {
     let ways = [
         (Pi, Way::AbortBash),
         (Xcsh, Way::AbortBash),
@@ -50,60 +98,8 @@ fn what_is_ended_ends_with_all_of_its_children() {
         (Pi, Way::Timeout),
         (Pi, Way::Terminate),
     ];
-    for (dialect, way) in ways {
-        let mut servers = Vec::new();
-        for command in STAYING {
-            let what = format!("{dialect}, {way:?}: {command}");
-            let timeout = if matches!(way, Way::Timeout) { 1 } else { 0 };
-            let turns = json!([
-                { "onResult": "", "repeat": true, "say": [{ "text": "It has ended." }] },
-                { "repeat": true, "say": [{ "tool": "bash", "arguments": { "command": command, "timeout": timeout } }] },
-            ]);
-            // A session's file would be opened meanwhile.
-            let mut server = serving(dialect, &turns, &["--no-session"]);
-            server.data(json!({ "type": "bash", "command": "true" }));
-            let open = descriptors(&server);
-            match way {
-                Way::AbortBash | Way::Terminate => {
-                    server.send(json!({ "id": "b", "type": "bash", "command": command }));
-                }
-                Way::AbortRun | Way::Timeout => server.send(json!({ "type": "prompt", "message": "go?" })),
-            }
-            server.awaits("begun");
-            match way {
-                Way::AbortBash => {
-                    server.send(json!({ "id": "a", "type": "abort_bash" }));
-                    assert_eq!(server.response("b")["data"]["cancelled"], true, "{what}");
-                }
-                Way::AbortRun => {
-                    assert_eq!(server.ask("a", json!({ "type": "abort" }))["success"], true, "{what}")
-                }
-                Way::Timeout => drop(server.until_type(last(dialect))),
-                Way::Terminate => {
-                    server.signal(Signal::TERM);
-                    // Asserts that nothing is left of it.
-                    let ended = server.ends();
-                    assert_eq!(ended.status.code(), Some(143), "{what}");
-                    assert_tidy(ended.dir.path(), &ended.frames, &what);
-                    times += 1;
-                    continue;
-                }
-            }
-            assert_eq!(
-                processes_of(server.dir.path()).len(),
-                1,
-                "{what}: {:?}",
-                processes_of(server.dir.path())
-            );
-            eventually(&format!("{what}: descriptors are closed"), || descriptors(&server) <= open);
-            times += 1;
-            servers.push(server);
-        }
-        for mut server in servers {
-            server.close_stdin();
-            assert_eq!(server.ends().status.code(), Some(0));
-        }
-    }
+    let cases = sample(pairs(&ways, &STAYING), 3);
+    let times = at_once(cases, |(way, command)| end_command(way, command));
     row(
         "A command whose children ignore TERM, leave its group or session, stop themselves, are 200, or flood: aborted, timed out, \
          or the server gets TERM",
@@ -115,10 +111,10 @@ fn what_is_ended_ends_with_all_of_its_children() {
 
 /// A process that has left its session, and whose parent is gone: it tells its id in the file `daemon`.
 const DAEMON: &str =
-    "(setsid sh -c 'echo $$ > new; mv new daemon; exec sleep 60' > /dev/null 2>&1 &); echo done";
+    "(setsid sh -c 'echo $$ > new; mv new daemon; exec sleep 1000' > /dev/null 2>&1 &); echo done";
 
 #[test]
-fn a_daemon_goes_on_and_does_not_hold_up_the_host() {
+fn daemon_does_not_hold_up_the_host() {
     let mut times = 0;
     for dialect in DIALECTS {
         let mut server = serving(dialect, &bash_turns(DAEMON), &[]);
@@ -147,23 +143,19 @@ fn a_daemon_goes_on_and_does_not_hold_up_the_host() {
 }
 
 #[test]
-fn a_job_that_holds_the_pipe_is_not_waited_for_and_ends_with_the_server() {
-    let mut times = 0;
-    for dialect in DIALECTS {
-        for command in
-            ["sleep 60 & echo done", "(trap '' TERM HUP; sleep 60 & wait) & echo done", "yes & echo done"]
-        {
-            let mut server = serving(dialect, &bash_turns(command), &[]);
-            let output = server.data(json!({ "type": "bash", "command": command }))["output"].take();
-            assert!(output.as_str().unwrap().contains("done") || command.starts_with("yes"), "{output}");
-            run(&mut server, "go?");
-            assert!(processes_of(server.dir.path()).len() > 2, "{dialect}: {command}");
-            server.close_stdin();
-            // Asserts that nothing is left of it.
-            assert_eq!(server.ends().status.code(), Some(0), "{dialect}: {command}");
-            times += 2;
-        }
-    }
+fn background_job_ends_with_the_server() {
+    let commands =
+        ["sleep 1000 & echo done", "(trap '' TERM HUP; sleep 1000 & wait) & echo done", "yes & echo done"];
+    let times = 2 * at_once(sample(pairs(&DIALECTS, &commands), 4), |(dialect, command)| {
+        let mut server = serving(dialect, &bash_turns(command), &[]);
+        let output = server.data(json!({ "type": "bash", "command": command }))["output"].take();
+        assert!(output.as_str().unwrap().contains("done") || command.starts_with("yes"), "{output}");
+        run(&mut server, "go?");
+        assert!(processes_of(server.dir.path()).len() > 2, "{dialect}: {command}");
+        server.close_stdin();
+        // Asserts that nothing is left of it.
+        assert_eq!(server.ends().status.code(), Some(0), "{dialect}: {command}");
+    });
     row(
         "A shell ends, and a job of it holds its output open",
         times,
@@ -188,9 +180,7 @@ fn oldest_output_file_makes_room_and_is_named() {
         let notice = |server: &Server, name: &str| {
             format!("\n\n[Removed to make room for this output: {}]", server.path("tmp").join(name).display())
         };
-        let frames = run(&mut server, "go?");
-        let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
-        let text = end["result"]["content"][0]["text"].as_str().unwrap();
+        let text = tool_text(&run(&mut server, "go?"));
         assert!(text.ends_with(&notice(&server, &oldest[0])), "{dialect}: {}", &text[text.len() - 300..]);
         assert_eq!(bash(&mut server), plain + &notice(&server, &second), "{dialect}");
         let left = names(&server);
@@ -199,41 +189,37 @@ fn oldest_output_file_makes_room_and_is_named() {
     }
 }
 
+/// The text of the result of a run's tool.
+fn tool_text(frames: &[Value]) -> String {
+    let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
+    end["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
 /// How much the file with a command's output takes here, in bytes.
 const FILE: u64 = 1 << 20;
 
 #[test]
-fn an_output_without_end_takes_neither_memory_nor_disk() {
+fn endless_output_takes_neither_memory_nor_disk() {
     let floods = ["yes a line", "yes | tr -d '\\n'", "cat /dev/urandom"];
-    let mut times = 0;
-    for dialect in DIALECTS {
-        for flood in floods {
-            let command = format!("{flood} | head -c 3000000");
-            let turns = bash_turns(&command);
-            let mut server = serving(dialect, &turns, &["--max-output-file", &FILE.to_string()]);
-            let data = server.data(json!({ "type": "bash", "command": command }));
-            assert_eq!(
-                (&data["truncated"], &data["exitCode"]),
-                (&json!(true), &json!(0)),
-                "{dialect}: {flood}"
-            );
-            assert!(data["output"].as_str().unwrap().len() <= 51_200, "{dialect}: {flood}");
-            let frames = run(&mut server, "go?");
-            let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
-            let text = end["result"]["content"][0]["text"].as_str().unwrap();
-            assert!(text.contains("Full output: "), "{dialect}: {flood}: {}", &text[text.len() - 200..]);
-            for name in temporary(server.dir.path()) {
-                let kept = fs::read(server.path("tmp").join(name)).unwrap();
-                let notice = b"\n[The rest was left out: this file takes 1.0MB]\n";
-                assert!(kept.ends_with(notice), "{dialect}: {flood}");
-                assert_eq!(kept.len(), FILE as usize + notice.len(), "{dialect}: {flood}");
-            }
-            assert_eq!(temporary(server.dir.path()).len(), 2);
-            assert!(server.peak_mib() < 100, "{dialect}: {flood}: {} MiB", server.peak_mib());
-            server.finishes();
-            times += 2;
+    let times = 2 * at_once(sample(pairs(&DIALECTS, &floods), 4), |(dialect, flood)| {
+        let command = format!("{flood} | head -c 3000000");
+        let turns = bash_turns(&command);
+        let mut server = serving(dialect, &turns, &["--max-output-file", &FILE.to_string()]);
+        let data = server.data(json!({ "type": "bash", "command": command }));
+        assert_eq!((&data["truncated"], &data["exitCode"]), (&json!(true), &json!(0)), "{dialect}: {flood}");
+        assert!(data["output"].as_str().unwrap().len() <= 51_200, "{dialect}: {flood}");
+        let text = tool_text(&run(&mut server, "go?"));
+        assert!(text.contains("Full output: "), "{dialect}: {flood}: {}", &text[text.len() - 200..]);
+        for name in temporary(server.dir.path()) {
+            let kept = fs::read(server.path("tmp").join(name)).unwrap();
+            let notice = b"\n[The rest was left out: this file takes 1.0MB]\n";
+            assert!(kept.ends_with(notice), "{dialect}: {flood}");
+            assert_eq!(kept.len(), FILE as usize + notice.len(), "{dialect}: {flood}");
         }
-    }
+        assert_eq!(temporary(server.dir.path()).len(), 2);
+        assert!(server.peak_mib() < 100, "{dialect}: {flood}: {} MiB", server.peak_mib());
+        server.finishes();
+    });
     row(
         "3 MB of lines, of one line, of random bytes, where the file for it takes 1 MiB",
         times,
@@ -243,8 +229,8 @@ fn an_output_without_end_takes_neither_memory_nor_disk() {
 }
 
 #[test]
-fn what_a_command_does_to_its_pipes_or_itself_is_its_own_business() {
-    // What the result's text contains, and the exit code of the command of the host.
+fn command_that_breaks_itself_is_answered() {
+    // What the result's text begins with, and the exit code of the command of the host.
     let cases: [(&str, &str, i32); 5] = [
         ("cat; echo read", "read\n", 0),
         ("exec <&-; cat 2>/dev/null; echo closed", "closed\n", 0),
@@ -252,26 +238,20 @@ fn what_a_command_does_to_its_pipes_or_itself_is_its_own_business() {
         ("echo before; kill -KILL $$", "before\n", 137),
         ("echo before; sh -c 'kill -SEGV $$' 2>/dev/null; exit 4", "before\n", 4),
     ];
-    let mut times = 0;
-    for dialect in DIALECTS {
-        for (command, output, code) in cases {
-            let mut server = serving(dialect, &bash_turns(command), &[]);
-            let data = server.data(json!({ "type": "bash", "command": command }));
-            assert!(data["output"].as_str().unwrap().starts_with(output), "{dialect}: {command}: {data}");
-            assert_eq!(data["exitCode"], code, "{dialect}: {command}");
-            assert_eq!(data["cancelled"], false, "{dialect}: {command}");
-            let frames = run(&mut server, "go?");
-            let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
-            let text = end["result"]["content"][0]["text"].as_str().unwrap();
-            assert!(text.starts_with(output), "{dialect}: {command}: {text}");
-            if matches!(code, 1..128) {
-                assert!(text.ends_with(&format!("Command exited with code {code}")), "{text}");
-            }
-            let dir = server.finishes();
-            assert_tidy(dir.path(), &[], command);
-            times += 2;
+    let times = 2 * at_once(sample(pairs(&DIALECTS, &cases), 2), |(dialect, (command, output, code))| {
+        let mut server = serving(dialect, &bash_turns(command), &[]);
+        let data = server.data(json!({ "type": "bash", "command": command }));
+        assert!(data["output"].as_str().unwrap().starts_with(output), "{dialect}: {command}: {data}");
+        assert_eq!(data["exitCode"], code, "{dialect}: {command}");
+        assert_eq!(data["cancelled"], false, "{dialect}: {command}");
+        let text = tool_text(&run(&mut server, "go?"));
+        assert!(text.starts_with(output), "{dialect}: {command}: {text}");
+        if matches!(code, 1..128) {
+            assert!(text.ends_with(&format!("Command exited with code {code}")), "{text}");
         }
-    }
+        let dir = server.finishes();
+        assert_tidy(dir.path(), &[], command);
+    });
     row(
         "A command reads its stdin, closes its pipes, is killed, or its child crashes",
         times,
@@ -284,10 +264,10 @@ fn what_a_command_does_to_its_pipes_or_itself_is_its_own_business() {
 const BAD: [(&str, bool); 8] = [
     ("exit 3", true),
     ("kill -SEGV $$", true),
-    ("exec <&- >&-; sleep 60", true),
-    ("trap '' TERM HUP; while :; do sleep 60; done", false),
-    ("(trap '' TERM HUP; exec sleep 60) & exit 0", true),
-    ("setsid sleep 60 & sleep 60", false),
+    ("exec <&- >&-; sleep 1000", true),
+    ("trap '' TERM HUP; while :; do sleep 1000; done", false),
+    ("(trap '' TERM HUP; exec sleep 1000) & exit 0", true),
+    ("setsid sleep 1000 & sleep 1000", false),
     ("while :; do echo babble; done", true),
     ("yes | tr -d '\\n'", true),
 ];
@@ -302,29 +282,25 @@ fn extended(dialect: Dialect, body: &str) -> Server {
 }
 
 #[test]
-fn extensions_that_crash_hang_or_babble_take_nobody_along() {
-    let mut times = 0;
-    for dialect in DIALECTS {
-        for (body, ends) in BAD {
-            let what = format!("{dialect}: {body}");
-            let mut server = extended(dialect, body);
-            let mut told = false;
-            for _ in 0..2 {
-                let frames = run(&mut server, "Hello?");
-                let answered = |frame: &Value| frame["message"]["content"][0]["text"] == "An answer.";
-                assert!(frames.iter().any(answered), "{what}: {frames:?}");
-                told |= frames.iter().any(|frame| frame["type"] == "extension_error");
-            }
-            if ends && !told {
-                server.until_type("extension_error");
-            }
-            server.signal(Signal::TERM);
-            let ended = server.ends();
-            assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(143), ""), "{what}");
-            assert_tidy(ended.dir.path(), &[], &what);
-            times += 1;
+fn extension_that_fails_leaves_prompts_answered() {
+    let times = at_once(sample(pairs(&DIALECTS, &BAD), 3), |(dialect, (body, ends))| {
+        let what = format!("{dialect}: {body}");
+        let mut server = extended(dialect, body);
+        let mut told = false;
+        for _ in 0..2 {
+            let frames = run(&mut server, "Hello?");
+            let answered = |frame: &Value| frame["message"]["content"][0]["text"] == "An answer.";
+            assert!(frames.iter().any(answered), "{what}: {frames:?}");
+            told |= frames.iter().any(|frame| frame["type"] == "extension_error");
         }
-    }
+        if ends && !told {
+            server.until_type("extension_error");
+        }
+        server.signal(Signal::TERM);
+        let ended = server.ends();
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(143), ""), "{what}");
+        assert_tidy(ended.dir.path(), &[], &what);
+    });
     row(
         "An extension crashes, closes its pipes, hangs, ignores TERM, leaves children behind, writes garbage or a line without end",
         times,

@@ -3,8 +3,8 @@
 
 use crate::{
     kept_support::{self, agrees, directory, entries, files, keeper, keeping, started, violations},
-    serve_support::{self, BOTH, Server, bash_turns, command, write_agent_file},
-    states::{DIALECTS, assert_whole, last, place, run, temporary},
+    serve_support::{self, BOTH, Server, bash_turns, command, sample, write_agent_file},
+    states::{DIALECTS, assert_whole, at_once, last, pairs, place, run, temporary},
     table::row,
 };
 use pi_rpc::protocol::Dialect::{self, Pi};
@@ -13,9 +13,11 @@ use serde_json::{Value, json};
 use std::{
     fs::{self, OpenOptions, Permissions},
     io::Write as _,
-    os::unix::fs::{PermissionsExt as _, chown},
+    os::unix::{
+        fs::{PermissionsExt as _, chown},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
-    process::Command,
 };
 use tempfile::TempDir;
 
@@ -172,7 +174,7 @@ fn without_permission_nothing_is_written_and_it_is_said() {
 
     // It can be read, and not written.
     fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-    let Some(mut server) = unprivileged(dir, &["--session", name]) else { return };
+    let mut server = unprivileged(dir, &["--session", name]);
     assert_eq!(server.data(json!({ "type": "get_session_stats" }))["totalMessages"], 2);
     refuses(&mut server, &format!("Cannot write session file {name}: Permission denied"));
     let other = server.path("other.jsonl");
@@ -298,26 +300,27 @@ fn wherever_the_disk_gets_full_the_file_is_whole_and_nothing_is_lost() {
         talk(&mut server);
         let whole = fs::read(only_file(&server)).unwrap();
         server.finishes();
-        let mut at = 0;
-        for line in whole.split_inclusive(|byte| *byte == b'\n') {
-            for part in [0, line.len() / 2] {
-                let what = format!("{dialect}: {part} bytes of {}", String::from_utf8_lossy(line));
-                let mut server = limited(dialect, directory(&turns), &[]);
-                room(&server, Some((at + part) as u64));
-                talk(&mut server);
-                assert_whole(server.dir.path(), &what);
-                let before = server.data(json!({ "type": "get_messages" }))["messages"].take();
-                room(&server, None);
-                let end = server.run("There is room?").pop().unwrap();
-                assert_eq!(end["messages"][1]["stopReason"], "stop", "{what}: {end}");
-                let path = only_file(&server);
-                let after = agrees(&mut server, &path);
-                let before = before.as_array().unwrap();
-                assert_eq!(after[..before.len()], before[..], "{what}");
-                times += 1;
-            }
-            at += line.len();
-        }
+        let lines = whole.split_inclusive(|byte| *byte == b'\n').scan(0, |end, line| {
+            *end += line.len();
+            Some((*end - line.len(), line))
+        });
+        let rooms: Vec<_> =
+            lines.flat_map(|(at, line)| [0, line.len() / 2].map(|part| (at + part, line))).collect();
+        times += at_once(sample(rooms, 5), |(bytes, line)| {
+            let what = format!("{dialect}: room for {bytes} bytes, to {}", String::from_utf8_lossy(line));
+            let mut server = limited(dialect, directory(&turns), &[]);
+            room(&server, Some(bytes as u64));
+            talk(&mut server);
+            assert_whole(server.dir.path(), &what);
+            let before = server.data(json!({ "type": "get_messages" }))["messages"].take();
+            room(&server, None);
+            let end = server.run("There is room?").pop().unwrap();
+            assert_eq!(end["messages"][1]["stopReason"], "stop", "{what}: {end}");
+            let path = only_file(&server);
+            let after = agrees(&mut server, &path);
+            let before = before.as_array().unwrap();
+            assert_eq!(after[..before.len()], before[..], "{what}");
+        });
     }
     row(
         "The disk gets full before, or in the middle of, each line of a session",
@@ -415,32 +418,28 @@ fn a_file_that_a_tool_or_the_host_wants_written_is_written_whole_or_not_at_all()
 
 #[test]
 fn a_file_of_the_users_that_cannot_be_read_is_left_out_with_a_warning() {
-    let mut times = 0;
-    for dialect in DIALECTS {
-        for name in ["settings.json", "auth.json", "models.json"] {
-            for is_folder in [true, false] {
-                let dir = answering();
-                write_agent_file(dir.path(), dialect, name, &json!({}));
-                let agent = dir.path().join(dialect.record().directories.agent.trim_start_matches("~/"));
-                let path = agent.join(name);
-                match is_folder {
-                    true => {
-                        fs::remove_file(&path).unwrap();
-                        fs::create_dir(&path).unwrap();
-                    }
-                    false => fs::write(&path, b"\xff\xfe").unwrap(),
-                }
-                let mut server = keeper(dialect, dir, &[]);
-                server.run("Hello?");
-                server.close_stdin();
-                let ended = server.ends();
-                let warned = ended.stderr.contains(&format!("{}: ", path.display()));
-                assert!(warned && ended.stderr.contains("left out"), "{dialect}, {name}: {}", ended.stderr);
-                assert_eq!(ended.status.code(), Some(0), "{dialect}, {name}");
-                times += 1;
+    let names = ["settings.json", "auth.json", "models.json"];
+    let cases = pairs(&pairs(&DIALECTS, &names), &[true, false]);
+    let times = at_once(sample(cases, 5), |((dialect, name), is_folder)| {
+        let dir = answering();
+        write_agent_file(dir.path(), dialect, name, &json!({}));
+        let agent = dir.path().join(dialect.record().directories.agent.trim_start_matches("~/"));
+        let path = agent.join(name);
+        match is_folder {
+            true => {
+                fs::remove_file(&path).unwrap();
+                fs::create_dir(&path).unwrap();
             }
+            false => fs::write(&path, b"\xff\xfe").unwrap(),
         }
-    }
+        let mut server = keeper(dialect, dir, &[]);
+        server.run("Hello?");
+        server.close_stdin();
+        let ended = server.ends();
+        let warned = ended.stderr.contains(&format!("{}: ", path.display()));
+        assert!(warned && ended.stderr.contains("left out"), "{dialect}, {name}: {}", ended.stderr);
+        assert_eq!(ended.status.code(), Some(0), "{dialect}, {name}");
+    });
     row(
         "`settings.json`, `auth.json` or `models.json` cannot be read",
         times,
@@ -492,26 +491,18 @@ fn room(server: &Server, bytes: Option<u64>) {
     prlimit(Some(Pid::from_child(&server.child)), Resource::Fsize, limit).unwrap();
 }
 
-/// A server that may not do everything, which the user `root` may. `None`: there is no way to start it.
-fn unprivileged(dir: TempDir, options: &[&str]) -> Option<Server> {
-    let command = keeping(Pi, dir.path(), options);
-    if !geteuid().is_root() {
-        return Some(started(Pi, dir, command));
+/// A server that may not do everything, which the user `root` may.
+fn unprivileged(dir: TempDir, options: &[&str]) -> Server {
+    let mut command = keeping(Pi, dir.path(), options);
+    if geteuid().is_root() {
+        command.uid(65534).gid(65534);
+        let folder = dir.path().join(kept_support::FOLDER);
+        let inside = fs::read_dir(&folder).unwrap().flatten().map(|file| file.path());
+        for path in inside.chain([folder.clone(), dir.path().into()]) {
+            chown(path, Some(65534), Some(65534)).unwrap();
+        }
     }
-    if Command::new("setpriv").arg("--version").output().is_err() {
-        eprintln!("not tested: permissions, for want of setpriv");
-        return None;
-    }
-    let mut less = serve_support::command(Path::new("setpriv"), dir.path());
-    less.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
-    less.arg(command.get_program()).args(command.get_args());
-    let inside = fs::read_dir(dir.path().join(kept_support::FOLDER)).unwrap().flatten();
-    for path in
-        inside.map(|file| file.path()).chain([dir.path().join(kept_support::FOLDER), dir.path().into()])
-    {
-        chown(path, Some(65534), Some(65534)).unwrap();
-    }
-    Some(started(Pi, dir, less))
+    started(Pi, dir, command)
 }
 
 /// The one session file of a server.

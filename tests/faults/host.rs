@@ -1,8 +1,10 @@
 //! Hosts that go away, do not read, or write what nobody should: the server goes on, or ends and leaves nothing behind.
 
 use crate::{
-    serve_support::{Server, binary, command, of_type, processes_of},
-    states::{DIALECTS, State, assert_tidy, assert_whole, greeted, last, place, serving, start},
+    serve_support::{Server, binary, command, eventually, of_type, processes_of, sample},
+    states::{
+        DIALECTS, State, assert_tidy, assert_whole, at_once, greeted, last, pairs, place, serving, start,
+    },
     table::row,
 };
 use pi_rpc::protocol::Dialect::{Pi1, Xcsh};
@@ -13,25 +15,20 @@ use std::path::Path;
 const MODEST: u64 = 100;
 
 #[test]
-fn a_host_that_is_killed_takes_the_server_along_whatever_it_does() {
-    let mut times = 0;
-    for state in State::ALL {
-        for dialect in DIALECTS {
-            for stdin_first in [true, false] {
-                let what = format!("{state:?}, {dialect}, stdin first: {stdin_first}");
-                let mut server = state.server(dialect);
-                if stdin_first {
-                    server.close_stdin();
-                }
-                server.close_stdout();
-                server.close_stdin();
-                let ended = server.ends();
-                assert!(matches!(ended.status.code(), Some(0 | 1)), "{what}: {}", ended.status);
-                assert_tidy(ended.dir.path(), &ended.frames, &what);
-                times += 1;
-            }
+fn killed_host_takes_the_server_along() {
+    let cases = pairs(&pairs(&State::ALL, &DIALECTS), &[true, false]);
+    let times = at_once(sample(cases, 5), |((state, dialect), stdin_first)| {
+        let what = format!("{state:?}, {dialect}, stdin first: {stdin_first}");
+        let mut server = state.server(dialect);
+        if stdin_first {
+            server.close_stdin();
         }
-    }
+        server.close_stdout();
+        server.close_stdin();
+        let ended = server.ends();
+        assert!(matches!(ended.status.code(), Some(0 | 1)), "{what}: {}", ended.status);
+        assert_tidy(ended.dir.path(), &ended.frames, &what);
+    });
     row(
         "The host is killed, in nine states and three dialects",
         times,
@@ -41,30 +38,25 @@ fn a_host_that_is_killed_takes_the_server_along_whatever_it_does() {
 }
 
 #[test]
-fn a_host_that_closes_its_end_of_stdout_ends_what_goes_on() {
-    let mut times = 0;
-    for state in State::busy() {
-        for dialect in DIALECTS {
-            let what = format!("{state:?}, {dialect}");
-            let mut server = state.server(dialect);
-            server.close_stdout();
-            let ended = server.ends();
-            assert_eq!(ended.status.code(), Some(1), "{what}: {}", ended.stderr);
-            assert_tidy(ended.dir.path(), &ended.frames, &what);
-            times += 1;
-        }
-    }
+fn closed_stdout_ends_the_server() {
+    let states: Vec<State> = State::busy().collect();
+    let busy = at_once(sample(pairs(&states, &DIALECTS), 2), |(state, dialect)| {
+        let what = format!("{state:?}, {dialect}");
+        let mut server = state.server(dialect);
+        server.close_stdout();
+        let ended = server.ends();
+        assert_eq!(ended.status.code(), Some(1), "{what}: {}", ended.stderr);
+        assert_tidy(ended.dir.path(), &ended.frames, &what);
+    });
     for dialect in DIALECTS {
         let mut server = State::Idle.server(dialect);
         server.close_stdout();
         // Where nothing goes on, it is noticed by the next answer; by a later one if another test starts a process just
         // then, which has all that we have for a moment.
-        while server.try_send(json!({ "type": "get_state" })) {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        eventually("the server ends", || !server.try_send(json!({ "type": "get_state" })));
         assert_eq!(server.ends().status.code(), Some(1), "{dialect}");
-        times += 1;
     }
+    let times = busy + DIALECTS.len();
     row(
         "stdout is closed and stdin is not, in nine states and three dialects",
         times,
@@ -75,14 +67,15 @@ fn a_host_that_closes_its_end_of_stdout_ends_what_goes_on() {
 
 /// In `pi` it is finished, which `tests/serve` shows.
 #[test]
-fn an_input_that_ends_ends_what_goes_on_where_the_dialect_does_so() {
-    let mut times = 0;
+fn end_of_input_ends_what_goes_on() {
     // An extension that loads is waited for, and in `pi-1` a command is.
-    let states = State::ALL.into_iter().filter(|state| *state != State::Loading);
-    for (state, dialect) in states.flat_map(|state| [(state, Pi1), (state, Xcsh)]) {
-        if dialect == Pi1 && matches!(state, State::Bash | State::Unread) {
-            continue;
-        }
+    let is_ended = |&(state, dialect): &(State, _)| match state {
+        State::Loading => false,
+        State::Bash | State::Unread => dialect == Xcsh,
+        _ => true,
+    };
+    let cases = pairs(&State::ALL, &[Pi1, Xcsh]).into_iter().filter(is_ended);
+    let times = at_once(sample(cases, 3), |(state, dialect)| {
         let what = format!("{state:?}, {dialect}");
         let mut server = state.server(dialect);
         server.close_stdin();
@@ -90,8 +83,7 @@ fn an_input_that_ends_ends_what_goes_on_where_the_dialect_does_so() {
         assert_eq!(ended.status.code(), Some(0), "{what}: {}", ended.stderr);
         assert_eq!(of_type(&ended.frames, "agent_end").len(), 0, "{what}");
         assert_tidy(ended.dir.path(), &ended.frames, &what);
-        times += 1;
-    }
+    });
     row(
         "stdin ends while something goes on, in `pi-1` and `xcsh`",
         times,
@@ -101,28 +93,26 @@ fn an_input_that_ends_ends_what_goes_on_where_the_dialect_does_so() {
 }
 
 #[test]
-fn an_input_that_ends_within_a_line_is_served_as_far_as_it_goes() {
+fn end_of_input_within_a_line_is_served() {
     let line = r#"{"id":"1","type":"get_state"}"#;
-    let mut times = 0;
-    for dialect in DIALECTS {
-        for length in 0..=line.len() {
-            let mut server = start(dialect, place(&json!([])), &[]);
-            server.send_bytes(&line.as_bytes()[..length]);
-            server.close_stdin();
-            greeted(&mut server);
-            let ended = server.ends();
-            let said: Vec<_> = ended.frames.iter().map(|it| (&it["command"], &it["success"])).collect();
-            let (parse, state) = (json!("parse"), json!("get_state"));
-            let expected = match length {
-                0 => Vec::new(),
-                _ if length == line.len() => vec![(&state, &Value::Bool(true))],
-                _ => vec![(&parse, &Value::Bool(false))],
-            };
-            assert_eq!((ended.status.code(), said), (Some(0), expected), "{dialect}: {}", &line[..length]);
-            assert_eq!(ended.stderr, "");
-            times += 1;
-        }
-    }
+    // The whole line is in each sample.
+    let lengths: Vec<usize> = (0..=line.len()).rev().collect();
+    let times = at_once(sample(pairs(&DIALECTS, &lengths), 10), |(dialect, length)| {
+        let mut server = start(dialect, place(&json!([])), &[]);
+        server.send_bytes(&line.as_bytes()[..length]);
+        server.close_stdin();
+        greeted(&mut server);
+        let ended = server.ends();
+        let said: Vec<_> = ended.frames.iter().map(|it| (&it["command"], &it["success"])).collect();
+        let (parse, state) = (json!("parse"), json!("get_state"));
+        let expected = match length {
+            0 => Vec::new(),
+            _ if length == line.len() => vec![(&state, &Value::Bool(true))],
+            _ => vec![(&parse, &Value::Bool(false))],
+        };
+        assert_eq!((ended.status.code(), said), (Some(0), expected), "{dialect}: {}", &line[..length]);
+        assert_eq!(ended.stderr, "");
+    });
     row(
         "stdin ends at each byte of a command",
         times,
@@ -260,7 +250,7 @@ fn a_server_that_is_killed_leaves_its_file_whole_and_its_shells_running() {
         server.child.kill().unwrap();
         server.child.wait().unwrap();
         let left = processes_of(server.dir.path());
-        assert!(left.iter().any(|process| process.contains("sleep 60")), "{dialect}: {left:?}");
+        assert!(left.iter().any(|process| process.contains("sleep 1000")), "{dialect}: {left:?}");
         assert_whole(server.dir.path(), dialect.as_str());
         times += 1;
     }

@@ -3,66 +3,65 @@
 use crate::{
     kept_support::{agrees, directory, files, keeping, started},
     serve_support::Server,
-    states::{DIALECTS, assert_whole, last},
+    states::{DIALECTS, assert_whole, at_once, last},
     table::row,
 };
 use pi_rpc::protocol::Dialect;
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Once,
+};
 
-/// A write to a session file does not return as long as the file `hung` is there; `waits` tells that one has begun.
-const SHIM: &str = r#"
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
-ssize_t write(int fd, const void *bytes, size_t count) {
-    static ssize_t (*real)(int, const void *, size_t);
-    if (!real) real = (ssize_t (*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
-    char link[64], path[4096];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(link, path, sizeof path);
-    if (length > 6 && !memcmp(path + length - 6, ".jsonl", 6))
-        while (!access("hung", F_OK)) {
-            int begun = open("waits", O_CREAT | O_WRONLY, 0600);
-            if (begun >= 0) close(begun);
-            usleep(2000);
-        }
-    return real(fd, bytes, count);
+/// A library whose `write` to a session file does not return as long as the file `hung` is there; `waits` tells that one has
+/// begun.
+const SHIM: &str = r##"
+use std::{fs::{self, File}, path::Path, thread::sleep, time::Duration};
+unsafe extern "C" {
+    fn pwritev2(fd: i32, parts: *const [usize; 2], count: i32, offset: i64, flags: i32) -> isize;
 }
-"#;
-
-/// Makes the library with [`SHIM`]; `false`: there is no compiler for C.
-fn compiled(dir: &Path) -> bool {
-    fs::write(dir.join("hang.c"), SHIM).unwrap();
-    let mut compiler = Command::new("cc");
-    compiler.current_dir(dir).args(["-shared", "-fPIC", "-O1", "-o", "hang.so", "hang.c", "-ldl"]);
-    let made = compiler.status().is_ok_and(|status| status.success());
-    if !made {
-        eprintln!("not tested: a hung disk, for want of a compiler for C");
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn write(fd: i32, bytes: usize, length: usize) -> isize {
+    let path = fs::read_link(format!("/proc/self/fd/{fd}")).unwrap_or_default();
+    if path.extension().is_some_and(|end| end == "jsonl") {
+        while Path::new("hung").exists() {
+            let _ = File::create("waits");
+            sleep(Duration::from_millis(2));
+        }
     }
-    made
+    // At the position of the file, as `write` does.
+    unsafe { pwritev2(fd, &[bytes, length], 1, -1, 0) }
+}
+"##;
+
+/// The library with [`SHIM`], made once.
+fn library() -> PathBuf {
+    static MADE: Once = Once::new();
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    MADE.call_once(|| {
+        fs::write(dir.join("hang.rs"), SHIM).unwrap();
+        let mut compiler = Command::new(Path::new(env!("CARGO")).with_file_name("rustc"));
+        compiler.current_dir(dir).args(["--edition=2024", "--crate-type=cdylib", "hang.rs"]);
+        assert!(compiler.status().unwrap().success());
+    });
+    dir.join("libhang.so")
 }
 
 /// A server with a session that has begun, on a disk that has just stopped to answer: a prompt waits for it.
-fn hung(dialect: Dialect, timeout: &str) -> Option<Server> {
+fn hung(dialect: Dialect, timeout: &str) -> Server {
     let dir = directory(&json!([{ "repeat": true, "say": [{ "text": "An answer." }] }]));
-    if !cfg!(target_os = "linux") || !compiled(dir.path()) {
-        return None;
-    }
     let mut command = keeping(dialect, dir.path(), &["--disk-timeout", timeout]);
-    command.env("LD_PRELOAD", dir.path().join("hang.so"));
+    command.env("LD_PRELOAD", library());
     let mut server = started(dialect, dir, command);
     server.send(json!({ "type": "prompt", "message": "Hello?" }));
     server.until_type(last(dialect));
     fs::write(server.path("hung"), "").unwrap();
     server.send(json!({ "type": "prompt", "message": "Are you there?" }));
     server.awaits("waits");
-    Some(server)
+    server
 }
 
 fn no_answer(server: &Server) -> String {
@@ -77,9 +76,8 @@ fn errors(frames: &[Value]) -> Vec<&str> {
 
 #[test]
 fn hung_disk_fails_its_run_in_time() {
-    let mut times = 0;
-    for dialect in DIALECTS {
-        let Some(mut server) = hung(dialect, "1") else { return };
+    let times = at_once(DIALECTS.into_iter(), |dialect| {
+        let mut server = hung(dialect, "1");
         assert_eq!(server.data(json!({ "type": "get_state" }))["isStreaming"], true, "{dialect}");
         let frames = server.until_type(last(dialect));
         let text = no_answer(&server);
@@ -99,8 +97,7 @@ fn hung_disk_fails_its_run_in_time() {
         let [path] = files(server.dir.path()).try_into().unwrap();
         agrees(&mut server, &path);
         assert_whole(server.dir.path(), dialect.as_str());
-        times += 1;
-    }
+    });
     row(
         "The file system of the session does not answer",
         times,
@@ -111,15 +108,13 @@ fn hung_disk_fails_its_run_in_time() {
 
 #[test]
 fn hung_disk_does_not_stop_aborts() {
-    let mut times = 0;
-    for dialect in DIALECTS {
-        let Some(mut server) = hung(dialect, "0") else { return };
+    let times = at_once(DIALECTS.into_iter(), |dialect| {
+        let mut server = hung(dialect, "0");
         server.send(json!({ "id": "abort", "type": "abort" }));
         let frames = server.until(|frame| frame["id"] == "abort");
         assert_eq!(frames.last().unwrap()["success"], true, "{dialect}");
         assert!(matches!(*errors(&frames), [error] if error.contains("has not answered")), "{dialect}");
-        times += 1;
-    }
+    });
     row(
         "The file system of the session does not answer, and the host aborts",
         times,
@@ -130,15 +125,13 @@ fn hung_disk_does_not_stop_aborts() {
 
 #[test]
 fn hung_disk_does_not_stop_signals() {
-    let mut times = 0;
-    for dialect in DIALECTS {
-        let Some(server) = hung(dialect, "0") else { return };
+    let times = at_once(DIALECTS.into_iter(), |dialect| {
+        let server = hung(dialect, "0");
         server.signal(Signal::TERM);
         let ended = server.ends();
         assert_eq!(ended.status.code(), Some(143), "{dialect}: {}", ended.stderr);
         assert_whole(ended.dir.path(), dialect.as_str());
-        times += 1;
-    }
+    });
     row(
         "The file system of the session does not answer, and TERM comes",
         times,

@@ -2,7 +2,7 @@
 
 use crate::{
     model_endpoint::{Endpoint, Talk, text_of},
-    serve_support::APIS,
+    serve_support::{APIS, sample},
     table::row,
 };
 use serde_json::json;
@@ -56,7 +56,9 @@ fn cut(api: &'static str) -> [usize; 2] {
             }
         });
         let (mut texts, mut times, mut whole) = (BTreeSet::new(), 0, 0);
-        for length in (0..=recorded.len()).step_by(if rude { 7 } else { 1 }) {
+        let lengths = sample((0..=recorded.len()).rev().step_by(if rude { 7 } else { 1 }), 41);
+        let lengths: BTreeSet<usize> = lengths.collect();
+        for length in lengths {
             at.store(length, Ordering::SeqCst);
             let answer = talk.run("cut");
             let text = text_of(&answer).to_owned();

@@ -1,8 +1,8 @@
 //! Signals, in every state: the server closes what goes on, says so where its dialect does, and leaves nothing behind.
 
 use crate::{
-    serve_support::{Ended, Server, eventually, of_type, processes_of},
-    states::{DIALECTS, State, assert_tidy, assert_whole, last},
+    serve_support::{Ended, Server, eventually, of_type, processes_of, sample},
+    states::{DIALECTS, State, assert_tidy, assert_whole, at_once, last, pairs},
     table::row,
 };
 use pi_rpc::protocol::Dialect::{self, Pi1};
@@ -44,22 +44,18 @@ fn assert_closed(state: State, dialect: Dialect, frames: &[Value]) {
 }
 
 #[test]
-fn in_every_state_a_signal_closes_what_goes_on_and_leaves_nothing() {
-    let mut times = 0;
-    for state in State::ALL.into_iter().filter(|state| *state != State::Unread) {
-        for dialect in DIALECTS {
-            for (signal, status) in ENDING {
-                let what = format!("{signal:?}, {state:?}, {dialect}");
-                let server = state.server(dialect);
-                server.signal(signal);
-                let ended = server.ends();
-                assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(status), ""), "{what}");
-                assert_closed(state, dialect, &ended.frames);
-                assert_tidy(ended.dir.path(), &ended.frames, &what);
-                times += 1;
-            }
-        }
-    }
+fn signal_closes_what_goes_on() {
+    let states: Vec<State> = State::ALL.into_iter().filter(|state| *state != State::Unread).collect();
+    let cases = pairs(&pairs(&states, &DIALECTS), &ENDING);
+    let times = at_once(sample(cases, 4), |((state, dialect), (signal, status))| {
+        let what = format!("{signal:?}, {state:?}, {dialect}");
+        let server = state.server(dialect);
+        server.signal(signal);
+        let ended = server.ends();
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(status), ""), "{what}");
+        assert_closed(state, dialect, &ended.frames);
+        assert_tidy(ended.dir.path(), &ended.frames, &what);
+    });
     row(
         "TERM, HUP and INT, in eight states and three dialects",
         times,
@@ -70,35 +66,32 @@ fn in_every_state_a_signal_closes_what_goes_on_and_leaves_nothing() {
 
 /// Waits for the end of a server that nobody reads; it gets this signal until then.
 fn unheard(mut server: Server, signal: Option<Signal>) -> Ended {
-    while server.child.try_wait().unwrap().is_none() {
+    eventually("the server ends", || {
         if let Some(signal) = signal {
             server.signal(signal);
         }
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
+        server.child.try_wait().unwrap().is_some()
+    });
     server.close_stdout();
     server.ends()
 }
 
 #[test]
-fn a_signal_ends_it_though_nobody_reads_and_a_second_one_at_once() {
-    let mut times = 0;
-    for dialect in DIALECTS {
-        for (signal, status) in ENDING {
-            let second = times % 2 == 1;
-            let server = State::Unread.server(dialect);
-            server.signal(signal);
-            eventually("the tools have ended", || processes_of(server.dir.path()).len() <= 1);
-            let ended = unheard(server, second.then_some(signal));
-            let what = format!("{signal:?}, {dialect}: {}", ended.stderr);
-            assert_eq!(ended.status.code(), Some(status), "{what}");
-            assert_eq!(ended.stderr.contains("nobody reads"), !second, "{what}");
-            assert_whole(ended.dir.path(), &what);
-            times += 1;
-        }
-    }
+fn signal_ends_a_server_nobody_reads() {
+    let cases = pairs(&DIALECTS, &ENDING).into_iter().enumerate();
+    let times = at_once(sample(cases, 4), |(at, (dialect, (signal, status)))| {
+        let second = (4..8).contains(&at);
+        let server = State::Unread.server(dialect);
+        server.signal(signal);
+        eventually("the tools have ended", || processes_of(server.dir.path()).len() <= 1);
+        let ended = unheard(server, second.then_some(signal));
+        let what = format!("{signal:?}, {dialect}: {}", ended.stderr);
+        assert_eq!(ended.status.code(), Some(status), "{what}");
+        assert_eq!(ended.stderr.contains("nobody reads"), !second, "{what}");
+        assert_whole(ended.dir.path(), &what);
+    });
     row(
-        "TERM, HUP and INT while the host does not read; every other one twice in a row",
+        "TERM, HUP and INT while the host does not read; four of them twice in a row",
         times,
         "the server waits a while for its last frames to be read, after a second signal not at all; status 143, 129, 130",
         "frames that nobody read; the file is whole, no process is left",
@@ -106,49 +99,40 @@ fn a_signal_ends_it_though_nobody_reads_and_a_second_one_at_once() {
 }
 
 #[test]
-fn one_that_is_stopped_and_goes_on_has_lost_nothing() {
-    let mut times = 0;
-    for dialect in DIALECTS {
-        for state in [State::Idle, State::Streaming, State::Tool, State::Retrying, State::Dialog] {
-            let mut server = state.server(dialect);
-            for _ in 0..3 {
-                server.signal(Signal::STOP);
-                // Written while it sleeps.
-                server.send(json!({ "id": "1", "type": "get_state" }));
-                server.signal(Signal::CONT);
-                assert_eq!(server.response("1")["success"], true, "{state:?}, {dialect}");
-            }
-            server.send(json!({ "id": "a", "type": "abort" }));
-            assert_eq!(server.response("a")["success"], true, "{state:?}, {dialect}");
-            server.close_stdin();
-            let ended = server.ends();
-            assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{state:?}, {dialect}");
-            assert_tidy(ended.dir.path(), &ended.frames, &format!("{state:?}, {dialect}"));
-            times += 3;
+fn stopped_server_goes_on_without_loss() {
+    let states = [State::Idle, State::Streaming, State::Tool, State::Retrying, State::Dialog];
+    let times = 3 * at_once(sample(pairs(&DIALECTS, &states), 2), |(dialect, state)| {
+        let mut server = state.server(dialect);
+        for _ in 0..3 {
+            server.signal(Signal::STOP);
+            // Written while it sleeps.
+            server.send(json!({ "id": "1", "type": "get_state" }));
+            server.signal(Signal::CONT);
+            assert_eq!(server.response("1")["success"], true, "{state:?}, {dialect}");
         }
-    }
+        server.send(json!({ "id": "a", "type": "abort" }));
+        assert_eq!(server.response("a")["success"], true, "{state:?}, {dialect}");
+        server.close_stdin();
+        let ended = server.ends();
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{state:?}, {dialect}");
+        assert_tidy(ended.dir.path(), &ended.frames, &format!("{state:?}, {dialect}"));
+    });
     row("STOP, a command, CONT", times, "the answer, when it goes on", "nothing");
 }
 
-/// Neither is of any use to the server: PIPE tells what a write tells better.
-fn passes_over(server: &mut Server, signal: Signal) {
-    server.signal(signal);
-    assert_eq!(server.ask("1", json!({ "type": "get_state" }))["success"], true, "{signal:?}");
-}
-
 #[test]
-fn a_signal_that_tells_nothing_is_passed_over() {
-    let mut times = 0;
-    for dialect in DIALECTS {
-        for state in [State::Idle, State::Streaming, State::Tool] {
-            let mut server = state.server(dialect);
-            for signal in [Signal::PIPE, Signal::WINCH, Signal::CHILD, Signal::URG] {
-                passes_over(&mut server, signal);
-                times += 1;
-            }
-            server.signal(Signal::TERM);
-            assert_eq!(server.ends().status.code(), Some(143));
+fn signal_without_meaning_is_passed_over() {
+    // PIPE tells what a write tells better.
+    let signals = [Signal::PIPE, Signal::WINCH, Signal::CHILD, Signal::URG];
+    let states = [State::Idle, State::Streaming, State::Tool];
+    let servers = at_once(sample(pairs(&DIALECTS, &states), 4), |(dialect, state)| {
+        let mut server = state.server(dialect);
+        for signal in signals {
+            server.signal(signal);
+            assert_eq!(server.ask("1", json!({ "type": "get_state" }))["success"], true, "{signal:?}");
         }
-    }
-    row("PIPE, WINCH, CHLD, URG", times, "nothing", "nothing");
+        server.signal(Signal::TERM);
+        assert_eq!(server.ends().status.code(), Some(143));
+    });
+    row("PIPE, WINCH, CHLD, URG", signals.len() * servers, "nothing", "nothing");
 }

@@ -6,14 +6,14 @@ use crate::{
 };
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Mutex, thread};
 use tempfile::TempDir;
 
 pub const DIALECTS: [Dialect; 3] = [Pi, Pi1, Xcsh];
 
 /// A tree of processes that does not listen to TERM.
 pub const STUCK: &str =
-    "trap '' TERM; sleep 60 & (trap '' TERM HUP; sleep 60 & wait) & touch begun; wait; sleep 60";
+    "trap '' TERM; sleep 1000 & (trap '' TERM HUP; sleep 1000 & wait) & touch begun; wait; sleep 1000";
 
 /// What a server does when something happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,8 @@ impl State {
         };
         if self == Self::Loading {
             let path = dir.path().join("silent");
-            fs::write(&path, "#!/bin/sh\ntrap '' TERM\ntouch begun\nsleep 60 & wait\nsleep 60\n").unwrap();
+            fs::write(&path, "#!/bin/sh\ntrap '' TERM\ntouch begun\nsleep 1000 & wait\nsleep 1000\n")
+                .unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
         let mut server = start(dialect, dir, options);
@@ -139,6 +140,22 @@ impl State {
             }
         }
     }
+}
+
+/// Tries the cases, some at the same time, as most of a case is waiting; how many there were.
+pub fn at_once<T: Send>(cases: impl Iterator<Item = T> + Send, test: impl Fn(T) + Sync) -> usize {
+    let cases = Mutex::new(cases);
+    let next = || cases.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
+    thread::scope(|scope| {
+        let workers = [(); 6].map(|()| scope.spawn(|| std::iter::from_fn(next).map(&test).count()));
+        workers.into_iter().map(|worker| worker.join().expect("each case passes")).sum()
+    })
+}
+
+/// Every pair of the two, the second changing faster.
+pub fn pairs<A: Clone, B: Clone>(firsts: &[A], seconds: &[B]) -> Vec<(A, B)> {
+    let of = |first: &A| seconds.iter().map(|second| (first.clone(), second.clone())).collect::<Vec<_>>();
+    firsts.iter().flat_map(of).collect()
 }
 
 /// The event that ends what a prompt has started.

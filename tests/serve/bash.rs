@@ -174,7 +174,7 @@ fn xcsh_serves_changes_in_order_and_reads_at_once() {
 fn an_abort_ends_every_command_and_its_processes() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
-        let stuck = "trap '' TERM; sleep 60 & sleep 60 & echo begun; touch NAME; wait; sleep 60";
+        let stuck = "trap '' TERM; sleep 1000 & sleep 1000 & echo begun; touch NAME; wait; sleep 1000";
         let count = if dialect == Pi { 3 } else { 1 };
         for at in 0..count {
             let command = stuck.replace("NAME", &at.to_string());
@@ -201,7 +201,7 @@ fn an_abort_ends_every_command_and_its_processes() {
 #[test]
 fn in_xcsh_control_frames_pass_by_a_command_that_runs() {
     let mut server = Server::demo(Xcsh);
-    server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 60"}));
+    server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 1000"}));
     server.send(json!({"id": "2", "type": "bash", "command": "touch second"}));
     server.awaits("begun");
     for kind in ["abort", "abort_retry", "abort_bash"] {
@@ -220,7 +220,7 @@ fn in_xcsh_control_frames_pass_by_a_command_that_runs() {
 fn what_a_command_leaves_running_goes_on_and_ends_with_the_server() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
-        let result = server.data(bash("sleep 60 & echo started"));
+        let result = server.data(bash("sleep 1000 & echo started"));
         assert_eq!(result["output"], "started\n");
         assert_eq!(processes_of(server.dir.path()).len(), 2);
         server.finishes();

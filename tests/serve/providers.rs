@@ -225,7 +225,7 @@ fn a_command_that_prints_a_key_ends_with_the_request_that_waits_for_it() {
         let dir = tempfile::tempdir().unwrap();
         let agent = dir.path().join(dialect.record().directories.agent.trim_start_matches("~/"));
         let models = json!({ "providers": { "fake": {
-            "baseUrl": "http://127.0.0.1:9", "apiKey": "!touch asked; sleep 60; echo key",
+            "baseUrl": "http://127.0.0.1:9", "apiKey": "!touch asked; sleep 1000; echo key",
             "api": "anthropic-messages", "models": [{ "id": "model" }],
         } } });
         std::fs::create_dir_all(&agent).unwrap();
@@ -237,7 +237,7 @@ fn a_command_that_prints_a_key_ends_with_the_request_that_waits_for_it() {
         match how {
             "abort" => {
                 server.ask("stop", json!({ "type": "abort" }));
-                let sleeps = || processes_of(&home).iter().any(|process| process.contains("sleep 60"));
+                let sleeps = || processes_of(&home).iter().any(|process| process.contains("sleep 1000"));
                 eventually("the command ends", || !sleeps());
                 server.close_stdin();
             }

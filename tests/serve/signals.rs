@@ -4,14 +4,9 @@ use crate::serve_support::{BOTH, Server, bash_turns, eventually, processes_of, t
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
 use rustix::process::Signal;
 use serde_json::json;
-use std::time::Duration;
-
-/// Less than any of the commands here runs by itself.
-const SOON: Duration = Duration::from_secs(20);
 
 /// A tree of processes that does not listen to TERM.
-const STUCK: &str =
-    "trap '' TERM; echo begun; sleep 60 & (trap '' TERM HUP; sleep 60 & wait) & touch begun; wait; sleep 60";
+const STUCK: &str = "trap '' TERM; echo begun; sleep 1000 & (trap '' TERM HUP; sleep 1000 & wait) & touch begun; wait; sleep 1000";
 
 /// In a run whose tool runs [`STUCK`]; everything said so far is read.
 fn with_stuck_tool(dialect: Dialect) -> Server {
@@ -50,13 +45,13 @@ fn in_pi_a_run_and_a_command_are_finished_and_answered_after_the_end_of_input() 
 fn in_xcsh_the_end_of_input_ends_it_at_once() {
     let mut server = with_stuck_tool(Xcsh);
     server.close_stdin();
-    let ended = server.ends_within(SOON);
+    let ended = server.ends();
     assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""));
     let mut server = Server::demo(Xcsh);
     server.send(json!({"id": "bash", "type": "bash", "command": STUCK}));
     server.awaits("begun");
     server.close_stdin();
-    let ended = server.ends_within(SOON);
+    let ended = server.ends();
     assert_eq!((ended.status.code(), ended.frames.len()), (Some(0), 0));
 }
 
@@ -66,7 +61,7 @@ fn a_signal_closes_the_run_ends_the_tools_and_shows_in_the_status() {
         for dialect in BOTH {
             let server = with_stuck_tool(dialect);
             server.signal(signal);
-            let ended = server.ends_within(SOON);
+            let ended = server.ends();
             assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(status), ""));
             let order = [
                 "tool_execution_end",
@@ -91,7 +86,7 @@ fn a_signal_while_the_model_speaks_closes_the_run() {
         server.send(json!({"type": "prompt", "message": "go"}));
         server.until(|frame| frame["assistantMessageEvent"]["type"] == "text_delta");
         server.signal(Signal::TERM);
-        let ended = server.ends_within(SOON);
+        let ended = server.ends();
         assert_eq!(ended.status.code(), Some(143));
         assert_eq!(types(&ended.frames), ["message_end", "turn_end", "agent_end"]);
     }
@@ -108,7 +103,7 @@ fn unread(dialect: Dialect) -> Server {
     let turns = json!([{"repeat": true, "hang": true, "say": [{"deltas": 2000, "size": 20}]}]);
     let mut server = Server::script(dialect, turns);
     server.send(json!({"type": "prompt", "message": "go"}));
-    server.send(json!({"id": "bash", "type": "bash", "command": "touch begun; sleep 60"}));
+    server.send(json!({"id": "bash", "type": "bash", "command": "touch begun; sleep 1000"}));
     server.awaits("begun");
     server.stands_still();
     server
@@ -141,7 +136,7 @@ fn end_of_input_and_a_signal_together_are_as_the_signal_or_the_end() {
         server.ask("1", json!({"type": "get_state"}));
         server.close_stdin();
         server.signal(Signal::TERM);
-        let ended = server.ends_within(SOON);
+        let ended = server.ends();
         assert!(matches!(ended.status.code(), Some(0 | 143)), "{}", ended.status);
     }
 }
@@ -151,7 +146,7 @@ fn a_host_that_closes_everything_when_nothing_runs_is_no_failure() {
     let mut server = Server::demo(Pi);
     server.close_stdout();
     server.close_stdin();
-    assert_eq!(server.ends_within(SOON).status.code(), Some(0));
+    assert_eq!(server.ends().status.code(), Some(0));
 }
 
 #[test]

@@ -9,7 +9,6 @@ use pi_rpc::{
     },
 };
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// The most memory that a server may take here, in MiB.
 const MODEST: u64 = 100;
@@ -224,7 +223,7 @@ fn a_tool_that_floods_waits_for_the_host() {
 fn an_abort_is_heard_though_nobody_reads() {
     let mut server = burst(Pi);
     server.send(json!({"type": "prompt", "message": "burst?"}));
-    server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 60"}));
+    server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 1000"}));
     server.awaits("begun");
     server.send_bytes(b"{\"type\":\"abort_bash\"}\n{\"id\":\"last\",\"type\":\"abort\"}\n");
     server.stands_still();
@@ -232,7 +231,7 @@ fn an_abort_is_heard_though_nobody_reads() {
     let frames = server.until(|frame| frame["id"] == "last");
     assert!(frames.iter().any(|frame| frame["type"] == "agent_end"), "the run was not closed");
     server.close_stdin();
-    server.ends_within(Duration::from_secs(20));
+    server.ends();
 }
 
 /// Bytes of a large prompt.

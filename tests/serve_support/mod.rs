@@ -6,12 +6,14 @@ mod lines;
 mod processes;
 mod terminal;
 mod vendor;
+mod waiting;
 
 pub use frames::{bash_turns, keys, of_type, types};
 use lines::Lines;
-pub use processes::{eventually, processes_of};
+pub use processes::processes_of;
 pub use terminal::{shown, terminal};
 pub use vendor::{APIS, FakeVendor, configured, start, write_agent_file, write_models_file};
+pub use waiting::{TOO_LONG, eventually, sample, thorough};
 
 use pi_rpc::protocol::{Dialect, Outbound, read};
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,9 +27,6 @@ use std::{
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
-
-/// Longer than anything takes that works, on a busy machine.
-const TOO_LONG: Duration = Duration::from_secs(30);
 
 /// The dialects that differ most.
 pub const BOTH: [Dialect; 2] = [Dialect::Pi, Dialect::Xcsh];
@@ -300,14 +299,8 @@ impl Server {
 
     #[track_caller]
     fn exited(&mut self) -> ExitStatus {
-        let started = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(started.elapsed() < TOO_LONG, "it does not end; seen:\n{}", self.told());
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        eventually("the server ends", || self.child.try_wait().unwrap().is_some());
+        self.child.wait().unwrap()
     }
 
     /// The frames so far, long ones cut.

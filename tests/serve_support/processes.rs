@@ -1,10 +1,7 @@
 //! What the system tells of processes.
 
-use super::{Server, TOO_LONG};
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use super::{Server, eventually};
+use std::{path::Path, time::Duration};
 
 /// The living processes that were started in `directory` by [`command`]: id and command line.
 pub fn processes_of(directory: &Path) -> Vec<String> {
@@ -19,16 +16,6 @@ pub fn processes_of(directory: &Path) -> Vec<String> {
         format!("{} {}", process.file_name().display(), String::from_utf8_lossy(&line).replace('\0', " "))
     });
     told.collect()
-}
-
-/// Waits until something is the case.
-#[track_caller]
-pub fn eventually(what: &str, is_so: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < TOO_LONG, "never: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 impl Server {
@@ -52,14 +39,13 @@ impl Server {
     #[track_caller]
     pub fn stands_still(&self) {
         let (mut looks, mut before) = (0, 0);
-        let started = Instant::now();
-        while looks < 20 {
-            assert!(started.elapsed() < TOO_LONG, "it does not come to rest");
+        eventually("the server is at rest", || {
             std::thread::sleep(Duration::from_millis(5));
             let (sleeps, ticks) = self.activity();
             looks = if sleeps && ticks == before { looks + 1 } else { 0 };
             before = ticks;
-        }
+            looks == 20
+        });
     }
 
     /// Whether all threads sleep, and the time that they have run.

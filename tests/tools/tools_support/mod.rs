@@ -10,8 +10,10 @@ use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-/// Longer than anything takes that works.
-const TOO_LONG: Duration = Duration::from_secs(20);
+#[path = "../../serve_support/waiting.rs"]
+mod waiting;
+
+use waiting::TOO_LONG;
 
 pub struct Place {
     pub dir: TempDir,
