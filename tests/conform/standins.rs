@@ -14,14 +14,18 @@ use tempfile::TempDir;
 
 /// Plays these steps with a server that is this shell script; gives what came out, and the conversation.
 fn play(script: &str, steps: Value) -> (Subject, Vec<Value>) {
-    play_as(script, steps, Playing::default())
+    play_by(&adapter(), script, steps, Playing::default())
 }
 
-fn play_as(script: &str, steps: Value, playing: Playing<'_>) -> (Subject, Vec<Value>) {
+fn adapter() -> Adapter {
     let adapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conform/stand-in.json");
-    let adapter = Adapter::find(adapter.to_str().unwrap()).unwrap();
+    Adapter::find(adapter.to_str().unwrap()).unwrap()
+}
+
+/// The same by another adapter, or played otherwise.
+fn play_by(adapter: &Adapter, script: &str, steps: Value, playing: Playing<'_>) -> (Subject, Vec<Value>) {
     let args = vec!["-c".into(), script.into()];
-    let server = Server { program: "/bin/sh".into(), args, adapter, dialect: Dialect::Pi };
+    let server = Server { program: "/bin/sh".into(), args, adapter: adapter.clone(), dialect: Dialect::Pi };
     let scenario = json!({"name": "stand-in", "title": "A test.", "steps": steps});
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     let keep = TempDir::new().unwrap();
@@ -73,7 +77,7 @@ fn one_that_never_answers_fails_when_its_time_is_over() {
 fn late_server_with_patience_is_not_judged() {
     let steps = json!([{ "ask": { "type": "get_state" }, "withinMs": 20 }]);
     let patient = Playing { patience: NonZeroU32::new(3), ..Playing::default() };
-    let (subject, _) = play_as("cat >/dev/null", steps, patient);
+    let (subject, _) = play_by(&adapter(), "cat >/dev/null", steps, patient);
     let reason = "not judged, too slow: steps[0]: waited in vain for the response to {\"type\":\"get_state\",\"id\":\"ask-1\"}";
     assert_eq!((subject.outcome, subject.reason.as_deref()), (Outcome::NotExercised, Some(reason)));
     assert!(subject.duration_ms >= 60.0, "{}", subject.duration_ms);
@@ -94,7 +98,9 @@ fn one_that_says_garbage_is_passed_over_and_recorded() {
 #[test]
 fn one_that_does_not_end_with_its_input_is_killed_with_all_that_it_started() {
     let script = r#"trap '' TERM; sh -c 'trap "" TERM; while :; do sleep 0.01; done' & echo "{\"type\":\"pids\",\"own\":$$,\"child\":$!}"; while :; do sleep 0.01; done"#;
-    let (subject, records) = play(script, json!([{ "expect": { "type": "pids" } }]));
+    let mut impatient = adapter();
+    impatient.end_within_ms = 300;
+    let (subject, records) = play_by(&impatient, script, json!([{ "expect": { "type": "pids" } }]));
     assert_eq!(subject.reason.as_deref(), Some("the server did not end within 300 ms of its input"));
     let pids = &records.iter().find(|record| record["dir"] == "out").unwrap()["frame"];
     for pid in [&pids["own"], &pids["child"]] {

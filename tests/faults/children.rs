@@ -2,10 +2,8 @@
 //! takes memory, disk or descriptors with it.
 
 use crate::{
-    serve_support::{Server, bash_turns, eventually, processes_of, sample},
-    states::{
-        DIALECTS, assert_tidy, at_once, descriptors, last, pairs, place, run, serving, start, temporary,
-    },
+    serve_support::{Server, at_once, bash_turns, eventually, pairs, processes_of, sample},
+    states::{DIALECTS, assert_tidy, descriptors, last, place, run, serving, start, temporary},
     table::row,
 };
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};

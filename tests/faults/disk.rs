@@ -3,8 +3,8 @@
 
 use crate::{
     kept_support::{self, agrees, directory, entries, files, keeper, keeping, started, violations},
-    serve_support::{self, BOTH, Server, bash_turns, command, sample, write_agent_file},
-    states::{DIALECTS, assert_whole, at_once, last, pairs, place, run, temporary},
+    serve_support::{self, BOTH, Server, at_once, bash_turns, command, pairs, sample, write_agent_file},
+    states::{DIALECTS, assert_whole, last, place, run, temporary},
     table::row,
 };
 use pi_rpc::protocol::Dialect::{self, Pi};

@@ -1,10 +1,8 @@
 //! Hosts that go away, do not read, or write what nobody should: the server goes on, or ends and leaves nothing behind.
 
 use crate::{
-    serve_support::{Server, binary, command, eventually, of_type, processes_of, sample},
-    states::{
-        DIALECTS, State, assert_tidy, assert_whole, at_once, greeted, last, pairs, place, serving, start,
-    },
+    serve_support::{Server, at_once, binary, command, eventually, of_type, pairs, processes_of, sample},
+    states::{DIALECTS, State, assert_tidy, assert_whole, greeted, last, place, serving, start},
     table::row,
 };
 use pi_rpc::protocol::Dialect::{Pi1, Xcsh};

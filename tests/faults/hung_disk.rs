@@ -2,8 +2,8 @@
 
 use crate::{
     kept_support::{agrees, directory, files, keeping, started},
-    serve_support::Server,
-    states::{DIALECTS, assert_whole, at_once, last},
+    serve_support::{Server, at_once},
+    states::{DIALECTS, assert_whole, last},
     table::row,
 };
 use pi_rpc::protocol::Dialect;

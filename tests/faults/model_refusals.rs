@@ -2,8 +2,7 @@
 
 use crate::{
     model_endpoint::{Endpoint, KEY, OPEN, Talk, answer, begun},
-    serve_support::{APIS, sample},
-    states::pairs,
+    serve_support::{APIS, pairs, sample},
     table::row,
 };
 use serde_json::{Value, json};

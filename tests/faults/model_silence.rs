@@ -2,8 +2,7 @@
 
 use crate::{
     model_endpoint::{Endpoint, OPEN, Talk, answer, begun, delta, end, start, stream, text_of},
-    serve_support::{APIS, eventually, sample},
-    states::at_once,
+    serve_support::{APIS, at_once, eventually, sample},
     table::row,
 };
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Signals, in every state: the server closes what goes on, says so where its dialect does, and leaves nothing behind.
 
 use crate::{
-    serve_support::{Ended, Server, eventually, of_type, processes_of, sample},
-    states::{DIALECTS, State, assert_tidy, assert_whole, at_once, last, pairs},
+    serve_support::{Ended, Server, at_once, eventually, of_type, pairs, processes_of, sample},
+    states::{DIALECTS, State, assert_tidy, assert_whole, last},
     table::row,
 };
 use pi_rpc::protocol::Dialect::{self, Pi1};

@@ -6,7 +6,7 @@ use crate::{
 };
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Mutex, thread};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
 use tempfile::TempDir;
 
 pub const DIALECTS: [Dialect; 3] = [Pi, Pi1, Xcsh];
@@ -140,22 +140,6 @@ impl State {
             }
         }
     }
-}
-
-/// Tries the cases, some at the same time, as most of a case is waiting; how many there were.
-pub fn at_once<T: Send>(cases: impl Iterator<Item = T> + Send, test: impl Fn(T) + Sync) -> usize {
-    let cases = Mutex::new(cases);
-    let next = || cases.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
-    thread::scope(|scope| {
-        let workers = [(); 6].map(|()| scope.spawn(|| std::iter::from_fn(next).map(&test).count()));
-        workers.into_iter().map(|worker| worker.join().expect("each case passes")).sum()
-    })
-}
-
-/// Every pair of the two, the second changing faster.
-pub fn pairs<A: Clone, B: Clone>(firsts: &[A], seconds: &[B]) -> Vec<(A, B)> {
-    let of = |first: &A| seconds.iter().map(|second| (first.clone(), second.clone())).collect::<Vec<_>>();
-    firsts.iter().flat_map(of).collect()
 }
 
 /// The event that ends what a prompt has started.

@@ -1,6 +1,9 @@
 //! A server that is killed loses nothing that its host was told.
 
-use crate::kept_support::{agrees, directory, entries, files, keeper, keeping};
+use crate::{
+    kept_support::{agrees, directory, entries, files, keeper, keeping},
+    serve_support::{TOO_LONG, thorough},
+};
 use fastrand::Rng;
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
 use serde_json::{Map, Value, json};
@@ -16,21 +19,16 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Two threads with so many rounds each.
-const ROUNDS: u64 = 100;
-
-/// A conversation lasts no longer, on a busy machine.
-const TOO_LONG: Duration = Duration::from_secs(30);
-
 #[test]
-fn what_the_host_was_told_is_there_after_a_kill() {
+fn kill_loses_nothing_the_host_was_told() {
+    let rounds = if thorough() { 100 } else { 6 };
     let torn: usize = thread::scope(|scope| {
         let halves =
-            [0, 1].map(|half| scope.spawn(move || (0..ROUNDS).map(|n| round(2 * n + half)).sum::<usize>()));
+            [0, 1].map(|half| scope.spawn(move || (0..rounds).map(|n| round(2 * n + half)).sum::<usize>()));
         halves.into_iter().map(|half| half.join().expect("a half without a failure")).sum()
     });
     // Shown with --nocapture: how many kills fell inside a write.
-    println!("{torn} of {} files were torn", 2 * ROUNDS);
+    println!("{torn} of {} files were torn", 2 * rounds);
 }
 
 /// Kills a server in a conversation and goes on with another; gives the number of torn lines.

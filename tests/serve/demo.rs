@@ -1,6 +1,6 @@
 //! The first minute: the command of the README, the names and options that hosts start the binary by.
 
-use crate::serve_support::{BOTH, Server, binary, command, of_type, types};
+use crate::serve_support::{BOTH, Server, at_once, binary, command, of_type, types};
 use pi_rpc::{export::json_schema, protocol::Dialect};
 use serde_json::{Value, json};
 use std::{
@@ -346,20 +346,23 @@ fn what_cannot_be_served_is_refused_in_words() {
 
 #[test]
 fn tools_are_offered_as_asked() {
-    let found = |options: &[&str]| {
+    let cases: [(&[&str], &[&str]); 8] = [
+        (&["--tools", "read,bash"], &["bash"]),
+        (&["--tools=read"], &["read"]),
+        (&["--tools", "read,bash", "-xt", "bash"], &["read"]),
+        (&["--no-builtin-tools"], &[]),
+        (&["-nbt", "--tools", "read"], &["read"]),
+        (&["--tools", "bash,ls"], &["ls"]),
+        // `ls` is there for those who ask for it.
+        (&[], &["bash"]),
+        (&["--no-tools"], &[]),
+    ];
+    at_once(cases.into_iter(), |(options, called)| {
         let mut server = Server::with(Dialect::Pi, options);
         let frames = server.run("hello");
         let calls = of_type(&frames, "tool_execution_start");
-        let names: Vec<Value> = calls.iter().map(|call| call["toolName"].clone()).collect();
+        let names: Vec<&Value> = calls.iter().map(|call| &call["toolName"]).collect();
+        assert_eq!(names, called, "{options:?}");
         server.finishes();
-        names
-    };
-    assert_eq!(found(&["--tools", "read,bash"]), ["bash"]);
-    assert_eq!(found(&["--tools=read"]), ["read"]);
-    assert_eq!(found(&["--tools", "read,bash", "-xt", "bash"]), ["read"]);
-    assert_eq!(found(&["--no-builtin-tools"]), Vec::<Value>::new());
-    assert_eq!(found(&["-nbt", "--tools", "read"]), ["read"]);
-    assert_eq!(found(&["--tools", "bash,ls"]), ["ls"]);
-    assert_eq!(found(&[]), ["bash"], "ls is there for those who ask for it");
-    assert!(found(&["--no-tools"]).is_empty());
+    });
 }

@@ -3,7 +3,7 @@
 use crate::serve_support::{Server, types};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
-use std::{fs, time::Duration};
+use std::fs;
 
 fn content(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })

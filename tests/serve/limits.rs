@@ -152,7 +152,7 @@ fn a_session_that_has_grown_beyond_its_limit_takes_no_more_and_another_one_begin
 
 #[test]
 fn lines_that_wait_to_be_served_are_not_read_beyond_the_limit_and_all_are_answered() {
-    const LINES: usize = 20_000;
+    const LINES: usize = 3000;
     let mut server = Server::with(Xcsh, &["--max-queue", "100000"]);
     server.send(json!({ "id": "b", "type": "bash", "command": WAITS }));
     server.awaits("begun");
@@ -175,7 +175,7 @@ fn lines_that_wait_to_be_served_are_not_read_beyond_the_limit_and_all_are_answer
 
 #[test]
 fn what_the_host_has_not_read_keeps_commands_unread_beyond_the_limit() {
-    const LINES: usize = 20_000;
+    const LINES: usize = 3000;
     let mut server = Server::with(Pi, &["--max-unread", "100000"]);
     let line = format!("{}\n", json!({ "id": "s", "type": "get_state", "filler": "x".repeat(900) }));
     let sending = server.send_aside(line.repeat(LINES).into_bytes());

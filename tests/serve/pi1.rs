@@ -4,7 +4,7 @@ use crate::serve_support::{Server, bash_turns, of_type, types};
 use pi_rpc::protocol::Dialect::{self, Pi1, Pi073};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::{fs, time::Duration};
+use std::fs;
 
 /// What the script's model says: these calls, then that it is done.
 fn calls(calls: &[(&str, Value)]) -> Value {

@@ -1,6 +1,6 @@
 //! Hosts that read slowly or write much: memory stays bounded, and nothing is lost.
 
-use crate::serve_support::{BOTH, Server, keys, processes_of};
+use crate::serve_support::{BOTH, Server, eventually, keys, processes_of, sample};
 use pi_rpc::{
     machine::Machine,
     protocol::{
@@ -111,7 +111,8 @@ fn at_any_speed_of_reading_the_same_message_is_read_and_no_rule_is_broken() {
         { "say": [{ "text": "Done." }] },
     ]);
     for (dialect, last) in [(Pi, "agent_end"), (Xcsh, "agent_end"), (Pi1, "agent_settled")] {
-        let messages = SPEEDS.map(|speed| {
+        let speeds: Vec<usize> = sample(SPEEDS, 2).collect();
+        let messages = speeds.into_iter().map(|speed| {
             let mut server = Server::script(dialect, turns.clone());
             let prompt = json!({ "type": "prompt", "message": "go" });
             let mut machine = Machine::new(dialect, true);
@@ -146,6 +147,7 @@ fn at_any_speed_of_reading_the_same_message_is_read_and_no_rule_is_broken() {
             server.finishes();
             grown
         });
+        let messages: Vec<_> = messages.collect();
         assert!(messages.iter().all(|message| *message == messages[0]), "{dialect}");
     }
 }
@@ -153,7 +155,7 @@ fn at_any_speed_of_reading_the_same_message_is_read_and_no_rule_is_broken() {
 #[test]
 fn all_of_a_flood_of_commands_is_answered_in_order() {
     const COUNT: usize = 50_000;
-    for dialect in BOTH {
+    for dialect in sample(BOTH, 2) {
         let mut server = Server::demo(dialect);
         let lines: Vec<u8> = (0..COUNT)
             .flat_map(|at| format!("{{\"id\":\"{at}\",\"type\":\"get_state\"}}\n").into_bytes())
@@ -226,8 +228,7 @@ fn an_abort_is_heard_though_nobody_reads() {
     server.send(json!({"id": "1", "type": "bash", "command": "touch begun; sleep 1000"}));
     server.awaits("begun");
     server.send_bytes(b"{\"type\":\"abort_bash\"}\n{\"id\":\"last\",\"type\":\"abort\"}\n");
-    server.stands_still();
-    assert_eq!(processes_of(server.dir.path()).len(), 1, "bash was not ended");
+    eventually("bash is ended", || processes_of(server.dir.path()).len() == 1);
     let frames = server.until(|frame| frame["id"] == "last");
     assert!(frames.iter().any(|frame| frame["type"] == "agent_end"), "the run was not closed");
     server.close_stdin();
@@ -235,7 +236,7 @@ fn an_abort_is_heard_though_nobody_reads() {
 }
 
 /// Bytes of a large prompt.
-const LARGE: usize = 32 << 20;
+const LARGE: usize = 16 << 20;
 
 /// Copies of a large prompt that a server has at once, at most: the message, its line for the session, two frames that wait for
 /// the host, one that is being made, what the script has read of it, and one more in reserve.
@@ -243,7 +244,7 @@ const COPIES: u64 = 7;
 
 #[test]
 fn large_prompt_peak_is_seven_copies() {
-    for dialect in BOTH {
+    for dialect in sample(BOTH, 2) {
         let mut server = Server::script(dialect, json!([{ "repeat": true, "say": [{ "text": "yes" }] }]));
         let frames = server.run(&"a".repeat(LARGE));
         let texts: Vec<usize> = frames

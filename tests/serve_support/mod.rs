@@ -13,7 +13,7 @@ use lines::Lines;
 pub use processes::processes_of;
 pub use terminal::{shown, terminal};
 pub use vendor::{APIS, FakeVendor, configured, start, write_agent_file, write_models_file};
-pub use waiting::{TOO_LONG, eventually, sample, thorough};
+pub use waiting::{TOO_LONG, at_once, eventually, pairs, sample, thorough};
 
 use pi_rpc::protocol::{Dialect, Outbound, read};
 use rustix::process::{Pid, Signal, kill_process};

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test binary uses its part
 
 use std::{
+    sync::Mutex,
     thread,
     time::{Duration, Instant},
 };
@@ -17,6 +18,22 @@ pub fn thorough() -> bool {
 /// Every `step`th case, the first among them; all of them if [`thorough`].
 pub fn sample<T>(cases: impl IntoIterator<Item = T>, step: usize) -> impl Iterator<Item = T> {
     cases.into_iter().step_by(if thorough() { 1 } else { step })
+}
+
+/// Tries the cases, some at the same time, as most of a case is waiting; how many there were.
+pub fn at_once<T: Send>(cases: impl Iterator<Item = T> + Send, test: impl Fn(T) + Sync) -> usize {
+    let cases = Mutex::new(cases);
+    let next = || cases.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
+    thread::scope(|scope| {
+        let workers = [(); 6].map(|()| scope.spawn(|| std::iter::from_fn(next).map(&test).count()));
+        workers.into_iter().map(|worker| worker.join().expect("each case passes")).sum()
+    })
+}
+
+/// Every pair of the two, the second changing faster.
+pub fn pairs<A: Clone, B: Clone>(firsts: &[A], seconds: &[B]) -> Vec<(A, B)> {
+    let of = |first: &A| seconds.iter().map(|second| (first.clone(), second.clone())).collect::<Vec<_>>();
+    firsts.iter().flat_map(of).collect()
 }
 
 /// Waits until something is the case.
