@@ -52,12 +52,7 @@ fn a_file_that_another_process_has_is_left_alone_until_that_is_gone() {
         first.finishes();
         second.finishes();
     }
-    row(
-        "Another server has the session's file",
-        2 * BOTH.len(),
-        "at the start: exit 1, and the file's name on stderr; by `switch_session`: the same as an error",
-        "nothing: neither file is touched",
-    );
+    row("Another server has the session's file", 2 * BOTH.len());
 }
 
 #[test]
@@ -92,12 +87,7 @@ fn a_file_that_another_program_has_changed_is_not_written_to() {
         agrees(&mut server, &next);
         assert!(fs::read(&path).unwrap() == bytes, "{place}");
     }
-    row(
-        "Another program appends to the file, cuts it, or puts another in its place",
-        changes.len(),
-        "the run ends with an error that names the file, prompts are refused; `new_session` goes on",
-        "of the file nothing; what is said after it is in memory alone",
-    );
+    row("Another program appends to the file, cuts it, or puts another in its place", changes.len());
 }
 
 #[test]
@@ -122,12 +112,7 @@ fn a_file_or_a_folder_that_is_moved_away_is_written_to_again_when_it_is_back() {
             times += 1;
         }
     }
-    row(
-        "The file, or its folder, is moved away and comes back",
-        times,
-        "meanwhile: the run ends with an error that names the file, prompts are refused",
-        "nothing: what was missed is written first",
-    );
+    row("The file, or its folder, is moved away and comes back", times);
 }
 
 #[test]
@@ -153,12 +138,7 @@ fn a_file_or_a_folder_that_is_removed_is_told_of_by_its_name() {
             times += 1;
         }
     }
-    row(
-        "The file, or its folder, is removed",
-        times,
-        "the run ends with an error that names the file, prompts are refused; `new_session` goes on",
-        "what was removed; the conversation is in memory until another begins",
-    );
+    row("The file, or its folder, is removed", times);
 }
 
 #[test]
@@ -203,12 +183,7 @@ fn without_permission_nothing_is_written_and_it_is_said() {
     agrees(&mut server, Path::new(new));
     fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
     assert!(fs::read(&path).unwrap() == bytes);
-    row(
-        "The file cannot be written, or read, or its folder takes none",
-        3,
-        "it opens where it can be read; the run ends with an error that names the file, prompts are refused",
-        "nothing: once the folder takes files, the session begins with all that was said",
-    );
+    row("The file cannot be written, or read, or its folder takes none", 3);
 }
 
 #[test]
@@ -226,12 +201,7 @@ fn a_folder_that_cannot_be_made_is_told_of_at_the_start_and_by_the_first_prompt(
         "{}",
         ended.stderr
     );
-    row(
-        "The folder for sessions would be in a file",
-        1,
-        "a warning on stderr at the start; the run ends with an error that names it, prompts are refused",
-        "all of it when the server ends: there is nowhere to keep it",
-    );
+    row("The folder for sessions would be in a file", 1);
 }
 
 #[test]
@@ -322,12 +292,7 @@ fn wherever_the_disk_gets_full_the_file_is_whole_and_nothing_is_lost() {
             assert_eq!(after[..before.len()], before[..], "{what}");
         });
     }
-    row(
-        "The disk gets full before, or in the middle of, each line of a session",
-        times,
-        "a run ends with an error that names the file, prompts are refused, settings are taken back",
-        "nothing: no part of a line stays, and with room again what was missed is written first",
-    );
+    row("The disk gets full before, or in the middle of, each line of a session", times);
 }
 
 #[test]
@@ -351,12 +316,7 @@ fn an_output_that_the_disk_has_no_room_for_is_told_without_a_file() {
         server.finishes();
         times += 2;
     }
-    row(
-        "The disk gets full while the output of a command is written to a temporary file",
-        times,
-        "the end of the output, which says that all of it could not be kept; the command goes on",
-        "what is not shown; the file is removed",
-    );
+    row("The disk gets full while the output of a command is written to a temporary file", times);
 }
 
 #[test]
@@ -408,12 +368,7 @@ fn a_file_that_a_tool_or_the_host_wants_written_is_written_whole_or_not_at_all()
         server.finishes();
         times += 1;
     }
-    row(
-        "The disk gets full while `write`, `edit` or `export_html` writes a file",
-        times,
-        "the tool's error, an error that names the page",
-        "nothing by `write` and `edit`: an old file is as it was; no part of a new file stays, but a page that was there is lost",
-    );
+    row("The disk gets full while `write`, `edit` or `export_html` writes a file", times);
 }
 
 #[test]
@@ -440,12 +395,7 @@ fn a_file_of_the_users_that_cannot_be_read_is_left_out_with_a_warning() {
         assert!(warned && ended.stderr.contains("left out"), "{dialect}, {name}: {}", ended.stderr);
         assert_eq!(ended.status.code(), Some(0), "{dialect}, {name}");
     });
-    row(
-        "`settings.json`, `auth.json` or `models.json` cannot be read",
-        times,
-        "a warning on stderr that names it; the conversation goes on",
-        "what the file says, which is left as it is",
-    );
+    row("`settings.json`, `auth.json` or `models.json` cannot be read", times);
 }
 
 /// What is in a server's directory, but for its sessions.

@@ -30,15 +30,8 @@ fn an_answer_that_is_cut_at_any_byte_keeps_what_came_and_the_session_goes_on() {
             .map(|it| it.join().unwrap())
             .fold([0, 0], |all, of| [all[0] + of[0], all[1] + of[1]])
     });
-    let saw = "`stopReason: \"error\"` with the text that had come; whole once the last event is";
-    row(
-        "closes the connection at each byte of an answer, its head among them",
-        cuts[0],
-        saw,
-        "nothing that came",
-    );
-    let saw = "the same, where the system may have dropped the last bytes before they were read";
-    row("resets the connection at each seventh byte", cuts[1], saw, "nothing that was read");
+    row("closes the connection at each byte of an answer, its head among them", cuts[0]);
+    row("resets the connection at each seventh byte", cuts[1]);
 }
 
 /// How often an answer of `api` was closed, and how often reset.

@@ -1,7 +1,7 @@
 //! `bash` and `abort_bash`: what the host's own commands give, and in which order.
 
 use crate::serve_support::{BOTH, Server, keys, processes_of};
-use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
+use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
 use serde_json::{Value, json};
 
 fn bash(command: &str) -> Value {
@@ -42,37 +42,6 @@ fn a_command_gives_its_output_and_its_exit_code() {
 }
 
 #[test]
-fn killed_command_has_code_of_signal() {
-    for dialect in [Pi, Pi1, Xcsh] {
-        let mut server = Server::demo(dialect);
-        for (command, code) in [("echo before; kill -9 $$", 137), ("echo before; kill -TERM $$", 143)] {
-            let result = server.data(bash(command));
-            let told = (&result["output"], &result["exitCode"], &result["cancelled"]);
-            assert_eq!(told, (&json!("before\n"), &json!(code), &json!(false)), "{dialect}");
-            let told = keys(&result).into_iter().filter(|key| *key != "newCwd").collect::<Vec<_>>();
-            assert_eq!(told, usual_keys(dialect, &["exitCode"]));
-        }
-        server.finishes();
-    }
-}
-
-#[test]
-fn output_is_cleaned() {
-    for dialect in BOTH {
-        let mut server = Server::demo(dialect);
-        for (command, output) in [
-            (r"printf '\033[31mred\033[0m\r\n\tx\a\b\0'", "red\n\tx"),
-            (r"printf '\033]0;title\007text\033[2K'", "text"),
-            (r"printf 'caf\351 \303\251 \xef\xbf\xb9.'", "caf\u{fffd} é ."),
-            (r"printf 'a\xe2\x80\xa8b'", "a\u{2028}b"),
-        ] {
-            assert_eq!(server.data(bash(command))["output"], output, "{command}");
-        }
-        server.finishes();
-    }
-}
-
-#[test]
 fn of_a_long_output_the_end_is_given_and_a_file_with_everything() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
@@ -103,14 +72,6 @@ fn of_a_long_output_the_end_is_given_and_a_file_with_everything() {
 }
 
 #[test]
-fn in_pi_many_short_lines_are_cut_without_a_file() {
-    let mut server = Server::demo(Pi);
-    let result = server.data(bash("seq 5000"));
-    assert_eq!((&result["truncated"], result.get("fullOutputPath")), (&json!(true), None));
-    server.finishes();
-}
-
-#[test]
 fn in_xcsh_the_directory_is_kept_and_in_pi_it_is_not() {
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
@@ -134,21 +95,6 @@ fn in_xcsh_the_directory_is_kept_and_in_pi_it_is_not() {
         }
         server.finishes();
     }
-}
-
-#[test]
-fn in_pi_commands_run_side_by_side() {
-    let mut server = Server::demo(Pi);
-    let wait_for = |file: &str| format!("until [ -e {file} ]; do sleep 0.01; done");
-    let commands =
-        [format!("{}; touch first", wait_for("second")), format!("touch second; {}", wait_for("first"))];
-    for (id, command) in ["1", "2"].into_iter().zip(commands) {
-        server.send(json!({"id": id, "type": "bash", "command": command}));
-    }
-    let mut ids: Vec<String> = (0..2).map(|_| server.next()["id"].as_str().unwrap().to_owned()).collect();
-    ids.sort_unstable();
-    assert_eq!(ids, ["1", "2"]);
-    server.finishes();
 }
 
 #[test]
@@ -214,40 +160,6 @@ fn in_xcsh_control_frames_pass_by_a_command_that_runs() {
     assert!(!server.path("second").exists());
     assert_eq!(server.data(bash("echo third"))["output"], "third\n");
     server.finishes();
-}
-
-#[test]
-fn what_a_command_leaves_running_goes_on_and_ends_with_the_server() {
-    for dialect in BOTH {
-        let mut server = Server::demo(dialect);
-        let result = server.data(bash("sleep 1000 & echo started"));
-        assert_eq!(result["output"], "started\n");
-        assert_eq!(processes_of(server.dir.path()).len(), 2);
-        server.finishes();
-    }
-}
-
-#[test]
-fn a_command_during_a_run_joins_the_conversation_when_the_run_is_over() {
-    for dialect in BOTH {
-        let turns = json!([{"say": [{"tool": "bash", "arguments": {"command": "until [ -e go ]; do sleep 0.01; done"}}]},
-            {"onResult": "", "say": [{"text": "done"}]}]);
-        let mut server = Server::script(dialect, turns);
-        server.send(json!({"type": "prompt", "message": "Is it there?"}));
-        server.until_type("tool_execution_start");
-        assert_eq!(server.data(bash("echo aside"))["output"], "aside\n");
-        let during = server.data(json!({"type": "get_messages"}));
-        std::fs::write(server.path("go"), "").unwrap();
-        server.until_type("agent_end");
-        let after = server.data(json!({"type": "get_messages"}));
-        let roles = |data: &Value| -> Vec<String> {
-            let messages = data["messages"].as_array().unwrap();
-            messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
-        };
-        assert_eq!(roles(&during), ["user", "assistant"]);
-        assert_eq!(roles(&after), ["user", "assistant", "toolResult", "assistant", "bashExecution"]);
-        server.finishes();
-    }
 }
 
 #[test]

@@ -157,21 +157,6 @@ fn an_id_is_echoed_as_it_came() {
     }
 }
 
-#[test]
-fn blank_lines_and_byte_order_marks_are_as_in_the_dialects_original() {
-    for dialect in [Pi, Pi1] {
-        let mut server = Server::demo(dialect);
-        for line in [&b""[..], b" ", b"\t \r", b"\xef\xbb\xbf{\"type\":\"get_state\"}"] {
-            assert_parse_error(&mut server, line, None);
-        }
-        server.finishes();
-    }
-    let mut server = Server::demo(Xcsh);
-    server.send_bytes(b"\n \n\r\n\xef\xbb\xbf{\"id\":\"1\",\"type\":\"get_state\"}\n");
-    assert_eq!(server.next()["id"], "1");
-    server.finishes();
-}
-
 /// A `get_state` whose line is `length` bytes long, without its line feed.
 fn state_of_length(length: usize) -> Vec<u8> {
     let frame = br#"{"id":"long","type":"get_state","pad":""}"#;
@@ -235,23 +220,6 @@ fn deep_nesting_is_refused_and_does_not_overflow_the_stack() {
 }
 
 #[test]
-fn only_a_line_feed_ends_a_line() {
-    let text = "a\u{2028}b\u{2029}c\u{85}d\u{7f}e";
-    for dialect in BOTH {
-        let mut server = Server::demo(dialect);
-        server
-            .send_bytes(format!("{{\"id\":\"1\",\"type\":\"steer\",\"message\":\"{text}\"}}\r\n").as_bytes());
-        assert_eq!(server.next()["success"], true);
-        server.send_bytes(format!("{{\"type\":\"prompt\",\"message\":\"{text}\"}}\n").as_bytes());
-        let frames = server.until_type("agent_end");
-        let users = frames.iter().filter(|f| f["type"] == "message_end" && f["message"]["role"] == "user");
-        let texts: Vec<&Value> = users.map(|frame| &frame["message"]["content"][0]["text"]).collect();
-        assert_eq!(texts, [text, text]);
-        server.finishes();
-    }
-}
-
-#[test]
 fn lines_may_come_in_any_pieces() {
     let two = "{\"id\":\"é1\",\"type\":\"get_state\"}\r\n{\"id\":\"\u{2028}2\",\"type\":\"get_messages\"}\n"
         .as_bytes();
@@ -271,20 +239,6 @@ fn lines_may_come_in_any_pieces() {
             assert_eq!([&server.next()["command"], &server.next()["command"]], ["get_state", "get_messages"]);
         }
         server.finishes();
-    }
-}
-
-#[test]
-fn a_last_line_without_its_line_feed_counts() {
-    for (line, success) in
-        [(&br#"{"id":"1","type":"get_state"}"#[..], true), (br#"{"id":"1","type":"#, false)]
-    {
-        let mut server = Server::demo(Pi);
-        server.send_bytes(line);
-        server.close_stdin();
-        let ended = server.ends();
-        assert_eq!(ended.status.code(), Some(0));
-        assert_eq!((ended.frames.len(), &ended.frames[0]["success"]), (1, &json!(success)));
     }
 }
 

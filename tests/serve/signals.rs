@@ -1,7 +1,7 @@
 //! How a server ends: what is said at the end of input and after a signal. `tests/faults` has every signal in every state.
 
-use crate::serve_support::{BOTH, Server, bash_turns, eventually, processes_of, types};
-use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use crate::serve_support::{BOTH, Server, bash_turns, types};
+use pi_rpc::protocol::Dialect::{self, Pi};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -42,53 +42,15 @@ fn in_pi_a_run_and_a_command_are_finished_and_answered_after_the_end_of_input() 
 }
 
 #[test]
-fn in_xcsh_the_end_of_input_ends_it_at_once() {
-    let mut server = with_stuck_tool(Xcsh);
-    server.close_stdin();
-    let ended = server.ends();
-    assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""));
-    let mut server = Server::demo(Xcsh);
-    server.send(json!({"id": "bash", "type": "bash", "command": STUCK}));
-    server.awaits("begun");
-    server.close_stdin();
-    let ended = server.ends();
-    assert_eq!((ended.status.code(), ended.frames.len()), (Some(0), 0));
-}
-
-#[test]
-fn a_signal_closes_the_run_ends_the_tools_and_shows_in_the_status() {
-    for (signal, status) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
-        for dialect in BOTH {
-            let server = with_stuck_tool(dialect);
-            server.signal(signal);
-            let ended = server.ends();
-            assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(status), ""));
-            let order = [
-                "tool_execution_end",
-                "message_start",
-                "message_end",
-                "turn_end",
-                "turn_start",
-                "message_start",
-                "message_end",
-                "turn_end",
-                "agent_end",
-            ];
-            assert_eq!(types(&ended.frames), order);
-        }
-    }
-}
-
-#[test]
-fn a_signal_while_the_model_speaks_closes_the_run() {
+fn signal_closes_the_run_and_ends_the_tool() {
     for dialect in BOTH {
-        let mut server = Server::script(dialect, json!([{"hang": true, "say": [{"text": "Half"}]}]));
-        server.send(json!({"type": "prompt", "message": "go"}));
-        server.until(|frame| frame["assistantMessageEvent"]["type"] == "text_delta");
+        let server = with_stuck_tool(dialect);
         server.signal(Signal::TERM);
         let ended = server.ends();
-        assert_eq!(ended.status.code(), Some(143));
-        assert_eq!(types(&ended.frames), ["message_end", "turn_end", "agent_end"]);
+        assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(143), ""));
+        let message = ["message_start", "message_end"];
+        let turns = [&["tool_execution_end"], &message[..], &["turn_end", "turn_start"], &message];
+        assert_eq!(types(&ended.frames), [&turns.concat()[..], &["turn_end", "agent_end"]].concat());
     }
 }
 
@@ -96,17 +58,6 @@ fn a_signal_while_the_model_speaks_closes_the_run() {
 fn send_states(server: &mut Server, count: usize) {
     let line = |at: usize| format!("{}\n", json!({"id": at.to_string(), "type": "get_state"}));
     server.send_bytes((0..count).map(line).collect::<String>().as_bytes());
-}
-
-/// A server that has more to say than a pipe holds, to a host that does not read it.
-fn unread(dialect: Dialect) -> Server {
-    let turns = json!([{"repeat": true, "hang": true, "say": [{"deltas": 2000, "size": 20}]}]);
-    let mut server = Server::script(dialect, turns);
-    server.send(json!({"type": "prompt", "message": "go"}));
-    server.send(json!({"id": "bash", "type": "bash", "command": "touch begun; sleep 1000"}));
-    server.awaits("begun");
-    server.stands_still();
-    server
 }
 
 #[test]
@@ -118,15 +69,6 @@ fn a_signal_after_the_end_of_input_leaves_time_for_what_was_said() {
     server.signal(Signal::TERM);
     let ended = server.ends();
     assert_eq!((ended.status.code(), ended.frames.len()), (Some(143), 500));
-}
-
-#[test]
-fn in_xcsh_the_end_of_input_ends_it_though_nobody_reads() {
-    let mut server = unread(Xcsh);
-    server.close_stdin();
-    eventually("it has ended", || processes_of(server.dir.path()).is_empty());
-    server.close_stdout();
-    assert_eq!(server.ends().status.code(), Some(0));
 }
 
 #[test]

@@ -22,46 +22,6 @@ fn burst(dialect: Dialect) -> Server {
     Server::script(dialect, turns)
 }
 
-/// Reads a run, and checks each snapshot against the deltas. Gives the updates read and their greatest delta.
-fn read_run(server: &mut Server) -> (usize, usize) {
-    let (mut text, mut updates, mut greatest) = (String::new(), 0, 0);
-    loop {
-        let frame = server.next();
-        let event = &frame["assistantMessageEvent"];
-        if event["type"] == "text_delta" {
-            let delta = event["delta"].as_str().unwrap();
-            text.push_str(delta);
-            (updates, greatest) = (updates + 1, greatest.max(delta.len()));
-            assert_eq!(frame["message"]["content"][0]["text"], text);
-            assert_eq!(event["partial"], frame["message"]);
-        }
-        if frame["type"] == "agent_end" {
-            let wanted: String = "0123456".chars().cycle().take(5 * DELTAS).collect();
-            assert_eq!(text, wanted);
-            assert_eq!(frame["messages"][1]["content"][0]["text"], wanted);
-            return (updates, greatest);
-        }
-    }
-}
-
-#[test]
-fn a_host_that_reads_later_gets_fewer_and_larger_frames() {
-    for dialect in BOTH {
-        let mut server = burst(dialect);
-        server.send(json!({"type": "prompt", "message": "burst?"}));
-        // Commands are still taken while nobody reads.
-        server.send(json!({"id": "1", "type": "bash", "command": "touch taken"}));
-        server.awaits("taken");
-        server.stands_still();
-        let (updates, greatest) = read_run(&mut server);
-        println!("{updates} updates, at most {greatest} characters, {} MiB", server.peak_mib());
-        assert!(updates < DELTAS / 4 && greatest > 5, "{updates} updates, at most {greatest} characters");
-        assert!(server.peak_mib() < MODEST, "{} MiB", server.peak_mib());
-        server.ask("2", json!({"type": "get_state"}));
-        server.finishes();
-    }
-}
-
 #[test]
 fn deltas_alone_wait_by_their_own_length_and_are_joined_late() {
     const MANY: usize = 40_000;

@@ -74,7 +74,7 @@ async fn endings_are_told_apart() {
 async fn late_output_of_a_pipeline_is_kept() {
     let place = place();
     // It is waited for only briefly, which on a busy machine may once be too short.
-    for _ in 0..20 {
+    for _ in 0..1000 {
         if shell(&place, "echo late > >(cat)").await.truncation.content == "late\n" {
             return;
         }
