@@ -88,35 +88,13 @@ fn unknown_commands_are_named() {
     }
 }
 
+/// Each field of each command is wrong in `tests/protocol/read_errors.rs`.
 #[test]
-fn a_wrong_field_is_named_and_the_id_is_echoed_where_the_dialect_does() {
+fn wrong_field_is_named() {
     let frames = [
         (json!({"type": "prompt"}), "message"),
-        (json!({"type": "prompt", "message": 5}), "message"),
-        (json!({"type": "prompt", "message": null}), "message"),
-        (json!({"type": "prompt", "message": "m", "images": "x"}), "images"),
-        (
-            json!({"type": "prompt", "message": "m", "images": [{"type": "image", "data": 1, "mimeType": "a/b"}]}),
-            "data",
-        ),
-        (json!({"type": "prompt", "message": "m", "streamingBehavior": "now"}), "streamingBehavior"),
-        (json!({"type": "steer", "message": []}), "message"),
-        (json!({"type": "follow_up"}), "message"),
-        (json!({"type": "new_session", "parentSession": 1}), "parentSession"),
-        (json!({"type": "set_model", "provider": "p"}), "modelId"),
-        (json!({"type": "set_model", "modelId": "p"}), "provider"),
         (json!({"type": "set_thinking_level", "level": "extreme"}), "extreme"),
-        (json!({"type": "set_thinking_level"}), "level"),
-        (json!({"type": "set_steering_mode", "mode": "some"}), "some"),
-        (json!({"type": "set_follow_up_mode", "mode": 1}), "mode"),
-        (json!({"type": "set_auto_compaction"}), "enabled"),
-        (json!({"type": "set_auto_retry", "enabled": "yes"}), "enabled"),
-        (json!({"type": "compact", "customInstructions": 1}), "customInstructions"),
-        (json!({"type": "bash"}), "command"),
         (json!({"type": "bash", "command": ["ls"]}), "command"),
-        (json!({"type": "export_html", "outputPath": 5}), "outputPath"),
-        (json!({"type": "switch_session"}), "sessionPath"),
-        (json!({"type": "set_session_name"}), "name"),
     ];
     for dialect in BOTH {
         let mut server = Server::demo(dialect);
@@ -124,8 +102,7 @@ fn a_wrong_field_is_named_and_the_id_is_echoed_where_the_dialect_does() {
             let mut frame = frame.clone();
             frame["id"] = "7".into();
             let answer = refused(&mut server, frame.to_string().as_bytes());
-            let error = answer["error"].as_str().unwrap();
-            assert!(error.contains(named), "{frame}: {error}");
+            assert!(answer["error"].as_str().unwrap().contains(named), "{answer}");
             let (command, id) = match dialect {
                 Pi => (&frame["type"], Some(&frame["id"])),
                 _ => (&json!("parse"), None),
