@@ -90,54 +90,48 @@ fn a_file_that_another_program_has_changed_is_not_written_to() {
     row("Another program appends to the file, cuts it, or puts another in its place", changes.len());
 }
 
+/// A server whose file, or its folder, is not there any more; that was `take`n to the path `away`.
+fn deprived(dialect: Dialect, folder: bool, take: impl Fn(&Path, &Path)) -> (Server, PathBuf, PathBuf) {
+    let mut server = keeper(dialect, answering(), &[]);
+    server.run("Hello?");
+    let path = only_file(&server);
+    let taken = if folder { path.parent().unwrap().to_owned() } else { path.clone() };
+    take(&taken, &server.path("away"));
+    refuses(&mut server, &format!("nothing was written: {}", path.display()));
+    assert!(!path.exists());
+    (server, path, taken)
+}
+
 #[test]
-fn a_file_or_a_folder_that_is_moved_away_is_written_to_again_when_it_is_back() {
-    let mut times = 0;
-    for dialect in BOTH {
-        for folder in [false, true] {
-            let mut server = keeper(dialect, answering(), &[]);
-            server.run("Hello?");
-            let path = only_file(&server);
-            let moved = if folder { path.parent().unwrap() } else { &path };
-            let away = server.path("away");
-            fs::rename(moved, &away).unwrap();
-            refuses(&mut server, &format!("nothing was written: {}", path.display()));
-            assert!(!path.exists());
-            fs::rename(&away, moved).unwrap();
-            server.run("And now?");
-            // What was missed was written first.
-            assert_eq!(agrees(&mut server, &path).len(), 6);
-            server.close_stdin();
-            assert_eq!(server.ends().status.code(), Some(0));
-            times += 1;
-        }
-    }
+fn moved_file_is_written_when_it_is_back() {
+    let times = at_once(pairs(&BOTH, &[false, true]).into_iter(), |(dialect, folder)| {
+        let moved = |path: &Path, away: &Path| fs::rename(path, away).unwrap();
+        let (mut server, path, taken) = deprived(dialect, folder, moved);
+        fs::rename(server.path("away"), taken).unwrap();
+        server.run("And now?");
+        // What was missed was written first.
+        assert_eq!(agrees(&mut server, &path).len(), 6);
+        server.close_stdin();
+        assert_eq!(server.ends().status.code(), Some(0));
+    });
     row("The file, or its folder, is moved away and comes back", times);
 }
 
 #[test]
-fn a_file_or_a_folder_that_is_removed_is_told_of_by_its_name() {
-    let mut times = 0;
-    for dialect in BOTH {
-        for folder in [false, true] {
-            let mut server = keeper(dialect, answering(), &[]);
-            server.run("Hello?");
-            let path = only_file(&server);
-            match folder {
-                true => fs::remove_dir_all(path.parent().unwrap()).unwrap(),
-                false => fs::remove_file(&path).unwrap(),
-            }
-            refuses(&mut server, &format!("nothing was written: {}", path.display()));
-            assert!(!path.exists());
-            server.data(json!({ "type": "new_session" }));
-            server.run("Hello again?");
-            let next = only_file(&server);
-            agrees(&mut server, &next);
-            server.close_stdin();
-            assert_eq!(server.ends().status.code(), Some(0));
-            times += 1;
-        }
-    }
+fn removed_file_is_named() {
+    let times = at_once(pairs(&BOTH, &[false, true]).into_iter(), |(dialect, folder)| {
+        let removed = |path: &Path, _: &Path| match folder {
+            true => fs::remove_dir_all(path).unwrap(),
+            false => fs::remove_file(path).unwrap(),
+        };
+        let (mut server, ..) = deprived(dialect, folder, removed);
+        server.data(json!({ "type": "new_session" }));
+        server.run("Hello again?");
+        let next = only_file(&server);
+        agrees(&mut server, &next);
+        server.close_stdin();
+        assert_eq!(server.ends().status.code(), Some(0));
+    });
     row("The file, or its folder, is removed", times);
 }
 
