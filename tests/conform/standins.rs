@@ -100,7 +100,8 @@ fn one_that_does_not_end_with_its_input_is_killed_with_all_that_it_started() {
     let script = r#"trap '' TERM; sh -c 'trap "" TERM; while :; do sleep 0.01; done' & echo "{\"type\":\"pids\",\"own\":$$,\"child\":$!}"; while :; do sleep 0.01; done"#;
     let mut impatient = adapter();
     impatient.end_within_ms = 300;
-    let (subject, records) = play_by(&impatient, script, json!([{ "expect": { "type": "pids" } }]));
+    let (subject, records) =
+        play_by(&impatient, script, json!([{ "expect": { "type": "pids" } }]), Playing::default());
     assert_eq!(subject.reason.as_deref(), Some("the server did not end within 300 ms of its input"));
     let pids = &records.iter().find(|record| record["dir"] == "out").unwrap()["frame"];
     for pid in [&pids["own"], &pids["child"]] {
