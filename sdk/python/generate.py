@@ -12,25 +12,17 @@ import keyword
 import re
 import subprocess
 import sys
-import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import black
 
+from generate_models import Written
+
 PACKAGE = Path(__file__).parent / "pi_rpc_client"
 NOTE = "Made by generate.py from `pi-rpc schema --dialect {dialect}`; not to be changed by hand."
 WIDTH = 120
-
-# Models with snake_case members, enumerations as literals, unions as aliases; what is not known of a frame is kept.
-MODELS = """
---preset standard-py310-20261027 --input-file-type jsonschema --skip-root-model --use-type-alias
---no-collapse-root-models --enum-field-as-literal all --alias-generator to_camel --pin-aliases-with-alias-generator
---use-generic-base-class --extra-fields allow --use-attribute-docstrings --use-field-description
---use-schema-description --keep-model-order --use-double-quotes --target-pydantic-version 2.11 --formatters builtin
---disable-timestamp
-""".split()
 
 Json = dict[str, Any]
 
@@ -42,17 +34,16 @@ def main(arguments: list[str]) -> int:
     def schema(*options: str) -> str:
         return subprocess.run([program, "schema", *options], check=True, stdout=subprocess.PIPE, text=True).stdout
 
-    stale = []
+    stale, written = [], Written()
     for name, about in json.loads(schema("--format", "dialects")).items():
         if about["base"] != name:
             continue
-        exported = schema("--dialect", name)
-        source = Source(name, json.loads(exported), json.loads(schema("--dialect", name, "--format", "meta")))
+        source = Source(name, json.loads(schema("--dialect", name)), json.loads(schema("--dialect", name, "--format", "meta")))
         folder = PACKAGE / module(name)
         files = {
             "__init__.py": formatted(source.package()),
             "client.py": formatted(source.client()),
-            "models.py": models(name, exported),
+            "models.py": written.models(module(name), source.defs, source.note()),
             "tables.py": formatted(source.tables()),
         }
         for file, text in files.items():
@@ -68,17 +59,6 @@ def main(arguments: list[str]) -> int:
     return 1 if check and stale else 0
 
 
-def models(dialect: str, exported: str) -> str:
-    """The pydantic models of everything in a dialect's schema."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, made = Path(folder, "schema.json"), Path(folder, "models.py")
-        source.write_text(exported)
-        header = f'"""{NOTE.format(dialect=dialect)}"""'
-        command = [sys.executable, "-m", "datamodel_code_generator", *MODELS, "--custom-file-header", header]
-        subprocess.run([*command, "--input", str(source), "--output", str(made)], check=True)
-        return made.read_text()
-
-
 class Source:
     """A dialect: its JSON Schema, and what that cannot say."""
 
@@ -90,22 +70,14 @@ class Source:
         """The models that types have named so far."""
 
     def package(self) -> str:
-        """`__init__.py`: the clients, and the models that frames are made of."""
-        names = sorted(self.reachable("Inbound") | self.reachable("Outbound"))
-        own = ["AsyncClient", "Client", "Dialog", "Event"]
+        """`__init__.py`: the clients, and all models."""
         lines = [
             *('"""' + "\n".join(wrapped(self.meta["description"], 0))).split("\n"),
             "",
             f'{self.note()}"""',
             "",
-            f"from .client import {', '.join(own)}",
-            "from .models import (",
-            *(f"    {name}," for name in names),
-            ")",
-            "",
-            "__all__ = [",
-            *(f'    "{name}",' for name in [*own, *names]),
-            "]",
+            "from .client import AsyncClient as AsyncClient, Client as Client, Dialog as Dialog, Event as Event",
+            "from .models import *",
             "",
         ]
         return "\n".join(lines)
@@ -327,16 +299,6 @@ class Source:
         if schema["type"] == "array":
             return f"{'Sequence' if argument else 'list'}[{self.type(schema['items'])}]"
         return {"string": "str", "boolean": "bool", "integer": "int", "number": "float", "null": "None"}[schema["type"]]
-
-    def reachable(self, name: str) -> set[str]:
-        """The defs that a def is made of, and itself."""
-        found, left = set(), [name]
-        while left:
-            name = left.pop()
-            if name not in found:
-                found.add(name)
-                left.extend(re.findall(r'"#/\$defs/(\w+)"', json.dumps(self.defs[name])))
-        return found
 
     def note(self) -> str:
         return NOTE.format(dialect=self.dialect)

@@ -2,3584 +2,890 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Dict, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel as _BaseModel
-from pydantic import ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 from typing_extensions import TypeAliasType
 
+from ..frame import Frame
+from ..pi.models import (
+    AbortBashCommand, AbortBashResponse, AbortCommand, AbortResponse, AbortRetryCommand, AbortRetryResponse,
+    AgentStartEvent, AutoRetryEndEvent, AutoRetryStartEvent, BashExecutionMessage, BashResponse, BashResult,
+    CommandSource, CompactCommand, CompactionSummaryMessage, ConfirmRequest, Count, CustomEntry, CustomMessage,
+    CustomMessageEntry, CycleModelCommand, CycleThinkingLevelCommand, EditorRequest, ErrorReason, ExportHtmlCommand,
+    ExportHtmlResponse, ExportedFile, ExtensionError, FollowUpCommand, ForkCommand, ForkMessage, ForkMessages,
+    GetAvailableModelsCommand, GetCommandsCommand, GetForkMessagesCommand, GetForkMessagesResponse,
+    GetLastAssistantTextCommand, GetLastAssistantTextResponse, GetMessagesCommand, GetSessionStatsCommand,
+    GetStateCommand, ImageContent, InputKind, InputRequest, JsonObject, LabelEntry, LastAssistantText, MessageContent,
+    ModelChangeEntry, NewSessionCommand, NewSessionResponse, NotifyRequest, NotifyType, PromptCommand, QueueMode,
+    RequestId, RpcErrorResponse, RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, SessionChange,
+    SessionHeader, SessionInfoEntry, SetAutoCompactionCommand, SetAutoCompactionResponse, SetAutoRetryCommand,
+    SetAutoRetryResponse, SetEditorTextRequest, SetFollowUpModeCommand, SetFollowUpModeResponse, SetModelCommand,
+    SetSessionNameCommand, SetSessionNameResponse, SetStatusRequest, SetSteeringModeCommand, SetSteeringModeResponse,
+    SetThinkingLevelResponse, SetTitleRequest, SetWidgetRequest, SteerCommand, StreamingBehavior, StringMap,
+    SwitchSessionCommand, SwitchSessionResponse, TextContent, ThinkingContent, ThinkingLevelChangeEntry, Timestamp,
+    TokenTotals, TurnStartEvent, UICancelledResponse, UIConfirmedResponse, UIValueResponse, UserContent, UserMessage,
+    WidgetPlacement,
+)
 
-class BaseModel(_BaseModel):
-    model_config = ConfigDict(
-        extra="allow",
-        validate_by_name=True,
-        alias_generator=to_camel,
-        use_attribute_docstrings=True,
-    )
 
-
-class AbortBashCommand(BaseModel):
-    """
-    Ends the bash commands that the host has started. Without one it does nothing.
-    """
-
+class ClearQueueCommand(Frame):
+    """Takes back all messages that wait in the queues."""
     id: RequestId | None = None
-    type: Literal["abort_bash"]
-    """
-    Names the command.
-    """
+    type: Literal["clear_queue"]
 
 
-class AbortBashResponse(BaseModel):
-    """
-    The bash commands were told to end; each sends its own response.
-    """
-
+class SetThinkingLevelCommand(Frame):
+    """Sets how much the model thinks. A level that the model does not know is replaced by the nearest one that it
+    does."""
     id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["abort_bash"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
+    type: Literal["set_thinking_level"]
+    level: ThinkingLevel
 
 
-class AbortCommand(BaseModel):
-    """
-    Ends the open run, the wait before a retry, or the compaction that `compact` has begun, and answers when that is done; in pi 1 any compaction. Queued messages and bash commands stay untouched, and in the other dialects automatic compactions.
-    """
-
+class GetAvailableThinkingLevelsCommand(Frame):
+    """Lists the thinking levels that the model knows."""
     id: RequestId | None = None
-    type: Literal["abort"]
-    """
-    Names the command.
-    """
+    type: Literal["get_available_thinking_levels"]
 
 
-class AbortResponse(BaseModel):
-    """
-    Nothing runs any more; the `agent_end` of an aborted run came before this.
-    """
-
+class BashCommand(Frame):
+    """Runs a shell command in the working directory, beside whatever goes on, and adds its output to the
+    conversation. Answers when the command has ended; only pi 1 tells of its output before."""
     id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["abort"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
+    type: Literal["bash"]
+    command: str
+    """The command line, handed to the shell as it is."""
+    exclude_from_context: bool | None = None
+    """Whether the model is kept from seeing the command and its output."""
 
 
-class AbortRetryCommand(BaseModel):
-    """
-    Gives up the retry that is being waited for. Without one it does nothing.
-    """
-
+class CloneCommand(Frame):
+    """Begins a new session that holds a copy of the active branch. An extension may veto it."""
     id: RequestId | None = None
-    type: Literal["abort_retry"]
-    """
-    Names the command.
-    """
+    type: Literal["clone"]
 
 
-class AbortRetryResponse(BaseModel):
-    """
-    No retry is waited for any more.
-    """
+class GetEntriesCommand(Frame):
+    """Reads the entries of the session, of all branches, in the order in which they were written; the header is not
+    among them."""
+    id: RequestId | None = None
+    type: Literal["get_entries"]
+    since: str | None = None
+    """Id of an entry: only those after it are wanted. An id that the session does not have is refused."""
 
+
+class GetTreeCommand(Frame):
+    """Reads the entries of the session as a tree."""
+    id: RequestId | None = None
+    type: Literal["get_tree"]
+
+
+class PromptResponse(Frame):
+    """The prompt was accepted. Its run is told by events and ends with `agent_end`, in pi 1 with `agent_settled`."""
     id: RequestId | None = None
     type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["abort_retry"]
-    """
-    The `type` of the request.
-    """
+    command: Literal["prompt"]
     success: Literal[True]
-    """
-    The command was accepted.
-    """
+    data: PromptOutcome
 
 
-class AgentEndEvent(BaseModel):
-    """
-    The run is over.
-    """
-
-    type: Literal["agent_end"]
-    """
-    Marks an agent_end event.
-    """
-    messages: list[AgentMessage]
-    """
-    Every message of this run, in order: what was prompted, what was said, what tools returned. Earlier history is not repeated.
-    """
-    will_retry: bool
-    """
-    Whether the run failed for a passing reason and is tried again after a wait.
-    """
+class SteerResponse(Frame):
+    """The message is in the steering queue."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["steer"]
+    success: Literal[True]
+    data: QueueOutcome
 
 
-class AgentSettledEvent(BaseModel):
-    """
-    Nothing follows by itself any more: no retry, no compaction, no queued message. What a prompt started is done.
-    """
-
-    type: Literal["agent_settled"]
-    """
-    Marks an agent_settled event.
-    """
-    aborted: bool
-    """
-    Whether what went on was aborted.
-    """
+class FollowUpResponse(Frame):
+    """The message is in the follow-up queue."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["follow_up"]
+    success: Literal[True]
+    data: QueueOutcome
 
 
-class AgentStartEvent(BaseModel):
-    """
-    A run begins: the agent works until agent_end.
-    """
-
-    type: Literal["agent_start"]
-    """
-    Marks an agent_start event.
-    """
+class ClearQueueResponse(Frame):
+    """The queues are empty; what was in them."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["clear_queue"]
+    success: Literal[True]
+    data: ClearedQueue
 
 
-class AgentToolResult(BaseModel):
-    """
-    What a tool returned, or has to show so far.
-    """
+class GetStateResponse(Frame):
+    """The state of the session."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["get_state"]
+    success: Literal[True]
+    data: SessionState
 
-    content: list[UserContent]
-    """
-    What the model is told; may be empty.
-    """
-    details: Any | None = None
-    """
-    What the tool tells the host beyond the content; its shape is the tool's own. Absent when there is nothing.
-    """
-    structured_content: Any | None = None
-    """
-    The same for programs to read; its shape is the tool's own.
-    """
-    is_error: bool | None = None
-    """
-    True: the call failed although the tool returned.
-    """
+
+class SetModelResponse(Frame):
+    """The model that is in use now."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["set_model"]
+    success: Literal[True]
+    data: Model
+
+
+class CycleModelResponse(Frame):
+    """The model that is in use now, or null where there is no other one."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["cycle_model"]
+    success: Literal[True]
+    data: ModelCycle | None
+    """What the command returns; null where there is nothing to cycle through."""
+
+
+class GetAvailableModelsResponse(Frame):
+    """The models that can be chosen."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["get_available_models"]
+    success: Literal[True]
+    data: ModelList
+
+
+class CycleThinkingLevelResponse(Frame):
+    """The level in effect now, or null where the model does not think."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["cycle_thinking_level"]
+    success: Literal[True]
+    data: ThinkingLevelChange | None
+    """What the command returns; null where there is nothing to cycle through."""
+
+
+class GetAvailableThinkingLevelsResponse(Frame):
+    """The thinking levels that the model knows."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["get_available_thinking_levels"]
+    success: Literal[True]
+    data: ThinkingLevelList
+
+
+class CompactResponse(Frame):
+    """The conversation is compacted."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["compact"]
+    success: Literal[True]
+    data: CompactionResult
+
+
+class GetSessionStatsResponse(Frame):
+    """The figures of the session."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["get_session_stats"]
+    success: Literal[True]
+    data: SessionStats
+
+
+class ForkResponse(Frame):
+    """The new session is open, or an extension vetoed it."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["fork"]
+    success: Literal[True]
+    data: ForkResult
+
+
+class CloneResponse(Frame):
+    """The copy is open, or an extension vetoed it."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["clone"]
+    success: Literal[True]
+    data: SessionChange
+
+
+class GetEntriesResponse(Frame):
+    """The entries of the session."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["get_entries"]
+    success: Literal[True]
+    data: EntryList
+
+
+class GetTreeResponse(Frame):
+    """The tree of the session."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["get_tree"]
+    success: Literal[True]
+    data: EntryTree
+
+
+class GetMessagesResponse(Frame):
+    """The messages of the conversation."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["get_messages"]
+    success: Literal[True]
+    data: MessageList
+
+
+class GetCommandsResponse(Frame):
+    """The slash commands."""
+    id: RequestId | None = None
+    type: Literal["response"]
+    command: Literal["get_commands"]
+    success: Literal[True]
+    data: CommandList
+
+
+class SessionState(Frame):
+    """The state of the session at one moment."""
+    model: Model | None = None
+    """The model in use; absent or null if there is none."""
+    thinking_level: ThinkingLevel
+    is_streaming: bool
+    """A run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh true as
+    long as an accepted prompt is not done with, in pi 1 until `agent_settled`."""
+    is_compacting: bool
+    """A compaction is under way, asked for or automatic."""
+    steering_mode: QueueMode
+    follow_up_mode: QueueMode
+    session_file: str | None = None
+    """Absolute path of the session file, also before it exists; absent if the session is kept in memory only."""
+    session_id: str
+    """Id of the session; its form depends on the dialect."""
+    session_name: str | None = None
+    """The name given by `set_session_name`; absent if none was."""
+    auto_compaction_enabled: bool
+    """A nearly full context is compacted automatically."""
+    message_count: Count
+    pending_message_count: Count
+
+
+class ModelCycle(Frame):
+    """The outcome of a step to the next model."""
+    model: Model
+    thinking_level: ThinkingLevel
+    is_scoped: bool
+    """The models to step through were limited at the start or in the settings."""
+
+
+class ThinkingLevelChange(Frame):
+    """The outcome of a step to the next thinking level."""
+    level: ThinkingLevel
+
+
+class ModelList(Frame):
+    """Models to choose from."""
+    models: list[Model]
+    """The models, in the order in which they are stepped through."""
+
+
+class ClearedQueue(Frame):
+    """The messages that were taken back."""
+    steering: list[str]
+    """The texts of the steering messages, in order."""
+    follow_up: list[str]
+    """The texts of the follow-up messages, in order."""
+
+
+class PromptOutcome(Frame):
+    """What became of a prompt."""
+    disposition: PromptDisposition
+
+
+class QueueOutcome(Frame):
+    """What became of a message for a queue."""
+    disposition: QueueDisposition
+
+
+class ThinkingLevelList(Frame):
+    """Thinking levels to choose from."""
+    levels: list[ThinkingLevel]
+    """The levels, least first; `off` alone for a model that does not think."""
+
+
+class EntryList(Frame):
+    """Entries of the session."""
+    entries: list[SessionEntry]
+    """The entries, in the order in which they were written."""
+    leaf_id: str | None
+    """The entry that the conversation goes on from; null for an empty one."""
+
+
+class EntryTree(Frame):
+    """The session as a tree."""
+    tree: list[EntryNode]
+    """The entries that nothing comes before; usually one."""
+    leaf_id: str | None
+    """The entry that the conversation goes on from; null for an empty one."""
+
+
+class EntryNode(Frame):
+    """An entry of the session with what comes after it."""
+    entry: SessionEntry
+    children: list[EntryNode]
+    """What comes after it, oldest first; more than one where branches part."""
+    label: str | None = None
+    """The mark on it; absent if there is none."""
+    label_timestamp: str | None = None
+    """When it was marked: ISO 8601 in UTC with milliseconds."""
+
+
+class CompactionResult(Frame):
+    """What a compaction has made of the conversation."""
+    summary: str
+    """The summary that stands for the older part, with the lists of files that were touched."""
+    first_kept_entry_id: str
+    """Id of the first session entry that is kept as it was."""
+    tokens_before: Count
+    estimated_tokens_after: Count | None = None
     usage: Usage | None = None
-    terminate: bool | None = None
-    """
-    Whether the run is to end after this turn.
-    """
+    details: Any = None
+    """What the maker of the summary notes beside it: an object with the sorted lists of paths `readFiles` and
+    `modifiedFiles`, or any JSON when an extension supplied it."""
 
 
-class AssistantMessage(BaseModel):
-    """
-    What the model said in one turn: complete, or a snapshot of what has arrived so far.
-    """
+class SessionStats(Frame):
+    """Counts, tokens and cost: in pi and xcsh of the conversation in memory, where what a compaction has summarised
+    no longer counts; in pi 1 of all entries of the session, other branches included."""
+    session_file: str | None = None
+    """Absolute path of the session file; absent if the session is kept in memory only."""
+    session_id: str
+    """Id of the session."""
+    user_messages: Count
+    assistant_messages: Count
+    tool_calls: Count
+    tool_results: Count
+    total_messages: Count
+    tokens: TokenTotals
+    cost: float
+    """Cost of the assistant messages in US dollars."""
+    context_usage: ContextUsage | None = None
 
-    role: Literal["assistant"]
-    """
-    Marks an assistant message.
-    """
-    content: list[AssistantContent]
-    """
-    The blocks in the order in which the model began them; may be empty.
-    """
-    api: str
-    """
-    The vendor API that was spoken, for example anthropic-messages.
-    """
-    provider: str
-    """
-    The provider that was asked.
-    """
-    model: str
-    """
-    The id of the model that was asked.
-    """
+
+class ContextUsage(Frame):
+    """How full the context is."""
+    tokens: Count | None
+    """Estimate of the tokens in it; null from a compaction until the next answer."""
+    context_window: Count
+    percent: float | None
+    """The part of the window that is taken, in percent, not rounded; null where the tokens are."""
+
+
+class ForkResult(Frame):
+    """The outcome of going back to an earlier user message."""
+    text: str | None = None
+    """Text of that user message, for the host to offer again. In pi 1 absent if it was cancelled."""
+    cancelled: bool
+    """True: an extension vetoed it and nothing has changed."""
+
+
+class MessageList(Frame):
+    """The conversation."""
+    messages: list[AgentMessage]
+    """The messages, oldest first."""
+
+
+class CommandList(Frame):
+    """What a prompt can call with a leading `/`."""
+    commands: list[SlashCommand]
+    """Commands of extensions first, then prompt templates, then skills."""
+
+
+class SlashCommand(Frame):
+    """Something that a prompt can call with a leading `/`."""
+    name: str
+    """Its name without the `/`; that of a skill begins with `skill:`."""
+    description: str | None = None
+    """What it does, for people to read."""
+    source: CommandSource
+    source_info: SourceInfo
+
+
+class SourceInfo(Frame):
+    """Where something that a prompt can call comes from."""
+    path: str
+    """Absolute path of the file that defines it; of what is built in, `builtin:` and a name."""
+    source: str
+    """How it was found: `auto`, `local`, `cli`, `builtin`, or the package that it belongs to."""
+    scope: SourceScope
+    origin: SourceOrigin
+    base_dir: str | None = None
+    """The directory that paths in it are relative to."""
+    changelog_path: str | None = None
+    """The change log of its package."""
+
+
+class AgentEndEvent(Frame):
+    """The run is over."""
+    type: Literal["agent_end"]
+    messages: list[AgentMessage]
+    """Every message of this run, in order: what was prompted, what was said, what tools returned. Earlier history is
+    not repeated."""
+    will_retry: bool
+    """Whether the run failed for a passing reason and is tried again after a wait."""
+
+
+class AgentSettledEvent(Frame):
+    """Nothing follows by itself any more: no retry, no compaction, no queued message. What a prompt started is done."""
+    type: Literal["agent_settled"]
+    aborted: bool
+    """Whether what went on was aborted."""
+
+
+class TurnEndEvent(Frame):
+    """The turn is over."""
+    type: Literal["turn_end"]
+    message: AssistantMessage
+    tool_results: list[ToolResultMessage]
+    """The results of its tool calls, in the order in which they were told; empty when there are none."""
+
+
+class MessageStartEvent(Frame):
+    """A message begins. Only an assistant message is still incomplete here."""
+    type: Literal["message_start"]
+    message: AgentMessage
+
+
+class MessageUpdateEvent(Frame):
+    """The assistant message has grown."""
+    type: Literal["message_update"]
     usage: Usage
-    stop_reason: StopReason
-    timestamp: Timestamp
-    response_id: str | None = None
-    """
-    The id that the provider gave its answer.
-    """
-    response_model: str | None = None
-    """
-    The model that the provider says has answered, where it is another.
-    """
-    raw_stop_reason: str | None = None
-    """
-    The provider's own word for why the model stopped; absent if it failed or was aborted.
-    """
-    provider_thinking_level: str | None = None
-    """
-    The provider's own word for the thinking level that was asked for.
-    """
-    diagnostics: list[Diagnostic] | None = None
-    """
-    What the provider adapter noticed on the way.
-    """
-    deferred: DeferredAnswer | None = None
-    end_turn: bool | None = None
-    """
-    Whether the model said itself that its turn is over.
-    """
-    error_message: str | None = None
-    """
-    What went wrong; present exactly when stopReason is error or aborted.
-    """
+    assistant_message_event: AssistantMessageEvent
+
+
+class MessageEndEvent(Frame):
+    """A message is complete."""
+    type: Literal["message_end"]
+    message: AgentMessage
+
+
+class ToolExecutionStartEvent(Frame):
+    """A tool call is taken up."""
+    type: Literal["tool_execution_start"]
+    tool_call_id: str
+    """The id of the call."""
+    tool_name: str
+    """The name of the tool."""
+    args: JsonObject
+    parent_tool_call_id: str | None = None
+    """The call during which a tool made this one; then the id is that call's, a slash and a number."""
+
+
+class ToolExecutionUpdateEvent(Frame):
+    """A tool has something to show while it runs."""
+    type: Literal["tool_execution_update"]
+    tool_call_id: str
+    """The id of the call."""
+    tool_name: str
+    """The name of the tool."""
+    args: JsonObject
+    partial_result: AgentToolResult
+    parent_tool_call_id: str | None = None
+    """The call during which a tool made this one; then the id is that call's, a slash and a number."""
+
+
+class ToolExecutionEndEvent(Frame):
+    """A tool call is finished."""
+    type: Literal["tool_execution_end"]
+    tool_call_id: str
+    """The id of the call."""
+    tool_name: str
+    """The name of the tool."""
+    result: AgentToolResult
+    is_error: bool
+    """Whether the call failed."""
     duration_ms: Count | None = None
-    thinking_level: ThinkingLevel | None = None
+    parent_tool_call_id: str | None = None
+    """The call during which a tool made this one; then the id is that call's, a slash and a number."""
 
 
-class AutoRetryEndEvent(BaseModel):
-    """
-    Trying again has come to an end.
-    """
-
-    type: Literal["auto_retry_end"]
-    """
-    Marks an auto_retry_end event.
-    """
-    success: bool
-    """
-    Whether an attempt succeeded.
-    """
-    attempt: Count
-    final_error: str | None = None
-    """
-    Why it was given up; only without success.
-    """
+class QueueUpdateEvent(Frame):
+    """The queues have changed: a message was queued, delivered or taken back."""
+    type: Literal["queue_update"]
+    steering: list[str]
+    """The texts of all steering messages that wait, in order."""
+    follow_up: list[str]
+    """The texts of all follow-up messages that wait, in order."""
 
 
-class AutoRetryStartEvent(BaseModel):
-    """
-    A run failed for a passing reason and will be tried again after a wait.
-    """
+class CompactionStartEvent(Frame):
+    """The server begins to shorten the context, asked to or by itself."""
+    type: Literal["compaction_start"]
+    reason: CompactionReason
 
-    type: Literal["auto_retry_start"]
-    """
-    Marks an auto_retry_start event.
-    """
+
+class CompactionEndEvent(Frame):
+    """The compaction is over, one way or the other."""
+    type: Literal["compaction_end"]
+    reason: CompactionReason
+    result: CompactionResult | None = None
+    aborted: bool
+    """Whether it was cancelled."""
+    will_retry: bool
+    """Whether the request that did not fit is now made again."""
+    error_message: str | None = None
+    """Why it failed."""
+
+
+class SummarizationRetryScheduledEvent(Frame):
+    """The request for a summary failed for a passing reason and will be made again after a wait."""
+    type: Literal["summarization_retry_scheduled"]
     attempt: Count
     max_attempts: Count
     delay_ms: Count
     error_message: str
-    """
-    Why the run failed.
-    """
+    """Why the request failed."""
 
 
-class BashCommand(BaseModel):
-    """
-    Runs a shell command in the working directory, beside whatever goes on, and adds its output to the conversation. Answers when the command has ended; only pi 1 tells of its output before.
-    """
-
-    id: RequestId | None = None
-    type: Literal["bash"]
-    """
-    Names the command.
-    """
-    command: str
-    """
-    The command line, handed to the shell as it is.
-    """
-    exclude_from_context: bool | None = None
-    """
-    Whether the model is kept from seeing the command and its output.
-    """
+class SummarizationRetryAttemptStartEvent(Frame):
+    """The request for a summary is made again."""
+    type: Literal["summarization_retry_attempt_start"]
+    source: SummarizationSource
+    reason: CompactionReason | None = None
 
 
-class BashExecutionMessage(BaseModel):
-    """
-    A shell command that the host ran with the bash command, and what it printed.
-    """
-
-    role: Literal["bashExecution"]
-    """
-    Marks a shell command of the host.
-    """
-    command: str
-    """
-    The command line.
-    """
-    output: str
-    """
-    What it printed, cleaned, and cut to its end when it was long.
-    """
-    exit_code: Annotated[int | None, Field(ge=-2147483648, le=2147483647)] = None
-    """
-    The exit status; absent when the command was killed.
-    """
-    cancelled: bool
-    """
-    Whether the command was stopped before it ended.
-    """
-    truncated: bool
-    """
-    Whether part of the output is missing.
-    """
-    full_output_path: str | None = None
-    """
-    The file that holds the whole output, when it was too long.
-    """
-    timestamp: Timestamp
-    exclude_from_context: bool | None = None
-    """
-    Whether the model is kept from seeing this.
-    """
+class SummarizationRetryFinishedEvent(Frame):
+    """Making the request for a summary again has come to an end, one way or the other."""
+    type: Literal["summarization_retry_finished"]
 
 
-class BashExecutionUpdateEvent(BaseModel):
-    """
-    A shell command of the host has printed something.
-    """
-
+class BashExecutionUpdateEvent(Frame):
+    """A shell command of the host has printed something."""
     type: Literal["bash_execution_update"]
-    """
-    Marks a bash_execution_update event.
-    """
     id: RequestId | None = None
     delta: str
-    """
-    What is new in its output.
-    """
+    """What is new in its output."""
 
 
-class BashResponse(BaseModel):
-    """
-    The command has ended, or was cancelled.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["bash"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: BashResult
+class EntryAppendedEvent(Frame):
+    """The session has a new entry that no other event tells of."""
+    type: Literal["entry_appended"]
+    entry: SessionEntry
 
 
-class BashResult(BaseModel):
-    """
-    What became of a bash command.
-    """
-
-    output: str
-    """
-    Standard output and standard error as they came, without control sequences; only the end of a long output.
-    """
-    exit_code: Annotated[int | None, Field(ge=-2147483648, le=2147483647)] = None
-    """
-    Exit code of the command; absent if it was killed.
-    """
-    cancelled: bool
-    """
-    The command was ended before it was done.
-    """
-    truncated: bool
-    """
-    The beginning of the output was left out.
-    """
-    full_output_path: str | None = None
-    """
-    Path of a file with the whole output, if it was large.
-    """
+class SessionInfoChangedEvent(Frame):
+    """The session has another name."""
+    type: Literal["session_info_changed"]
+    name: str | None = None
+    """The name; absent if it has none any more."""
 
 
-class BashToolDetails(BaseModel):
-    """
-    The details of a result, or of an update, of the bash tool.
-    """
-
-    truncation: TruncationResult | None = None
-    """
-    What was cut; absent when nothing was.
-    """
-    full_output_path: str | None = None
-    """
-    The file that holds the whole output, when it was cut.
-    """
+class ThinkingLevelChangedEvent(Frame):
+    """The thinking level has changed, also because another model does not know the old one."""
+    type: Literal["thinking_level_changed"]
+    level: ThinkingLevel
 
 
-class BeforeAgentStartHook(BaseModel):
-    """
-    A run is about to begin. `message` is added behind what the user said; `systemPrompt` holds for this run.
-    """
-
-    type: Literal["before_agent_start"]
-    """
-    Marks a `before_agent_start`.
-    """
-    prompt: str
-    """
-    What the user said.
-    """
-    images: list[ImageContent] | None = None
-    """
-    Images that belong to it.
-    """
-    system_prompt: str
-    """
-    The instructions so far.
-    """
+class StartUpdate(Frame):
+    """The answer begins. Servers do not send it; message_start says the same."""
+    type: Literal["start"]
 
 
-class BeforeCompactHook(BaseModel):
-    """
-    The conversation is about to be compacted. `cancel` prevents it; `compaction` takes the place of the summary that a model would be asked for.
-    """
-
-    type: Literal["session_before_compact"]
-    """
-    Marks a `session_before_compact`.
-    """
-    first_kept_entry_id: str
-    """
-    The first entry that stays as it is.
-    """
-    tokens_before: Count
-    custom_instructions: str | None = None
-    """
-    What the user asked the summary to dwell on.
-    """
-    messages_to_summarize: list[AgentMessage]
-    """
-    What is summed up, oldest first.
-    """
-    previous_summary: str | None = None
-    """
-    The summary that came before these messages.
-    """
-    is_split_turn: bool | None = None
-    """
-    The cut goes through a turn.
-    """
-    turn_prefix_messages: list[AgentMessage] | None = None
-    """
-    The part of that turn that is summed up, oldest first.
-    """
-    read_files: list[str] | None = None
-    """
-    Files that were read, in what is summed up.
-    """
-    modified_files: list[str] | None = None
-    """
-    Files that were modified, in what is summed up.
-    """
-    reserve_tokens: Count | None = None
-    keep_recent_tokens: Count | None = None
-    reason: HookReason | None = None
-    will_retry: bool | None = None
-    """
-    The run that the context was too long for is tried again afterwards.
-    """
+class TextStartUpdate(Frame):
+    """A text block begins."""
+    type: Literal["text_start"]
+    content_index: Count
 
 
-class BeforeForkHook(BaseModel):
-    """
-    A session is about to be forked. `cancel` prevents it.
-    """
-
-    type: Literal["session_before_fork"]
-    """
-    Marks a `session_before_fork`.
-    """
-    entry_id: str
-    """
-    The message of the user that it is forked at.
-    """
-    position: ForkPosition | None = None
+class TextDeltaUpdate(Frame):
+    """A text block has grown."""
+    type: Literal["text_delta"]
+    content_index: Count
+    delta: str
+    """What was added."""
 
 
-class BeforeSwitchHook(BaseModel):
-    """
-    Another session is about to be opened. `cancel` keeps the one that is open.
-    """
-
-    type: Literal["session_before_switch"]
-    """
-    Marks a `session_before_switch`.
-    """
-    reason: SwitchReason
-    target_session_file: str | None = None
-    """
-    The file of the other session, as the host named it; absent for a new one.
-    """
+class TextEndUpdate(Frame):
+    """A text block is complete."""
+    type: Literal["text_end"]
+    content_index: Count
+    content: str
+    """All of the block."""
 
 
-class BeforeTreeHook(BaseModel):
-    """
-    Another branch of the session is about to be taken up. `cancel` prevents it; `summary` takes the place of the one that a model would be asked for.
-    """
-
-    type: Literal["session_before_tree"]
-    """
-    Marks a `session_before_tree`.
-    """
-    target_id: str
-    """
-    The entry chosen.
-    """
-    old_leaf_id: str | None = None
-    """
-    Where the session is; absent: at its beginning.
-    """
-    common_ancestor_id: str | None = None
-    """
-    The last entry that both branches have; absent: none.
-    """
-    entries_to_summarize: list[JsonObject]
-    """
-    What is left behind, as it is kept, oldest first.
-    """
-    user_wants_summary: bool
-    """
-    A summary of what is left behind was asked for.
-    """
-    custom_instructions: str | None = None
-    """
-    What the summary is to dwell on.
-    """
-    replace_instructions: bool | None = None
-    """
-    These instructions stand instead of the usual ones.
-    """
-    label: str | None = None
-    """
-    A label for the entry that is added.
-    """
+class ThinkingStartUpdate(Frame):
+    """A thinking block begins."""
+    type: Literal["thinking_start"]
+    content_index: Count
 
 
-class BranchSummaryEntry(BaseModel):
-    """
-    What was said on a branch that was left.
-    """
+class ThinkingDeltaUpdate(Frame):
+    """A thinking block has grown."""
+    type: Literal["thinking_delta"]
+    content_index: Count
+    delta: str
+    """What was added."""
 
-    type: Literal["branch_summary"]
-    """
-    Marks the kind of entry.
-    """
+
+class ThinkingEndUpdate(Frame):
+    """A thinking block is complete."""
+    type: Literal["thinking_end"]
+    content_index: Count
+    content: str
+    """All of the block."""
+
+
+class ToolcallStartUpdate(Frame):
+    """A tool call begins."""
+    type: Literal["toolcall_start"]
+    content_index: Count
     id: str
-    """
-    Names the entry inside its file.
-    """
-    parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
-    timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
-    from_id: str | None = None
-    """
-    The entry at which the branch was left; root for the very beginning, in pi 1 null.
-    """
-    summary: str
-    """
-    The summary.
-    """
-    details: Any | None = None
-    """
-    What the maker of the summary notes beside it; any JSON.
-    """
-    usage: Usage | None = None
-    from_hook: bool | None = None
-    """
-    Whether an extension made the summary.
-    """
+    """The id of the call."""
+    tool_name: str
+    """The name of the tool."""
 
 
-class BranchSummaryMessage(BaseModel):
-    """
-    What was said on a branch of the session that was left.
-    """
+class ToolcallDeltaUpdate(Frame):
+    """The arguments of a tool call have grown."""
+    type: Literal["toolcall_delta"]
+    content_index: Count
+    delta: str
+    """A piece of the arguments as JSON text; may be empty."""
 
-    role: Literal["branchSummary"]
-    """
-    Marks the summary of a branch.
-    """
-    summary: str
-    """
-    The summary.
-    """
-    from_id: str | None = None
-    """
-    The session entry at which the branch was left; root for the very beginning, in pi 1 null.
-    """
+
+class ToolcallEndUpdate(Frame):
+    """A tool call is complete."""
+    type: Literal["toolcall_end"]
+    content_index: Count
+    tool_call: ToolCall
+
+
+class DoneUpdate(Frame):
+    """The answer is complete. Servers do not send it; message_end says the same."""
+    type: Literal["done"]
+    reason: DoneReason
+    message: AssistantMessage
+
+
+class ErrorUpdate(Frame):
+    """The answer failed. Servers do not send it; message_end says the same."""
+    type: Literal["error"]
+    reason: ErrorReason
+    error: AssistantMessage
+
+
+class SystemMessage(Frame):
+    """What the model is told of itself, its tools and its surroundings. The first opens the first run of a session
+    and says everything; later ones say what has changed."""
+    role: Literal["system"]
+    content: SystemContent
+    sections: SystemSections | None = None
     timestamp: Timestamp
-
-
-class ClearQueueCommand(BaseModel):
-    """
-    Takes back all messages that wait in the queues.
-    """
-
-    id: RequestId | None = None
-    type: Literal["clear_queue"]
-    """
-    Names the command.
-    """
-
-
-class ClearQueueResponse(BaseModel):
-    """
-    The queues are empty; what was in them.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["clear_queue"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: ClearedQueue
-
-
-class ClearedQueue(BaseModel):
-    """
-    The messages that were taken back.
-    """
-
-    steering: list[str]
-    """
-    The texts of the steering messages, in order.
-    """
-    follow_up: list[str]
-    """
-    The texts of the follow-up messages, in order.
-    """
-
-
-class CloneCommand(BaseModel):
-    """
-    Begins a new session that holds a copy of the active branch. An extension may veto it.
-    """
-
-    id: RequestId | None = None
-    type: Literal["clone"]
-    """
-    Names the command.
-    """
-
-
-class CloneResponse(BaseModel):
-    """
-    The copy is open, or an extension vetoed it.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["clone"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: SessionChange
-
-
-class CommandList(BaseModel):
-    """
-    What a prompt can call with a leading `/`.
-    """
-
-    commands: list[SlashCommand]
-    """
-    Commands of extensions first, then prompt templates, then skills.
-    """
-
-
-CommandSource = TypeAliasType(
-    "CommandSource",
-    Annotated[Literal["extension", "prompt", "skill"], Field(title="CommandSource")],
-)
-"""
-What a slash command is: a command of an extension, a prompt template or a skill.
-"""
-
-
-class CompactCommand(BaseModel):
-    """
-    Replaces the older part of the conversation by a summary. An open run is ended first. In pi and xcsh no event tells of it, only the response.
-    """
-
-    id: RequestId | None = None
-    type: Literal["compact"]
-    """
-    Names the command.
-    """
-    custom_instructions: str | None = None
-    """
-    What the summary should pay attention to.
-    """
-
-
-class CompactResponse(BaseModel):
-    """
-    The conversation is compacted.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["compact"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: CompactionResult
-
-
-class CompactedHook(BaseModel):
-    """
-    The conversation was compacted.
-    """
-
-    type: Literal["session_compact"]
-    """
-    Marks a `session_compact`.
-    """
-    compaction_entry: JsonObject
-    from_extension: bool
-    """
-    The summary is an extension's.
-    """
-    reason: HookReason
-    will_retry: bool
-    """
-    A run is tried again now.
-    """
-
-
-class CompactionDetails(BaseModel):
-    """
-    `details` of a compaction whose summary no extension made: the files that were touched in what is summed up, sorted. A file is in one of the lists only.
-    """
-
-    read_files: list[str]
-    """
-    Paths of files that were read and not changed.
-    """
-    modified_files: list[str]
-    """
-    Paths of files that were written or edited.
-    """
-
-
-class CompactionEndEvent(BaseModel):
-    """
-    The compaction is over, one way or the other.
-    """
-
-    type: Literal["compaction_end"]
-    """
-    Marks a compaction_end event.
-    """
-    reason: CompactionReason
-    result: CompactionResult | None = None
-    aborted: bool
-    """
-    Whether it was cancelled.
-    """
-    will_retry: bool
-    """
-    Whether the request that did not fit is now made again.
-    """
-    error_message: str | None = None
-    """
-    Why it failed.
-    """
-
-
-class CompactionEntry(BaseModel):
-    """
-    The older part of the conversation was replaced by a summary.
-    """
-
-    type: Literal["compaction"]
-    """
-    Marks the kind of entry.
-    """
-    id: str
-    """
-    Names the entry inside its file.
-    """
-    parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
-    timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
-    summary: str
-    """
-    The summary.
-    """
-    first_kept_entry_id: str
-    """
-    The first entry before this one that stays in the context.
-    """
-    tokens_before: Count
-    details: Any | None = None
-    """
-    What the maker of the summary notes beside it; any JSON.
-    """
-    usage: Usage | None = None
-    from_hook: bool | None = None
-    """
-    Whether an extension made the summary.
-    """
-    system_message: SystemMessage | None = None
-
-
-CompactionReason = TypeAliasType(
-    "CompactionReason",
-    Annotated[
-        Literal["manual", "threshold", "overflow"], Field(title="CompactionReason")
-    ],
-)
-"""
-What made a compaction necessary: the host asked for it, the context passed the limit, the provider refused it as too long, or the session was idle.
-"""
-
-
-class CompactionResult(BaseModel):
-    """
-    What a compaction has made of the conversation.
-    """
-
-    summary: str
-    """
-    The summary that stands for the older part, with the lists of files that were touched.
-    """
-    first_kept_entry_id: str
-    """
-    Id of the first session entry that is kept as it was.
-    """
-    tokens_before: Count
-    estimated_tokens_after: Count | None = None
-    usage: Usage | None = None
-    details: Any | None = None
-    """
-    What the maker of the summary notes beside it: an object with the sorted lists of paths `readFiles` and `modifiedFiles`, or any JSON when an extension supplied it.
-    """
-
-
-class CompactionStartEvent(BaseModel):
-    """
-    The server begins to shorten the context, asked to or by itself.
-    """
-
-    type: Literal["compaction_start"]
-    """
-    Marks a compaction_start event.
-    """
-    reason: CompactionReason
-
-
-class CompactionSummaryMessage(BaseModel):
-    """
-    What was said before the last compaction; opens the context after one.
-    """
-
-    role: Literal["compactionSummary"]
-    """
-    Marks the summary of a compaction.
-    """
-    summary: str
-    """
-    The summary.
-    """
-    tokens_before: Count
-    timestamp: Timestamp
-
-
-class ConfirmRequest(BaseModel):
-    """
-    Asks the user for yes or no.
-    """
-
-    type: Literal["extension_ui_request"]
-    """
-    Marks a request to the user interface.
-    """
-    id: str
-    """
-    Id of this request; an answer repeats it.
-    """
-    method: Literal["confirm"]
-    """
-    What is asked for.
-    """
-    title: str
-    """
-    Headline of the question.
-    """
-    message: str
-    """
-    The question.
-    """
-    timeout: Count | None = None
-
-
-class ContextEditEntry(BaseModel):
-    """
-    From here on models are told something else in the place of an earlier entry, or nothing.
-    """
-
-    type: Literal["context_edit"]
-    """
-    Marks the kind of entry.
-    """
-    id: str
-    """
-    Names the entry inside its file.
-    """
-    parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
-    timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
-    target_id: str
-    """
-    The entry that it is about.
-    """
-    replacement: ContextReplacement | None
-    """
-    What stands in its place; null: nothing does.
-    """
-
-
-class ContextHook(BaseModel):
-    """
-    A model is about to be asked. `messages` takes the place of the conversation, for this request only.
-    """
-
-    type: Literal["context"]
-    """
-    Marks a `context`.
-    """
-    messages: list[AgentMessage]
-    """
-    The conversation, oldest first, without system messages.
-    """
-
-
-class ContextReplacement(BaseModel):
-    """
-    What models are told in the place of an entry.
-    """
-
-    content: ReplacedContent
-
-
-class ContextUsage(BaseModel):
-    """
-    How full the context is.
-    """
-
-    tokens: Count | None
-    """
-    Estimate of the tokens in it; null from a compaction until the next answer.
-    """
-    context_window: Count
-    percent: float | None
-    """
-    The part of the window that is taken, in percent, not rounded; null where the tokens are.
-    """
-
-
-class Cost(BaseModel):
-    """
-    What one request cost, in US dollars.
-    """
-
-    input: float
-    """
-    For tokens read.
-    """
-    output: float
-    """
-    For tokens written.
-    """
-    cache_read: float
-    """
-    For tokens from a cache.
-    """
-    cache_write: float
-    """
-    For tokens put into a cache.
-    """
-    total: float
-    """
-    All of it together.
-    """
-    total_from_provider: bool | None = None
-    """
-    Whether the provider told the cost; else it was computed. Absent while it is zero.
-    """
-
-
-Count = TypeAliasType(
-    "Count", Annotated[int, Field(ge=0, le=9007199254740991, title="Count")]
-)
-"""
-A whole number that is not negative, small enough for a double to hold exactly.
-"""
-
-
-class CustomEntry(BaseModel):
-    """
-    State of an extension; models are not told.
-    """
-
-    type: Literal["custom"]
-    """
-    Marks the kind of entry.
-    """
-    custom_type: str
-    """
-    The kind of state, named by the extension.
-    """
-    data: Any | None = None
-    """
-    The state; any JSON.
-    """
-    id: str
-    """
-    Names the entry inside its file.
-    """
-    parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
-    timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
-
-
-class CustomMessage(BaseModel):
-    """
-    A message that an extension, or the server itself, added to the conversation.
-    """
-
-    role: Literal["custom"]
-    """
-    Marks a message of an extension.
-    """
-    custom_type: str
-    """
-    The kind of message, named by the extension that made it.
-    """
-    content: MessageContent
-    display: bool
-    """
-    Whether a host should show it.
-    """
-    details: Any | None = None
-    """
-    Data of the extension that the model does not see.
-    """
-    timestamp: Timestamp
-
-
-class CustomMessageEntry(BaseModel):
-    """
-    A message that an extension, or the server itself, added to the conversation.
-    """
-
-    type: Literal["custom_message"]
-    """
-    Marks the kind of entry.
-    """
-    custom_type: str
-    """
-    The kind of message, named by the extension.
-    """
-    content: MessageContent
-    display: bool
-    """
-    Whether a host should show it.
-    """
-    details: Any | None = None
-    """
-    Data of the extension that the model does not see.
-    """
-    id: str
-    """
-    Names the entry inside its file.
-    """
-    parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
-    timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
-
-
-class CycleModelCommand(BaseModel):
-    """
-    Switches to the next available model, as `set_model` does.
-    """
-
-    id: RequestId | None = None
-    type: Literal["cycle_model"]
-    """
-    Names the command.
-    """
-
-
-class CycleModelResponse(BaseModel):
-    """
-    The model that is in use now, or null where there is no other one.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["cycle_model"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: ModelCycle | None
-    """
-    What the command returns; null where there is nothing to cycle through.
-    """
-
-
-class CycleThinkingLevelCommand(BaseModel):
-    """
-    Switches to the next thinking level of the model; after the last comes the first.
-    """
-
-    id: RequestId | None = None
-    type: Literal["cycle_thinking_level"]
-    """
-    Names the command.
-    """
-
-
-class CycleThinkingLevelResponse(BaseModel):
-    """
-    The level in effect now, or null where the model does not think.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["cycle_thinking_level"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: ThinkingLevelChange | None
-    """
-    What the command returns; null where there is nothing to cycle through.
-    """
-
-
-class DeferredAnswer(BaseModel):
-    """
-    An answer that the provider gives later.
-    """
-
-    provider: str
-    """
-    The provider that was asked.
-    """
-    model_id: str
-    """
-    The model that was asked.
-    """
+    tools_added: list[SystemTool] | None = None
+    """The tools that the model can call from here on, besides those before."""
+    tools_removed: list[ToolName] | None = None
+    """The tools that it cannot call any more."""
+
+
+class SystemTool(Frame):
+    """A tool as the model is told of it."""
+    name: str
+    """The name of the tool."""
+    description: str
+    """What the model is told about it."""
+    parameters: JsonObject
+    constrained_sampling: Any = None
+    """How the provider is to hold the model to the schema: an object, or false for not at all."""
+
+
+class ToolName(Frame):
+    """A tool by its name."""
+    name: str
+    """The name of the tool."""
+
+
+class AssistantMessage(Frame):
+    """What the model said in one turn: complete, or a snapshot of what has arrived so far."""
+    role: Literal["assistant"]
+    content: list[AssistantContent]
+    """The blocks in the order in which the model began them; may be empty."""
     api: str
-    """
-    The vendor API that was spoken.
-    """
-    id: str
-    """
-    The id that the provider gave the answer.
-    """
-    expires_at: Timestamp | None = None
-    poll_after_ms: Count | None = None
-    data: Any | None = None
-    """
-    What the provider adapter needs to fetch it; opaque.
-    """
+    """The vendor API that was spoken, for example anthropic-messages."""
+    provider: str
+    """The provider that was asked."""
+    model: str
+    """The id of the model that was asked."""
+    usage: Usage
+    stop_reason: StopReason
+    timestamp: Timestamp
+    response_id: str | None = None
+    """The id that the provider gave its answer."""
+    response_model: str | None = None
+    """The model that the provider says has answered, where it is another."""
+    raw_stop_reason: str | None = None
+    """The provider's own word for why the model stopped; absent if it failed or was aborted."""
+    provider_thinking_level: str | None = None
+    """The provider's own word for the thinking level that was asked for."""
+    diagnostics: list[Diagnostic] | None = None
+    """What the provider adapter noticed on the way."""
+    deferred: DeferredAnswer | None = None
+    end_turn: bool | None = None
+    """Whether the model said itself that its turn is over."""
+    error_message: str | None = None
+    """What went wrong; present exactly when stopReason is error or aborted."""
+    duration_ms: Count | None = None
+    thinking_level: ThinkingLevel | None = None
 
 
-DeliverAs = TypeAliasType(
-    "DeliverAs",
-    Annotated[Literal["steer", "followUp", "nextTurn"], Field(title="DeliverAs")],
-)
-"""
-When a message is delivered: at the next opportunity of the run, when the run would end, or with what the user says next.
-"""
-
-
-class Diagnostic(BaseModel):
-    """
-    Something that a provider adapter noticed during a request.
-    """
-
+class Diagnostic(Frame):
+    """Something that a provider adapter noticed during a request."""
     type: str
-    """
-    What kind of thing it is.
-    """
+    """What kind of thing it is."""
     timestamp: Timestamp
     error: JsonObject | None = None
     details: JsonObject | None = None
 
 
-DoneReason = TypeAliasType(
-    "DoneReason",
-    Annotated[
-        Literal["stop", "length", "toolUse", "deferred"], Field(title="DoneReason")
-    ],
-)
-"""
-Why the model stopped, when all went well.
-"""
-
-
-class DoneUpdate(BaseModel):
-    """
-    The answer is complete. Servers do not send it; message_end says the same.
-    """
-
-    type: Literal["done"]
-    """
-    Marks a done update.
-    """
-    reason: DoneReason
-    message: AssistantMessage
-
-
-class EditToolDetails(BaseModel):
-    """
-    The details of a result of the edit tool.
-    """
-
-    diff: str
-    """
-    What changed, line by line, with line numbers.
-    """
-    patch: str | None = None
-    """
-    The same as a unified diff.
-    """
-    first_changed_line: Count | None = None
-
-
-class EditorRequest(BaseModel):
-    """
-    Asks the user to write or edit a longer text. It never times out by itself.
-    """
-
-    type: Literal["extension_ui_request"]
-    """
-    Marks a request to the user interface.
-    """
-    id: str
-    """
-    Id of this request; an answer repeats it.
-    """
-    method: Literal["editor"]
-    """
-    What is asked for.
-    """
-    title: str
-    """
-    The question.
-    """
-    prefill: str | None = None
-    """
-    The text to begin with.
-    """
-
-
-class EntryAppendedEvent(BaseModel):
-    """
-    The session has a new entry that no other event tells of.
-    """
-
-    type: Literal["entry_appended"]
-    """
-    Marks an entry_appended event.
-    """
-    entry: SessionEntry
-
-
-class EntryList(BaseModel):
-    """
-    Entries of the session.
-    """
-
-    entries: list[SessionEntry]
-    """
-    The entries, in the order in which they were written.
-    """
-    leaf_id: str | None
-    """
-    The entry that the conversation goes on from; null for an empty one.
-    """
-
-
-class EntryNode(BaseModel):
-    """
-    An entry of the session with what comes after it.
-    """
-
-    entry: SessionEntry
-    children: list[EntryNode]
-    """
-    What comes after it, oldest first; more than one where branches part.
-    """
-    label: str | None = None
-    """
-    The mark on it; absent if there is none.
-    """
-    label_timestamp: str | None = None
-    """
-    When it was marked: ISO 8601 in UTC with milliseconds.
-    """
-
-
-class EntryTree(BaseModel):
-    """
-    The session as a tree.
-    """
-
-    tree: list[EntryNode]
-    """
-    The entries that nothing comes before; usually one.
-    """
-    leaf_id: str | None
-    """
-    The entry that the conversation goes on from; null for an empty one.
-    """
-
-
-ErrorReason = TypeAliasType(
-    "ErrorReason", Annotated[Literal["aborted", "error"], Field(title="ErrorReason")]
-)
-"""
-Why an answer broke off.
-"""
-
-
-class ErrorUpdate(BaseModel):
-    """
-    The answer failed. Servers do not send it; message_end says the same.
-    """
-
-    type: Literal["error"]
-    """
-    Marks an error update.
-    """
-    reason: ErrorReason
-    error: AssistantMessage
-
-
-class EventHook(BaseModel):
-    """
-    An event that somebody has registered for in `awaits`: the server goes on when it was heard. Nothing of the answer counts.
-    """
-
-    type: Literal["event"]
-    """
-    Marks an `event`.
-    """
-    event: JsonObject
-
-
-class ExportHtmlCommand(BaseModel):
-    """
-    Writes the session as one HTML file.
-    """
-
-    id: RequestId | None = None
-    type: Literal["export_html"]
-    """
-    Names the command.
-    """
-    output_path: str | None = None
-    """
-    Path of the file to write, absolute or relative to the working directory. Absent: a file named after the session in the working directory.
-    """
-
-
-class ExportHtmlResponse(BaseModel):
-    """
-    The file is written.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["export_html"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: ExportedFile
-
-
-class ExportedFile(BaseModel):
-    """
-    Where the session was written to.
-    """
-
-    path: str
-    """
-    The path as the host gave it, or the name of a file in the working directory.
-    """
-
-
-class ExtensionAbort(BaseModel):
-    """
-    Aborts what goes on.
-    """
-
-    type: Literal["abort"]
-    """
-    Marks an `abort`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-
-
-class ExtensionAccept(BaseModel):
-    """
-    The extension has taken a command up.
-    """
-
-    type: Literal["accept"]
-    """
-    Marks an `accept`.
-    """
-    id: str
-    """
-    Id of the request.
-    """
-
-
-class ExtensionAnswer(BaseModel):
-    """
-    The answer to a `query`. It goes to descriptor 3 of a process that was started with one, so that it can be waited for; else to stdin.
-    """
-
-    type: Literal["answer"]
-    """
-    Marks an `answer`.
-    """
-    id: str
-    """
-    Id of the query.
-    """
-    data: Any | None = None
-    """
-    What was asked for; absent on an error.
-    """
-    error: str | None = None
-    """
-    Why there is no answer.
-    """
-
-
-class ExtensionAppendEntry(BaseModel):
-    """
-    Keeps something in the session that the model does not see.
-    """
-
-    type: Literal["append_entry"]
-    """
-    Marks an `append_entry`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    custom_type: str
-    """
-    The kind of entry, named by the extension.
-    """
-    data: Any | None = None
-    """
-    What is kept.
-    """
-
-
-class ExtensionCancel(BaseModel):
-    """
-    A request is not wanted any more. The extension still ends it, within 2 s, by whatever would have ended it; what that says does not matter any more.
-    """
-
-    type: Literal["cancel"]
-    """
-    Marks a `cancel`.
-    """
-    id: str
-    """
-    Id of the request.
-    """
-
-
-class ExtensionCommand(BaseModel):
-    """
-    A slash command.
-    """
-
-    name: str
-    """
-    Its name without the `/`: not empty, no blanks.
-    """
-    description: str | None = None
-    """
-    What it does, for people to read.
-    """
-    path: str | None = None
-    """
-    The file of the extension that it belongs to; absent: that of the process.
-    """
-
-
-class ExtensionCommandCall(BaseModel):
-    """
-    A slash command of the extension was called. The extension accepts it with `accept`, or with any frame that has its id as `origin`, and ends it with `done` or `failed`.
-    """
-
-    type: Literal["command"]
-    """
-    Marks a `command`.
-    """
-    id: str
-    """
-    Id of this request; whatever belongs to it repeats it.
-    """
-    name: str
-    """
-    The command, without the `/`, as it was registered.
-    """
-    arguments: str
-    """
-    What was written behind the command; may be empty.
-    """
-    path: str | None = None
-    """
-    The file of the extension that registered it, if it named one.
-    """
-
-
-class ExtensionCompact(BaseModel):
-    """
-    Compacts the conversation. The response's `data` is a `CompactionResult`.
-    """
-
-    type: Literal["compact"]
-    """
-    Marks a `compact`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    custom_instructions: str | None = None
-    """
-    What the summary is to dwell on.
-    """
-
-
-class ExtensionComplete(BaseModel):
-    """
-    Asks a model outside of the conversation. The response's `data` has `message`, an `AssistantMessage`.
-    """
-
-    type: Literal["complete"]
-    """
-    Marks a `complete`.
-    """
-    id: str
-    """
-    Id of this action; a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
+class DeferredAnswer(Frame):
+    """An answer that the provider gives later."""
     provider: str
-    """
-    The provider.
-    """
+    """The provider that was asked."""
     model_id: str
-    """
-    The model.
-    """
-    system_prompt: str | None = None
-    """
-    The instructions.
-    """
-    messages: list[AgentMessage]
-    """
-    The conversation, oldest first.
-    """
-    tools: list[ExtensionTool] | None = None
-    """
-    The tools that it may call.
-    """
-    level: ThinkingLevel | None = None
-    max_tokens: Count | None = None
-
-
-class ExtensionDone(BaseModel):
-    """
-    A command or a hook is done.
-    """
-
-    type: Literal["done"]
-    """
-    Marks a `done`.
-    """
-    id: str
-    """
-    Id of the request.
-    """
-    result: HookResult | None = None
-
-
-class ExtensionError(BaseModel):
-    """
-    An extension failed. No command fails because of it.
-    """
-
-    type: Literal["extension_error"]
-    """
-    Marks an extension_error frame.
-    """
-    extension_path: str
-    """
-    The file of the extension, or a name for what failed, such as `command:<name>`.
-    """
-    event: str
-    """
-    What the extension was doing: the name of the event, or command.
-    """
-    error: str
-    """
-    What went wrong.
-    """
-
-
-class ExtensionEvent(BaseModel):
-    """
-    An event that the extension has registered for. It gets no answer. A `message_update` comes without its snapshots.
-    """
-
-    type: Literal["event"]
-    """
-    Marks an `event`.
-    """
-    event: JsonObject
-
-
-class ExtensionFailed(BaseModel):
-    """
-    A command, a hook or a tool call has failed.
-    """
-
-    type: Literal["failed"]
-    """
-    Marks a `failed`.
-    """
-    id: str
-    """
-    Id of the request.
-    """
-    error: str
-    """
-    What went wrong.
-    """
-
-
-class ExtensionFault(BaseModel):
-    """
-    Something of an extension has failed; the host is told by `extension_error`. It may come before `register`.
-    """
-
-    type: Literal["error"]
-    """
-    Marks an `error`.
-    """
-    extension_path: str
-    """
-    The file of the extension.
-    """
-    event: str
-    """
-    What it was about: an event, a command, or `load`.
-    """
-    error: str
-    """
-    What went wrong.
-    """
-
-
-class ExtensionFlag(BaseModel):
-    """
-    An option of the command line that an extension reads.
-    """
-
-    name: str
-    """
-    Its name, without `--`.
-    """
-    description: str | None = None
-    """
-    What it does, for people to read.
-    """
-    path: str | None = None
-    """
-    The file of the extension that it belongs to.
-    """
-    takes_value: bool
-    """
-    A text follows it.
-    """
-
-
-class ExtensionFork(BaseModel):
-    """
-    Begins a session made of a part of this one. The response's `data` has `cancelled`.
-    """
-
-    type: Literal["fork"]
-    """
-    Marks a `fork`.
-    """
-    id: str
-    """
-    Id of this action; a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    entry_id: str
-    """
-    The entry that it is forked at.
-    """
-    position: ForkPosition | None = None
-
-
-class ExtensionHello(BaseModel):
-    """
-    The first frame. The extension answers with `register`, before anything else but `error`, `register_provider` and `unregister_provider`.
-    """
-
-    type: Literal["hello"]
-    """
-    Marks a `hello`.
-    """
-    protocol: Count
-    dialect: str
-    """
-    The dialect that the server speaks with its host.
-    """
-    cwd: str
-    """
-    The working directory, absolute.
-    """
-    agent_directory: str
-    """
-    The agent's own directory, absolute.
-    """
-    max_frame: Count
-    api: str | None = None
-    """
-    Version of pi whose extension API the dialect has: `0.52`, `0.58`, `0.73`, `1.5`. For the host of pi's extensions.
-    """
-    version: str | None = None
-    """
-    Version of the server. For the host of pi's extensions.
-    """
-    arguments: list[str] | None = None
-    """
-    The command line of the server, for the flags of extensions.
-    """
-    members: list[ExtensionMember] | None = None
-    """
-    The extensions that the process is to load, in order. For the host of pi's extensions; absent for others.
-    """
-
-
-class ExtensionHook(BaseModel):
-    """
-    Something is about to happen, or has happened, and the extension may have a say in it. Answered by `done`, whose `result` has the say, or `failed`, within 30 s without its dialogs. The next extension is asked only then.
-    """
-
-    type: Literal["hook"]
-    """
-    Marks a `hook`.
-    """
-    id: str
-    """
-    Id of this request; the answer repeats it.
-    """
-    hook: HookEvent
-
-
-class ExtensionMember(BaseModel):
-    """
-    An extension that lives in a process with others.
-    """
-
-    path: str
-    """
-    Its file, absolute: what `extension_error` and `get_commands` name.
-    """
-    source_info: SourceInfo | None = None
-
-
-class ExtensionMessage(BaseModel):
-    """
-    A message of an extension.
-    """
-
-    custom_type: str
-    """
-    The kind of message, named by the extension.
-    """
-    content: MessageContent
-    display: bool
-    """
-    Whether a host should show it.
-    """
-    details: Any | None = None
-    """
-    Data of the extension that the model does not see.
-    """
-
-
-class ExtensionModelCall(BaseModel):
-    """
-    A model of a provider that the extension has registered with `streams` is asked. Answered by any number of `model_event`, the last of which is `done` or `error`, or by `failed`.
-    """
-
-    type: Literal["model_call"]
-    """
-    Marks a `model_call`.
-    """
-    id: str
-    """
-    Id of this request; what the model says repeats it.
-    """
-    model: Model
-    system_prompt: str | None = None
-    """
-    The instructions.
-    """
-    messages: list[AgentMessage]
-    """
-    The conversation, oldest first.
-    """
-    tools: list[ExtensionTool] | None = None
-    """
-    The tools that it may call.
-    """
-    level: ThinkingLevel | None = None
-    session_id: str | None = None
-    """
-    The session, for the cache of the provider.
-    """
-    max_tokens: Count | None = None
-
-
-class ExtensionModelEvent(BaseModel):
-    """
-    Something that a model of the extension says, for a `model_call`.
-    """
-
-    type: Literal["model_event"]
-    """
-    Marks a `model_event`.
-    """
-    id: str
-    """
-    Id of the request.
-    """
-    event: JsonObject
-
-
-class ExtensionNavigateTree(BaseModel):
-    """
-    Takes up another branch of the session, if nothing goes on: that of an entry; of a message of the user, the one that it was said on. The response's `data` has `cancelled`, and `editorText`, the text of that message.
-    """
-
-    type: Literal["navigate_tree"]
-    """
-    Marks a `navigate_tree`.
-    """
-    id: str
-    """
-    Id of this action; a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    target_id: str
-    """
-    The entry.
-    """
-    summarize: bool | None = None
-    """
-    What is left behind is summed up; absent: no.
-    """
-    custom_instructions: str | None = None
-    """
-    What the summary is to dwell on.
-    """
-    replace_instructions: bool | None = None
-    """
-    These instructions stand instead of the usual ones.
-    """
-    label: str | None = None
-    """
-    A label for the summary, or else for the entry.
-    """
-
-
-class ExtensionNewSession(BaseModel):
-    """
-    Begins another session. The response's `data` has `cancelled`.
-    """
-
-    type: Literal["new_session"]
-    """
-    Marks a `new_session`.
-    """
-    id: str
-    """
-    Id of this action; a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    parent_session: str | None = None
-    """
-    The file of the session that it comes from.
-    """
-    entries: list[JsonObject] | None = None
-    """
-    What it begins with: messages of the conversation, oldest first.
-    """
-
-
-class ExtensionQuery(BaseModel):
-    """
-    Wants to know something. Answered at once by `answer`, as things are behind everything that was written before.
-    """
-
-    type: Literal["query"]
-    """
-    Marks a `query`.
-    """
-    id: str
-    """
-    Id of the query.
-    """
-    about: QueryKind
-    since: Count | None = None
-    provider: str | None = None
-    """
-    `api_key`: the provider.
-    """
-    model_id: str | None = None
-    """
-    `api_key`: the model; absent: any.
-    """
-
-
-class ExtensionRegister(BaseModel):
-    """
-    What the extension adds and wants to know. The first frame; said again, it takes the place of what was said before.
-    """
-
-    type: Literal["register"]
-    """
-    Marks a `register`.
-    """
-    commands: list[ExtensionCommand] | None = None
-    """
-    Slash commands.
-    """
-    tools: list[ExtensionTool] | None = None
-    """
-    Tools for the model.
-    """
-    hooks: list[HookName] | None = None
-    """
-    What it wants a say in.
-    """
-    events: list[str] | None = None
-    """
-    The types of the events that it wants to see; `*` stands for all of them.
-    """
-    awaits: list[str] | None = None
-    """
-    Of `events`, those that the server waits for; with `event` in `hooks`.
-    """
-    flags: list[ExtensionFlag] | None = None
-    """
-    Options of the command line.
-    """
-    shortcuts: list[str] | None = None
-    """
-    Keys. Nobody presses any here.
-    """
-
-
-class ExtensionRegisterProvider(BaseModel):
-    """
-    Adds a provider, or changes one. Said before `register`, its models are there when the model is chosen that the session begins with.
-    """
-
-    type: Literal["register_provider"]
-    """
-    Marks a `register_provider`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    name: str
-    """
-    Its name.
-    """
-    config: JsonObject
-    path: str | None = None
-    """
-    The file of the extension that it belongs to.
-    """
-    streams: bool | None = None
-    """
-    Its models are asked by `model_call`; absent: by the server.
-    """
-
-
-class ExtensionResponse(BaseModel):
-    """
-    What came of an action that had an id.
-    """
-
-    type: Literal["response"]
-    """
-    Marks a `response`.
-    """
-    id: str
-    """
-    Id of the action.
-    """
-    success: bool
-    """
-    Whether it was done.
-    """
-    error: str | None = None
-    """
-    What went wrong.
-    """
-    data: Any | None = None
-    """
-    What the action gave, as its own description says.
-    """
-
-
-class ExtensionRunTool(BaseModel):
-    """
-    Runs a tool of the server outside of the conversation: no hook is asked, and the host is not told. Where the host wants to be asked before the tool runs (`--confirm-tools`), it is; the action fails if the host does not allow it. The response's `data` has `result`, an `AgentToolResult`, and `isError`.
-    """
-
-    type: Literal["run_tool"]
-    """
-    Marks a `run_tool`.
-    """
-    id: str
-    """
-    Id of this action; a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    tool_name: str
-    """
-    The tool, a built-in one.
-    """
-    arguments: JsonObject
-
-
-class ExtensionSendMessage(BaseModel):
-    """
-    Adds a message of the extension to the conversation. In a run it waits for its turn.
-    """
-
-    type: Literal["send_message"]
-    """
-    Marks a `send_message`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    message: ExtensionMessage
-    deliver_as: DeliverAs | None = None
-    trigger_turn: bool | None = None
-    """
-    Whether the model answers it, outside of a run; absent: no.
-    """
-
-
-class ExtensionSendUserMessage(BaseModel):
-    """
-    Says something for the user. The model answers it.
-    """
-
-    type: Literal["send_user_message"]
-    """
-    Marks a `send_user_message`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    content: MessageContent
-    deliver_as: DeliverAs | None = None
-
-
-class ExtensionSetActiveTools(BaseModel):
-    """
-    Chooses the tools that the model may call from the next request on.
-    """
-
-    type: Literal["set_active_tools"]
-    """
-    Marks a `set_active_tools`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    names: list[str]
-    """
-    Their names; what there is not is passed over.
-    """
-
-
-class ExtensionSetLabel(BaseModel):
-    """
-    Labels an entry, or takes its label away.
-    """
-
-    type: Literal["set_label"]
-    """
-    Marks a `set_label`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    entry_id: str
-    """
-    The entry.
-    """
-    label: str | None = None
-    """
-    The label; absent: none.
-    """
-
-
-class ExtensionSetLeaf(BaseModel):
-    """
-    Goes on behind another entry of the session, at once: nothing is summed up, no hook is called. Fails during a run or a compaction.
-    """
-
-    type: Literal["set_leaf"]
-    """
-    Marks a `set_leaf`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    entry_id: str
-    """
-    The entry.
-    """
-
-
-class ExtensionSetModel(BaseModel):
-    """
-    Chooses the model.
-    """
-
-    type: Literal["set_model"]
-    """
-    Marks a `set_model`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    provider: str
-    """
-    The provider.
-    """
-    model_id: str
-    """
-    The model.
-    """
-
-
-class ExtensionSetSessionName(BaseModel):
-    """
-    Names the session.
-    """
-
-    type: Literal["set_session_name"]
-    """
-    Marks a `set_session_name`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    name: str
-    """
-    The name.
-    """
-
-
-class ExtensionSetThinkingLevel(BaseModel):
-    """
-    Chooses the thinking level.
-    """
-
-    type: Literal["set_thinking_level"]
-    """
-    Marks a `set_thinking_level`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    level: ThinkingLevel
-
-
-class ExtensionShutdown(BaseModel):
-    """
-    Asks the process to end when what goes on is done.
-    """
-
-    type: Literal["shutdown"]
-    """
-    Marks a `shutdown`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-
-
-class ExtensionSwitchSession(BaseModel):
-    """
-    Takes up another session. The response's `data` has `cancelled`.
-    """
-
-    type: Literal["switch_session"]
-    """
-    Marks a `switch_session`.
-    """
-    id: str
-    """
-    Id of this action; a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-    session_path: str
-    """
-    Its file.
-    """
-
-
-class ExtensionTool(BaseModel):
-    """
-    A tool that the extension carries out.
-    """
-
-    name: str
-    """
-    Name under which the model calls it; not empty.
-    """
-    label: str | None = None
-    """
-    Name to show to people; absent: the same as `name`.
-    """
-    description: str
-    """
-    What the model is told about it; not empty.
-    """
-    parameters: JsonObject
-    path: str | None = None
-    """
-    The file of the extension that it belongs to; absent: that of the process.
-    """
-    prompt_snippet: str | None = None
-    """
-    One line about it for the system prompt.
-    """
-    prompt_guidelines: list[str] | None = None
-    """
-    What the system prompt says about its use.
-    """
-    sequential: bool | None = None
-    """
-    No other call of the same message runs beside it.
-    """
-    inactive: bool | None = None
-    """
-    It is offered only when it is chosen by `set_active_tools`.
-    """
-
-
-class ExtensionToolCall(BaseModel):
-    """
-    The model called a tool of the extension. Answered by any number of `tool_update` and one `tool_result` or `failed`.
-    """
-
-    type: Literal["tool_call"]
-    """
-    Marks a `tool_call`.
-    """
-    id: str
-    """
-    Id of this request; updates and the result repeat it.
-    """
-    tool_call_id: str
-    """
-    Id of the tool call in the assistant message.
-    """
-    tool_name: str
-    """
-    Name of the tool.
-    """
-    arguments: JsonObject
-
-
-class ExtensionToolResult(BaseModel):
-    """
-    The result of a tool.
-    """
-
-    type: Literal["tool_result"]
-    """
-    Marks a `tool_result`.
-    """
-    id: str
-    """
-    Id of the request.
-    """
-    result: AgentToolResult
-    is_error: bool | None = None
-    """
-    True: the call failed, and the text of the result says why.
-    """
-
-
-class ExtensionToolUpdate(BaseModel):
-    """
-    How far a tool has come.
-    """
-
-    type: Literal["tool_update"]
-    """
-    Marks a `tool_update`.
-    """
-    id: str
-    """
-    Id of the request.
-    """
-    partial_result: AgentToolResult
-
-
-class ExtensionUIAnswer(BaseModel):
-    """
-    The answer to a dialog. A dialog that was cancelled, took too long, or whose origin was aborted comes back as `cancelled`.
-    """
-
-    type: Literal["ui_answer"]
-    """
-    Marks an `ui_answer`.
-    """
-    response: RpcExtensionUIResponse
-
-
-class ExtensionUICall(BaseModel):
-    """
-    Wants something of the user interface. A dialog is answered by `ui_answer`.
-    """
-
-    type: Literal["ui"]
-    """
-    Marks an `ui`.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to: a command, a hook or a tool call. A dialog outlives it and belongs to the extension from then on, as where `origin` is absent: only the end of input takes it back.
-    """
-    request: RpcExtensionUIRequest
-
-
-class ExtensionUICancel(BaseModel):
-    """
-    Takes a dialog back. It is answered as `cancelled`; the host is not told, but for an `editor` in dialects that can say so.
-    """
-
-    type: Literal["ui_cancel"]
-    """
-    Marks an `ui_cancel`.
-    """
-    id: str
-    """
-    The extension's own id of the request.
-    """
-
-
-class ExtensionUnregisterProvider(BaseModel):
-    """
-    Takes back what was registered for a provider.
-    """
-
-    type: Literal["unregister_provider"]
-    """
-    Marks an `unregister_provider`.
-    """
-    id: str | None = None
-    """
-    Id of this action; with one, a `response` says what came of it.
-    """
-    name: str
-    """
-    Its name.
-    """
-
-
-class ExtensionWaitForIdle(BaseModel):
-    """
-    Waits until nothing goes on any more; then comes the response.
-    """
-
-    type: Literal["wait_for_idle"]
-    """
-    Marks a `wait_for_idle`.
-    """
-    id: str
-    """
-    Id of this action; a `response` says what came of it.
-    """
-    origin: str | None = None
-    """
-    Id of the request that it belongs to; absent: none.
-    """
-
-
-class ExtensionWithdraw(BaseModel):
-    """
-    An action is not wanted any more: `compact`, `complete`, `run_tool` or `wait_for_idle`. It ends soon, by its response.
-    """
-
-    type: Literal["withdraw"]
-    """
-    Marks a `withdraw`.
-    """
-    id: str
-    """
-    Id of the action.
-    """
-
-
-class FindToolDetails(BaseModel):
-    """
-    The details of a result of the find tool.
-    """
-
-    result_limit_reached: Count | None = None
-    truncation: TruncationResult | None = None
-
-
-class FollowUpCommand(BaseModel):
-    """
-    Queues a message for the moment when the agent would stop. Allowed in every state; while no run is open it waits for the end of the next one.
-    """
-
-    id: RequestId | None = None
-    type: Literal["follow_up"]
-    """
-    Names the command.
-    """
-    message: str
-    """
-    The text for the agent. It may name a prompt template, but no command of an extension.
-    """
-    images: list[ImageContent] | None = None
-    """
-    Images that go with the text, in order.
-    """
-
-
-class FollowUpResponse(BaseModel):
-    """
-    The message is in the follow-up queue.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["follow_up"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: QueueOutcome
-
-
-class ForkCommand(BaseModel):
-    """
-    Begins a new session that holds the conversation up to, but without, an earlier user message. An extension may veto it.
-    """
-
-    id: RequestId | None = None
-    type: Literal["fork"]
-    """
-    Names the command.
-    """
-    entry_id: str
-    """
-    Id of the session entry of a user message, as `get_fork_messages` lists it.
-    """
-
-
-class ForkMessage(BaseModel):
-    """
-    A user message that one can go back to.
-    """
-
-    entry_id: str
-    """
-    Id of its session entry.
-    """
-    text: str
-    """
-    Its text.
-    """
-
-
-class ForkMessages(BaseModel):
-    """
-    The user messages that one can go back to.
-    """
-
-    messages: list[ForkMessage]
-    """
-    The messages with text, in the order of the session file; in pi and xcsh of all branches, from pi 0.73 on of the active one.
-    """
-
-
-ForkPosition = TypeAliasType(
-    "ForkPosition", Annotated[Literal["before", "at"], Field(title="ForkPosition")]
-)
-"""
-Whether a forked session ends before an entry or with it.
-"""
-
-
-class ForkResponse(BaseModel):
-    """
-    The new session is open, or an extension vetoed it.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["fork"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: ForkResult
-
-
-class ForkResult(BaseModel):
-    """
-    The outcome of going back to an earlier user message.
-    """
-
-    text: str | None = None
-    """
-    Text of that user message, for the host to offer again. In pi 1 absent if it was cancelled.
-    """
-    cancelled: bool
-    """
-    True: an extension vetoed it and nothing has changed.
-    """
-
-
-FromExtension = TypeAliasType(
-    "FromExtension",
-    Annotated[
-        ExtensionRegister | ExtensionAccept | ExtensionDone | ExtensionFailed | ExtensionToolUpdate | ExtensionToolResult | ExtensionUICall | ExtensionUICancel | ExtensionSendMessage | ExtensionSendUserMessage | ExtensionAppendEntry | ExtensionSetModel | ExtensionSetThinkingLevel | ExtensionSetSessionName | ExtensionShutdown | ExtensionFault | ExtensionQuery | ExtensionModelEvent | ExtensionSetActiveTools | ExtensionSetLabel | ExtensionSetLeaf | ExtensionAbort | ExtensionCompact | ExtensionNewSession | ExtensionFork | ExtensionSwitchSession | ExtensionNavigateTree | ExtensionWaitForIdle | ExtensionRunTool | ExtensionComplete | ExtensionRegisterProvider | ExtensionUnregisterProvider | ExtensionWithdraw,
-        Field(discriminator="type", title="FromExtension"),
-    ],
-)
-"""
-Everything that an extension may write to its stdout: one JSON object a line, ended by a line feed.
-"""
-
-
-class GetAvailableModelsCommand(BaseModel):
-    """
-    Lists the models that have credentials.
-    """
-
-    id: RequestId | None = None
-    type: Literal["get_available_models"]
-    """
-    Names the command.
-    """
-
-
-class GetAvailableModelsResponse(BaseModel):
-    """
-    The models that can be chosen.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["get_available_models"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: ModelList
-
-
-class GetAvailableThinkingLevelsCommand(BaseModel):
-    """
-    Lists the thinking levels that the model knows.
-    """
-
-    id: RequestId | None = None
-    type: Literal["get_available_thinking_levels"]
-    """
-    Names the command.
-    """
-
-
-class GetAvailableThinkingLevelsResponse(BaseModel):
-    """
-    The thinking levels that the model knows.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["get_available_thinking_levels"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: ThinkingLevelList
-
-
-class GetCommandsCommand(BaseModel):
-    """
-    Lists what a prompt can call with a leading `/`: commands of extensions, prompt templates and skills.
-    """
-
-    id: RequestId | None = None
-    type: Literal["get_commands"]
-    """
-    Names the command.
-    """
-
-
-class GetCommandsResponse(BaseModel):
-    """
-    The slash commands.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["get_commands"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: CommandList
-
-
-class GetEntriesCommand(BaseModel):
-    """
-    Reads the entries of the session, of all branches, in the order in which they were written; the header is not among them.
-    """
-
-    id: RequestId | None = None
-    type: Literal["get_entries"]
-    """
-    Names the command.
-    """
-    since: str | None = None
-    """
-    Id of an entry: only those after it are wanted. An id that the session does not have is refused.
-    """
-
-
-class GetEntriesResponse(BaseModel):
-    """
-    The entries of the session.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["get_entries"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: EntryList
-
-
-class GetForkMessagesCommand(BaseModel):
-    """
-    Lists the user messages that `fork` can go back to.
-    """
-
-    id: RequestId | None = None
-    type: Literal["get_fork_messages"]
-    """
-    Names the command.
-    """
-
-
-class GetForkMessagesResponse(BaseModel):
-    """
-    The user messages of the session.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["get_fork_messages"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: ForkMessages
-
-
-class GetLastAssistantTextCommand(BaseModel):
-    """
-    Reads the text of the newest assistant message.
-    """
-
-    id: RequestId | None = None
-    type: Literal["get_last_assistant_text"]
-    """
-    Names the command.
-    """
-
-
-class GetLastAssistantTextResponse(BaseModel):
-    """
-    The text, if there is one.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["get_last_assistant_text"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: LastAssistantText
-
-
-class GetMessagesCommand(BaseModel):
-    """
-    Reads all messages of the conversation. A message that is still being received is not among them.
-    """
-
-    id: RequestId | None = None
-    type: Literal["get_messages"]
-    """
-    Names the command.
-    """
-
-
-class GetMessagesResponse(BaseModel):
-    """
-    The messages of the conversation.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["get_messages"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: MessageList
-
-
-class GetSessionStatsCommand(BaseModel):
-    """
-    Reads counts, tokens and cost of the messages in the conversation.
-    """
-
-    id: RequestId | None = None
-    type: Literal["get_session_stats"]
-    """
-    Names the command.
-    """
-
-
-class GetSessionStatsResponse(BaseModel):
-    """
-    The figures of the session.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["get_session_stats"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: SessionStats
-
-
-class GetStateCommand(BaseModel):
-    """
-    Reads the state of the session: model, modes, queue length, what goes on.
-    """
-
-    id: RequestId | None = None
-    type: Literal["get_state"]
-    """
-    Names the command.
-    """
-
-
-class GetStateResponse(BaseModel):
-    """
-    The state of the session.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["get_state"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: SessionState
-
-
-class GetTreeCommand(BaseModel):
-    """
-    Reads the entries of the session as a tree.
-    """
-
-    id: RequestId | None = None
-    type: Literal["get_tree"]
-    """
-    Names the command.
-    """
-
-
-class GetTreeResponse(BaseModel):
-    """
-    The tree of the session.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["get_tree"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: EntryTree
-
-
-class GrepToolDetails(BaseModel):
-    """
-    The details of a result of the grep tool.
-    """
-
-    match_limit_reached: Count | None = None
-    truncation: TruncationResult | None = None
-    lines_truncated: bool | None = None
-    """
-    Present and true when long lines were shortened.
-    """
-
-
-class HookBash(BaseModel):
-    """
-    What came of a shell command that an extension has run.
-    """
-
-    output: str
-    """
-    What it printed.
-    """
-    exit_code: Annotated[int | None, Field(ge=-2147483648, le=2147483647)] = None
-    """
-    Its exit code; absent when it was killed.
-    """
-    cancelled: bool
-    """
-    It was stopped before it ended.
-    """
-    truncated: bool
-    """
-    Part of the output is missing.
-    """
-    full_output_path: str | None = None
-    """
-    The file that holds everything.
-    """
-
-
-class HookCompaction(BaseModel):
-    """
-    A summary made by an extension.
-    """
-
-    summary: str
-    """
-    The summary.
-    """
-    first_kept_entry_id: str
-    """
-    The first entry that stays as it is.
-    """
-    tokens_before: Count
-    details: Any | None = None
-    """
-    What the extension notes beside it.
-    """
-
-
-HookName = TypeAliasType(
-    "HookName",
-    Annotated[
-        Literal["session_before_switch", "session_before_fork", "session_before_compact", "input", "before_agent_start", "prepare_arguments", "tool_call", "tool_result", "session_shutdown", "event", "session_start", "session_compact", "session_before_tree", "session_tree", "model_select", "thinking_level_select", "context", "message_end", "before_provider_request", "before_provider_headers", "after_provider_response", "user_bash", "resources_discover"],
-        Field(title="HookName"),
-    ],
-)
-"""
-What an extension can have a say in.
-"""
-
-
-HookReason = TypeAliasType(
-    "HookReason",
-    Annotated[Literal["manual", "threshold", "overflow"], Field(title="HookReason")],
-)
-"""
-Why a conversation is compacted: it was asked for, the context has become full, or was too long for the model.
-"""
-
-
-class HookResult(BaseModel):
-    """
-    What an extension has to say to a hook; each hook looks at its own fields.
-    """
-
-    cancel: bool | None = None
-    """
-    `session_before_*`: it does not happen.
-    """
-    compaction: HookCompaction | None = None
-    action: InputAction | None = None
-    text: str | None = None
-    """
-    `input`, `transform`: what was said instead.
-    """
-    images: list[ImageContent] | None = None
-    """
-    `input`, `transform`: the images instead; absent: they stay.
-    """
-    message: ExtensionMessage | None = None
-    system_prompt: str | None = None
-    """
-    `before_agent_start`: the instructions for this run.
-    """
-    block: bool | None = None
-    """
-    `tool_call`: the tool does not run.
-    """
-    reason: str | None = None
-    """
-    `tool_call`: why not, for the model.
-    """
-    content: list[UserContent] | None = None
-    """
-    `tool_result`: what the model is told instead.
-    """
-    details: Any | None = None
-    """
-    `tool_result`: what the host is told instead.
-    """
-    is_error: bool | None = None
-    """
-    `tool_result`: whether the call counts as failed.
-    """
-    input: JsonObject | None = None
-    terminate: bool | None = None
-    """
-    `tool_call`, with `block`: the model is not asked again for the results of this message.
-    """
-    structured_content: Any | None = None
-    """
-    `tool_result`: the data instead; with `content` alone there is none any more.
-    """
-    custom_messages: list[ExtensionMessage] | None = None
-    """
-    `before_agent_start`: messages behind that of the user, if there are several.
-    """
-    messages: list[AgentMessage] | None = None
-    """
-    `context`: the conversation instead. `message_end`: the message instead.
-    """
-    payload: Any | None = None
-    """
-    `before_provider_request`: the body instead.
-    """
-    headers: StringMap | None = None
-    bash: HookBash | None = None
-    summary: HookSummary | None = None
-    custom_instructions: str | None = None
-    """
-    `session_before_tree`: what the summary is to dwell on.
-    """
-    replace_instructions: bool | None = None
-    """
-    `session_before_tree`: these instructions stand instead of the usual ones.
-    """
-    label: str | None = None
-    """
-    `session_before_tree`: a label for the entry that is added.
-    """
-    skill_paths: list[str] | None = None
-    """
-    `resources_discover`: files and folders of skills.
-    """
-    prompt_paths: list[str] | None = None
-    """
-    `resources_discover`: files and folders of prompt templates.
-    """
-
-
-class HookSummary(BaseModel):
-    """
-    A summary of a branch, made by an extension.
-    """
-
-    summary: str
-    """
-    The summary.
-    """
-    details: Any | None = None
-    """
-    What the extension notes beside it.
-    """
-
-
-class ImageContent(BaseModel):
-    """
-    A picture.
-    """
-
-    type: Literal["image"]
-    """
-    Marks an image block.
-    """
-    data: str
-    """
-    The bytes in base64, without a data URL in front.
-    """
-    mime_type: str
-    """
-    The media type, for example image/png.
-    """
-
-
-InputAction = TypeAliasType(
-    "InputAction",
-    Annotated[Literal["continue", "transform", "handled"], Field(title="InputAction")],
-)
-"""
-What becomes of something that the user said: it stays as it is, something else is said instead, or it was dealt with.
-"""
-
-
-class InputHook(BaseModel):
-    """
-    The user has said something. It is not expanded yet. `action` says what becomes of it.
-    """
-
-    type: Literal["input"]
-    """
-    Marks an `input`.
-    """
-    text: str
-    """
-    What was said.
-    """
-    images: list[ImageContent] | None = None
-    """
-    Images that belong to it.
-    """
-    source: InputSource
-    streaming_behavior: StreamingBehavior | None = None
-
-
-InputKind = TypeAliasType(
-    "InputKind", Annotated[Literal["text", "image"], Field(title="InputKind")]
-)
-"""
-What a model accepts besides tools: text, pictures.
-"""
-
-
-class InputRequest(BaseModel):
-    """
-    Asks the user for a line of text.
-    """
-
-    type: Literal["extension_ui_request"]
-    """
-    Marks a request to the user interface.
-    """
-    id: str
-    """
-    Id of this request; an answer repeats it.
-    """
-    method: Literal["input"]
-    """
-    What is asked for.
-    """
-    title: str
-    """
-    The question.
-    """
-    placeholder: str | None = None
-    """
-    Text to show while nothing is entered.
-    """
-    timeout: Count | None = None
-
-
-InputSource = TypeAliasType(
-    "InputSource", Annotated[Literal["rpc", "extension"], Field(title="InputSource")]
-)
-"""
-Who said something: the host, or an extension for the user.
-"""
-
-
-JsonObject = TypeAliasType("JsonObject", dict[str, Any])
-"""
-An object with any keys.
-"""
-
-
-class LabelEntry(BaseModel):
-    """
-    A mark on another entry; the last one counts.
-    """
-
-    type: Literal["label"]
-    """
-    Marks the kind of entry.
-    """
-    id: str
-    """
-    Names the entry inside its file.
-    """
-    parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
-    timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
-    target_id: str
-    """
-    The entry that is marked.
-    """
-    label: str | None = None
-    """
-    The mark; absent or empty: none any more.
-    """
-
-
-class LastAssistantText(BaseModel):
-    """
-    The text of the newest assistant message.
-    """
-
-    text: str | None = None
-    """
-    Its text blocks, joined; absent or null if there is no assistant message.
-    """
-
-
-LevelMap = TypeAliasType("LevelMap", dict[str, str | None])
-"""
-The provider's word by thinking level; null: the model does not know the level.
-"""
-
-
-class LevelSelectHook(BaseModel):
-    """
-    Another thinking level was chosen.
-    """
-
-    type: Literal["thinking_level_select"]
-    """
-    Marks a `thinking_level_select`.
-    """
-    level: ThinkingLevel
-    previous_level: ThinkingLevel
-
-
-class LsToolDetails(BaseModel):
-    """
-    The details of a result of the ls tool.
-    """
-
-    entry_limit_reached: Count | None = None
-    truncation: TruncationResult | None = None
-
-
-class MessageEndEvent(BaseModel):
-    """
-    A message is complete.
-    """
-
-    type: Literal["message_end"]
-    """
-    Marks a message_end event.
-    """
-    message: AgentMessage
-
-
-class MessageEndHook(BaseModel):
-    """
-    A message is complete. `messages`, with one message of the same role, takes its place.
-    """
-
-    type: Literal["message_end"]
-    """
-    Marks a `message_end`.
-    """
-    message: AgentMessage
-
-
-class MessageEntry(BaseModel):
-    """
-    A message of the conversation.
-    """
-
-    type: Literal["message"]
-    """
-    Marks the kind of entry.
-    """
-    id: str
-    """
-    Names the entry inside its file.
-    """
-    parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
-    timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
-    message: AgentMessage
-
-
-class MessageList(BaseModel):
-    """
-    The conversation.
-    """
-
-    messages: list[AgentMessage]
-    """
-    The messages, oldest first.
-    """
-
-
-class MessageStartEvent(BaseModel):
-    """
-    A message begins. Only an assistant message is still incomplete here.
-    """
-
-    type: Literal["message_start"]
-    """
-    Marks a message_start event.
-    """
-    message: AgentMessage
-
-
-class MessageUpdateEvent(BaseModel):
-    """
-    The assistant message has grown.
-    """
-
-    type: Literal["message_update"]
-    """
-    Marks a message_update event.
-    """
-    usage: Usage
-    assistant_message_event: AssistantMessageEvent
-
-
-class Model(BaseModel):
-    """
-    A model that can be asked, with everything needed to ask it.
-    """
-
-    id: str
-    """
-    The id that the provider knows it by.
-    """
-    name: str
-    """
-    The name for people.
-    """
+    """The model that was asked."""
     api: str
-    """
-    The vendor API that it is asked through.
-    """
+    """The vendor API that was spoken."""
+    id: str
+    """The id that the provider gave the answer."""
+    expires_at: Timestamp | None = None
+    poll_after_ms: Count | None = None
+    data: Any = None
+    """What the provider adapter needs to fetch it; opaque."""
+
+
+class ToolResultMessage(Frame):
+    """The outcome of one tool call, as the model will read it."""
+    role: Literal["toolResult"]
+    tool_call_id: str
+    """The id of the call that this answers."""
+    tool_name: str
+    """The name of the tool that was called."""
+    content: list[UserContent]
+    """What the model is told; may be empty."""
+    details: Any = None
+    """What the tool tells the host beyond the content; its shape is the tool's own. Absent when there is nothing."""
+    usage: Usage | None = None
+    is_error: bool
+    """Whether the call failed."""
+    duration_ms: Count | None = None
+    timestamp: Timestamp
+    nested_calls: NestedCalls | None = None
+
+
+class NestedCalls(Frame):
+    """The tools that a tool called itself."""
+    calls: list[NestedCall]
+    """The calls, in order."""
+    complete: bool
+    """Whether none of them was left out or is unfinished."""
+
+
+class NestedCall(Frame):
+    """A tool that a tool called."""
+    id: str
+    """The id of the call: that of the outer call, a slash and a number."""
+    name: str
+    """The name of the tool."""
+    arguments: JsonObject | None = None
+    arguments_bytes: Count | None = None
+    status: NestedCallStatus
+    duration_ms: Count | None = None
+    error: str | None = None
+    """Why it failed."""
+
+
+class BranchSummaryMessage(Frame):
+    """What was said on a branch of the session that was left."""
+    role: Literal["branchSummary"]
+    summary: str
+    """The summary."""
+    from_id: str | None = None
+    """The session entry at which the branch was left; root for the very beginning, in pi 1 null."""
+    timestamp: Timestamp
+
+
+class ToolCall(Frame):
+    """A tool that the model wants to be run."""
+    type: Literal["toolCall"]
+    id: str
+    """The id of the call; results and tool events refer to it."""
+    name: str
+    """The name of the tool."""
+    arguments: JsonObject
+    thought_signature: str | None = None
+    """A mark of the provider that has to be sent back with the call; opaque."""
+    namespace: str | None = None
+    """The group of tools that the provider has it in."""
+
+
+class AgentToolResult(Frame):
+    """What a tool returned, or has to show so far."""
+    content: list[UserContent]
+    """What the model is told; may be empty."""
+    details: Any = None
+    """What the tool tells the host beyond the content; its shape is the tool's own. Absent when there is nothing."""
+    structured_content: Any = None
+    """The same for programs to read; its shape is the tool's own."""
+    is_error: bool | None = None
+    """True: the call failed although the tool returned."""
+    usage: Usage | None = None
+    terminate: bool | None = None
+    """Whether the run is to end after this turn."""
+
+
+class Usage(Frame):
+    """Tokens and cost of one request to a model."""
+    input: Count
+    output: Count
+    cache_read: Count
+    cache_write: Count
+    cache_write1h: Annotated[Count | None, Field(alias="cacheWrite1h")] = None
+    reasoning: Count | None = None
+    total_tokens: Count
+    cost: Cost
+
+
+class Cost(Frame):
+    """What one request cost, in US dollars."""
+    input: float
+    """For tokens read."""
+    output: float
+    """For tokens written."""
+    cache_read: float
+    """For tokens from a cache."""
+    cache_write: float
+    """For tokens put into a cache."""
+    total: float
+    """All of it together."""
+    total_from_provider: bool | None = None
+    """Whether the provider told the cost; else it was computed. Absent while it is zero."""
+
+
+class Model(Frame):
+    """A model that can be asked, with everything needed to ask it."""
+    id: str
+    """The id that the provider knows it by."""
+    name: str
+    """The name for people."""
+    api: str
+    """The vendor API that it is asked through."""
     provider: str
-    """
-    The provider that it belongs to.
-    """
+    """The provider that it belongs to."""
     base_url: str
-    """
-    The address of the provider.
-    """
+    """The address of the provider."""
     reasoning: bool
-    """
-    Whether it can think before it answers.
-    """
+    """Whether it can think before it answers."""
     thinking_level_map: LevelMap | None = None
     input: list[InputKind]
-    """
-    What it accepts.
-    """
+    """What it accepts."""
     input_limits: JsonObject | None = None
     cost: ModelPrice
     prompt_cache: PromptCache | None = None
@@ -3591,2498 +897,284 @@ class Model(BaseModel):
     compat: JsonObject | None = None
 
 
-class ModelChangeEntry(BaseModel):
-    """
-    From here on another model answers.
-    """
-
-    type: Literal["model_change"]
-    """
-    Marks the kind of entry.
-    """
-    id: str
-    """
-    Names the entry inside its file.
-    """
-    parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
-    timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
-    provider: str
-    """
-    The provider.
-    """
-    model_id: str
-    """
-    The id of the model.
-    """
-
-
-class ModelCycle(BaseModel):
-    """
-    The outcome of a step to the next model.
-    """
-
-    model: Model
-    thinking_level: ThinkingLevel
-    is_scoped: bool
-    """
-    The models to step through were limited at the start or in the settings.
-    """
-
-
-class ModelList(BaseModel):
-    """
-    Models to choose from.
-    """
-
-    models: list[Model]
-    """
-    The models, in the order in which they are stepped through.
-    """
-
-
-class ModelPrice(BaseModel):
-    """
-    What a model costs, in US dollars for a million tokens.
-    """
-
+class ModelPrice(Frame):
+    """What a model costs, in US dollars for a million tokens."""
     input: float
-    """
-    For tokens read.
-    """
+    """For tokens read."""
     output: float
-    """
-    For tokens written.
-    """
+    """For tokens written."""
     cache_read: float
-    """
-    For tokens from a cache.
-    """
+    """For tokens from a cache."""
     cache_write: float
-    """
-    For tokens put into a cache.
-    """
+    """For tokens put into a cache."""
     tiers: list[PriceTier] | None = None
-    """
-    What it costs where the context is large.
-    """
+    """What it costs where the context is large."""
 
 
-class ModelSelectHook(BaseModel):
-    """
-    Another model was chosen.
-    """
-
-    type: Literal["model_select"]
-    """
-    Marks a `model_select`.
-    """
-    model: Model
-    previous_model: Model | None = None
-    source: ModelSelectSource
-
-
-ModelSelectSource = TypeAliasType(
-    "ModelSelectSource",
-    Annotated[Literal["set", "cycle", "restore"], Field(title="ModelSelectSource")],
-)
-"""
-How a model was chosen: by name, as the next one, or with the session that was taken up.
-"""
-
-
-class NestedCall(BaseModel):
-    """
-    A tool that a tool called.
-    """
-
-    id: str
-    """
-    The id of the call: that of the outer call, a slash and a number.
-    """
-    name: str
-    """
-    The name of the tool.
-    """
-    arguments: JsonObject | None = None
-    arguments_bytes: Count | None = None
-    status: NestedCallStatus
-    duration_ms: Count | None = None
-    error: str | None = None
-    """
-    Why it failed.
-    """
-
-
-NestedCallStatus = TypeAliasType(
-    "NestedCallStatus",
-    Annotated[Literal["ok", "error", "unfinished"], Field(title="NestedCallStatus")],
-)
-"""
-What became of a tool that a tool called: it succeeded, it failed, or it never ended.
-"""
-
-
-class NestedCalls(BaseModel):
-    """
-    The tools that a tool called itself.
-    """
-
-    calls: list[NestedCall]
-    """
-    The calls, in order.
-    """
-    complete: bool
-    """
-    Whether none of them was left out or is unfinished.
-    """
-
-
-class NewSessionCommand(BaseModel):
-    """
-    Leaves the current session and begins an empty one. An extension may veto it.
-    """
-
-    id: RequestId | None = None
-    type: Literal["new_session"]
-    """
-    Names the command.
-    """
-    parent_session: str | None = None
-    """
-    Path of the session file to note as the parent of the new session. It is not opened; an empty string counts as not given.
-    """
-
-
-class NewSessionResponse(BaseModel):
-    """
-    The new session is open, or an extension vetoed it.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["new_session"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: SessionChange
-
-
-class NotifyRequest(BaseModel):
-    """
-    Shows the user a message.
-    """
-
-    type: Literal["extension_ui_request"]
-    """
-    Marks a request to the user interface.
-    """
-    id: str
-    """
-    Id of this request; an answer repeats it.
-    """
-    method: Literal["notify"]
-    """
-    What is asked for.
-    """
-    message: str
-    """
-    The message.
-    """
-    notify_type: NotifyType | None = None
-
-
-NotifyType = TypeAliasType(
-    "NotifyType",
-    Annotated[Literal["info", "warning", "error"], Field(title="NotifyType")],
-)
-"""
-How grave a notification is.
-"""
-
-
-class ObservedStep(BaseModel):
-    """
-    An `assistantMessageEvent` without its snapshot.
-    """
-
-    type: str
-    """
-    What happened to the block.
-    """
-    content_index: Count
-    delta: str | None = None
-    """
-    What was added to it.
-    """
-    content: str | None = None
-    """
-    Its text, when it is complete.
-    """
-    tool_call: ToolCall | None = None
-
-
-class ObservedUpdate(BaseModel):
-    """
-    A `message_update` as extensions see it.
-    """
-
-    type: Literal["message_update"]
-    """
-    Marks a `message_update`.
-    """
-    assistant_message_event: ObservedStep
-
-
-class PrepareArgumentsHook(BaseModel):
-    """
-    The model called a tool of the extension; the arguments are not checked yet. `input` takes the place of them, and is checked against the schema of the tool. An extension that fails here fails the call, and the model is told why. Other extensions are not asked.
-    """
-
-    type: Literal["prepare_arguments"]
-    """
-    Marks a `prepare_arguments`.
-    """
-    tool_call_id: str
-    """
-    Id of the tool call in the assistant message.
-    """
-    tool_name: str
-    """
-    Name of the tool.
-    """
-    input: JsonObject
-
-
-class PriceTier(BaseModel):
-    """
-    What a model costs from a number of input tokens on, in US dollars for a million tokens.
-    """
-
+class PriceTier(Frame):
+    """What a model costs from a number of input tokens on, in US dollars for a million tokens."""
     input: float
-    """
-    For tokens read.
-    """
+    """For tokens read."""
     output: float
-    """
-    For tokens written.
-    """
+    """For tokens written."""
     cache_read: float
-    """
-    For tokens from a cache.
-    """
+    """For tokens from a cache."""
     cache_write: float
-    """
-    For tokens put into a cache.
-    """
+    """For tokens put into a cache."""
     input_tokens_above: Count
 
 
-class PromptCache(BaseModel):
-    """
-    How long a provider keeps what a model has read.
-    """
-
+class PromptCache(Frame):
+    """How long a provider keeps what a model has read."""
     short: float | None = None
-    """
-    In seconds, if nothing longer is asked for.
-    """
+    """In seconds, if nothing longer is asked for."""
     long: float | None = None
-    """
-    In seconds, at most.
-    """
+    """In seconds, at most."""
 
 
-class PromptCommand(BaseModel):
-    """
-    Gives the agent a user message and starts a run. While a run is open it needs `streamingBehavior`, and the message is queued instead. A message that begins with `/` may name a command of an extension, a prompt template or a skill.
-    """
-
-    id: RequestId | None = None
-    type: Literal["prompt"]
-    """
-    Names the command.
-    """
-    message: str
-    """
-    The text for the agent, or a slash command with its arguments.
-    """
-    images: list[ImageContent] | None = None
-    """
-    Images that go with the text, in order.
-    """
-    streaming_behavior: StreamingBehavior | None = None
-
-
-PromptDisposition = TypeAliasType(
-    "PromptDisposition",
-    Annotated[
-        Literal["started", "queued", "handled"], Field(title="PromptDisposition")
-    ],
-)
-"""
-What became of a prompt: a run follows, it waits behind the open run, or an extension took it and no run follows.
-"""
-
-
-class PromptOutcome(BaseModel):
-    """
-    What became of a prompt.
-    """
-
-    disposition: PromptDisposition
-
-
-class PromptResponse(BaseModel):
-    """
-    The prompt was accepted. Its run is told by events and ends with `agent_end`, in pi 1 with `agent_settled`.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["prompt"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: PromptOutcome
-
-
-class ProviderHeadersHook(BaseModel):
-    """
-    A request is about to be sent to a provider. `headers` takes the place of its headers.
-    """
-
-    type: Literal["before_provider_headers"]
-    """
-    Marks a `before_provider_headers`.
-    """
-    headers: StringMap
-
-
-class ProviderRequestHook(BaseModel):
-    """
-    A request is about to be sent to a provider. `payload` takes the place of its body.
-    """
-
-    type: Literal["before_provider_request"]
-    """
-    Marks a `before_provider_request`.
-    """
-    payload: Any
-    """
-    The body.
-    """
-
-
-class ProviderResponseHook(BaseModel):
-    """
-    A provider has begun to answer.
-    """
-
-    type: Literal["after_provider_response"]
-    """
-    Marks an `after_provider_response`.
-    """
-    status: Count
-    headers: StringMap
-
-
-class QueriedEntries(BaseModel):
-    """
-    What a session holds.
-    """
-
-    header: JsonObject
-    entries: list[JsonObject]
-    """
-    The entries, as they are kept, in the order of the file, from `since` on.
-    """
-    leaf_id: str | None = None
-    """
-    The last entry of the branch; absent: there is none.
-    """
-
-
-class QueriedKey(BaseModel):
-    """
-    What a provider wants to see.
-    """
-
-    api_key: str | None = None
-    """
-    The key; absent: there is none.
-    """
-    headers: StringMap | None = None
-    is_o_auth: bool | None = None
-    """
-    The key is of a login.
-    """
-
-
-class QueriedModel(BaseModel):
-    """
-    A model, and whether it can be asked.
-    """
-
-    model: Model
-    usable: bool
-    """
-    There is what is needed to ask it.
-    """
-
-
-class QueriedModels(BaseModel):
-    """
-    The models that there are.
-    """
-
-    models: list[QueriedModel]
-    """
-    All of them.
-    """
-    scope: list[Model] | None = None
-    """
-    Those that are cycled through; absent: all that are usable.
-    """
-
-
-class QueriedPrompt(BaseModel):
-    """
-    The instructions that hold.
-    """
-
-    system_prompt: str
-    """
-    All of them.
-    """
-    options: JsonObject
-
-
-class QueriedState(BaseModel):
-    """
-    How things are.
-    """
-
-    model: Model | None = None
-    thinking_level: ThinkingLevel | None = None
-    is_idle: bool
-    """
-    No run goes on, nor anything that leads to one.
-    """
-    has_pending_messages: bool
-    """
-    Messages wait for their turn.
-    """
-    session_id: str
-    """
-    Id of the session.
-    """
-    session_file: str | None = None
-    """
-    The file of the session.
-    """
-    session_name: str | None = None
-    """
-    Its name.
-    """
-    session_directory: str | None = None
-    """
-    The folder of new sessions.
-    """
-    leaf_id: str | None = None
-    """
-    The last entry of the branch; absent: there is none.
-    """
-    entry_count: Count
-    active_tools: list[str]
-    """
-    The tools that the model may call.
-    """
-    context_usage: ContextUsage | None = None
-
-
-class QueriedTool(BaseModel):
-    """
-    A tool.
-    """
-
-    name: str
-    """
-    Its name.
-    """
-    description: str
-    """
-    What the model is told about it.
-    """
-    parameters: JsonObject
-    path: str | None = None
-    """
-    The file of the extension that it belongs to; absent: it is built in, or the host's.
-    """
-    prompt_guidelines: list[str] | None = None
-    """
-    What the system prompt says about its use.
-    """
-    active: bool
-    """
-    The model may call it.
-    """
-
-
-class QueriedTools(BaseModel):
-    """
-    The tools that there are, built in ones first.
-    """
-
-    tools: list[QueriedTool]
-    """
-    The tools.
-    """
-
-
-QueryKind = TypeAliasType(
-    "QueryKind",
-    Annotated[
-        Literal["state", "entries", "models", "tools", "commands", "settings", "system_prompt", "api_key"],
-        Field(title="QueryKind"),
-    ],
-)
-"""
-What an extension can ask for: `state` (`QueriedState`), `entries` (`QueriedEntries`), `models` (`QueriedModels`), `tools` (`QueriedTools`), `commands` (`CommandList`), `settings` (the user's and the project's settings, merged), `system_prompt` (`QueriedPrompt`), `api_key` (`QueriedKey`).
-"""
-
-
-QueueDisposition = TypeAliasType(
-    "QueueDisposition",
-    Annotated[Literal["queued", "handled"], Field(title="QueueDisposition")],
-)
-"""
-What became of a message for a queue: it waits, or an extension took it.
-"""
-
-
-QueueMode = TypeAliasType(
-    "QueueMode", Annotated[Literal["all", "one-at-a-time"], Field(title="QueueMode")]
-)
-"""
-How many waiting messages are delivered at a time: `all` delivers the whole queue, `one-at-a-time` its first message.
-"""
-
-
-class QueueOutcome(BaseModel):
-    """
-    What became of a message for a queue.
-    """
-
-    disposition: QueueDisposition
-
-
-class QueueUpdateEvent(BaseModel):
-    """
-    The queues have changed: a message was queued, delivered or taken back.
-    """
-
-    type: Literal["queue_update"]
-    """
-    Marks a queue_update event.
-    """
-    steering: list[str]
-    """
-    The texts of all steering messages that wait, in order.
-    """
-    follow_up: list[str]
-    """
-    The texts of all follow-up messages that wait, in order.
-    """
-
-
-class ReadToolDetails(BaseModel):
-    """
-    The details of a result of the read tool.
-    """
-
-    truncation: TruncationResult | None = None
-
-
-RequestId = TypeAliasType("RequestId", Annotated[str, Field(title="RequestId")])
-"""
-Ties a response to its request. The host chooses it and does not use it again while the request is open.
-"""
-
-
-class ResourcesHook(BaseModel):
-    """
-    Skills and prompt templates are looked for. `skillPaths` and `promptPaths` are looked into, too.
-    """
-
-    type: Literal["resources_discover"]
-    """
-    Marks a `resources_discover`.
-    """
-    cwd: str
-    """
-    The working directory.
-    """
-    reason: SessionStartReason
-
-
-class RpcErrorResponse(BaseModel):
-    """
-    A command that was refused or failed, or a line that could not be read.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: str
-    """
-    The `type` of the request, also of one that no dialect knows; `parse` for a line that could not be read as a command.
-    """
-    success: Literal[False]
-    """
-    The command was not carried out.
-    """
-    error: str
-    """
-    What went wrong, for people to read.
-    """
-
-
-class SelectRequest(BaseModel):
-    """
-    Asks the user to choose one of several options.
-    """
-
-    type: Literal["extension_ui_request"]
-    """
-    Marks a request to the user interface.
-    """
+class MessageEntry(Frame):
+    """A message of the conversation."""
+    type: Literal["message"]
     id: str
-    """
-    Id of this request; an answer repeats it.
-    """
-    method: Literal["select"]
-    """
-    What is asked for.
-    """
-    title: str
-    """
-    The question.
-    """
-    options: list[str]
-    """
-    The options, in order.
-    """
-    timeout: Count | None = None
-
-
-class SessionChange(BaseModel):
-    """
-    Whether another session was opened.
-    """
-
-    cancelled: bool
-    """
-    True: an extension vetoed it and nothing has changed.
-    """
-
-
-class SessionHeader(BaseModel):
-    """
-    The first line of a session file.
-    """
-
-    model_config = ConfigDict(
-        extra="allow",
-    )
-    __annotations__ = {
-        "__pydantic_extra__": Dict[str, Any],
-    }
-    type: Literal["session"]
-    """
-    Marks the header.
-    """
-    version: Count
-    id: str
-    """
-    Id of the session.
-    """
-    timestamp: str
-    """
-    When the session began: ISO 8601 in UTC with milliseconds.
-    """
-    cwd: str
-    """
-    The directory that the session works in.
-    """
-    parent_session: str | None = None
-    """
-    The file of the session that this one came from; not verified.
-    """
-
-
-class SessionInfoChangedEvent(BaseModel):
-    """
-    The session has another name.
-    """
-
-    type: Literal["session_info_changed"]
-    """
-    Marks a session_info_changed event.
-    """
-    name: str | None = None
-    """
-    The name; absent if it has none any more.
-    """
-
-
-class SessionInfoEntry(BaseModel):
-    """
-    The session was named.
-    """
-
-    type: Literal["session_info"]
-    """
-    Marks the kind of entry.
-    """
-    id: str
-    """
-    Names the entry inside its file.
-    """
+    """Names the entry inside its file."""
     parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
+    """The entry before it on its branch; null for the first of one."""
     timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
-    name: str | None = None
-    """
-    The name.
-    """
+    """When it was written: ISO 8601 in UTC with milliseconds."""
+    message: AgentMessage
 
 
-class SessionStartHook(BaseModel):
-    """
-    A session has begun for extensions.
-    """
-
-    type: Literal["session_start"]
-    """
-    Marks a `session_start`.
-    """
-    reason: SessionStartReason
-    previous_session_file: str | None = None
-    """
-    The file of the session before, if it had one.
-    """
-
-
-SessionStartReason = TypeAliasType(
-    "SessionStartReason",
-    Annotated[
-        Literal["startup", "reload", "new", "resume", "fork"],
-        Field(title="SessionStartReason"),
-    ],
-)
-"""
-Why a session has begun: the process has started, the extensions were loaded again, or another session was begun, taken up, or made of a part of the one before.
-"""
-
-
-class SessionState(BaseModel):
-    """
-    The state of the session at one moment.
-    """
-
-    model: Model | None = None
-    """
-    The model in use; absent or null if there is none.
-    """
-    thinking_level: ThinkingLevel
-    is_streaming: bool
-    """
-    A run is open. In pi false during the wait before a retry and during an automatic compaction; in xcsh true as long as an accepted prompt is not done with, in pi 1 until `agent_settled`.
-    """
-    is_compacting: bool
-    """
-    A compaction is under way, asked for or automatic.
-    """
-    steering_mode: QueueMode
-    follow_up_mode: QueueMode
-    session_file: str | None = None
-    """
-    Absolute path of the session file, also before it exists; absent if the session is kept in memory only.
-    """
-    session_id: str
-    """
-    Id of the session; its form depends on the dialect.
-    """
-    session_name: str | None = None
-    """
-    The name given by `set_session_name`; absent if none was.
-    """
-    auto_compaction_enabled: bool
-    """
-    A nearly full context is compacted automatically.
-    """
-    message_count: Count
-    pending_message_count: Count
-
-
-class SessionStats(BaseModel):
-    """
-    Counts, tokens and cost: in pi and xcsh of the conversation in memory, where what a compaction has summarised no longer counts; in pi 1 of all entries of the session, other branches included.
-    """
-
-    session_file: str | None = None
-    """
-    Absolute path of the session file; absent if the session is kept in memory only.
-    """
-    session_id: str
-    """
-    Id of the session.
-    """
-    user_messages: Count
-    assistant_messages: Count
-    tool_calls: Count
-    tool_results: Count
-    total_messages: Count
-    tokens: TokenTotals
-    cost: float
-    """
-    Cost of the assistant messages in US dollars.
-    """
-    context_usage: ContextUsage | None = None
-
-
-class SetAutoCompactionCommand(BaseModel):
-    """
-    Turns the automatic compaction of a nearly full context on or off.
-    """
-
-    id: RequestId | None = None
-    type: Literal["set_auto_compaction"]
-    """
-    Names the command.
-    """
-    enabled: bool
-    """
-    True: compact automatically.
-    """
-
-
-class SetAutoCompactionResponse(BaseModel):
-    """
-    The setting is taken.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["set_auto_compaction"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-
-
-class SetAutoRetryCommand(BaseModel):
-    """
-    Turns the automatic retry after a passing fault of the provider on or off. A retry that is under way goes on.
-    """
-
-    id: RequestId | None = None
-    type: Literal["set_auto_retry"]
-    """
-    Names the command.
-    """
-    enabled: bool
-    """
-    True: retry automatically.
-    """
-
-
-class SetAutoRetryResponse(BaseModel):
-    """
-    The setting is taken.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["set_auto_retry"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-
-
-class SetEditorTextRequest(BaseModel):
-    """
-    Replaces the text in the place where prompts are entered.
-    """
-
-    type: Literal["extension_ui_request"]
-    """
-    Marks a request to the user interface.
-    """
+class CompactionEntry(Frame):
+    """The older part of the conversation was replaced by a summary."""
+    type: Literal["compaction"]
     id: str
-    """
-    Id of this request; an answer repeats it.
-    """
-    method: Literal["set_editor_text"]
-    """
-    What is asked for.
-    """
-    text: str
-    """
-    The text.
-    """
-
-
-class SetFollowUpModeCommand(BaseModel):
-    """
-    Sets how many follow-up messages are delivered at a time.
-    """
-
-    id: RequestId | None = None
-    type: Literal["set_follow_up_mode"]
-    """
-    Names the command.
-    """
-    mode: QueueMode
-
-
-class SetFollowUpModeResponse(BaseModel):
-    """
-    The mode is set.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["set_follow_up_mode"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-
-
-class SetModelCommand(BaseModel):
-    """
-    Switches to a model that has credentials. An open run keeps the model that it began with.
-    """
-
-    id: RequestId | None = None
-    type: Literal["set_model"]
-    """
-    Names the command.
-    """
-    provider: str
-    """
-    Id of the provider.
-    """
-    model_id: str
-    """
-    Id of the model within the provider.
-    """
-
-
-class SetModelResponse(BaseModel):
-    """
-    The model that is in use now.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["set_model"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: Model
-
-
-class SetSessionNameCommand(BaseModel):
-    """
-    Gives the session a name to show. Blanks around it are cut off; an empty name is refused.
-    """
-
-    id: RequestId | None = None
-    type: Literal["set_session_name"]
-    """
-    Names the command.
-    """
-    name: str
-    """
-    The name, one line of text.
-    """
-
-
-class SetSessionNameResponse(BaseModel):
-    """
-    The name is set.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["set_session_name"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-
-
-class SetStatusRequest(BaseModel):
-    """
-    Sets or clears an entry of the status line.
-    """
-
-    type: Literal["extension_ui_request"]
-    """
-    Marks a request to the user interface.
-    """
-    id: str
-    """
-    Id of this request; an answer repeats it.
-    """
-    method: Literal["setStatus"]
-    """
-    What is asked for.
-    """
-    status_key: str
-    """
-    Which entry.
-    """
-    status_text: str | None = None
-    """
-    The text to show; absent: clear the entry.
-    """
-
-
-class SetSteeringModeCommand(BaseModel):
-    """
-    Sets how many steering messages are delivered at a time.
-    """
-
-    id: RequestId | None = None
-    type: Literal["set_steering_mode"]
-    """
-    Names the command.
-    """
-    mode: QueueMode
-
-
-class SetSteeringModeResponse(BaseModel):
-    """
-    The mode is set.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["set_steering_mode"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-
-
-class SetThinkingLevelCommand(BaseModel):
-    """
-    Sets how much the model thinks. A level that the model does not know is replaced by the nearest one that it does.
-    """
-
-    id: RequestId | None = None
-    type: Literal["set_thinking_level"]
-    """
-    Names the command.
-    """
-    level: ThinkingLevel
-
-
-class SetThinkingLevelResponse(BaseModel):
-    """
-    The level was taken; `get_state` tells which one is in effect.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["set_thinking_level"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-
-
-class SetTitleRequest(BaseModel):
-    """
-    Sets the title of the window. xcsh sends it only if it was asked to.
-    """
-
-    type: Literal["extension_ui_request"]
-    """
-    Marks a request to the user interface.
-    """
-    id: str
-    """
-    Id of this request; an answer repeats it.
-    """
-    method: Literal["setTitle"]
-    """
-    What is asked for.
-    """
-    title: str
-    """
-    The title.
-    """
-
-
-class SetWidgetRequest(BaseModel):
-    """
-    Sets or removes a block of lines beside the editor.
-    """
-
-    type: Literal["extension_ui_request"]
-    """
-    Marks a request to the user interface.
-    """
-    id: str
-    """
-    Id of this request; an answer repeats it.
-    """
-    method: Literal["setWidget"]
-    """
-    What is asked for.
-    """
-    widget_key: str
-    """
-    Which block.
-    """
-    widget_lines: list[str] | None = None
-    """
-    The lines to show; absent: remove the block.
-    """
-    widget_placement: WidgetPlacement | None = None
-
-
-RpcExtensionUIRequest = TypeAliasType(
-    "RpcExtensionUIRequest",
-    Annotated[
-        SelectRequest | ConfirmRequest | InputRequest | EditorRequest | NotifyRequest | SetStatusRequest | SetWidgetRequest | SetTitleRequest | SetEditorTextRequest,
-        Field(discriminator="method", title="RpcExtensionUIRequest"),
-    ],
-)
-"""
-Something that an extension wants of the user interface: a dialog that waits for an answer, or a notice that does not.
-"""
-
-
-class ShutdownHook(BaseModel):
-    """
-    The session is about to be left, or the process to end. What is done afterwards is lost.
-    """
-
-    type: Literal["session_shutdown"]
-    """
-    Marks a `session_shutdown`.
-    """
-    reason: ShutdownReason | None = None
-    target_session_file: str | None = None
-    """
-    The file of the session that comes next, if it has one.
-    """
-
-
-ShutdownReason = TypeAliasType(
-    "ShutdownReason",
-    Annotated[
-        Literal["quit", "reload", "new", "resume", "fork"],
-        Field(title="ShutdownReason"),
-    ],
-)
-"""
-Why a session is left: the process ends, the extensions are loaded again, another session begins, is taken up, or is made of a part of this one.
-"""
-
-
-class SlashCommand(BaseModel):
-    """
-    Something that a prompt can call with a leading `/`.
-    """
-
-    name: str
-    """
-    Its name without the `/`; that of a skill begins with `skill:`.
-    """
-    description: str | None = None
-    """
-    What it does, for people to read.
-    """
-    source: CommandSource
-    source_info: SourceInfo
-
-
-class SourceInfo(BaseModel):
-    """
-    Where something that a prompt can call comes from.
-    """
-
-    path: str
-    """
-    Absolute path of the file that defines it; of what is built in, `builtin:` and a name.
-    """
-    source: str
-    """
-    How it was found: `auto`, `local`, `cli`, `builtin`, or the package that it belongs to.
-    """
-    scope: SourceScope
-    origin: SourceOrigin
-    base_dir: str | None = None
-    """
-    The directory that paths in it are relative to.
-    """
-    changelog_path: str | None = None
-    """
-    The change log of its package.
-    """
-
-
-SourceOrigin = TypeAliasType(
-    "SourceOrigin",
-    Annotated[Literal["top-level", "package"], Field(title="SourceOrigin")],
-)
-"""
-Whether something stands alone or belongs to a package.
-"""
-
-
-SourceScope = TypeAliasType(
-    "SourceScope",
-    Annotated[Literal["user", "project", "temporary"], Field(title="SourceScope")],
-)
-"""
-For whom something is there: the user, the project, or this process alone.
-"""
-
-
-class StartUpdate(BaseModel):
-    """
-    The answer begins. Servers do not send it; message_start says the same.
-    """
-
-    type: Literal["start"]
-    """
-    Marks a start update.
-    """
-
-
-class SteerCommand(BaseModel):
-    """
-    Queues a message that redirects the agent as soon as possible. Allowed in every state; while no run is open it waits for the next one.
-    """
-
-    id: RequestId | None = None
-    type: Literal["steer"]
-    """
-    Names the command.
-    """
-    message: str
-    """
-    The text for the agent. It may name a prompt template, but no command of an extension.
-    """
-    images: list[ImageContent] | None = None
-    """
-    Images that go with the text, in order.
-    """
-
-
-class SteerResponse(BaseModel):
-    """
-    The message is in the steering queue.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["steer"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: QueueOutcome
-
-
-StopReason = TypeAliasType(
-    "StopReason",
-    Annotated[
-        Literal["stop", "length", "toolUse", "error", "aborted", "pending", "deferred"],
-        Field(title="StopReason"),
-    ],
-)
-"""
-Why the model stopped: it was done, it ran into the token limit, it wants tools to be run, it failed, or it was aborted. In pi 1 also: it has not stopped yet, or the provider gives the answer later.
-"""
-
-
-StreamingBehavior = TypeAliasType(
-    "StreamingBehavior",
-    Annotated[Literal["steer", "followUp"], Field(title="StreamingBehavior")],
-)
-"""
-How a prompt is queued while a run is open: `steer` redirects the run as soon as possible, `followUp` waits until it would stop.
-"""
-
-
-StringMap = TypeAliasType("StringMap", dict[str, str])
-"""
-Text by name.
-"""
-
-
-class SummarizationRetryAttemptStartEvent(BaseModel):
-    """
-    The request for a summary is made again.
-    """
-
-    type: Literal["summarization_retry_attempt_start"]
-    """
-    Marks a summarization_retry_attempt_start event.
-    """
-    source: SummarizationSource
-    reason: CompactionReason | None = None
-
-
-class SummarizationRetryFinishedEvent(BaseModel):
-    """
-    Making the request for a summary again has come to an end, one way or the other.
-    """
-
-    type: Literal["summarization_retry_finished"]
-    """
-    Marks a summarization_retry_finished event.
-    """
-
-
-class SummarizationRetryScheduledEvent(BaseModel):
-    """
-    The request for a summary failed for a passing reason and will be made again after a wait.
-    """
-
-    type: Literal["summarization_retry_scheduled"]
-    """
-    Marks a summarization_retry_scheduled event.
-    """
-    attempt: Count
-    max_attempts: Count
-    delay_ms: Count
-    error_message: str
-    """
-    Why the request failed.
-    """
-
-
-SummarizationSource = TypeAliasType(
-    "SummarizationSource",
-    Annotated[
-        Literal["compaction", "branchSummary"], Field(title="SummarizationSource")
-    ],
-)
-"""
-What a summary is for: a compaction, or a branch of the session that is left.
-"""
-
-
-SwitchReason = TypeAliasType(
-    "SwitchReason", Annotated[Literal["new", "resume"], Field(title="SwitchReason")]
-)
-"""
-Why another session is opened: a new one begins, or one is taken up.
-"""
-
-
-class SwitchSessionCommand(BaseModel):
-    """
-    Leaves the current session and opens the one in a file. An extension may veto it.
-    """
-
-    id: RequestId | None = None
-    type: Literal["switch_session"]
-    """
-    Names the command.
-    """
-    session_path: str
-    """
-    Path of the session file, absolute or relative to the working directory.
-    """
-
-
-RpcCommand = TypeAliasType(
-    "RpcCommand",
-    Annotated[
-        PromptCommand | SteerCommand | FollowUpCommand | AbortCommand | ClearQueueCommand | NewSessionCommand | GetStateCommand | SetModelCommand | CycleModelCommand | GetAvailableModelsCommand | SetThinkingLevelCommand | CycleThinkingLevelCommand | GetAvailableThinkingLevelsCommand | SetSteeringModeCommand | SetFollowUpModeCommand | CompactCommand | SetAutoCompactionCommand | SetAutoRetryCommand | AbortRetryCommand | BashCommand | AbortBashCommand | GetSessionStatsCommand | ExportHtmlCommand | SwitchSessionCommand | ForkCommand | CloneCommand | GetForkMessagesCommand | GetEntriesCommand | GetTreeCommand | GetLastAssistantTextCommand | SetSessionNameCommand | GetMessagesCommand | GetCommandsCommand,
-        Field(discriminator="type", title="RpcCommand"),
-    ],
-)
-"""
-A request of the host. Each is answered by a response with the same `id`; keys that a command does not know are ignored.
-"""
-
-
-class SwitchSessionResponse(BaseModel):
-    """
-    The other session is open, or an extension vetoed it.
-    """
-
-    id: RequestId | None = None
-    type: Literal["response"]
-    """
-    Marks a response.
-    """
-    command: Literal["switch_session"]
-    """
-    The `type` of the request.
-    """
-    success: Literal[True]
-    """
-    The command was accepted.
-    """
-    data: SessionChange
-
-
-RpcSuccess = TypeAliasType(
-    "RpcSuccess",
-    Annotated[
-        PromptResponse | SteerResponse | FollowUpResponse | AbortResponse | ClearQueueResponse | NewSessionResponse | GetStateResponse | SetModelResponse | CycleModelResponse | GetAvailableModelsResponse | SetThinkingLevelResponse | CycleThinkingLevelResponse | GetAvailableThinkingLevelsResponse | SetSteeringModeResponse | SetFollowUpModeResponse | CompactResponse | SetAutoCompactionResponse | SetAutoRetryResponse | AbortRetryResponse | BashResponse | AbortBashResponse | GetSessionStatsResponse | ExportHtmlResponse | SwitchSessionResponse | ForkResponse | CloneResponse | GetForkMessagesResponse | GetEntriesResponse | GetTreeResponse | GetLastAssistantTextResponse | SetSessionNameResponse | GetMessagesResponse | GetCommandsResponse,
-        Field(discriminator="command", title="RpcSuccess"),
-    ],
-)
-"""
-A command that was accepted. Told apart by `command`; `data` is there only for the commands that have a result.
-"""
-
-
-RpcResponse = TypeAliasType(
-    "RpcResponse",
-    Annotated[
-        RpcSuccess | RpcErrorResponse,
-        Field(discriminator="success", title="RpcResponse"),
-    ],
-)
-"""
-The answer to a command, or the refusal of a line that could not be read.
-"""
-
-
-class SystemMessage(BaseModel):
-    """
-    What the model is told of itself, its tools and its surroundings. The first opens the first run of a session and says everything; later ones say what has changed.
-    """
-
-    role: Literal["system"]
-    """
-    Marks a system message.
-    """
-    content: SystemContent
-    sections: SystemSections | None = None
-    timestamp: Timestamp
-    tools_added: list[SystemTool] | None = None
-    """
-    The tools that the model can call from here on, besides those before.
-    """
-    tools_removed: list[ToolName] | None = None
-    """
-    The tools that it cannot call any more.
-    """
-
-
-SystemSections = TypeAliasType("SystemSections", dict[str, str | None])
-"""
-Text by section.
-"""
-
-
-class SystemTool(BaseModel):
-    """
-    A tool as the model is told of it.
-    """
-
-    name: str
-    """
-    The name of the tool.
-    """
-    description: str
-    """
-    What the model is told about it.
-    """
-    parameters: JsonObject
-    constrained_sampling: Any | None = None
-    """
-    How the provider is to hold the model to the schema: an object, or false for not at all.
-    """
-
-
-class TextContent(BaseModel):
-    """
-    A block of text.
-    """
-
-    type: Literal["text"]
-    """
-    Marks a text block.
-    """
-    text: str
-    """
-    The text.
-    """
-    text_signature: str | None = None
-    """
-    A mark of the provider that has to be sent back with the text; opaque.
-    """
-
-
-SystemContent = TypeAliasType(
-    "SystemContent", Annotated[str | list[TextContent], Field(title="SystemContent")]
-)
-"""
-Content of a system message: plain text, or a list of text blocks.
-"""
-
-
-class TextDeltaUpdate(BaseModel):
-    """
-    A text block has grown.
-    """
-
-    type: Literal["text_delta"]
-    """
-    Marks a text_delta update.
-    """
-    content_index: Count
-    delta: str
-    """
-    What was added.
-    """
-
-
-class TextEndUpdate(BaseModel):
-    """
-    A text block is complete.
-    """
-
-    type: Literal["text_end"]
-    """
-    Marks a text_end update.
-    """
-    content_index: Count
-    content: str
-    """
-    All of the block.
-    """
-
-
-class TextStartUpdate(BaseModel):
-    """
-    A text block begins.
-    """
-
-    type: Literal["text_start"]
-    """
-    Marks a text_start update.
-    """
-    content_index: Count
-
-
-class ThinkingContent(BaseModel):
-    """
-    A block of the model's reasoning.
-    """
-
-    type: Literal["thinking"]
-    """
-    Marks a thinking block.
-    """
-    thinking: str
-    """
-    The reasoning; a placeholder when the provider hid it.
-    """
-    thinking_signature: str | None = None
-    """
-    What the provider wants back with the block, such as a signature or the whole reasoning item; opaque.
-    """
-    redacted: bool | None = None
-    """
-    Whether the provider hid the reasoning; the signature then holds its encrypted form.
-    """
-
-
-class ThinkingDeltaUpdate(BaseModel):
-    """
-    A thinking block has grown.
-    """
-
-    type: Literal["thinking_delta"]
-    """
-    Marks a thinking_delta update.
-    """
-    content_index: Count
-    delta: str
-    """
-    What was added.
-    """
-
-
-class ThinkingEndUpdate(BaseModel):
-    """
-    A thinking block is complete.
-    """
-
-    type: Literal["thinking_end"]
-    """
-    Marks a thinking_end update.
-    """
-    content_index: Count
-    content: str
-    """
-    All of the block.
-    """
-
-
-ThinkingLevel = TypeAliasType(
-    "ThinkingLevel",
-    Annotated[
-        Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"],
-        Field(title="ThinkingLevel"),
-    ],
-)
-"""
-How hard the model should think before it answers.
-"""
-
-
-class ThinkingLevelChange(BaseModel):
-    """
-    The outcome of a step to the next thinking level.
-    """
-
-    level: ThinkingLevel
-
-
-class ThinkingLevelChangeEntry(BaseModel):
-    """
-    From here on models think more, or less.
-    """
-
-    type: Literal["thinking_level_change"]
-    """
-    Marks the kind of entry.
-    """
-    id: str
-    """
-    Names the entry inside its file.
-    """
+    """Names the entry inside its file."""
     parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
+    """The entry before it on its branch; null for the first of one."""
     timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
-    thinking_level: str
-    """
-    The level; null: none is set.
-    """
-
-
-class ThinkingLevelChangedEvent(BaseModel):
-    """
-    The thinking level has changed, also because another model does not know the old one.
-    """
-
-    type: Literal["thinking_level_changed"]
-    """
-    Marks a thinking_level_changed event.
-    """
-    level: ThinkingLevel
-
-
-class ThinkingLevelList(BaseModel):
-    """
-    Thinking levels to choose from.
-    """
-
-    levels: list[ThinkingLevel]
-    """
-    The levels, least first; `off` alone for a model that does not think.
-    """
-
-
-class ThinkingStartUpdate(BaseModel):
-    """
-    A thinking block begins.
-    """
-
-    type: Literal["thinking_start"]
-    """
-    Marks a thinking_start update.
-    """
-    content_index: Count
-
-
-Timestamp = TypeAliasType(
-    "Timestamp", Annotated[int, Field(ge=0, le=9007199254740991, title="Timestamp")]
-)
-"""
-A point in time, in milliseconds since the Unix epoch.
-"""
-
-
-ToExtension = TypeAliasType(
-    "ToExtension",
-    Annotated[
-        ExtensionHello | ExtensionCommandCall | ExtensionToolCall | ExtensionHook | ExtensionCancel | ExtensionEvent | ExtensionUIAnswer | ExtensionResponse | ExtensionAnswer | ExtensionModelCall,
-        Field(discriminator="type", title="ToExtension"),
-    ],
-)
-"""
-Everything that the server writes to an extension's stdin: one JSON object a line, ended by a line feed.
-"""
-
-
-class TokenTotals(BaseModel):
-    """
-    Sums of tokens over all assistant messages.
-    """
-
-    input: Count
-    output: Count
-    cache_read: Count
-    cache_write: Count
-    total: Count
-
-
-class ToolCall(BaseModel):
-    """
-    A tool that the model wants to be run.
-    """
-
-    type: Literal["toolCall"]
-    """
-    Marks a tool call.
-    """
-    id: str
-    """
-    The id of the call; results and tool events refer to it.
-    """
-    name: str
-    """
-    The name of the tool.
-    """
-    arguments: JsonObject
-    thought_signature: str | None = None
-    """
-    A mark of the provider that has to be sent back with the call; opaque.
-    """
-    namespace: str | None = None
-    """
-    The group of tools that the provider has it in.
-    """
-
-
-AssistantContent = TypeAliasType(
-    "AssistantContent",
-    Annotated[
-        TextContent | ThinkingContent | ToolCall,
-        Field(discriminator="type", title="AssistantContent"),
-    ],
-)
-"""
-One block of what the model said.
-"""
-
-
-MessageBlock = TypeAliasType(
-    "MessageBlock",
-    Annotated[
-        TextContent | ThinkingContent | ToolCall | ImageContent,
-        Field(discriminator="type", title="MessageBlock"),
-    ],
-)
-"""
-One block of any message.
-"""
-
-
-ReplacedContent = TypeAliasType(
-    "ReplacedContent",
-    Annotated[
-        str | list[MessageBlock], Field(title="ReplacedContent")
-    ],
-)
-"""
-Content in the place of an entry's: plain text, or blocks as the entry's message has them.
-"""
-
-
-class ToolCallHook(BaseModel):
-    """
-    A tool is about to run. `block` prevents it, and the model is told the `reason`. An extension that fails here blocks it, too.
-    """
-
-    type: Literal["tool_call"]
-    """
-    Marks a `tool_call`.
-    """
-    tool_call_id: str
-    """
-    Id of the tool call in the assistant message.
-    """
-    tool_name: str
-    """
-    Name of the tool.
-    """
-    input: JsonObject
-
-
-class ToolExecutionEndEvent(BaseModel):
-    """
-    A tool call is finished.
-    """
-
-    type: Literal["tool_execution_end"]
-    """
-    Marks a tool_execution_end event.
-    """
-    tool_call_id: str
-    """
-    The id of the call.
-    """
-    tool_name: str
-    """
-    The name of the tool.
-    """
-    result: AgentToolResult
-    is_error: bool
-    """
-    Whether the call failed.
-    """
-    duration_ms: Count | None = None
-    parent_tool_call_id: str | None = None
-    """
-    The call during which a tool made this one; then the id is that call's, a slash and a number.
-    """
-
-
-class ToolExecutionStartEvent(BaseModel):
-    """
-    A tool call is taken up.
-    """
-
-    type: Literal["tool_execution_start"]
-    """
-    Marks a tool_execution_start event.
-    """
-    tool_call_id: str
-    """
-    The id of the call.
-    """
-    tool_name: str
-    """
-    The name of the tool.
-    """
-    args: JsonObject
-    parent_tool_call_id: str | None = None
-    """
-    The call during which a tool made this one; then the id is that call's, a slash and a number.
-    """
-
-
-class ToolExecutionUpdateEvent(BaseModel):
-    """
-    A tool has something to show while it runs.
-    """
-
-    type: Literal["tool_execution_update"]
-    """
-    Marks a tool_execution_update event.
-    """
-    tool_call_id: str
-    """
-    The id of the call.
-    """
-    tool_name: str
-    """
-    The name of the tool.
-    """
-    args: JsonObject
-    partial_result: AgentToolResult
-    parent_tool_call_id: str | None = None
-    """
-    The call during which a tool made this one; then the id is that call's, a slash and a number.
-    """
-
-
-class ToolName(BaseModel):
-    """
-    A tool by its name.
-    """
-
-    name: str
-    """
-    The name of the tool.
-    """
-
-
-class ToolResultHook(BaseModel):
-    """
-    A tool has run. `content`, `details` and `isError` take the place of what it returned.
-    """
-
-    type: Literal["tool_result"]
-    """
-    Marks a `tool_result`.
-    """
-    tool_call_id: str
-    """
-    Id of the tool call in the assistant message.
-    """
-    tool_name: str
-    """
-    Name of the tool.
-    """
-    input: JsonObject
-    content: list[UserContent]
-    """
-    What the model would be told.
-    """
-    details: Any | None = None
-    """
-    What the tool tells the host.
-    """
-    is_error: bool
-    """
-    Whether the call failed.
-    """
-    structured_content: Any | None = None
-    """
-    The result as data, for programs.
-    """
-
-
-class ToolResultMessage(BaseModel):
-    """
-    The outcome of one tool call, as the model will read it.
-    """
-
-    role: Literal["toolResult"]
-    """
-    Marks a tool result.
-    """
-    tool_call_id: str
-    """
-    The id of the call that this answers.
-    """
-    tool_name: str
-    """
-    The name of the tool that was called.
-    """
-    content: list[UserContent]
-    """
-    What the model is told; may be empty.
-    """
-    details: Any | None = None
-    """
-    What the tool tells the host beyond the content; its shape is the tool's own. Absent when there is nothing.
-    """
+    """When it was written: ISO 8601 in UTC with milliseconds."""
+    summary: str
+    """The summary."""
+    first_kept_entry_id: str
+    """The first entry before this one that stays in the context."""
+    tokens_before: Count
+    details: Any = None
+    """What the maker of the summary notes beside it; any JSON."""
     usage: Usage | None = None
-    is_error: bool
-    """
-    Whether the call failed.
-    """
-    duration_ms: Count | None = None
-    timestamp: Timestamp
-    nested_calls: NestedCalls | None = None
+    from_hook: bool | None = None
+    """Whether an extension made the summary."""
+    system_message: SystemMessage | None = None
 
 
-class ToolcallDeltaUpdate(BaseModel):
-    """
-    The arguments of a tool call have grown.
-    """
-
-    type: Literal["toolcall_delta"]
-    """
-    Marks a toolcall_delta update.
-    """
-    content_index: Count
-    delta: str
-    """
-    A piece of the arguments as JSON text; may be empty.
-    """
-
-
-class ToolcallEndUpdate(BaseModel):
-    """
-    A tool call is complete.
-    """
-
-    type: Literal["toolcall_end"]
-    """
-    Marks a toolcall_end update.
-    """
-    content_index: Count
-    tool_call: ToolCall
-
-
-class ToolcallStartUpdate(BaseModel):
-    """
-    A tool call begins.
-    """
-
-    type: Literal["toolcall_start"]
-    """
-    Marks a toolcall_start update.
-    """
-    content_index: Count
+class BranchSummaryEntry(Frame):
+    """What was said on a branch that was left."""
+    type: Literal["branch_summary"]
     id: str
-    """
-    The id of the call.
-    """
-    tool_name: str
-    """
-    The name of the tool.
-    """
-
-
-AssistantMessageEvent = TypeAliasType(
-    "AssistantMessageEvent",
-    Annotated[
-        StartUpdate | TextStartUpdate | TextDeltaUpdate | TextEndUpdate | ThinkingStartUpdate | ThinkingDeltaUpdate | ThinkingEndUpdate | ToolcallStartUpdate | ToolcallDeltaUpdate | ToolcallEndUpdate | DoneUpdate | ErrorUpdate,
-        Field(discriminator="type", title="AssistantMessageEvent"),
-    ],
-)
-"""
-How an assistant message has grown.
-"""
-
-
-class TreeHook(BaseModel):
-    """
-    Another branch of the session was taken up.
-    """
-
-    type: Literal["session_tree"]
-    """
-    Marks a `session_tree`.
-    """
-    new_leaf_id: str | None = None
-    """
-    Where the session is now; absent: at its beginning.
-    """
-    old_leaf_id: str | None = None
-    """
-    Where it was; absent: at its beginning.
-    """
-    summary_entry: JsonObject | None = None
-    from_extension: bool | None = None
-    """
-    The summary is an extension's.
-    """
-
-
-class TruncationResult(BaseModel):
-    """
-    What was cut from the output of a built-in tool.
-    """
-
-    content: str
-    """
-    What was kept.
-    """
-    truncated: bool
-    """
-    Whether anything was cut.
-    """
-    truncated_by: TruncationUnit | None
-    """
-    Which limit was reached; null when none.
-    """
-    total_lines: Count
-    total_bytes: Count
-    output_lines: Count
-    output_bytes: Count
-    last_line_partial: bool
-    """
-    Whether the line at the cut is itself incomplete.
-    """
-    first_line_exceeds_limit: bool
-    """
-    Whether the first line alone was too long, so that nothing was kept.
-    """
-    max_lines: Count
-    max_bytes: Count
-
-
-TruncationUnit = TypeAliasType(
-    "TruncationUnit",
-    Annotated[Literal["lines", "bytes"], Field(title="TruncationUnit")],
-)
-"""
-Which limit a long output ran into.
-"""
-
-
-class TurnEndEvent(BaseModel):
-    """
-    The turn is over.
-    """
-
-    type: Literal["turn_end"]
-    """
-    Marks a turn_end event.
-    """
-    message: AssistantMessage
-    tool_results: list[ToolResultMessage]
-    """
-    The results of its tool calls, in the order in which they were told; empty when there are none.
-    """
-
-
-class TurnStartEvent(BaseModel):
-    """
-    A turn begins: new input, if any, one answer of the model, and the tools that it calls.
-    """
-
-    type: Literal["turn_start"]
-    """
-    Marks a turn_start event.
-    """
-
-
-AgentSessionEvent = TypeAliasType(
-    "AgentSessionEvent",
-    Annotated[
-        AgentStartEvent | AgentEndEvent | AgentSettledEvent | TurnStartEvent | TurnEndEvent | MessageStartEvent | MessageUpdateEvent | MessageEndEvent | ToolExecutionStartEvent | ToolExecutionUpdateEvent | ToolExecutionEndEvent | QueueUpdateEvent | CompactionStartEvent | CompactionEndEvent | AutoRetryStartEvent | AutoRetryEndEvent | SummarizationRetryScheduledEvent | SummarizationRetryAttemptStartEvent | SummarizationRetryFinishedEvent | BashExecutionUpdateEvent | EntryAppendedEvent | SessionInfoChangedEvent | ThinkingLevelChangedEvent,
-        Field(discriminator="type", title="AgentSessionEvent"),
-    ],
-)
-"""
-What happens in the session, as it happens. Events have no id.
-"""
-
-
-Outbound = TypeAliasType(
-    "Outbound",
-    Annotated[
-        RpcResponse | AgentSessionEvent | RpcExtensionUIRequest | ExtensionError,
-        Field(discriminator="type", title="Outbound"),
-    ],
-)
-"""
-Everything that a server may write: one JSON object a line, ended by a line feed.
-"""
-
-
-class UICancelledResponse(BaseModel):
-    """
-    The user closed the dialog without an answer; the agent goes on with its default.
-    """
-
-    type: Literal["extension_ui_response"]
-    """
-    Marks an answer to a dialog.
-    """
-    id: str
-    """
-    The `id` of the request.
-    """
-    cancelled: Literal[True]
-    """
-    The dialog was closed.
-    """
-
-
-class UIConfirmedResponse(BaseModel):
-    """
-    The user said yes or no.
-    """
-
-    type: Literal["extension_ui_response"]
-    """
-    Marks an answer to a dialog.
-    """
-    id: str
-    """
-    The `id` of the request.
-    """
-    confirmed: bool
-    """
-    True: yes.
-    """
-
-
-class UIValueResponse(BaseModel):
-    """
-    The user chose an option or entered a text.
-    """
-
-    type: Literal["extension_ui_response"]
-    """
-    Marks an answer to a dialog.
-    """
-    id: str
-    """
-    The `id` of the request.
-    """
-    value: str
-    """
-    The option or the text.
-    """
-
-
-RpcExtensionUIResponse = TypeAliasType(
-    "RpcExtensionUIResponse",
-    Annotated[
-        UIValueResponse | UIConfirmedResponse | UICancelledResponse,
-        Field(title="RpcExtensionUIResponse"),
-    ],
-)
-"""
-The answer of the user to a dialog. It gets no response. An answer to a dialog that is not open is ignored; one of the wrong kind counts as the default.
-"""
-
-
-Inbound = TypeAliasType(
-    "Inbound",
-    Annotated[
-        RpcCommand | RpcExtensionUIResponse,
-        Field(discriminator="type", title="Inbound"),
-    ],
-)
-"""
-Everything that a host may write: one JSON object a line, ended by a line feed. In an optional member, at any depth, `null` means the same as absent; a required member refuses it.
-"""
-
-
-class Usage(BaseModel):
-    """
-    Tokens and cost of one request to a model.
-    """
-
-    input: Count
-    output: Count
-    cache_read: Count
-    cache_write: Count
-    cache_write1h: Annotated[Count | None, Field(alias="cacheWrite1h")] = None
-    reasoning: Count | None = None
-    total_tokens: Count
-    cost: Cost
-
-
-class UsageEntry(BaseModel):
-    """
-    A request to a model that no message came of.
-    """
-
-    type: Literal["usage"]
-    """
-    Marks the kind of entry.
-    """
-    id: str
-    """
-    Names the entry inside its file.
-    """
+    """Names the entry inside its file."""
     parent_id: str | None
-    """
-    The entry before it on its branch; null for the first of one.
-    """
+    """The entry before it on its branch; null for the first of one."""
     timestamp: str
-    """
-    When it was written: ISO 8601 in UTC with milliseconds.
-    """
+    """When it was written: ISO 8601 in UTC with milliseconds."""
+    from_id: str | None = None
+    """The entry at which the branch was left; root for the very beginning, in pi 1 null."""
+    summary: str
+    """The summary."""
+    details: Any = None
+    """What the maker of the summary notes beside it; any JSON."""
+    usage: Usage | None = None
+    from_hook: bool | None = None
+    """Whether an extension made the summary."""
+
+
+class ContextEditEntry(Frame):
+    """From here on models are told something else in the place of an earlier entry, or nothing."""
+    type: Literal["context_edit"]
+    id: str
+    """Names the entry inside its file."""
+    parent_id: str | None
+    """The entry before it on its branch; null for the first of one."""
+    timestamp: str
+    """When it was written: ISO 8601 in UTC with milliseconds."""
+    target_id: str
+    """The entry that it is about."""
+    replacement: ContextReplacement | None
+    """What stands in its place; null: nothing does."""
+
+
+class ContextReplacement(Frame):
+    """What models are told in the place of an entry."""
+    content: ReplacedContent
+
+
+class UsageEntry(Frame):
+    """A request to a model that no message came of."""
+    type: Literal["usage"]
+    id: str
+    """Names the entry inside its file."""
+    parent_id: str | None
+    """The entry before it on its branch; null for the first of one."""
+    timestamp: str
+    """When it was written: ISO 8601 in UTC with milliseconds."""
     kind: str
-    """
-    What it was for.
-    """
+    """What it was for."""
     provider: str
-    """
-    The provider that was asked.
-    """
+    """The provider that was asked."""
     model: str
-    """
-    The model that was asked.
-    """
+    """The model that was asked."""
     usage: Usage
     note: str | None = None
-    """
-    What more there is to say.
-    """
+    """What more there is to say."""
 
 
-SessionEntry = TypeAliasType(
-    "SessionEntry",
-    Annotated[
-        MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | CompactionEntry | BranchSummaryEntry | ContextEditEntry | UsageEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry,
-        Field(discriminator="type", title="SessionEntry"),
-    ],
-)
-"""
-A line of a session file after the header. Readers keep types that they do not know: they are links of the chain of parents.
-"""
+RpcCommand = TypeAliasType("RpcCommand", Annotated[PromptCommand | SteerCommand | FollowUpCommand | AbortCommand |
+    ClearQueueCommand | NewSessionCommand | GetStateCommand | SetModelCommand | CycleModelCommand |
+    GetAvailableModelsCommand | SetThinkingLevelCommand | CycleThinkingLevelCommand | GetAvailableThinkingLevelsCommand
+    | SetSteeringModeCommand | SetFollowUpModeCommand | CompactCommand | SetAutoCompactionCommand | SetAutoRetryCommand
+    | AbortRetryCommand | BashCommand | AbortBashCommand | GetSessionStatsCommand | ExportHtmlCommand |
+    SwitchSessionCommand | ForkCommand | CloneCommand | GetForkMessagesCommand | GetEntriesCommand | GetTreeCommand |
+    GetLastAssistantTextCommand | SetSessionNameCommand | GetMessagesCommand | GetCommandsCommand,
+    Field(discriminator="type")])
+"""A request of the host. Each is answered by a response with the same `id`; keys that a command does not know are
+ignored."""
 
+Inbound = TypeAliasType("Inbound", Annotated[RpcCommand | RpcExtensionUIResponse, Field(discriminator="type")])
+"""Everything that a host may write: one JSON object a line, ended by a line feed. In an optional member, at any
+depth, `null` means the same as absent; a required member refuses it."""
 
-class UserBashHook(BaseModel):
-    """
-    The host wants a shell command run. `bash` takes the place of what would come of it. If an extension fails here, it is not run.
-    """
+RpcSuccess = TypeAliasType("RpcSuccess", Annotated[PromptResponse | SteerResponse | FollowUpResponse | AbortResponse |
+    ClearQueueResponse | NewSessionResponse | GetStateResponse | SetModelResponse | CycleModelResponse |
+    GetAvailableModelsResponse | SetThinkingLevelResponse | CycleThinkingLevelResponse |
+    GetAvailableThinkingLevelsResponse | SetSteeringModeResponse | SetFollowUpModeResponse | CompactResponse |
+    SetAutoCompactionResponse | SetAutoRetryResponse | AbortRetryResponse | BashResponse | AbortBashResponse |
+    GetSessionStatsResponse | ExportHtmlResponse | SwitchSessionResponse | ForkResponse | CloneResponse |
+    GetForkMessagesResponse | GetEntriesResponse | GetTreeResponse | GetLastAssistantTextResponse |
+    SetSessionNameResponse | GetMessagesResponse | GetCommandsResponse, Field(discriminator="command")])
+"""A command that was accepted. Told apart by `command`; `data` is there only for the commands that have a result."""
 
-    type: Literal["user_bash"]
-    """
-    Marks an `user_bash`.
-    """
-    command: str
-    """
-    The command line.
-    """
-    exclude_from_context: bool
-    """
-    Models are not told of it.
-    """
-    cwd: str
-    """
-    The directory that it would run in.
-    """
+RpcResponse = TypeAliasType("RpcResponse", Annotated[RpcSuccess | RpcErrorResponse, Field(discriminator="success")])
+"""The answer to a command, or the refusal of a line that could not be read."""
 
+AgentSessionEvent = TypeAliasType("AgentSessionEvent", Annotated[AgentStartEvent | AgentEndEvent | AgentSettledEvent |
+    TurnStartEvent | TurnEndEvent | MessageStartEvent | MessageUpdateEvent | MessageEndEvent | ToolExecutionStartEvent |
+    ToolExecutionUpdateEvent | ToolExecutionEndEvent | QueueUpdateEvent | CompactionStartEvent | CompactionEndEvent |
+    AutoRetryStartEvent | AutoRetryEndEvent | SummarizationRetryScheduledEvent | SummarizationRetryAttemptStartEvent |
+    SummarizationRetryFinishedEvent | BashExecutionUpdateEvent | EntryAppendedEvent | SessionInfoChangedEvent |
+    ThinkingLevelChangedEvent, Field(discriminator="type")])
+"""What happens in the session, as it happens. Events have no id."""
 
-HookEvent = TypeAliasType(
-    "HookEvent",
-    Annotated[
-        BeforeSwitchHook | BeforeForkHook | BeforeCompactHook | InputHook | BeforeAgentStartHook | PrepareArgumentsHook | ToolCallHook | ToolResultHook | ShutdownHook | EventHook | SessionStartHook | CompactedHook | BeforeTreeHook | TreeHook | ModelSelectHook | LevelSelectHook | ContextHook | MessageEndHook | ProviderRequestHook | ProviderHeadersHook | ProviderResponseHook | UserBashHook | ResourcesHook,
-        Field(discriminator="type", title="HookEvent"),
-    ],
-)
-"""
-What an extension can have a say in.
-"""
+Outbound = TypeAliasType("Outbound", Annotated[RpcResponse | AgentSessionEvent | RpcExtensionUIRequest | ExtensionError,
+    Field(discriminator="type")])
+"""Everything that a server may write: one JSON object a line, ended by a line feed."""
 
+PromptDisposition = TypeAliasType("PromptDisposition", Literal["started", "queued", "handled"])
+"""What became of a prompt: a run follows, it waits behind the open run, or an extension took it and no run follows."""
 
-UserContent = TypeAliasType(
-    "UserContent",
-    Annotated[
-        TextContent | ImageContent, Field(discriminator="type", title="UserContent")
-    ],
-)
-"""
-One block of what the model is told.
-"""
+QueueDisposition = TypeAliasType("QueueDisposition", Literal["queued", "handled"])
+"""What became of a message for a queue: it waits, or an extension took it."""
 
+SourceScope = TypeAliasType("SourceScope", Literal["user", "project", "temporary"])
+"""For whom something is there: the user, the project, or this process alone."""
 
-MessageContent = TypeAliasType(
-    "MessageContent", Annotated[str | list[UserContent], Field(title="MessageContent")]
-)
-"""
-Content of a message that the model is told: plain text, or a list of blocks.
-"""
+SourceOrigin = TypeAliasType("SourceOrigin", Literal["top-level", "package"])
+"""Whether something stands alone or belongs to a package."""
 
+AssistantMessageEvent = TypeAliasType("AssistantMessageEvent", Annotated[StartUpdate | TextStartUpdate | TextDeltaUpdate
+    | TextEndUpdate | ThinkingStartUpdate | ThinkingDeltaUpdate | ThinkingEndUpdate | ToolcallStartUpdate |
+    ToolcallDeltaUpdate | ToolcallEndUpdate | DoneUpdate | ErrorUpdate, Field(discriminator="type")])
+"""How an assistant message has grown."""
 
-class UserMessage(BaseModel):
-    """
-    What the user said. The server always writes the array form: the text block first, then the images.
-    """
+CompactionReason = TypeAliasType("CompactionReason", Literal["manual", "threshold", "overflow"])
+"""What made a compaction necessary: the host asked for it, the context passed the limit, the provider refused it as
+too long, or the session was idle."""
 
-    role: Literal["user"]
-    """
-    Marks a user message.
-    """
-    content: MessageContent
-    timestamp: Timestamp
+SummarizationSource = TypeAliasType("SummarizationSource", Literal["compaction", "branchSummary"])
+"""What a summary is for: a compaction, or a branch of the session that is left."""
 
+DoneReason = TypeAliasType("DoneReason", Literal["stop", "length", "toolUse", "deferred"])
+"""Why the model stopped, when all went well."""
 
-AgentMessage = TypeAliasType(
-    "AgentMessage",
-    Annotated[
-        UserMessage | SystemMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage,
-        Field(discriminator="role", title="AgentMessage"),
-    ],
-)
-"""
-A message of the conversation, told apart by its role.
-"""
+AgentMessage = TypeAliasType("AgentMessage", Annotated[UserMessage | SystemMessage | AssistantMessage |
+    ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage,
+    Field(discriminator="role")])
+"""A message of the conversation, told apart by its role."""
 
+SystemContent = TypeAliasType("SystemContent", str | list[TextContent])
+"""Content of a system message: plain text, or a list of text blocks."""
 
-WidgetPlacement = TypeAliasType(
-    "WidgetPlacement",
-    Annotated[Literal["aboveEditor", "belowEditor"], Field(title="WidgetPlacement")],
-)
-"""
-Where a widget is shown: above or below the editor.
-"""
+SystemSections = TypeAliasType("SystemSections", dict[str, str | None])
+"""Text by section."""
 
+NestedCallStatus = TypeAliasType("NestedCallStatus", Literal["ok", "error", "unfinished"])
+"""What became of a tool that a tool called: it succeeded, it failed, or it never ended."""
 
-EntryNode.model_rebuild()
+AssistantContent = TypeAliasType("AssistantContent", Annotated[TextContent | ThinkingContent | ToolCall,
+    Field(discriminator="type")])
+"""One block of what the model said."""
+
+MessageBlock = TypeAliasType("MessageBlock", Annotated[TextContent | ThinkingContent | ToolCall | ImageContent,
+    Field(discriminator="type")])
+"""One block of any message."""
+
+StopReason = TypeAliasType("StopReason", Literal["stop", "length", "toolUse", "error", "aborted", "pending",
+    "deferred"])
+"""Why the model stopped: it was done, it ran into the token limit, it wants tools to be run, it failed, or it was
+aborted. In pi 1 also: it has not stopped yet, or the provider gives the answer later."""
+
+LevelMap = TypeAliasType("LevelMap", dict[str, str | None])
+"""The provider's word by thinking level; null: the model does not know the level."""
+
+ThinkingLevel = TypeAliasType("ThinkingLevel", Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"])
+"""How hard the model should think before it answers."""
+
+SessionEntry = TypeAliasType("SessionEntry", Annotated[MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry |
+    CompactionEntry | BranchSummaryEntry | ContextEditEntry | UsageEntry | CustomEntry | CustomMessageEntry | LabelEntry
+    | SessionInfoEntry, Field(discriminator="type")])
+"""A line of a session file after the header. Readers keep types that they do not know: they are links of the chain
+of parents."""
+
+ReplacedContent = TypeAliasType("ReplacedContent", str | list[MessageBlock])
+"""Content in the place of an entry's: plain text, or blocks as the entry's message has them."""
+
+__all__ = [
+    "AbortBashCommand", "AbortBashResponse", "AbortCommand", "AbortResponse", "AbortRetryCommand", "AbortRetryResponse",
+    "AgentEndEvent", "AgentMessage", "AgentSessionEvent", "AgentSettledEvent", "AgentStartEvent", "AgentToolResult",
+    "AssistantContent", "AssistantMessage", "AssistantMessageEvent", "AutoRetryEndEvent", "AutoRetryStartEvent",
+    "BashCommand", "BashExecutionMessage", "BashExecutionUpdateEvent", "BashResponse", "BashResult",
+    "BranchSummaryEntry", "BranchSummaryMessage", "ClearQueueCommand", "ClearQueueResponse", "ClearedQueue",
+    "CloneCommand", "CloneResponse", "CommandList", "CommandSource", "CompactCommand", "CompactResponse",
+    "CompactionEndEvent", "CompactionEntry", "CompactionReason", "CompactionResult", "CompactionStartEvent",
+    "CompactionSummaryMessage", "ConfirmRequest", "ContextEditEntry", "ContextReplacement", "ContextUsage", "Cost",
+    "Count", "CustomEntry", "CustomMessage", "CustomMessageEntry", "CycleModelCommand", "CycleModelResponse",
+    "CycleThinkingLevelCommand", "CycleThinkingLevelResponse", "DeferredAnswer", "Diagnostic", "DoneReason",
+    "DoneUpdate", "EditorRequest", "EntryAppendedEvent", "EntryList", "EntryNode", "EntryTree", "ErrorReason",
+    "ErrorUpdate", "ExportHtmlCommand", "ExportHtmlResponse", "ExportedFile", "ExtensionError", "FollowUpCommand",
+    "FollowUpResponse", "ForkCommand", "ForkMessage", "ForkMessages", "ForkResponse", "ForkResult",
+    "GetAvailableModelsCommand", "GetAvailableModelsResponse", "GetAvailableThinkingLevelsCommand",
+    "GetAvailableThinkingLevelsResponse", "GetCommandsCommand", "GetCommandsResponse", "GetEntriesCommand",
+    "GetEntriesResponse", "GetForkMessagesCommand", "GetForkMessagesResponse", "GetLastAssistantTextCommand",
+    "GetLastAssistantTextResponse", "GetMessagesCommand", "GetMessagesResponse", "GetSessionStatsCommand",
+    "GetSessionStatsResponse", "GetStateCommand", "GetStateResponse", "GetTreeCommand", "GetTreeResponse",
+    "ImageContent", "Inbound", "InputKind", "InputRequest", "JsonObject", "LabelEntry", "LastAssistantText", "LevelMap",
+    "MessageBlock", "MessageContent", "MessageEndEvent", "MessageEntry", "MessageList", "MessageStartEvent",
+    "MessageUpdateEvent", "Model", "ModelChangeEntry", "ModelCycle", "ModelList", "ModelPrice", "NestedCall",
+    "NestedCallStatus", "NestedCalls", "NewSessionCommand", "NewSessionResponse", "NotifyRequest", "NotifyType",
+    "Outbound", "PriceTier", "PromptCache", "PromptCommand", "PromptDisposition", "PromptOutcome", "PromptResponse",
+    "QueueDisposition", "QueueMode", "QueueOutcome", "QueueUpdateEvent", "ReplacedContent", "RequestId", "RpcCommand",
+    "RpcErrorResponse", "RpcExtensionUIRequest", "RpcExtensionUIResponse", "RpcResponse", "RpcSuccess", "SelectRequest",
+    "SessionChange", "SessionEntry", "SessionHeader", "SessionInfoChangedEvent", "SessionInfoEntry", "SessionState",
+    "SessionStats", "SetAutoCompactionCommand", "SetAutoCompactionResponse", "SetAutoRetryCommand",
+    "SetAutoRetryResponse", "SetEditorTextRequest", "SetFollowUpModeCommand", "SetFollowUpModeResponse",
+    "SetModelCommand", "SetModelResponse", "SetSessionNameCommand", "SetSessionNameResponse", "SetStatusRequest",
+    "SetSteeringModeCommand", "SetSteeringModeResponse", "SetThinkingLevelCommand", "SetThinkingLevelResponse",
+    "SetTitleRequest", "SetWidgetRequest", "SlashCommand", "SourceInfo", "SourceOrigin", "SourceScope", "StartUpdate",
+    "SteerCommand", "SteerResponse", "StopReason", "StreamingBehavior", "StringMap",
+    "SummarizationRetryAttemptStartEvent", "SummarizationRetryFinishedEvent", "SummarizationRetryScheduledEvent",
+    "SummarizationSource", "SwitchSessionCommand", "SwitchSessionResponse", "SystemContent", "SystemMessage",
+    "SystemSections", "SystemTool", "TextContent", "TextDeltaUpdate", "TextEndUpdate", "TextStartUpdate",
+    "ThinkingContent", "ThinkingDeltaUpdate", "ThinkingEndUpdate", "ThinkingLevel", "ThinkingLevelChange",
+    "ThinkingLevelChangeEntry", "ThinkingLevelChangedEvent", "ThinkingLevelList", "ThinkingStartUpdate", "Timestamp",
+    "TokenTotals", "ToolCall", "ToolExecutionEndEvent", "ToolExecutionStartEvent", "ToolExecutionUpdateEvent",
+    "ToolName", "ToolResultMessage", "ToolcallDeltaUpdate", "ToolcallEndUpdate", "ToolcallStartUpdate", "TurnEndEvent",
+    "TurnStartEvent", "UICancelledResponse", "UIConfirmedResponse", "UIValueResponse", "Usage", "UsageEntry",
+    "UserContent", "UserMessage", "WidgetPlacement",
+]
