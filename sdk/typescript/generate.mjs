@@ -27,7 +27,7 @@ mkdirSync(FOLDER, { recursive: true });
 for (const [dialect] of dialects.filter(([dialect, { base }]) => dialect === base)) {
   const meta = JSON.parse(schema("meta", dialect));
   const defs = JSON.parse(schema("json-schema", dialect)).$defs;
-  writeFileSync(`${FOLDER}/${dialect}.types.ts`, MADE + schema("typescript", dialect));
+  writeFileSync(`${FOLDER}/${dialect}.types.ts`, schema("typescript", dialect));
   writeFileSync(`${FOLDER}/${dialect}.ts`, MADE + client(meta, defs));
 }
 

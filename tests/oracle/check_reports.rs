@@ -33,12 +33,6 @@ fn the_report_as_json_is_as_its_schema_says() {
 }
 
 #[test]
-fn the_schemas_of_the_report_and_of_the_expectations() {
-    let schemas = json!([report_schema(), pi_rpc::oracle::expectations_schema()]);
-    snapshots().bind(|| insta::assert_json_snapshot!("report_schema", schemas));
-}
-
-#[test]
 fn the_report_as_junit() {
     let junit = report(Tier::Observed).to_junit().unwrap();
     snapshots().bind(|| insta::assert_snapshot!("report_junit", junit));

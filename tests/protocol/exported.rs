@@ -1,8 +1,11 @@
-//! What `pi-rpc schema` prints is kept in `snapshots/exported`, so that a change of the wire shows in review, and a change
+//! What `pi-rpc schema` prints is kept once in the repository, so that a change of the wire shows in review, and a change
 //! of a dialect comes with the version that `schema/README.md` asks for. `UPDATE=1 cargo test --test protocol exported`
 //! rewrites the files once the version fits.
 
-use crate::serve_support::binary;
+use crate::{
+    serve_support::binary,
+    text_diff::{applied, delta},
+};
 use pi_rpc::{
     export::{Bump, Part, bump, json_schema, meta, meta_schema, part_schema},
     protocol::Dialect,
@@ -13,13 +16,55 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::OnceLock,
+    thread,
 };
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/exported");
+const FOLDER: &str = "snapshots/exported";
 
-/// The formats that there are once, each with the options that print it.
-const ALONE: [&str; 9] =
-    ["meta-schema", "script", "scenario", "adapter", "expect", "report", "settings", "models", "dialects"];
+/// The formats that there are once, and where each is kept.
+const ALONE: [(&str, &str); 10] = [
+    ("meta-schema", "snapshots/exported/meta-schema.json"),
+    ("script", "snapshots/exported/script.json"),
+    ("scenario", "snapshots/exported/scenario.json"),
+    ("adapter", "snapshots/exported/adapter.json"),
+    ("expect", "snapshots/exported/expect.json"),
+    ("report", "snapshots/exported/report.json"),
+    ("dialects", "snapshots/exported/dialects.json"),
+    ("settings", "data/settings.schema.json"),
+    ("models", "data/models-file.schema.json"),
+    ("hooks", "docs/hooks.md"),
+];
+
+/// A file of the repository that `pi-rpc schema` prints.
+struct Exported {
+    /// Below the repository.
+    path: String,
+    /// What is printed today.
+    text: String,
+    /// The file that it is kept as the difference from.
+    base: Option<&'static Self>,
+}
+
+impl Exported {
+    /// The text as it was published; `None`: never, or its base was not the one that is kept.
+    fn published(&self) -> Option<String> {
+        let kept = fs::read_to_string(self.file()).ok()?;
+        match self.base {
+            Some(base) => applied(&base.published()?, &kept),
+            None => Some(kept),
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(&self.path)
+    }
+
+    fn write(&self) {
+        let kept = self.base.map_or_else(|| self.text.clone(), |base| delta(&base.text, &self.text));
+        fs::write(self.file(), kept).expect("it can be written");
+    }
+}
 
 fn told(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = Command::new(binary()).arg("schema").args(arguments).output().expect("it starts");
@@ -33,19 +78,47 @@ fn printed(arguments: &[&str]) -> String {
     text
 }
 
-/// Every file: its name and what is printed today. Most overlays speak the frames of their base.
-fn files() -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    for dialect in Dialect::ALL {
-        let of_frames = [("json-schema", "schema.json"), ("typescript", "ts"), ("mermaid", "mmd")];
-        let frames = of_frames.into_iter().filter(|_| dialect.base().as_str() == dialect.as_str());
-        for (format, extension) in frames.chain([("meta", "meta.json")]) {
-            let text = printed(&["--dialect", dialect.as_str(), "--format", format]);
-            files.push((format!("{dialect}.{extension}"), text));
+/// Every file, bases first. Most overlays have the frames of their base; all but those of `pi` are kept as differences.
+fn files() -> &'static [&'static Exported] {
+    static FILES: OnceLock<Vec<&'static Exported>> = OnceLock::new();
+    FILES.get_or_init(|| {
+        let mut wanted: Vec<(String, Dialect, &'static str)> = Vec::new();
+        for dialect in Dialect::ALL {
+            let has_frames = dialect.base().as_str() == dialect.as_str();
+            let extension = if dialect == Dialect::Pi { "json" } else { "diff" };
+            wanted.push((format!("{FOLDER}/{dialect}.meta.{extension}"), dialect, "meta"));
+            if has_frames {
+                wanted.push((format!("{FOLDER}/{dialect}.schema.{extension}"), dialect, "json-schema"));
+                wanted.push((format!("{FOLDER}/{dialect}.mmd"), dialect, "mermaid"));
+            }
+            if dialect.record().extends.is_none() {
+                let path = format!("sdk/typescript/src/generated/{dialect}.types.ts");
+                wanted.push((path, dialect, "typescript"));
+            }
         }
-    }
-    files.extend(ALONE.map(|format| (format!("{format}.json"), printed(&["--format", format]))));
-    files
+        wanted.extend(ALONE.map(|(format, path)| (path.to_owned(), Dialect::Pi, format)));
+        let print = |dialect: Dialect, format| printed(&["--dialect", dialect.as_str(), "--format", format]);
+        let texts: Vec<String> = thread::scope(|scope| {
+            let printing: Vec<_> = wanted
+                .iter()
+                .map(|(_, dialect, format)| scope.spawn(move || print(*dialect, format)))
+                .collect();
+            printing.into_iter().map(|it| it.join().expect("it is printed")).collect()
+        });
+        let mut files: Vec<&'static Exported> = Vec::new();
+        for ((path, dialect, _), text) in wanted.into_iter().zip(texts) {
+            let base = path.strip_suffix("diff").map(|start| {
+                let path = start.replace(dialect.as_str(), "pi") + "json";
+                *files.iter().find(|it| it.path == path).expect("pi comes first")
+            });
+            files.push(Box::leak(Box::new(Exported { path, text, base })));
+        }
+        files
+    })
+}
+
+fn updates() -> bool {
+    std::env::var_os("UPDATE").is_some()
 }
 
 fn version(exported: &Value) -> [u64; 3] {
@@ -66,38 +139,53 @@ fn least([major, minor, patch]: [u64; 3], bump: Bump) -> [u64; 3] {
 }
 
 #[test]
-fn exported_files_are_as_published_and_what_changes_comes_with_its_version() {
-    let updates = std::env::var_os("UPDATE").is_some();
-    for (name, text) in files() {
-        let path = Path::new(FOLDER).join(&name);
-        let published = fs::read_to_string(&path).unwrap_or_default();
-        let is_versioned = name.ends_with(".schema.json") || name.ends_with(".meta.json");
-        if let (true, Ok(old)) = (is_versioned, serde_json::from_str::<Value>(&published)) {
-            let new: Value = serde_json::from_str(&text).expect("JSON");
+fn exported_files_are_current_and_versioned() {
+    for file in files() {
+        let is_versioned = file.path.contains(".schema.") || file.path.contains(".meta.");
+        let published = file.published();
+        let of_dialect = published.as_deref().filter(|_| is_versioned && file.path.starts_with(FOLDER));
+        if let Some(old) = of_dialect {
+            let [old, new] = [old, &file.text].map(|text| serde_json::from_str::<Value>(text).expect("JSON"));
             let (bump, was, is) = (bump(&old, &new).expect("both exported"), version(&old), version(&new));
             let least = least(was, bump);
             assert!(
                 is >= least,
-                "{name}: {bump:?} change: the version is {is:?}, and must be {least:?} at least"
+                "{}: {bump:?} change: the version is {is:?}, and must be {least:?} at least",
+                file.path
             );
         }
-        match updates {
-            true => fs::write(&path, text).expect("it can be written"),
-            false => assert_eq!(
-                published, text,
-                "{name}: UPDATE=1 cargo test --test protocol exported rewrites it"
-            ),
-        }
     }
+    let is_stale = |file: &&&Exported| file.published().as_deref() != Some(file.text.as_str());
+    let stale: Vec<&&Exported> = files().iter().filter(is_stale).collect();
+    if updates() {
+        stale.iter().for_each(|file| file.write());
+        return;
+    }
+    let stale: Vec<&str> = stale.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(stale, Vec::<&str>::new(), "UPDATE=1 cargo test --test protocol exported rewrites them");
 }
 
 #[test]
-fn nothing_else_is_kept() {
-    let expected: BTreeSet<String> = files().into_iter().map(|(name, _)| name).collect();
-    let entries = fs::read_dir(FOLDER).expect("the folder");
+fn exported_folder_holds_nothing_else() {
+    if updates() {
+        return;
+    }
+    let expected: BTreeSet<&str> =
+        files().iter().filter_map(|file| file.path.strip_prefix(FOLDER)?.strip_prefix('/')).collect();
+    let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER)).expect("the folder");
     let kept: BTreeSet<String> =
         entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
-    assert_eq!(kept, expected);
+    assert_eq!(kept, expected.into_iter().map(str::to_owned).collect());
+}
+
+#[test]
+fn delta_of_two_texts_is_applied() {
+    let base = "{\n  \"a\": 1,\n  \"b\": {\n    \"c\": 2\n  }\n}\n";
+    let text = "{\n  \"b\": {\n    \"c\": 3,\n    \"d\": 4\n  }\n}\n";
+    let made = delta(base, text);
+    assert_eq!(made, "@ 1 \n-  \"a\": 1,\n@ 1 b\n-    \"c\": 2\n+    \"c\": 3,\n+    \"d\": 4\n");
+    assert_eq!(applied(base, &made).as_deref(), Some(text));
+    assert_eq!(applied(text, &made), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The machine and the schema's tables say the same: every state with every kind of frame.
 
 use pi_rpc::{
-    machine::{Cell, Kind, around, chart, walk},
+    machine::{Cell, Kind, around, walk},
     protocol::{
         AgentMessageKind, Base, Case, Dialect, Disposition, FlowState, RpcCommandKind, StreamingBehavior,
     },
@@ -176,13 +176,6 @@ fn every_command_has_a_disposition_in_every_state_whatever_its_fields_say() {
                 assert_eq!(refused, case.error.is_some(), "{dialect}: {command} {choice:?} in {state}");
             }
         }
-    }
-}
-
-#[test]
-fn the_chart_is_what_was_published() {
-    for base in bases() {
-        snapshot(&format!("machine_chart@{base:?}").to_lowercase(), &chart(base));
     }
 }
 

@@ -6,6 +6,8 @@ mod machine_support;
 #[cfg(feature = "serve")]
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
+#[cfg(feature = "serve")]
+mod text_diff;
 mod vocabulary;
 
 mod differences;

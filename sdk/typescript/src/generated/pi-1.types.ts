@@ -1,4 +1,3 @@
-// Made by generate.mjs. Do not edit.
 /**
  * RPC frames of pi 1.x, urn:pi-rpc:pi-1:2.0.0.
  * The dialect of pi as its release 1.5 documents and speaks it. Each frame is one JSON object on a line of its own.

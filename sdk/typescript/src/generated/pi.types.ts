@@ -1,4 +1,3 @@
-// Made by generate.mjs. Do not edit.
 /**
  * RPC frames of pi 0.5x, urn:pi-rpc:pi:3.0.0.
  * The dialect of pi as its published RPC reference describes it (0.52 to 0.57). Each frame is one JSON object on a line of its own.

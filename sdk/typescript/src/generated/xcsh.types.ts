@@ -1,4 +1,3 @@
-// Made by generate.mjs. Do not edit.
 /**
  * RPC frames of xcsh, urn:pi-rpc:xcsh:3.0.0.
  * The dialect of xcsh as its published RPC reference describes it, with what both of its clients require. Each frame is one JSON object on a line of its own.

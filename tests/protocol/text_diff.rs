@@ -1,0 +1,64 @@
+//! How one exported text differs from another, as text: what a dialect is kept as beside the one that is kept whole.
+//!
+//! A line `@ COUNT PATH` skips lines that are the same, and names where in the JSON they end; a line `-…` is of the base
+//! alone, a line `+…` of the other text alone. Counts are relative, so that a change moves no line but its own.
+
+use similar::{ChangeTag, TextDiff};
+use std::fmt::Write as _;
+
+/// The delta that makes `text` of `base`.
+pub fn delta(base: &str, text: &str) -> String {
+    let lines: Vec<&str> = base.lines().collect();
+    let (mut out, mut old, mut same) = (String::new(), 0, 0);
+    for change in TextDiff::from_lines(base, text).iter_all_changes() {
+        let sign = match change.tag() {
+            ChangeTag::Equal => ' ',
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+        };
+        if sign == ' ' {
+            same += 1;
+        } else {
+            if same > 0 {
+                let _ = writeln!(out, "@ {same} {}", path(&lines[..old], change.value()));
+                same = 0;
+            }
+            let _ = write!(out, "{sign}{}", change.value());
+        }
+        old += usize::from(sign != '+');
+    }
+    out
+}
+
+/// The members that a line of indented JSON is in.
+fn path(before: &[&str], line: &str) -> String {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let (mut names, mut inner) = (Vec::new(), depth(line));
+    for line in before.iter().rev() {
+        if depth(line) < inner {
+            inner = depth(line);
+            names.extend(line.trim().strip_suffix("\": {").or(line.trim().strip_suffix("\": [")));
+        }
+    }
+    names.iter().rev().map(|name| name.trim_start_matches('"')).collect::<Vec<_>>().join("/")
+}
+
+/// The text that a delta makes of its base; `None`: it belongs to another base.
+pub fn applied(base: &str, delta: &str) -> Option<String> {
+    let (mut rest, mut out) = (base.split_inclusive('\n'), String::new());
+    for line in delta.split_inclusive('\n') {
+        match line.split_at(1) {
+            ("@", count) => {
+                let count: usize = count.split_whitespace().next()?.parse().ok()?;
+                for _ in 0..count {
+                    out.push_str(rest.next()?);
+                }
+            }
+            ("-", line) if rest.next() == Some(line) => {}
+            ("+", line) => out.push_str(line),
+            _ => return None,
+        }
+    }
+    out.extend(rest);
+    Some(out)
+}
