@@ -5,7 +5,13 @@ use pi_rpc::{
     protocol::Dialect,
 };
 use serde_json::Value;
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, sync::OnceLock};
+
+/// The meta file of each dialect.
+fn metas() -> &'static [(Dialect, Meta)] {
+    static METAS: OnceLock<Vec<(Dialect, Meta)>> = OnceLock::new();
+    METAS.get_or_init(|| Dialect::ALL.into_iter().map(|dialect| (dialect, meta(dialect))).collect())
+}
 
 /// The recordings of a dialect that keep every rule: name and records.
 fn recordings(dialect: Dialect) -> Vec<(String, Vec<Value>)> {
@@ -36,13 +42,12 @@ fn holds(when: Option<&When>, frame: &Value) -> bool {
 #[test]
 fn what_must_come_before_an_event_has_come_before() {
     let mut looked = BTreeSet::new();
-    for dialect in Dialect::ALL {
-        let meta = meta(dialect);
-        for (name, records) in recordings(dialect) {
+    for (dialect, meta) in metas() {
+        for (name, records) in recordings(*dialect) {
             let mut seen: BTreeSet<String> = BTreeSet::new();
             for frame in records.iter().filter(|record| record["dir"] == "out").map(|record| &record["frame"])
             {
-                if let Some(event) = about(&meta, frame) {
+                if let Some(event) = about(meta, frame) {
                     let mut cases = event.cases.iter().filter(|case| holds(case.when.as_ref(), frame));
                     let kept = cases.any(|case| case.after.iter().all(|before| seen.contains(before)));
                     assert!(kept, "{name}: {} after {seen:?} only", event.r#type);
@@ -58,9 +63,8 @@ fn what_must_come_before_an_event_has_come_before() {
 #[test]
 fn the_first_event_behind_a_command_that_met_silence_is_one_that_it_causes() {
     let mut looked = BTreeSet::new();
-    for dialect in Dialect::ALL {
-        let meta = meta(dialect);
-        for (name, records) in recordings(dialect) {
+    for (dialect, meta) in metas() {
+        for (name, records) in recordings(*dialect) {
             let frames = |dir: &'static str| records.iter().filter(move |record| record["dir"] == dir);
             if frames("in").count() == 0 {
                 continue;
@@ -83,7 +87,7 @@ fn the_first_event_behind_a_command_that_met_silence_is_one_that_it_causes() {
                             assert!(caused, "{name}: {event} after {}", command.r#type);
                             looked.insert((command.r#type.clone(), event.to_owned()));
                         }
-                        let cases = about(&meta, frame).into_iter().flat_map(|event| &event.cases);
+                        let cases = about(meta, frame).into_iter().flat_map(|event| &event.cases);
                         let leads: Vec<&str> = cases
                             .filter(|case| holds(case.when.as_ref(), frame))
                             .filter_map(|case| case.to)

@@ -69,6 +69,35 @@ fn recordings_without_a_fault_break_no_rule_of_the_server() {
     assert_eq!(wrong, []);
 }
 
+/// Rules about what no host of the recordings does or sees: `tests/protocol` and `tests/conform` exercise them.
+const NOT_RECORDED: [&str; 7] = [
+    "eof-finishes",
+    "run-cut",
+    "compaction-silent",
+    "compacting-flag",
+    "host-cancel",
+    "host-drains",
+    "host-tolerates",
+];
+
+#[test]
+fn recordings_exercise_every_other_rule() {
+    let mut missing = Vec::new();
+    for of in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh] {
+        let mut exercised = BTreeSet::new();
+        for name in names().into_iter().filter(|name| dialect(name) == of) {
+            let mut judge = Judge::new(of, View::Both);
+            valid(&name).iter().for_each(|record| drop(judge.see(&read(&record.to_string()))));
+            exercised.extend(judge.exercised().iter().map(|rule| rule.to_string()));
+        }
+        let rules = RuleId::ALL.into_iter().filter(|rule| rule.tier(of.base()).is_some());
+        let rules = rules.filter(|rule| !NOT_RECORDED.contains(&rule.as_str()));
+        let never = rules.filter(|rule| !exercised.contains(rule.as_str()));
+        missing.extend(never.map(|rule| format!("{of}: {rule}")));
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}
+
 #[test]
 fn each_planted_fault_is_told_by_its_rules_and_no_others() {
     let told = mutants()

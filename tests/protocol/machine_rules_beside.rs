@@ -1,5 +1,5 @@
-//! One fault at a time beside the runs: answers, retries, queues, counts, dialogs, host tools, the end. The exact rules
-//! that the machine reports.
+//! Answers, retries, queues, counts, dialogs, host tools, the end: above all what is legal there, and the faults that
+//! `tests/oracle/mutants.json` does not plant.
 
 use crate::machine_support::{
     Frame::{self, End as Ends, In, Out, Over},
@@ -132,10 +132,7 @@ fn state(id: &str, dialect: Dialect, streaming: bool, count: u64, queued: u64) -
 }
 
 fn answers() -> Vec<Row> {
-    use Rule::{
-        AbortAfterEnd, AckBeforeStart, Disposition, HostIdUnique, HostLegal, HostLine, HostPromptBusy,
-        HostSchema, RejectText, RespOnce, RespOrder, RunAfterAck,
-    };
+    use Rule::{HostLegal, HostPromptBusy, HostSchema};
     let acked = || Talk::of(vec![("prompt", prompt("p", "go")), ("ack", ok("p", "prompt"))]);
     let slash = acked().set("prompt", "/message", json!("/todo"));
     let aborted = acked().then(Talk::of(vec![("abort", ask("a", "abort")), ("aborted", ok("a", "abort"))]));
@@ -163,17 +160,11 @@ fn answers() -> Vec<Row> {
         ("error", refused("p", "prompt", late)),
     ]);
     vec![
-        ("an acknowledgement behind the start", Pi, talk().moved("ack", "agent_start"), &[AckBeforeStart]),
-        ("no run", Pi, acked().then(end()), &[RunAfterAck]),
         ("nothing where a command may have been taken", Pi, slash.then(end()), &[]),
         ("nothing where it was stopped", Pi, aborted.then(end()), &[]),
         ("nothing while it may still come", Pi, acked(), &[]),
-        ("an abort answered early", Pi, abort("turn_end 2"), &[AbortAfterEnd]),
         ("nothing behind the end", Pi, abort("agent_end"), &[]),
-        ("a prompt accepted in a run", Pi, busy(ok("q", "prompt")), &[HostPromptBusy, Disposition]),
         ("nothing but the host's", Pi, busy(refused("q", "prompt", text)), &[HostPromptBusy]),
-        ("another text", Pi, busy(refused("q", "prompt", "busy")), &[HostPromptBusy, RejectText]),
-        ("no error behind it", Xcsh, busy(ok("q", "prompt")), &[HostPromptBusy, Disposition]),
         (
             "nothing where the error follows",
             Xcsh,
@@ -181,30 +172,13 @@ fn answers() -> Vec<Row> {
             &[HostPromptBusy],
         ),
         ("a prompt in a compaction", Xcsh, compacting, &[HostLegal]),
-        ("answers out of order", Xcsh, unordered(), &[RespOrder]),
         ("nothing where that is free", Pi, unordered(), &[]),
-        ("no answer", Pi, Talk::of(vec![("state", ask("1", "get_state")), ("quiet", QUIET)]), &[RespOnce]),
-        (
-            "an id that is taken",
-            Pi,
-            Talk::of(vec![("one", ask("1", "get_state")), ("two", ask("1", "get_messages"))]),
-            &[HostIdUnique],
-        ),
-        ("a line that is no object", Pi, Talk::of(vec![("line", In(json!([])))]), &[HostLine]),
         ("an unknown command", Pi, Talk::of(vec![("line", In(json!({ "type": "nothing" })))]), &[HostSchema]),
-        (
-            "a field that is missing",
-            Pi,
-            Talk::of(vec![("line", In(json!({ "type": "steer" })))]),
-            &[HostSchema],
-        ),
     ]
 }
 
 fn tails() -> Vec<Row> {
-    use Rule::{
-        CompactionSilent, OverflowRetry, RetryAfterError, RetryDelay, RetryEndPlace, RetryPairs, TodoReminder,
-    };
+    use Rule::{RetryDelay, RetryPairs};
     let twice =
         |delay| fails().then(retry(1, 2000, "overloaded")).then(again()).then(retry(2, delay, "overloaded"));
     let over = |talk: Talk, attempt| talk.then(Talk::of(vec![("over", retry_ends(false, attempt))]));
@@ -212,10 +186,6 @@ fn tails() -> Vec<Row> {
         let again = run(&[&[]]).cut(&["prompt", "ack"]).with(retry_ends(true, 1), after);
         fails().then(retry(1, 2000, "overloaded")).then(again)
     };
-    let calls =
-        talk().cut(&["prompt", "ack", "user start", "user end"]).set("agent_end", "/messages/0", json!(null));
-    let behind_tools = fails().then(retry(1, 2000, "overloaded"));
-    let behind_tools = behind_tools.then(calls.with(retry_ends(true, 1), "result end t2"));
     let compacted = |retries: bool| {
         let result = json!({ "summary": "s", "firstKeptEntryId": "e", "tokensBefore": 1 });
         Talk::of(vec![
@@ -245,15 +215,7 @@ fn tails() -> Vec<Row> {
     let quiet = || Talk::of(vec![("quiet", QUIET)]);
     vec![
         ("nothing in a retry", Pi, over(twice(4000), 2), &[]),
-        (
-            "a retry of what did not fail",
-            Pi,
-            over(run(&[&["go"]]).then(retry(1, 1, "e")), 1),
-            &[RetryAfterError],
-        ),
-        ("a retry of another error", Pi, over(fails().then(retry(1, 1, "e")), 1), &[RetryAfterError]),
         ("a second attempt first", Pi, over(fails().then(retry(2, 1, "overloaded")), 2), &[RetryPairs]),
-        ("a wait that does not double", Pi, over(twice(2000), 2), &[RetryDelay]),
         ("a wait that is longer", Pi, over(twice(9000), 2), &[RetryDelay]),
         ("nothing where the provider may ask for it", Xcsh, over(twice(9000), 2), &[]),
         (
@@ -278,8 +240,6 @@ fn tails() -> Vec<Row> {
             &[],
         ),
         ("nothing in a retry that succeeds", Pi, succeeds("me"), &[]),
-        ("a success behind the calls", Pi, behind_tools, &[RetryEndPlace]),
-        ("a compaction that shows itself", Pi, settled().then(compacted(false)), &[CompactionSilent]),
         (
             "nothing where a prompt waits that may compact first",
             Pi,
@@ -295,18 +255,12 @@ fn tails() -> Vec<Row> {
             &[],
         ),
         ("nothing where the compaction is another", Pi, run(&[&["go"]]).then(compacted(false)), &[]),
-        ("a promise that is not kept", Pi, compacted(true).then(quiet()), &[OverflowRetry]),
         ("nothing where it is", Pi, compacted(true).then(again()).then(quiet()), &[]),
-        ("a promise kept with a new message", Pi, compacted(true).then(goes_on()), &[OverflowRetry]),
         ("nothing with a reminder", Xcsh, reminder(1, todos()).then(goes_on()), &[]),
-        ("a reminder of nothing", Xcsh, reminder(1, json!([])).then(goes_on()), &[TodoReminder]),
-        ("a reminder too many", Xcsh, reminder(4, todos()).then(goes_on()), &[TodoReminder]),
-        ("a reminder without a run", Xcsh, reminder(1, todos()).then(quiet()), &[TodoReminder]),
     ]
 }
 
 fn queues() -> Vec<Row> {
-    use Rule::{DeliverFifo, OneAtATime, OneQueuePerTurn, QueueCount};
     let queued = |run: Talk, queued: Vec<[(&'static str, Frame); 2]>| {
         let mut talk = run;
         for [(_, ask), (_, answer)] in queued.into_iter().rev() {
@@ -334,13 +288,6 @@ fn queues() -> Vec<Row> {
     );
     vec![
         ("nothing in order", Pi, queued(run(&[&["go"], &["a"], &["b"]]), two()), &[]),
-        ("the second first", Pi, queued(run(&[&["go"], &["b"], &["a"]]), two()), &[DeliverFifo]),
-        (
-            "two in a turn",
-            Pi,
-            mode("one-at-a-time").then(queued(run(&[&["go"], &["a", "b"]]), two())),
-            &[OneAtATime],
-        ),
         (
             "nothing where all may come",
             Pi,
@@ -355,18 +302,14 @@ fn queues() -> Vec<Row> {
         ),
         ("nothing where nobody knows", Pi, queued(run(&[&["go"], &["a", "b"]]), two()), &[]),
         ("nothing where steering comes first", Pi, queued(run(&[&["go"], &["s"], &["f"]]), mixed()), &[]),
-        ("a follow-up before steering", Pi, queued(run(&[&["go"], &["f"], &["s"]]), mixed()), &[DeliverFifo]),
-        ("both queues in a turn", Pi, queued(run(&[&["go"], &["s", "f"]]), mixed()), &[OneQueuePerTurn]),
         ("nothing where the prompt joins", Pi, queued(run(&[&["go", "a"]]), one()), &[]),
         ("nothing where a skill was named", Pi, skill, &[]),
         ("nothing with the right count", Pi, counted(0, Pi), &[]),
-        ("a count too high", Pi, counted(1, Pi), &[QueueCount]),
-        ("the count of another dialect", Xcsh, counted(1, Xcsh), &[QueueCount]),
     ]
 }
 
 fn counts() -> Vec<Row> {
-    use Rule::{CompactingFlag, MessageCount, StatsConsistent, StreamingFlag};
+    use Rule::StreamingFlag;
     let messages = || json!({ "messages": [user("go"), assistant("stop", json!([]))] });
     let asked = |more: Vec<(&'static str, Frame)>| run(&[&["go"]]).then(Talk::of(more));
     let count = |count| {
@@ -403,19 +346,15 @@ fn counts() -> Vec<Row> {
     };
     vec![
         ("nothing with the right count", Pi, count(2), &[]),
-        ("a message too many", Pi, count(3), &[MessageCount]),
         ("nothing with the right counts", Pi, stats(1), &[]),
-        ("a user message too many", Pi, stats(2), &[StatsConsistent]),
         ("nothing in a run", Pi, during(true), &[]),
-        ("no streaming in a run", Pi, during(false), &[StreamingFlag]),
         ("streaming at rest", Pi, idle, &[StreamingFlag]),
         ("nothing in a compaction", Pi, compacting(true), &[]),
-        ("no compacting in a compaction", Pi, compacting(false), &[CompactingFlag]),
     ]
 }
 
 fn asks() -> Vec<Row> {
-    use Rule::{HostAnswerOnce, HostCallWindow, HostCancel, HostOption, HostToolOpen, NoTitle};
+    use Rule::{HostAnswerOnce, HostCallWindow, HostToolOpen};
     let select = || {
         let select = json!({
             "type": "extension_ui_request", "id": "u", "method": "select", "title": "t", "options": ["a", "b"],
@@ -455,31 +394,17 @@ fn asks() -> Vec<Row> {
     };
     vec![
         ("nothing with an answer", Pi, select().then(a()), &[]),
-        ("a second answer", Pi, select().then(a()).then(a()), &[HostAnswerOnce]),
         ("an answer to nothing", Pi, a(), &[HostAnswerOnce]),
-        (
-            "an answer of another kind",
-            Pi,
-            select().then(answer(json!({ "confirmed": true }))),
-            &[HostAnswerOnce],
-        ),
         ("nothing where it is cancelled", Pi, select().then(answer(json!({ "cancelled": true }))), &[]),
-        ("a value that is no option", Pi, select().then(answer(json!({ "value": "c" }))), &[HostOption]),
-        ("a title", Xcsh, Talk::of(vec![("title", Out(title.clone()))]), &[NoTitle]),
         ("nothing where titles are free", Pi, Talk::of(vec![("title", Out(title))]), &[]),
         ("nothing with a call", Xcsh, done(), &[]),
-        ("a call of nothing that was called", Xcsh, called("t9", "count"), &[HostCallWindow]),
         (
             "a call of a tool that has ended",
             Xcsh,
             registered().then(talk().with(call("t1", "count"), "end t2")),
             &[HostCallWindow],
         ),
-        ("a call of another tool", Xcsh, called("t1", "other"), &[HostCallWindow]),
-        ("a second result", Xcsh, done().with(result("h"), "start t2"), &[HostToolOpen]),
         ("nothing with a call that is cancelled", Xcsh, cancelled(true), &[]),
-        ("a cancelled call that succeeds", Xcsh, cancelled(false), &[HostCancel]),
-        ("a cancel of nothing", Xcsh, talk().with(cancel("x"), "start t1"), &[HostCancel]),
         (
             "a result of what was cancelled",
             Xcsh,
@@ -490,9 +415,8 @@ fn asks() -> Vec<Row> {
 }
 
 fn endings() -> Vec<Row> {
-    use Rule::{EofFinishes, ExitStatus, Lives, RespOnce};
+    use Rule::RespOnce;
     let ends = |talk: Talk, end: End| talk.then(Talk::of(vec![("over", Over), ("end", Ends(end))]));
-    let bash = || Talk::of(vec![("bash", command("b", "bash", json!({ "command": "true" })))]);
     let open = || talk().only(&["prompt", "ack", "agent_start", "turn_start"]);
     let state = || Talk::of(vec![("state", ask("s", "get_state"))]);
     let late = || {
@@ -500,23 +424,11 @@ fn endings() -> Vec<Row> {
         open().then(Talk::of(vec![("over", Over)])).then(rest).then(Talk::of(vec![("end", Ends(gone(0)))]))
     };
     let told = End { told: true, ..gone(1) };
-    let killed = End { gone: true, killed: true, ..End::default() };
     vec![
         ("nothing in a good end", Pi, ends(talk(), gone(0)), &[]),
-        (
-            "an end before that of the input",
-            Pi,
-            talk().then(Talk::of(vec![("end", Ends(gone(0)))])),
-            &[Lives],
-        ),
         ("nothing where it was told to", Pi, talk().then(Talk::of(vec![("end", Ends(told))])), &[]),
-        ("another status", Pi, ends(talk(), gone(1)), &[ExitStatus]),
-        ("no end", Pi, ends(talk(), killed), &[ExitStatus]),
-        ("a run left open", Pi, ends(open(), gone(0)), &[EofFinishes]),
         ("nothing where it is finished", Pi, late(), &[]),
         ("nothing where it need not be", Xcsh, ends(open(), gone(0)), &[]),
-        ("a bash left open", Pi, ends(bash(), gone(0)), &[EofFinishes]),
-        ("a request left open", Pi, ends(state(), gone(0)), &[RespOnce]),
         ("nothing where that may be", Xcsh, ends(state(), gone(0)), &[]),
         ("a wait in vain", Xcsh, ends(state(), End { waited: true, ..gone(0) }), &[RespOnce]),
     ]
@@ -527,26 +439,18 @@ fn rows() -> Vec<Row> {
 }
 
 #[test]
-fn each_fault_breaks_its_rules_and_no_others() {
-    let mut wrong = Vec::new();
-    for (what, dialect, spoilt, rules) in rows() {
-        let broken = judge(&mut Machine::new(dialect, true), dialect, &spoilt);
+fn each_row_breaks_its_rules_and_no_others() {
+    let (mut wrong, mut kept) = (Vec::new(), Vec::new());
+    for (what, dialect, talk, rules) in rows() {
+        let mut machine = Machine::new(dialect, true);
+        let broken = judge(&mut machine, dialect, &talk);
         if broken != rules {
             wrong.push(format!("{what} ({dialect}): {broken:?}, not {rules:?}"));
         }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-#[test]
-fn each_rule_that_is_broken_here_is_also_kept() {
-    let (mut broken, mut kept) = (Vec::new(), Vec::new());
-    for (_, dialect, talk, rules) in rows() {
-        let mut machine = Machine::new(dialect, true);
-        judge(&mut machine, dialect, &talk);
-        broken.extend(rules);
         kept.extend(machine.exercised().iter().filter(|rule| !rules.contains(rule)));
     }
-    let never: Vec<Rule> = broken.into_iter().filter(|rule| !kept.contains(rule)).collect();
-    assert_eq!(never, []);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    // No recording of `tests/oracle/valid` exercises these.
+    let unrecorded = [Rule::EofFinishes, Rule::CompactionSilent, Rule::CompactingFlag, Rule::HostCancel];
+    assert_eq!(unrecorded.map(|rule| kept.contains(&rule)), [true; 4]);
 }

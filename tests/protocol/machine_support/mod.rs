@@ -133,14 +133,6 @@ impl Talk {
         self
     }
 
-    /// Another step of the growing message.
-    pub fn step(mut self, name: &str, step: Step) -> Self {
-        let at = self.place(name);
-        let Frame::Grows(update) = &mut self.frames[at].1 else { panic!("{name} does not grow") };
-        update.step = step;
-        self
-    }
-
     fn place(&self, name: &str) -> usize {
         let at = self.frames.iter().position(|(known, _)| *known == name);
         at.unwrap_or_else(|| panic!("no frame {name}"))
@@ -192,11 +184,6 @@ pub fn message(kind: &str, message: &Value) -> Frame {
 /// What the user says.
 pub fn user() -> Value {
     json!({ "role": "user", "content": [{ "type": "text", "text": "go" }], "timestamp": 1 })
-}
-
-/// What an extension says.
-pub fn custom() -> Value {
-    json!({ "role": "custom", "customType": "c", "content": "s", "display": true, "timestamp": 1 })
 }
 
 /// An event of a tool.
