@@ -85,18 +85,30 @@ pub fn arrows(base: Base) -> Vec<Arrow> {
 /// The types of events without which none of the states is reached in which `fires` allows an event, in dialects built
 /// on `base`.
 pub fn before(base: Base, fires: &Fires) -> Vec<&'static str> {
-    let cells = legal(base);
-    let mut types: Vec<&str> = Vec::new();
-    for name in cells.iter().filter_map(|cell| cell.kind.name()) {
-        if !types.contains(&name) {
-            types.push(name);
-        }
-    }
-    types.retain(|name| {
-        let reached = reached(cells.iter().filter(|cell| cell.kind.name() != Some(name)));
+    let never = |(_, reached): &&(&str, BTreeSet<FlowState>)| {
         !fires.states.iter().any(|state| reached.contains(state))
+    };
+    reached_without(base).iter().filter(never).map(|(name, _)| *name).collect()
+}
+
+/// The names of what is legal in dialects built on `base`, each with the states that are reached without it.
+fn reached_without(base: Base) -> &'static [(&'static str, BTreeSet<FlowState>)] {
+    type Row = (Base, Vec<(&'static str, BTreeSet<FlowState>)>);
+    static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+        let row = |base| {
+            let cells = legal(base);
+            let mut names: Vec<&str> = Vec::new();
+            for name in cells.iter().filter_map(|cell| cell.kind.name()) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            let without = |name| reached(cells.iter().filter(|cell| cell.kind.name() != Some(name)));
+            (base, names.into_iter().map(|name| (name, without(name))).collect())
+        };
+        Base::ALL.into_iter().map(row).collect()
     });
-    types
+    ROWS.iter().find(|(of, _)| *of == base).map_or(&[], |(_, row)| row)
 }
 
 /// What is legal in dialects built on `base`.

@@ -51,19 +51,35 @@ use std::{
 /// Panics where something does not hold.
 type Hold = fn(&[u8]);
 
-const TARGETS: [(&str, Hold); 11] = [
-    ("answers", answers::hold),
-    ("arguments", arguments::hold),
-    ("configs", configs::hold),
-    ("conversations", conversations::hold),
-    ("edits", edits::hold),
-    ("frames", frames::hold),
-    ("framing", framing::hold),
-    ("lasting", lasting::hold),
-    ("recordings", recordings::hold),
-    ("scripts", scripts::hold),
-    ("sessions", sessions::hold),
-];
+/// A test for each target, and the list of them.
+macro_rules! corpora {
+    ($($target:ident),*) => {
+        const TARGETS: &[&str] = &[$(stringify!($target)),*];
+
+        mod corpus {
+            $(
+                #[test]
+                fn $target() {
+                    super::replay(stringify!($target), super::$target::hold);
+                }
+            )*
+        }
+    };
+}
+
+corpora!(
+    answers,
+    arguments,
+    configs,
+    conversations,
+    edits,
+    frames,
+    framing,
+    lasting,
+    recordings,
+    scripts,
+    sessions
+);
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(name)
@@ -74,9 +90,8 @@ fn names(folder: &Path) -> BTreeSet<String> {
     files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Gives the target all that is kept for it, and tells which inputs it does not hold for.
-fn replay(target: &str) {
-    let (_, hold) = TARGETS.iter().find(|(name, _)| *name == target).expect("a target");
+/// Gives a target all that is kept for it; fails with the inputs that it does not hold for.
+fn replay(target: &str, hold: Hold) {
     let corpus = folder("corpus").join(target);
     let broken: Vec<String> = names(&corpus)
         .into_iter()
@@ -90,66 +105,11 @@ fn replay(target: &str) {
 
 #[test]
 fn every_target_has_its_program_and_its_corpus() {
-    let known: BTreeSet<String> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let known: BTreeSet<String> = TARGETS.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(names(&folder("corpus")), known);
     let programs = known.iter().map(|name| format!("{name}.rs")).collect();
     assert_eq!(names(&folder("targets")), programs);
     for name in &known {
         assert!(names(&folder("corpus").join(name)).len() >= 5, "{name} has next to nothing to begin with");
     }
-}
-
-#[test]
-fn answers_of_providers_are_legal_however_they_are_cut() {
-    replay("answers");
-}
-
-#[test]
-fn arguments_and_results_of_tools_are_shown_as_they_are() {
-    replay("arguments");
-}
-
-#[test]
-fn files_of_users_are_read_or_left_out() {
-    replay("configs");
-}
-
-#[test]
-fn conversations_keep_the_rules() {
-    replay("conversations");
-}
-
-#[test]
-fn edits_change_what_they_say() {
-    replay("edits");
-}
-
-#[test]
-fn frames_are_read_as_the_schema_has_them() {
-    replay("frames");
-}
-
-#[test]
-fn lines_are_found_however_they_are_cut() {
-    replay("framing");
-}
-
-#[test]
-fn conversations_last_and_end_whatever_fails() {
-    replay("lasting");
-}
-
-#[test]
-fn recordings_are_judged_whatever_they_hold() {
-    replay("recordings");
-}
-
-#[test]
-fn scripts_are_played_to_their_end() {
-    replay("scripts");
-}
-
-#[test]
-fn session_files_read_back_the_same() {
-    replay("sessions");
 }

@@ -312,11 +312,14 @@ fn exported_files_are_compared_as_dialects_are() {
         printed(&[arguments, &["-o", &path]].concat());
         path
     };
-    let (pi, xcsh) = (file("pi", &[]), file("xcsh", &["--dialect", "xcsh"]));
-    let (pi_meta, xcsh_meta) = (
-        file("pi.meta", &["--format", "meta"]),
-        file("xcsh.meta", &["--format", "meta", "--dialect", "xcsh"]),
-    );
+    let printed_before = |name: &str| {
+        let path = dir.path().join(name).to_str().unwrap().to_owned();
+        let file = files().iter().find(|file| file.path.contains(&format!("/{name}.")));
+        fs::write(&path, &file.expect("a file").text).unwrap();
+        path
+    };
+    let [pi, xcsh, pi_meta, xcsh_meta] =
+        ["pi.schema", "xcsh.schema", "pi.meta", "xcsh.meta"].map(printed_before);
     let lines = |a: &str, b: &str| -> Vec<String> {
         let text = told(&["--diff", a, b]).1;
         let all = text.lines().map(str::to_owned).collect::<Vec<_>>();

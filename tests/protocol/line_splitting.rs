@@ -93,31 +93,6 @@ proptest! {
 }
 
 #[test]
-fn an_unfinished_line_waits_for_its_end() {
-    let mut splitter = LineSplitter::new(100);
-    splitter.push(b"one\ntw");
-    assert_eq!(splitter.next_line(), Some(SplitLine::Line(b"one")));
-    assert_eq!(splitter.next_line(), None);
-    assert_eq!(splitter.next_line(), None);
-    splitter.push(b"o\n");
-    assert_eq!(splitter.next_line(), Some(SplitLine::Line(b"two")));
-    assert_eq!(splitter.finish(), None);
-}
-
-#[test]
-fn after_a_skipped_line_the_next_is_whole() {
-    let mut splitter = LineSplitter::new(4);
-    for chunk in [&b"too l"[..], b"ong f", b"or it\nfine\nalso too long"] {
-        assert_eq!(splitter.next_line(), None);
-        splitter.push(chunk);
-    }
-    assert_eq!(splitter.next_line(), Some(SplitLine::TooLong(15)));
-    assert_eq!(splitter.next_line(), Some(SplitLine::Line(b"fine")));
-    assert_eq!(splitter.next_line(), None);
-    assert_eq!(splitter.finish(), Some(SplitLine::TooLong(13)));
-}
-
-#[test]
 fn nothing_is_held_of_a_line_that_is_too_long() {
     let mut splitter = LineSplitter::new(1000);
     for _ in 0..1000 {

@@ -194,20 +194,6 @@ fn a_circle_of_parents_is_gone_round_once() {
     assert_eq!(found(file(&alone)).1, ["a"]);
 }
 
-#[test]
-fn of_two_entries_with_one_id_the_later_counts() {
-    let lines = [
-        HEADER.to_owned(),
-        user("a", None, "one"),
-        user("b", Some("a"), "two"),
-        user("a", None, "other one"),
-        user("c", Some("b"), "three"),
-    ];
-    let read = read(file(&lines));
-    assert_eq!(notices(&read), ["line 4: an id that an earlier line has; the later one counts"]);
-    assert_eq!(told(&read.tree.context()), ["user: other one", "user: two", "user: three"]);
-}
-
 /// The originals write everything again when they go on with a file that has no answer yet.
 #[test]
 fn a_file_that_was_written_twice_over_is_read_once() {
@@ -337,23 +323,6 @@ fn a_file_of_version_1_gets_ids_and_parents() {
         chained(&lines[5], 3),
     ];
     assert_eq!(bytes(&read.tree), file(&expected));
-}
-
-#[test]
-fn a_file_of_version_2_has_its_custom_messages_renamed() {
-    let hook = |role: &str| {
-        let message = json!({
-            "role": role, "customType": "note", "content": "mind", "display": true, "timestamp": 1,
-        });
-        entry("message", "b", Some("a"), json!({ "message": message }))
-    };
-    let lines = [HEADER.replace('3', "2"), user("a", None, "one"), hook("hookMessage")];
-    let old = read(file(&lines));
-    assert!(old.migrated);
-    assert_eq!(bytes(&old.tree), file(&[HEADER.to_owned(), user("a", None, "one"), hook("custom")]));
-    assert_eq!(told(&old.tree.context()), ["user: one", "custom: mind"]);
-    let again = read(bytes(&old.tree));
-    assert_eq!((again.migrated, again.tree.context()), (false, old.tree.context()));
 }
 
 #[test]

@@ -49,11 +49,15 @@ fn a_file_of_version_2_says_what_it_said() {
     let compaction = r#"{"type":"compaction","id":"b","parentId":"a","summary":"s","firstKeptEntryId":"a","tokensBefore":1.0}"#;
     let lines = [HEADER.replace('3', "2"), said("hookMessage"), compaction.to_owned()];
     let expected = [HEADER.to_owned(), said("custom"), compaction.to_owned()];
-    assert_eq!(bytes(&read(file(&lines)).tree), file(&expected));
+    let old = read(file(&lines));
+    assert_eq!((old.migrated, bytes(&old.tree)), (true, file(&expected)));
+    assert_eq!(told(&old.tree.context()), ["custom: mind"]);
+    let again = read(bytes(&old.tree));
+    assert_eq!((again.migrated, again.tree.context()), (false, old.tree.context()));
 }
 
 #[test]
-fn of_two_entries_with_one_id_the_earlier_stays_in_the_file() {
+fn entry_with_used_id_replaces_earlier() {
     let lines = [
         HEADER.to_owned(),
         user("a", None, "one"),
@@ -61,10 +65,18 @@ fn of_two_entries_with_one_id_the_earlier_stays_in_the_file() {
         user("b", Some("a"), "two"),
         user("a", None, "other one"),
         user("a", None, "last one"),
+        user("c", Some("b"), "three"),
     ];
-    let tree = read(file(&lines)).tree;
-    let expected = [0, 1, 4, 5, 2, 3].map(|line| lines[line].as_str());
-    assert_eq!(bytes(&tree), file(&expected));
-    let again = read(bytes(&tree));
-    assert_eq!((bytes(&again.tree), again.tree.entries().len()), (file(&expected), 2));
+    let once = read(file(&lines));
+    let expected = [0, 1, 4, 5, 2, 3, 6].map(|line| lines[line].as_str());
+    assert_eq!(bytes(&once.tree), file(&expected), "the earlier ones stay in the file");
+    let branch = ["user: last one", "user: two", "user: three"];
+    assert_eq!(told(&once.tree.context()), branch);
+    let doubled = "lines 5, 6: an id that an earlier line has; the later one counts";
+    assert!(notices(&once).iter().any(|notice| notice == doubled), "{:?}", notices(&once));
+    let again = read(bytes(&once.tree));
+    assert_eq!(
+        (bytes(&again.tree), told(&again.tree.context())),
+        (file(&expected), branch.map(str::to_owned).to_vec())
+    );
 }
