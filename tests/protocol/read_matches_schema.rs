@@ -154,7 +154,7 @@ fn outbound_frames_of_xcsh_match_schema() {
 fn frames_from_extensions_match_schema() {
     for dialect in [Dialect::Pi, Dialect::Xcsh] {
         // Providers of models are deep inside one of them.
-        Bench { cases: 300, ..Bench::new(dialect, "FromExtension", reader!(FromExtension)) }.run();
+        Bench { cases: 150, ..Bench::new(dialect, "FromExtension", reader!(FromExtension)) }.run();
     }
 }
 
@@ -162,7 +162,7 @@ fn frames_from_extensions_match_schema() {
 fn frames_to_extensions_match_schema() {
     for dialect in [Dialect::Pi, Dialect::Xcsh] {
         // Whole messages are deep inside one of them.
-        Bench { cases: 800, ..Bench::new(dialect, "ToExtension", reader!(ToExtension)) }.run();
+        Bench { cases: 400, ..Bench::new(dialect, "ToExtension", reader!(ToExtension)) }.run();
     }
 }
 
