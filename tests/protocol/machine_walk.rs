@@ -1,5 +1,6 @@
 //! The machine and the schema's tables say the same: every state with every kind of frame.
 
+use crate::machine_support::snapshot;
 use pi_rpc::{
     machine::{Cell, Kind, around, walk},
     protocol::{
@@ -7,14 +8,6 @@ use pi_rpc::{
     },
 };
 use std::{collections::BTreeSet, fmt::Write as _};
-
-fn snapshot(name: &str, text: &str) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, text));
-}
 
 fn bases() -> BTreeSet<Base> {
     Dialect::ALL.into_iter().map(Dialect::base).collect()

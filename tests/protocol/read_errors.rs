@@ -1,6 +1,9 @@
 //! What hosts are told about lines that are no frames: the texts are in `snapshots/`, to be reviewed as a whole.
 
-use crate::frames_common::{Choices, Frames, ref_name};
+use crate::{
+    frames_common::{Choices, Frames, ref_name},
+    machine_support::snapshot,
+};
 use pi_rpc::{
     export::json_schema,
     protocol::{Dialect, Inbound, read, read_line},
@@ -9,14 +12,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const BASES: [Dialect; 2] = [Dialect::Pi, Dialect::Xcsh];
-
-fn assert_table(name: &str, table: &str) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, table));
-}
 
 /// A command with one field wrong.
 struct Wrong {
@@ -172,7 +167,7 @@ fn wrong_field_is_named_with_expected_type() {
         let only = if dialects.len() == 2 { String::new() } else { format!(" ({} only)", dialects[0]) };
         format!("{place}{only}\n    {text}\n")
     });
-    assert_table("field_errors", &table.collect::<String>());
+    snapshot("field_errors", &table.collect::<String>());
 }
 
 #[test]
@@ -290,5 +285,5 @@ fn every_hostile_line_gets_one_clear_answer() {
             false => format!("{name}\n    pi:   {pi}\n    xcsh: {xcsh}\n"),
         };
     }
-    assert_table("hostile_lines", &table);
+    snapshot("hostile_lines", &table);
 }

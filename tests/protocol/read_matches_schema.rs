@@ -133,37 +133,29 @@ impl Bench {
     }
 }
 
-#[test]
-fn inbound_frames_match_schema() {
-    for dialect in [Dialect::Pi, Dialect::Xcsh] {
-        Bench::new(dialect, "Inbound", reader!(Inbound)).run();
-    }
+/// A test for each dialect and root, with so many frames of each kind.
+macro_rules! match_schema {
+    ($($name:ident: $dialect:ident, $root:ident, $cases:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let bench = Bench::new(Dialect::$dialect, stringify!($root), reader!($root));
+                Bench { cases: $cases, ..bench }.run();
+            }
+        )*
+    };
 }
 
-#[test]
-fn outbound_frames_of_pi_match_schema() {
-    Bench::new(Dialect::Pi, "Outbound", reader!(Outbound)).run();
-}
-
-#[test]
-fn outbound_frames_of_xcsh_match_schema() {
-    Bench::new(Dialect::Xcsh, "Outbound", reader!(Outbound)).run();
-}
-
-#[test]
-fn frames_from_extensions_match_schema() {
-    for dialect in [Dialect::Pi, Dialect::Xcsh] {
-        // Providers of models are deep inside one of them.
-        Bench { cases: 150, ..Bench::new(dialect, "FromExtension", reader!(FromExtension)) }.run();
-    }
-}
-
-#[test]
-fn frames_to_extensions_match_schema() {
-    for dialect in [Dialect::Pi, Dialect::Xcsh] {
-        // Whole messages are deep inside one of them.
-        Bench { cases: 400, ..Bench::new(dialect, "ToExtension", reader!(ToExtension)) }.run();
-    }
+// What extensions write and read has whole models and messages deep inside: more frames until each def has come up.
+match_schema! {
+    inbound_frames_of_pi_match_schema: Pi, Inbound, 100;
+    inbound_frames_of_xcsh_match_schema: Xcsh, Inbound, 100;
+    outbound_frames_of_pi_match_schema: Pi, Outbound, 100;
+    outbound_frames_of_xcsh_match_schema: Xcsh, Outbound, 100;
+    frames_from_extensions_of_pi_match_schema: Pi, FromExtension, 150;
+    frames_from_extensions_of_xcsh_match_schema: Xcsh, FromExtension, 150;
+    frames_to_extensions_of_pi_match_schema: Pi, ToExtension, 400;
+    frames_to_extensions_of_xcsh_match_schema: Xcsh, ToExtension, 400;
 }
 
 #[test]

@@ -248,3 +248,12 @@ pub fn assistant(stop: &str, content: Value) -> Value {
         "stopReason": stop, "timestamp": 3,
     })
 }
+
+/// Compares a text with the one in `snapshots`.
+pub fn snapshot(name: &str, text: &str) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
