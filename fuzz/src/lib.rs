@@ -16,19 +16,9 @@ pub mod frames;
 pub mod framing;
 pub mod lasting;
 mod legal;
-mod lots;
 pub mod recordings;
 pub mod scripts;
 pub mod sessions;
 
-#[path = "../../tests/disk_support/mod.rs"]
-#[allow(dead_code, unused_imports)]
-mod disk_support;
-#[path = "../../tests/engine/engine_support/mod.rs"]
-#[allow(dead_code, unused_imports)]
-mod engine_support;
 #[path = "../../tests/frames_common/mod.rs"]
 mod frames_common;
-#[path = "../../tests/engine/lasting_support/mod.rs"]
-#[allow(dead_code, unused_imports)]
-mod lasting_support;

@@ -3,7 +3,7 @@
 //! The shapes are those of the worked sequences; `compact threshold` and `compact_end done` are the two events of an
 //! automatic compaction with what came of it.
 
-use crate::worked_support::{Played, Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use pi_rpc::{
     engine::{CompactionPlan, Modes},
     protocol::Dialect::{self, Pi, Xcsh},

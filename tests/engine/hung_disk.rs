@@ -1,6 +1,6 @@
 //! A disk that does not answer stops neither reads nor aborts nor the end, and nothing is told before it has answered.
 
-use crate::worked_support::{Played, Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 //! The world of every test holds each frame against the file: see `Disk::has_what_is_told`. In the snapshots `#` marks
 //! what happens on disk.
 
-use crate::worked_support::{self, Played, say::*, scenario};
+use pi_rpc_test_kit::{self, Played, say::*, scenario};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
 use serde_json::{Value, json};
 
@@ -146,7 +146,7 @@ fn settings_before_the_first_message_are_written_with_it() {
 }
 
 /// A full disk from 100 to 500 ms, in a session that has begun.
-fn full(turns: Value) -> worked_support::Scenario {
+fn full(turns: Value) -> pi_rpc_test_kit::Scenario {
     let Value::Array(mut rest) = turns else { panic!("turns are a list") };
     let mut turns = vec![says("One.")];
     turns.append(&mut rest);
@@ -308,7 +308,7 @@ fn a_setting_that_takes_two_entries_is_stored_whole_or_not_at_all() {
 
 #[test]
 fn what_could_not_be_written_gets_a_last_chance_at_the_end() {
-    type Ends = fn(worked_support::Scenario) -> worked_support::Scenario;
+    type Ends = fn(pi_rpc_test_kit::Scenario) -> pi_rpc_test_kit::Scenario;
     let ends: [Ends; 3] = [|it| it.stops(600), |it| it.ends(600), |it| it.host(600, command("new_session"))];
     for dialect in SEEDS {
         for end in ends {

@@ -1,25 +1,17 @@
 //! The engine in virtual time: worked sequences frame by frame, conversations at random, and its parts by themselves.
 #![cfg(feature = "serve")]
 
-#[path = "../disk_support/mod.rs"]
-mod disk_support;
-mod engine_support;
-mod lasting_support;
-#[path = "../worked_support/mod.rs"]
-mod worked_support;
-
-mod asking_random;
 mod compacting;
 mod compacting_pi1;
 mod entries;
 mod extension_limits;
 mod hung_disk;
 mod keeping;
-mod lasting_random;
 mod models;
 mod queues;
 mod random;
 mod reads;
+mod regressions;
 mod retrying;
 mod rules;
 mod sequences;

@@ -1,6 +1,6 @@
 //! What hosts are told of the messages that wait, in the dialects that tell it.
 
-use crate::worked_support::{Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Scenario, say::*, scenario};
 use pi_rpc::protocol::Dialect::{self, Pi1, Pi073};
 use serde_json::{Value, json};
 

@@ -1,84 +1,114 @@
-//! Conversations at random, in virtual time: whatever the host writes and whenever, however models, tools and shells
-//! take their turns, the engine keeps the rules of the protocol.
+//! Conversations at random, in virtual time: whatever the host writes and whenever, however models, tools, shells, disks and
+//! extensions take their turns, the engine keeps the rules of the protocol (see the kit's `rules`).
 //!
-//! What the rules are is in `engine_support`; every test here plays conversations under all of them. The later tests
-//! are the conversations that once broke a rule and that chance finds too seldom.
+//! A small sample, always the same; `cargo test --test explore -- --seconds 300` plays others. The later tests are the
+//! conversations that once broke a rule and that chance finds too seldom; others are in `tests/regressions`.
 
-use crate::engine_support::{Act, Close, Ending, Scenario, Work, closes, crowded, play, scenarios};
 use pi_rpc::protocol::Dialect;
-use proptest::{
-    prelude::*,
-    test_runner::{Config, TestCaseError, TestRunner},
-};
+use pi_rpc_test_kit::{ACTIONS, Close, Conversation, Ending, HostLine, Kind, Work, random::sample};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-/// Plays so many conversations in every dialect.
-fn play_many<S: Strategy<Value = Scenario>>(cases: u32, scenarios: impl Fn(Dialect) -> S) {
-    for dialect in Dialect::ALL {
-        let config = Config { cases, failure_persistence: None, ..Config::default() };
-        let played = TestRunner::new(config)
-            .run(&scenarios(dialect), |scenario| play(&scenario).map_err(TestCaseError::fail));
-        if let Err(error) = played {
-            panic!("{dialect:?}: {error}");
-        }
-    }
+fn missed<'n>(names: &[&'n str], happened: &BTreeMap<String, usize>) -> Vec<&'n str> {
+    names.iter().filter(|name| !happened.contains_key(**name)).copied().collect()
 }
 
 #[test]
-fn a_conversation_keeps_the_rules_whatever_is_written_and_happens() {
-    play_many(300, scenarios);
+fn brief_conversations_keep_the_rules() {
+    sample(Kind::Brief, 150);
 }
 
 #[test]
-fn many_calls_keep_the_rules_while_the_host_interferes() {
-    play_many(200, crowded);
+fn crowded_conversations_keep_the_rules() {
+    sample(Kind::Crowded, 60);
 }
 
 #[test]
-fn a_conversation_keeps_the_rules_when_the_input_ends_at_any_moment() {
-    play_many(180, |dialect| {
-        (scenarios(dialect), closes())
-            .prop_map(|(scenario, at)| Scenario { close: Some((at, Close::EndOfInput)), ..scenario })
-    });
+fn lasting_conversations_keep_the_rules() {
+    let happened = sample(Kind::Lasting, 250);
+    let wanted = [
+        "auto_retry_start",
+        "auto_retry_end true",
+        "auto_retry_end false",
+        "auto_compaction_end retry",
+        "auto_compaction_end done",
+        "auto_compaction_end failed",
+        "auto_compaction_end aborted",
+        "auto_compaction_end nothing",
+        "full",
+        "full in a run",
+        "compact",
+        "new_session",
+        "switch_session",
+        "set_session_name",
+        "set_model",
+        "bash",
+    ];
+    assert_eq!(missed(&wanted, &happened), Vec::<&str>::new(), "never happened");
 }
 
 #[test]
-fn a_conversation_keeps_the_rules_when_the_process_is_told_to_stop_at_any_moment() {
-    play_many(180, |dialect| {
-        (scenarios(dialect), closes())
-            .prop_map(|(scenario, at)| Scenario { close: Some((at, Close::Shutdown)), ..scenario })
-    });
+fn asking_conversations_keep_the_rules() {
+    let happened = sample(Kind::Asking, 150);
+    let wanted = [
+        "command",
+        "tool_call",
+        "hook session_before_switch",
+        "hook session_before_fork",
+        "hook session_before_compact",
+        "hook input",
+        "hook before_agent_start",
+        "hook tool_call",
+        "hook tool_result",
+        "hook session_shutdown",
+        "hook session_start",
+        "hook session_compact",
+        "hook model_select",
+        "hook context",
+        "hook message_end",
+        "hook event",
+    ];
+    assert_eq!(missed(&wanted, &happened), Vec::<&str>::new(), "never happened");
+}
+
+#[test]
+fn every_action_gets_one_response() {
+    let happened = sample(Kind::Acting, 40);
+    let wanted = [&ACTIONS[..], &["model_call"]].concat();
+    assert_eq!(missed(&wanted, &happened), Vec::<&str>::new(), "never happened");
 }
 
 /// A conversation of these lines, each with its moment. Tools and shells end after 20 ms as `ending` has it, 5 ms after
 /// they are cancelled.
-fn conversation(lines: &[(u64, &'static str)], turns: &[Value], ending: Ending) -> Scenario {
+fn conversation(lines: &[(u64, &str)], turns: &[Value], ending: Ending) -> Conversation {
     let mut before = 0;
-    let act = |(at, line): &(u64, &'static str)| {
+    let host = lines.iter().enumerate().map(|(number, (at, line))| {
         let wait = at - std::mem::replace(&mut before, *at);
-        Act { wait, named: line.starts_with('{'), line }
-    };
+        HostLine { wait, line: line.replace('$', &number.to_string()) }
+    });
     let work = Work { waits: vec![20], ending, stops_after: 5, too_late: false };
-    Scenario {
-        dialect: Dialect::Pi,
-        host: lines.iter().map(act).collect(),
+    Conversation {
+        host: host.collect(),
         turns: turns.to_vec(),
         tools: vec![work.clone()],
         shells: vec![work],
-        close: None,
         echoes: true,
-        strays: false,
-        seed: 0,
+        ..Conversation::new(Kind::Brief, Dialect::Pi)
     }
 }
 
 /// Plays it in every dialect, with ids and without.
-fn play_everywhere(scenario: &Scenario) {
+fn play_everywhere(conversation: &Conversation) {
     for dialect in Dialect::ALL {
-        let with_ids = Scenario { dialect, ..scenario.clone() };
-        let host = scenario.host.iter().map(|act| Act { named: false, ..*act }).collect();
-        for scenario in [Scenario { host, ..with_ids.clone() }, with_ids] {
-            play(&scenario).unwrap_or_else(|wrong| panic!("{dialect:?}: {wrong}"));
+        let without = Conversation { dialect, ..conversation.clone() };
+        let mut with = without.clone();
+        for (number, line) in with.host.iter_mut().enumerate() {
+            if line.line.starts_with('{') {
+                line.line = line.line.replacen('{', &format!(r#"{{"id":"c{number}","#), 1);
+            }
+        }
+        for conversation in [with, without] {
+            conversation.play().unwrap_or_else(|wrong| panic!("{dialect:?}: {wrong}"));
         }
     }
 }
@@ -118,12 +148,12 @@ fn an_abort_ends_the_prompt_before_it_without_asking_a_model() {
 fn a_shutdown_begins_nothing_that_was_left_to_do_or_comes_later() {
     let close = Some((7, Close::Shutdown));
     let left = conversation(&[(0, PROMPT), (5, ABORT_AND_PROMPT)], &one_call(), Ending::Done);
-    play_everywhere(&Scenario { close, ..left });
+    play_everywhere(&Conversation { close, ..left });
     let later = [(0, PROMPT), (8, PROMPT), (9, BASH), (9, "not json")];
-    play_everywhere(&Scenario { close, ..conversation(&later, &one_call(), Ending::Done) });
+    play_everywhere(&Conversation { close, ..conversation(&later, &one_call(), Ending::Done) });
     // Nothing but a shell runs: a prompt would find the agent idle.
     let idle = [(0, BASH), (8, PROMPT)];
-    play_everywhere(&Scenario { close, ..conversation(&idle, &[], Ending::Done) });
+    play_everywhere(&Conversation { close, ..conversation(&idle, &[], Ending::Done) });
 }
 
 #[test]
@@ -137,5 +167,5 @@ fn prompts_that_were_waiting_are_refused_one_by_one() {
 fn a_shell_that_does_not_start_is_not_taken_for_the_abort_before_it() {
     let lines = [(0, PROMPT), (1, ABORT), (2, BASH)];
     let quick = vec![Work { waits: vec![1], ending: Ending::Failed, stops_after: 1, too_late: false }];
-    play_everywhere(&Scenario { shells: quick, ..conversation(&lines, &one_call(), Ending::Done) });
+    play_everywhere(&Conversation { shells: quick, ..conversation(&lines, &one_call(), Ending::Done) });
 }

@@ -1,6 +1,6 @@
 //! Commands that only read are answered at once, also where commands are served one by one.
 
-use crate::worked_support::{say::*, scenario};
+use pi_rpc_test_kit::{say::*, scenario};
 use pi_rpc::protocol::{
     Dialect::{self, Pi, Pi1, Xcsh},
     RpcCommandKind,

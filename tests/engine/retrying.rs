@@ -3,7 +3,7 @@
 //! The shapes are those of the worked sequences; `retry 1` and `retry_end 1` are the events of the first further try,
 //! `!` marks that it came to nothing.
 
-use crate::worked_support::{Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Scenario, say::*, scenario};
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
 use serde_json::{Value, json};
 

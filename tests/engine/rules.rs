@@ -1,6 +1,6 @@
 //! Rules that stop an answer, in a conversation. See `sequences.rs` for how they are written.
 
-use crate::worked_support::{
+use pi_rpc_test_kit::{
     Played, Scenario,
     say::{command, overloaded, prompt, says, steer},
     scenario,

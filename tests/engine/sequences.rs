@@ -4,7 +4,7 @@
 //! open and close the assistant's message, `user S1` is a user message, `start t1` to `result t1` are a tool call's,
 //! `!` marks an error, the letters after `agent_end` are the roles of its messages.
 
-use crate::worked_support::scenario;
+use pi_rpc_test_kit::scenario;
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Pi0584, Xcsh};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What the schema says is not served is refused, and nothing else is.
 
-use crate::worked_support::{say::*, scenario};
+use pi_rpc_test_kit::{say::*, scenario};
 use pi_rpc::{
     export::{Examples, json_schema, meta},
     protocol::Dialect::{Pi, Pi1, Xcsh},

@@ -1,6 +1,6 @@
 //! What hosts are told of names, levels and the fill of the context, in the dialects that tell it.
 
-use crate::worked_support::{Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Scenario, say::*, scenario};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073};
 use serde_json::{Value, json};
 

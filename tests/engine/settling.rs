@@ -1,7 +1,7 @@
 //! What pi 1 says around its runs: the instructions as a message, what an answer says of its request, and the one frame
 //! that tells that all is done.
 
-use crate::worked_support::{Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Scenario, say::*, scenario};
 use pi_rpc::{
     protocol::{
         AgentMessage,

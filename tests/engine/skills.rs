@@ -1,7 +1,7 @@
 //! Skills and prompt templates in a conversation: what a prompt that calls one is told as, and what comes before them.
 //! See `sequences.rs` for how they are written.
 
-use crate::worked_support::{
+use pi_rpc_test_kit::{
     Does, Extension, Played, Scenario,
     say::{prompt, says},
     scenario,

@@ -1,7 +1,7 @@
 //! The worked sequences in which something is stopped: aborts, a new session in the middle, shell commands. See
 //! `sequences.rs` for how they are written.
 
-use crate::worked_support::scenario;
+use pi_rpc_test_kit::scenario;
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Pi0584, Xcsh};
 use serde_json::{Value, json};
 

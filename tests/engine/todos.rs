@@ -1,7 +1,7 @@
 //! The list of todos in a conversation: the prelude, what the model and the host write, reminders, the timers. See
 //! `sequences.rs` for how they are written.
 
-use crate::worked_support::{
+use pi_rpc_test_kit::{
     self, Does, Extension, Played, Scenario,
     say::{command, overloaded, prompt, says},
     scenario,
@@ -216,7 +216,7 @@ fn a_run_that_did_not_end_well_is_followed_by_no_reminder() {
     let calls =
         json!({ "say": [{ "tool": "bash", "id": "t", "arguments": { "command": "sleep 900" }, "size": 0 }] });
     for (name, scenario) in [
-        ("refused", open(json!([worked_support::say::refused()]))),
+        ("refused", open(json!([pi_rpc_test_kit::say::refused()]))),
         ("aborted", open(json!([slow])).host(75, command("abort"))),
         ("aborted in a call", open(json!([calls])).host(75, command("abort"))),
         ("left for another session", open(json!([slow])).host(75, command("new_session"))),
@@ -424,7 +424,7 @@ fn a_list_outlives_a_compaction() {
     let turns = json!([
         says("One."),
         says("Two."),
-        worked_support::say::summary("So far."),
+        pi_rpc_test_kit::say::summary("So far."),
         says("Three."),
         says("Four."),
         says("Five."),
@@ -446,7 +446,7 @@ fn a_list_outlives_a_compaction() {
 
 #[test]
 fn a_conversation_of_which_only_a_summary_is_left_begins_anew() {
-    let turns = json!([says("One."), says("Two."), worked_support::say::summary("So far."), says("Three.")]);
+    let turns = json!([says("One."), says("Two."), pi_rpc_test_kit::say::summary("So far."), says("Three.")]);
     let played = todos(turns)
         .modes(|modes| modes.compaction.keep_recent = 1)
         .host(0, prompt("p", "Is it there?"))

@@ -1,6 +1,6 @@
 //! Sessions that another version of pi has written.
 
-use crate::worked_support::{say::*, scenario};
+use pi_rpc_test_kit::{say::*, scenario};
 use pi_rpc::{
     protocol::Dialect::{Pi, Pi1, Pi073},
     session::Tree,

@@ -3,17 +3,12 @@
 #![cfg(feature = "serve")]
 
 mod asking_support;
-#[path = "../disk_support/mod.rs"]
-mod disk_support;
 mod extended_support;
 mod extension_support;
 #[path = "../serve_support/mod.rs"]
 mod serve_support;
-#[path = "../worked_support/mod.rs"]
-mod worked_support;
 
 mod actions;
-mod actions_random;
 mod commands;
 mod confirming;
 mod dialogs;

@@ -12,13 +12,8 @@ mod configs;
 mod conversations;
 #[path = "../../fuzz/src/cuts.rs"]
 mod cuts;
-#[path = "../disk_support/mod.rs"]
-mod disk_support;
 #[path = "../../fuzz/src/edits.rs"]
 mod edits;
-#[path = "../engine/engine_support/mod.rs"]
-#[allow(dead_code, unused_imports)] // Other tests draw conversations by lot.
-mod engine_support;
 #[path = "../../fuzz/src/frames.rs"]
 mod frames;
 #[path = "../frames_common/mod.rs"]
@@ -27,13 +22,8 @@ mod frames_common;
 mod framing;
 #[path = "../../fuzz/src/lasting.rs"]
 mod lasting;
-#[path = "../engine/lasting_support/mod.rs"]
-#[allow(dead_code, unused_imports)] // Other tests draw conversations by lot.
-mod lasting_support;
 #[path = "../../fuzz/src/legal.rs"]
 mod legal;
-#[path = "../../fuzz/src/lots.rs"]
-mod lots;
 #[path = "../../fuzz/src/recordings.rs"]
 mod recordings;
 #[path = "../../fuzz/src/scripts.rs"]

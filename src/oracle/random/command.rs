@@ -1,61 +1,52 @@
 //! A command, drawn from the schema.
 
+use super::Choices;
 use crate::protocol::{BUNDLE, Dialect, RpcCommandKind};
-use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-/// What is said to the model; its script knows most of them.
-pub(super) const MESSAGES: [&str; 11] = [
-    "Hello",
-    "Think",
-    "Call one",
-    "Call two",
-    "Call a long one",
-    "Call no tool",
-    "Speak slowly",
-    "Break off",
-    "Refuse",
-    "Be overloaded once",
-    "Be overloaded",
-];
-
-/// Shell commands that do no harm and end soon.
-const SHELL: [&str; 4] = ["echo hi", "echo out; echo err >&2; exit 3", "sleep 0.2; echo late", ""];
-
-/// One of so many commands has a member that is missing or of another type.
-const SPOILT: usize = 8;
+/// The values that a member with a meaning may have, as JSON; none for other members.
+pub type Words = fn(member: &str) -> &'static [&'static str];
 
 /// The commands of a dialect, as the schema has them.
-pub(super) struct Commands {
+pub struct Commands {
     defs: Map<String, Value>,
-    /// All but prompts, which are drawn otherwise.
-    kinds: Vec<RpcCommandKind>,
+    kinds: Vec<(u32, RpcCommandKind)>,
     dialect: Dialect,
+    words: Words,
+    spoils: usize,
 }
 
 impl Commands {
-    pub fn new(dialect: Dialect) -> Self {
+    /// The commands of `dialect` that have a weight, with the words of `words`. One of `spoils` has a member that is
+    /// missing or of another type; none for 0.
+    pub fn new(
+        dialect: Dialect,
+        weight: impl Fn(RpcCommandKind) -> u32,
+        words: Words,
+        spoils: usize,
+    ) -> Self {
         let mut bundle: Value = serde_json::from_str(BUNDLE).unwrap_or_default();
         let defs = match bundle.get_mut("$defs").map(Value::take) {
             Some(Value::Object(defs)) => defs,
             _ => Map::new(),
         };
-        let others = RpcCommandKind::ALL.into_iter().filter(|kind| *kind != RpcCommandKind::Prompt);
-        let kinds = others.filter(|kind| kind.is_in(dialect.base())).collect();
-        Self { defs, kinds, dialect }
+        let kinds = RpcCommandKind::ALL.into_iter().filter(|kind| kind.is_in(dialect.base()));
+        let kinds = kinds.map(|kind| (weight(kind), kind)).filter(|(weight, _)| *weight > 0).collect();
+        Self { defs, kinds, dialect, words, spoils }
     }
 
-    /// Any command but a prompt, with its members; without an id.
-    pub fn any(&self, rng: &mut Rng) -> Map<String, Value> {
-        let Some(kind) = rng.choice(&self.kinds) else { return Map::new() };
+    /// Any of them, with its members; without an id.
+    pub fn any(&self, choices: &mut Choices) -> Map<String, Value> {
+        let kind = *choices.weighted(&self.kinds);
         let mut command = Map::from_iter([("type".to_owned(), json!(kind.as_str()))]);
         for (name, schema, required) in self.members(kind.as_str()) {
-            if required || rng.u8(..3) == 0 {
-                command.extend(self.value(name, schema, rng).map(|value| (name.to_owned(), value)));
+            if required || choices.once_in(3) {
+                let value = self.value(name, schema, choices);
+                command.extend(value.map(|value| (name.to_owned(), value)));
             }
         }
-        if command.len() > 1 && rng.usize(..SPOILT) == 0 {
-            spoil(&mut command, rng);
+        if self.spoils > 0 && command.len() > 1 && choices.once_in(self.spoils) {
+            spoil(&mut command, choices);
         }
         command
     }
@@ -80,36 +71,30 @@ impl Commands {
     }
 
     /// A value for a member: of its type, and with some meaning where the name has one.
-    fn value(&self, name: &str, schema: &Value, rng: &mut Rng) -> Option<Value> {
-        let text = |texts: &[&str], rng: &mut Rng| rng.choice(texts).map(|text| json!(text));
-        match name {
-            "message" => return text(&MESSAGES, rng),
-            "command" => return text(&SHELL, rng),
-            "provider" => return text(&["fake", "fake", "none"], rng),
-            "modelId" => return text(&["fake-1", "fake-2", "none"], rng),
-            "outputPath" => return text(&["out.html", "missing/folder/out.html"], rng),
-            "parentSession" | "sessionPath" => return text(&["none.jsonl", ""], rng),
-            _ => {}
+    fn value(&self, name: &str, schema: &Value, choices: &mut Choices) -> Option<Value> {
+        let words = (self.words)(name);
+        if !words.is_empty() {
+            return serde_json::from_str(choices.pick(words)).ok();
         }
         let schema = match schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
             Some(def) => self.defs.get(def)?,
             None => schema,
         };
         match (schema["enum"].as_array(), schema["type"].as_str()) {
-            (Some(values), _) => rng.choice(values).cloned(),
-            (None, Some("boolean")) => Some(json!(rng.bool())),
+            (Some(values), _) => Some(choices.pick(values)),
+            (None, Some("boolean")) => Some(json!(choices.once_in(2))),
             (None, Some("array")) => Some(json!([])),
-            (None, Some("string")) => text(&["some text", "", "\u{2028}"], rng),
+            (None, Some("string")) => Some(json!(choices.pick(&["some text", "", "\u{2028}"]))),
             _ => None,
         }
     }
 }
 
 /// Takes a member away, or makes it something else.
-fn spoil(command: &mut Map<String, Value>, rng: &mut Rng) {
+fn spoil(command: &mut Map<String, Value>, choices: &mut Choices) {
     let names: Vec<String> = command.keys().filter(|name| *name != "type").cloned().collect();
-    let Some(name) = rng.choice(names) else { return };
-    match rng.u8(..3) {
+    let name = choices.pick(&names);
+    match choices.below(3) {
         0 => drop(command.shift_remove(&name)),
         1 => drop(command.insert(name, json!(7))),
         _ => drop(command.insert(name, json!({ "not": "this" }))),

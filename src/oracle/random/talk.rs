@@ -1,8 +1,7 @@
 //! A conversation, drawn step by step.
 
-use super::command::{Commands, MESSAGES};
-use crate::protocol::Dialect;
-use fastrand::Rng;
+use super::{Choices, Commands};
+use crate::protocol::{Dialect, RpcCommandKind};
 use serde_json::{Map, Value, json};
 
 /// What the model says.
@@ -14,13 +13,64 @@ const MOMENT_MS: u64 = 300;
 /// How long the server may take to come to rest: longer than anything that the script says.
 const REST_MS: u64 = 8000;
 
+/// Lines that are no command.
+pub const JUNK: [&str; 9] = [
+    "{bad",
+    "",
+    "[]",
+    "not json",
+    "{\"id\":\"no type\"}",
+    "{\"type\":\"no_such_command\"}",
+    "{\"type\":7}",
+    "{\"type\":\"prompt\",\"type\":\"prompt\",\"message\":\"twice\"}",
+    " \r",
+];
+
+/// What is written for members that have a meaning. The model's script knows most of the messages; the shell commands do no
+/// harm and end soon.
+fn words(member: &str) -> &'static [&'static str] {
+    match member {
+        "message" => &[
+            "\"Hello\"",
+            "\"Think\"",
+            "\"Call one\"",
+            "\"Call two\"",
+            "\"Call a long one\"",
+            "\"Call no tool\"",
+            "\"Speak slowly\"",
+            "\"Break off\"",
+            "\"Refuse\"",
+            "\"Be overloaded once\"",
+            "\"Be overloaded\"",
+        ],
+        "command" => &[
+            "\"echo hi\"",
+            "\"echo out; echo err >&2; exit 3\"",
+            "\"sleep 0.2; echo late\"",
+            "\"\"",
+        ],
+        "provider" => &["\"fake\"", "\"fake\"", "\"none\""],
+        "modelId" => &["\"fake-1\"", "\"fake-2\"", "\"none\""],
+        "outputPath" => &["\"out.html\"", "\"missing/folder/out.html\""],
+        "parentSession" | "sessionPath" => &["\"none.jsonl\"", "\"\""],
+        _ => &[],
+    }
+}
+
+/// As often as all other commands together.
+const PROMPTS: u32 = 32;
+
+/// One of so many commands has a member that is missing or of another type.
+const SPOILT: usize = 8;
+
 /// The scenario that a seed makes, as its file has it.
 pub fn conversation(seed: u64, dialect: Dialect) -> Value {
-    let mut talk =
-        Talk { rng: Rng::with_seed(seed), commands: Commands::new(dialect), sent: 0, steps: Vec::new() };
-    for _ in 0..talk.rng.usize(4..16) {
+    let weight = |kind| if kind == RpcCommandKind::Prompt { PROMPTS } else { 1 };
+    let commands = Commands::new(dialect, weight, words, SPOILT);
+    let mut talk = Talk { choices: Choices::seeded(seed), commands, sent: 0, steps: Vec::new() };
+    for _ in 0..4 + talk.choices.below(12) {
         talk.says();
-        if talk.rng.bool() {
+        if talk.choices.once_in(2) {
             talk.waits();
         }
     }
@@ -39,7 +89,7 @@ pub fn conversation(seed: u64, dialect: Dialect) -> Value {
 }
 
 struct Talk {
-    rng: Rng,
+    choices: Choices,
     commands: Commands,
     sent: usize,
     steps: Vec<Value>,
@@ -48,32 +98,20 @@ struct Talk {
 impl Talk {
     /// Something is said to the server.
     fn says(&mut self) {
-        let frame = match self.rng.u8(..20) {
-            0..8 => self.prompt(),
-            8..17 => self.commands.any(&mut self.rng),
-            17 => {
-                let lines =
-                    ["{bad\n", "\n", "[]\n", "{\"id\":\"no type\"}\n", "{\"type\":\"no_such_command\"}\n"];
-                let line = self.rng.choice(lines).unwrap_or_default();
+        let frame = match self.choices.below(20) {
+            18 => {
+                let line = format!("{}\n", self.choices.pick(&JUNK));
                 return self.steps.push(json!({ "sendRaw": [line] }));
             }
-            _ => Map::from_iter([
+            19 => Map::from_iter([
                 ("type".to_owned(), json!("extension_ui_response")),
                 ("id".to_owned(), json!("never asked")),
                 ("cancelled".to_owned(), json!(true)),
             ]),
+            _ => self.commands.any(&mut self.choices),
         };
         let frame = self.numbered(frame);
         self.steps.push(json!({ "send": frame }));
-    }
-
-    fn prompt(&mut self) -> Map<String, Value> {
-        let message = self.rng.choice(MESSAGES).unwrap_or_default();
-        let mut prompt =
-            Map::from_iter([("type".to_owned(), json!("prompt")), ("message".to_owned(), json!(message))]);
-        let behaviour = self.rng.choice([None, None, Some("steer"), Some("followUp")]).flatten();
-        prompt.extend(behaviour.map(|behaviour| ("streamingBehavior".to_owned(), json!(behaviour))));
-        prompt
     }
 
     /// Gives a command the next id.
@@ -99,7 +137,7 @@ impl Talk {
             json!({ "type": "agent_end" }),
             json!({ "type": "auto_retry_start" }),
         ];
-        let moment = self.rng.choice(moments);
+        let moment = self.choices.pick(&moments);
         self.steps.push(json!({ "expect": moment, "optional": true, "withinMs": MOMENT_MS }));
     }
 }

@@ -1,7 +1,7 @@
 //! Conversations with extensions, dialogs and host tools, in virtual time: the worked sequences' world, and the words in
 //! which extensions write.
 
-pub use crate::worked_support::{Does, Extension, Played, Scenario, say, scenario};
+pub use pi_rpc_test_kit::{Does, Extension, Played, Scenario, say, scenario};
 
 use serde_json::{Value, json};
 

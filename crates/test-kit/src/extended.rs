@@ -1,0 +1,100 @@
+//! The extensions of a conversation: their processes, what they are told and what they write.
+
+use crate::{
+    Checked,
+    disk::Disk,
+    extension::Does,
+    plan::DYING_MS,
+    world::{Event, World},
+};
+use pi_rpc::{
+    engine::{CallId, Input},
+    prompt::{Commands, Skill, Template},
+    protocol::{CommandLocation, FromExtension, ToExtension, read},
+};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What there is of the files that an extension names.
+pub fn found(disk: &Disk, skills: &[String], templates: &[String]) -> Commands {
+    let text = |path: &str| disk.read(Path::new(path)).expect("a file");
+    let skill = |path: &String| Skill::read(Path::new(path), &text(path), CommandLocation::Path);
+    let template = |path: &String| Template::read(Path::new(path), &text(path), CommandLocation::Path);
+    Commands {
+        skills: skills.iter().map(|path| skill(path).expect("a skill").0).collect(),
+        templates: templates.iter().map(|path| template(path).expect("a template")).collect(),
+    }
+}
+
+impl World<'_> {
+    pub(crate) fn start_extension(&mut self, process: CallId, place: usize) {
+        self.processes.insert(process, place);
+        let does = self.extensions[place].starts();
+        self.plan_extension(process, does);
+    }
+
+    /// What is left to write is not written any more; the end takes a while.
+    pub(crate) fn stop_extension(&mut self, process: CallId) {
+        let Some(place) = self.processes.get(&process) else { return };
+        let name = self.extensions[*place].name().to_owned();
+        self.step(&format!("#{name}"), &json!({ "type": "stopped" }));
+        self.due.retain(|_, event| !matches!(event, Event::Extension(of, _) if *of == process));
+        self.plan(self.now + DYING_MS, process, Event::Extension(process, Does::Ends("killed")));
+    }
+
+    pub(crate) fn tell_extension(&mut self, process: CallId, frame: &ToExtension) -> Checked {
+        let line = serde_json::to_string(frame).map_err(|error| error.to_string())?;
+        read::<ToExtension>(line.as_bytes(), self.dialect).map_err(|error| format!("{error}\n{line}"))?;
+        let value: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+        for watcher in &mut self.watchers {
+            watcher.extension_heard(process, &value);
+        }
+        // Nobody hears it any more.
+        let Some(place) = self.processes.get(&process).copied() else { return Ok(()) };
+        let name = self.extensions[place].name().to_owned();
+        self.step(&format!(">{name}"), &value);
+        let does = self.extensions[place].hears(&value)?;
+        self.plan_extension(process, does);
+        Ok(())
+    }
+
+    /// What an extension does now, as an input; `None` if its process is gone.
+    pub(crate) fn extension_does(&mut self, process: CallId, does: Does) -> Result<Option<Input>, String> {
+        let Some(place) = self.processes.get(&process).copied() else { return Ok(None) };
+        let mark = format!("<{}", self.extensions[place].name());
+        Ok(Some(match does {
+            Does::Waits(_) => return Ok(None),
+            Does::Writes(frame) => {
+                self.step(&mark, &frame);
+                self.extensions[place].writes(&frame);
+                for watcher in &mut self.watchers {
+                    watcher.extension_wrote(process, &frame);
+                }
+                let line = frame.to_string();
+                let frame = read::<FromExtension>(line.as_bytes(), self.dialect)
+                    .map_err(|error| format!("{error}\n{line}"))?;
+                Input::Extension { from: process, frame: Box::new(frame) }
+            }
+            Does::Strays(text) => {
+                self.step(&mark, &json!({ "type": "strays" }));
+                Input::ExtensionStrayed { from: process, text: text.to_owned() }
+            }
+            Does::Misregisters(text) => {
+                self.step(&mark, &json!({ "type": "misregisters" }));
+                Input::ExtensionMisregistered { from: process, text: text.to_owned() }
+            }
+            Does::Ends(text) => {
+                self.processes.remove(&process);
+                self.extensions[place].ends();
+                self.step(&mark, &json!({ "type": "ends" }));
+                Input::ExtensionEnded { from: process, text: text.to_owned() }
+            }
+        }))
+    }
+
+    fn plan_extension(&mut self, process: CallId, does: Vec<(u64, Does)>) {
+        for (after, does) in does {
+            self.plan(self.now + after, process, Event::Extension(process, does));
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Extensions with habits: they answer what they are asked, late, never, twice, wrongly, or ask back first.
+
+use crate::{
+    Checked,
+    extension::{Does, Peer},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// How an extension deals with a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Habit {
+    /// Answers.
+    Answers,
+    /// Answers after so many milliseconds.
+    AnswersLate(u64),
+    /// Answers when it is told that nobody wants the answer any more, not before.
+    AnswersCancelled,
+    /// Accepts it, and does not answer.
+    Never,
+    /// Answers, and objects.
+    AnswersTwice,
+    /// Cancels, blocks, has dealt with it, or calls it an error.
+    Objects,
+    /// Answers with a failure.
+    Fails,
+    /// Its process ends.
+    Dies,
+    /// Writes a line that is no frame, and answers.
+    Strays,
+    /// Opens a dialog first.
+    Asks {
+        /// `select`, `confirm`, `input` or `editor`.
+        method: String,
+        /// The dialog's timeout in milliseconds.
+        timeout: Option<u64>,
+        /// It belongs to the request.
+        own: bool,
+    },
+    /// Opens a dialog, takes it back, and answers.
+    AsksInVain,
+    /// Sends a message first.
+    Sends {
+        /// `steer`, `followUp` or `nextTurn`.
+        deliver: Option<String>,
+        /// It begins a run.
+        trigger: bool,
+    },
+    /// Writes a message of the user first, delivered so.
+    Says(Option<String>),
+    /// Appends an entry, and answers.
+    Keeps,
+    /// Names the session, and answers.
+    Renames,
+    /// Registers once more, and answers.
+    Registers,
+    /// Puts something in the place of what it is told.
+    Replaces,
+}
+
+/// How often an extension has something to say in one conversation: what it says leads to requests.
+const WORDS: usize = 4;
+
+/// An extension that deals with its requests as its habits have it, by turns.
+pub(crate) struct Habits {
+    name: String,
+    place: usize,
+    habits: Vec<Habit>,
+    /// How often it was asked.
+    asked: usize,
+    /// How often it has had something to say.
+    words: usize,
+    /// What it was asked and has not ended, by id.
+    open: BTreeMap<String, Value>,
+    /// Its dialogs without an answer, by its own id, with what they were opened for.
+    dialogs: BTreeMap<String, String>,
+    /// What dialogs are opened for, by its own id.
+    purposes: BTreeMap<String, String>,
+}
+
+impl Habits {
+    /// The extension in that place.
+    pub fn new(place: usize, habits: Vec<Habit>) -> Self {
+        Self {
+            name: place.to_string(),
+            place,
+            habits,
+            asked: 0,
+            words: 0,
+            open: BTreeMap::new(),
+            dialogs: BTreeMap::new(),
+            purposes: BTreeMap::new(),
+        }
+    }
+
+    fn reacts(&mut self, mut request: Value, id: &str) -> Vec<(u64, Does)> {
+        let mut habit = self.habits[self.asked % self.habits.len()].clone();
+        if matches!(habit, Habit::Sends { .. } | Habit::Says(_)) {
+            self.words += 1;
+            if self.words > WORDS {
+                habit = Habit::Answers;
+            }
+        }
+        self.asked += 1;
+        let number = format!("{}.{}", self.place, self.asked);
+        let end = |objects| end(&request, objects);
+        let accept = json!({ "type": "accept", "id": id });
+        let frames = match habit {
+            Habit::Answers => vec![end(false)],
+            Habit::AnswersLate(after) => return vec![(after, Does::Writes(end(false)))],
+            Habit::AnswersCancelled => {
+                request["cancels"] = true.into();
+                self.open.insert(id.to_owned(), request);
+                vec![accept]
+            }
+            Habit::Never => vec![accept],
+            Habit::AnswersTwice => vec![end(false), end(true)],
+            Habit::Objects => vec![end(true)],
+            Habit::Fails => vec![json!({ "type": "failed", "id": id, "error": "no idea" })],
+            Habit::Dies => return vec![(1, Does::Ends("killed"))],
+            Habit::Strays => return vec![(0, Does::Strays("no JSON")), (0, Does::Writes(end(false)))],
+            Habit::Asks { method, timeout, own } => {
+                self.purposes.insert(format!("d{number}"), id.to_owned());
+                vec![accept, dialog(&number, &method, timeout, own.then_some(id))]
+            }
+            Habit::AsksInVain => vec![
+                dialog(&number, "editor", None, Some(id)),
+                json!({ "type": "ui_cancel", "id": format!("d{number}") }),
+                end(false),
+            ],
+            Habit::Sends { deliver, trigger } => {
+                let message = json!({ "customType": "note", "content": format!("note {number}"), "display": true });
+                let frame = json!({ "type": "send_message", "message": message, "triggerTurn": trigger });
+                vec![delivered(frame, deliver), end(false)]
+            }
+            Habit::Says(deliver) => {
+                let said = format!("said for the user {number}");
+                let frame = json!({ "type": "send_user_message", "id": said, "content": said });
+                vec![delivered(frame, deliver), end(false)]
+            }
+            Habit::Keeps => {
+                vec![json!({ "type": "append_entry", "customType": "count", "data": number }), end(false)]
+            }
+            Habit::Registers => vec![register(self.place), end(false)],
+            Habit::Replaces => vec![replaced(&request).unwrap_or_else(|| end(false))],
+            Habit::Renames => {
+                let name = format!("name {number}");
+                vec![json!({ "type": "set_session_name", "name": name, "origin": id }), end(false)]
+            }
+        };
+        frames.into_iter().map(|frame| (0, Does::Writes(frame))).collect()
+    }
+}
+
+impl Peer for Habits {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn hears(&mut self, frame: &Value) -> Result<Vec<(u64, Does)>, String> {
+        let id = text(&frame["id"]);
+        let now = |frame| Ok(vec![(0, Does::Writes(frame))]);
+        match frame["type"].as_str().unwrap_or_default() {
+            // The third of them is slow.
+            "hello" => {
+                let after = if self.place == 2 { 700 } else { 0 };
+                Ok(vec![(after, Does::Writes(register(self.place)))])
+            }
+            "ui_answer" => {
+                let own = text(&frame["response"]["id"]);
+                let of = self.dialogs.remove(&own);
+                let of = of.ok_or_else(|| format!("a second answer to a dialog, or one to none: {frame}"))?;
+                self.open.get(&of).map_or(Ok(Vec::new()), |request| now(end(request, false)))
+            }
+            "cancel" => match self.open.get(&id) {
+                Some(request) if request["cancels"] == true => now(end(request, false)),
+                _ => Ok(Vec::new()),
+            },
+            "command" | "tool_call" | "hook" => {
+                let before = self.open.insert(id.clone(), frame.clone());
+                if before.is_some() {
+                    return Err(format!("an id that is open was used again: {frame}"));
+                }
+                Ok(self.reacts(frame.clone(), &id))
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn writes(&mut self, frame: &Value) {
+        if matches!(frame["type"].as_str(), Some("done" | "failed" | "tool_result")) {
+            self.open.remove(&text(&frame["id"]));
+        }
+        if frame["type"] == "ui" {
+            let own = text(&frame["request"]["id"]);
+            let purpose = self.purposes.get(&own).cloned().unwrap_or_default();
+            self.dialogs.insert(own, purpose);
+        }
+    }
+
+    fn ends(&mut self) {
+        self.open.clear();
+        self.dialogs.clear();
+    }
+
+    fn is_waiting(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    fn is_settled(&self) -> Checked {
+        let dialogs: Vec<_> = self.dialogs.keys().collect();
+        if dialogs.is_empty() { Ok(()) } else { Err(format!("no answer to the dialogs {dialogs:?}")) }
+    }
+
+    fn again(&self) -> Box<dyn Peer> {
+        Box::new(Self::new(self.place, self.habits.clone()))
+    }
+}
+
+fn delivered(mut frame: Value, deliver: Option<String>) -> Value {
+    if let Some(deliver) = deliver {
+        frame["deliverAs"] = deliver.into();
+    }
+    frame
+}
+
+fn register(place: usize) -> Value {
+    let tool = json!({
+        "name": format!("mine{place}"), "description": "Mine.", "parameters": { "type": "object" },
+    });
+    let hooks = [
+        "session_before_switch",
+        "session_before_fork",
+        "session_before_compact",
+        "input",
+        "before_agent_start",
+        "tool_call",
+        "tool_result",
+        "session_shutdown",
+        "session_start",
+        "session_compact",
+        "model_select",
+        "thinking_level_select",
+        "context",
+        "message_end",
+        "event",
+        "user_bash",
+    ];
+    // The first of them is not asked while the engine stands still, the second has no say in prompts.
+    let left_out: &[&str] = match place {
+        0 => &["context", "message_end", "event"],
+        1 => &["input", "before_agent_start", "message_end"],
+        _ => &["context"],
+    };
+    let hooks: Vec<&str> = hooks.into_iter().filter(|it| !left_out.contains(it)).collect();
+    let awaits: &[&str] = match place {
+        0 => &[],
+        1 => &[
+            "agent_start",
+            "turn_start",
+            "turn_end",
+            "agent_end",
+            "tool_execution_start",
+            "tool_execution_end",
+        ],
+        _ => &["message_start", "message_end", "agent_end", "agent_settled", "session_info_changed"],
+    };
+    json!({
+        "type": "register", "commands": [{ "name": "do" }], "tools": [tool], "hooks": hooks,
+        "events": if place == 0 { &["*"] } else { awaits }, "awaits": awaits,
+    })
+}
+
+/// The end of a hook that puts something in the place of what it is about, if there is anything.
+fn replaced(request: &Value) -> Option<Value> {
+    let hook = &request["hook"];
+    let result = match hook["type"].as_str()? {
+        "context" => {
+            let messages = hook["messages"].as_array()?;
+            json!({ "messages": messages[messages.len() / 2..] })
+        }
+        "message_end" => {
+            let mut message = hook["message"].clone();
+            message["timestamp"] = 1.into();
+            json!({ "messages": [message] })
+        }
+        "tool_call" => json!({ "input": { "command": "other" } }),
+        "user_bash" => {
+            json!({ "bash": { "output": "mine", "exitCode": 0, "cancelled": false, "truncated": false } })
+        }
+        _ => return None,
+    };
+    Some(json!({ "type": "done", "id": request["id"], "result": result }))
+}
+
+/// The end of a request; `objects`: it does not happen, or has failed.
+fn end(request: &Value, objects: bool) -> Value {
+    let id = &request["id"];
+    match request["type"].as_str().unwrap_or_default() {
+        "tool_call" => json!({
+            "type": "tool_result", "id": id, "isError": objects,
+            "result": { "content": [{ "type": "text", "text": "done" }] },
+        }),
+        "hook" if objects => json!({
+            "type": "done", "id": id,
+            "result": { "cancel": true, "action": "handled", "block": true, "isError": true },
+        }),
+        _ => json!({ "type": "done", "id": id }),
+    }
+}
+
+fn dialog(number: &str, method: &str, timeout: Option<u64>, origin: Option<&str>) -> Value {
+    let mut request =
+        json!({ "type": "extension_ui_request", "id": format!("d{number}"), "method": method, "title": "?" });
+    match method {
+        "select" => request["options"] = json!(["one"]),
+        "confirm" => request["message"] = "?".into(),
+        _ => {}
+    }
+    if let Some(timeout) = timeout.filter(|_| method != "editor") {
+        request["timeout"] = timeout.into();
+    }
+    let mut frame = json!({ "type": "ui", "request": request });
+    if let Some(origin) = origin {
+        frame["origin"] = origin.into();
+    }
+    frame
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

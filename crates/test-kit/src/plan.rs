@@ -1,0 +1,82 @@
+//! What a simulated tool or shell command does: `sleep 100; echo one; fail`.
+
+use pi_rpc::protocol::{Dialect, errors};
+
+/// Milliseconds from a cancel to the end.
+pub const DYING_MS: u64 = 3;
+
+/// A command line as a plan in virtual time, counted from its start.
+#[derive(Clone)]
+pub struct Plan {
+    /// When each line is printed.
+    lines: Vec<(u64, String)>,
+    ends: u64,
+    fails: bool,
+    cancelled: Option<u64>,
+}
+
+/// How a shell command ended.
+pub struct Ending {
+    pub output: String,
+    pub exit_code: Option<i32>,
+    pub cancelled: bool,
+}
+
+impl Plan {
+    /// `sleep N` takes N milliseconds, `echo TEXT` prints a line, `fail` makes the end a failure.
+    pub fn new(command: &str) -> Self {
+        let mut plan = Self { lines: Vec::new(), ends: 0, fails: false, cancelled: None };
+        for step in command.split(';').map(str::trim) {
+            match step.split_once(' ') {
+                Some(("sleep", time)) => plan.ends += time.parse::<u64>().expect("milliseconds"),
+                Some(("echo", text)) => plan.lines.push((plan.ends, text.to_owned())),
+                _ => plan.fails = true,
+            }
+        }
+        plan
+    }
+
+    /// When it ends by itself.
+    pub fn ends(&self) -> u64 {
+        self.ends
+    }
+
+    /// Everything printed so far, each time that something is printed.
+    pub fn progress(&self) -> Vec<(u64, String)> {
+        self.lines.iter().map(|(at, _)| (*at, self.output(*at))).collect()
+    }
+
+    /// The same, cancelled at that moment.
+    pub fn cancelled(&self, at: u64) -> Self {
+        Self { cancelled: Some(at), ..self.clone() }
+    }
+
+    /// The text of a tool's result, and whether it failed.
+    pub fn result(&self, dialect: Dialect) -> (String, bool) {
+        let Ending { output, cancelled, exit_code } = self.ending();
+        match (cancelled, exit_code) {
+            (true, _) if output.is_empty() => (errors::bash_aborted(dialect.base()), true),
+            (true, _) if dialect == Dialect::Xcsh => {
+                (format!("{}{output}", errors::bash_aborted(dialect.base())), true)
+            }
+            (true, _) => (format!("{output}\n\n{}", errors::bash_aborted(dialect.base())), true),
+            (false, code) => (output, code != Some(0)),
+        }
+    }
+
+    pub fn ending(&self) -> Ending {
+        match self.cancelled {
+            Some(at) => Ending { output: self.output(at), exit_code: None, cancelled: true },
+            None => Ending {
+                output: self.output(self.ends),
+                exit_code: Some(i32::from(self.fails)),
+                cancelled: false,
+            },
+        }
+    }
+
+    fn output(&self, now: u64) -> String {
+        let printed = self.lines.iter().filter(|(at, _)| *at <= now);
+        printed.map(|(_, text)| format!("{text}\n")).collect()
+    }
+}

@@ -1,0 +1,137 @@
+//! The least that still fails of a conversation.
+
+use super::play;
+use crate::{Conversation, HostLine, Kind};
+use pi_rpc::oracle::random::fewest;
+
+/// How often a conversation is played to shrink it.
+const TRIES: usize = 3000;
+
+/// Leaves out what a conversation fails without, and makes the rest plain. What is left breaks the same rule: its text is
+/// the same but for numbers and quotations.
+pub fn shrunk(failed: &Conversation) -> Conversation {
+    let quiet = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let way = play(failed).err().map(|wrong| way(&wrong));
+    let shrinking = Shrinking { way, tries: TRIES };
+    let shrunk = shrinking.shrink(failed.clone());
+    std::panic::set_hook(quiet);
+    shrunk
+}
+
+struct Shrinking {
+    way: Option<String>,
+    tries: usize,
+}
+
+impl Shrinking {
+    fn shrink(mut self, mut best: Conversation) -> Conversation {
+        loop {
+            let before = size(&best);
+            self.plain(&mut best);
+            self.list(&mut best, |it| &mut it.host);
+            self.list(&mut best, |it| &mut it.turns);
+            self.list(&mut best, |it| &mut it.actions);
+            self.list(&mut best, |it| &mut it.full);
+            self.list(&mut best, |it| &mut it.tools);
+            self.list(&mut best, |it| &mut it.shells);
+            self.list(&mut best, |it| &mut it.answers);
+            self.list(&mut best, |it| &mut it.habits);
+            for place in 0..best.habits.len() {
+                self.list(&mut best, |it| &mut it.habits[place]);
+            }
+            for turn in 0..best.turns.len() {
+                self.says(&mut best, turn);
+            }
+            self.waits(&mut best);
+            if size(&best) == before || self.tries == 0 {
+                return best;
+            }
+        }
+    }
+
+    /// Whether it is what it was about: other failures may hide behind this one.
+    fn fails(&self, candidate: &Conversation) -> bool {
+        let is_whole = !candidate.tools.is_empty()
+            && !candidate.shells.is_empty()
+            && candidate.habits.iter().all(|it| !it.is_empty())
+            && (candidate.kind != Kind::Asking || !candidate.answers.is_empty());
+        is_whole && play(candidate).err().map(|wrong| way(&wrong)) == self.way
+    }
+
+    fn take(&mut self, best: &mut Conversation, change: impl FnOnce(&mut Conversation)) {
+        let mut candidate = best.clone();
+        change(&mut candidate);
+        if self.tries > 0 && size(&candidate) < size(best) {
+            self.tries -= 1;
+            if self.fails(&candidate) {
+                *best = candidate;
+            }
+        }
+    }
+
+    fn list<T: Clone>(
+        &mut self,
+        best: &mut Conversation,
+        list: impl Fn(&mut Conversation) -> &mut Vec<T>,
+    ) {
+        let all = list(best).clone();
+        let mut tries = self.tries;
+        let left = fewest(&all, &mut tries, |some| {
+            let mut candidate = best.clone();
+            some.clone_into(list(&mut candidate));
+            self.fails(&candidate)
+        });
+        self.tries = tries;
+        *list(best) = left;
+    }
+
+    fn plain(&mut self, best: &mut Conversation) {
+        self.take(best, |it| it.close = None);
+        self.take(best, |it| it.echoes = false);
+        self.take(best, |it| it.strays = false);
+        self.take(best, |it| it.dies = false);
+        self.take(best, |it| it.outcome = 0);
+        self.take(best, |it| it.confirm.clear());
+        self.take(best, |it| it.seed = 0);
+    }
+
+    fn says(&mut self, best: &mut Conversation, turn: usize) {
+        let says = best.turns[turn]["say"].as_array().map_or(0, Vec::len);
+        for at in (0..says).rev() {
+            self.take(best, |it| {
+                it.turns[turn]["say"].as_array_mut().map(|say| say.remove(at));
+            });
+        }
+        for key in ["firstDelayMs", "delayMs", "size", "afterDeltas"] {
+            self.take(best, |it| {
+                it.turns[turn].as_object_mut().map(|turn| turn.shift_remove(key));
+            });
+        }
+    }
+
+    fn waits(&mut self, best: &mut Conversation) {
+        for at in 0..best.host.len() {
+            let HostLine { wait, .. } = best.host[at];
+            self.take(best, |it| it.host[at].wait = 0);
+            self.take(best, |it| it.host[at].wait = wait / 2);
+        }
+        for at in 0..best.actions.len() {
+            self.take(best, |it| it.actions[at].0 = 0);
+        }
+    }
+}
+
+/// How much there is to it.
+fn size(conversation: &Conversation) -> usize {
+    let text = serde_json::to_string(conversation).unwrap_or_default().len();
+    let waits: u64 = conversation.host.iter().map(|line| line.wait).sum();
+    text * 100_000 + waits as usize
+}
+
+/// What is wrong, without numbers and quotations.
+fn way(wrong: &str) -> String {
+    let first = wrong.lines().next().unwrap_or_default();
+    let first = first.split(['"', '{', '[']).next().unwrap_or_default();
+    first.chars().filter(|it| !it.is_ascii_digit()).collect()
+}

@@ -1,0 +1,452 @@
+//! Watches one conversation: everything that goes in, everything that comes out.
+
+use super::{
+    Watcher,
+    calls::{Around, Calls},
+    requests::{Answered, Requests},
+    talk::Talk,
+    wire::Wire,
+};
+use crate::{Checked, ensure};
+use pi_rpc::{
+    engine::{CallId, Engine, Input, Now, Output, ShellEnd, Toolbox},
+    model::types::StreamEvent,
+    protocol::{
+        AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectEndOfInput, DialectReady, ErrorText,
+        FlowState, Inbound, MessageContent, Outbound, RpcCommand, RpcErrorResponse, RpcResponse, RpcSuccess, Said, UserContent,
+        UserMessage, errors, read,
+    },
+    tools::specs,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+/// The tools on offer.
+pub static TOOLS: LazyLock<Toolbox> = LazyLock::new(toolbox);
+
+/// The same for an engine of its own.
+pub fn toolbox() -> Toolbox {
+    Toolbox::new(specs(&Dialect::Pi.record().tools))
+}
+
+/// What the engine has started and what has not ended yet; and everything said about it. `joins_all`: a reader gets
+/// all deltas of a block joined that can be, else some.
+pub struct Brief {
+    dialect: Dialect,
+    requests: Requests,
+    talk: Talk,
+    calls: Calls,
+    wire: Wire,
+    ever: BTreeSet<CallId>,
+    model: Option<CallId>,
+    /// The blocks of its answer: whether each is open.
+    blocks: Vec<bool>,
+    tools: BTreeSet<CallId>,
+    shells: BTreeMap<CallId, Shell>,
+    /// The shell command that has just ended, and how.
+    shell_end: Option<(Shell, ShellEnd)>,
+    directory: Option<String>,
+    /// What comes in next belongs to something that is over.
+    echo: bool,
+    /// The time of the last input.
+    wall: u64,
+    frames: usize,
+    ended: bool,
+    shut: bool,
+    /// What becomes of the run is not told any more.
+    silent: bool,
+    exited: bool,
+}
+
+struct Shell {
+    command: String,
+    session: usize,
+}
+
+impl Brief {
+    /// A watcher for one conversation.
+    pub fn new(dialect: Dialect, joins_all: bool) -> Self {
+        Self {
+            dialect,
+            requests: Requests::new(dialect),
+            talk: Talk::new(dialect),
+            calls: Calls::new(dialect),
+            wire: Wire::new(dialect, joins_all),
+            ever: BTreeSet::new(),
+            model: None,
+            blocks: Vec::new(),
+            tools: BTreeSet::new(),
+            shells: BTreeMap::new(),
+            shell_end: None,
+            directory: None,
+            echo: false,
+            wall: 0,
+            frames: 0,
+            ended: false,
+            shut: false,
+            silent: false,
+            exited: false,
+        }
+    }
+
+}
+
+impl Watcher for Brief {
+    fn input(&mut self, input: &Input, now: Now) -> Checked {
+        self.wall = now.wall;
+        self.echo = false;
+        match input {
+            // What is written to a process that was told to stop is not read any more.
+            Input::Frame(_) | Input::BadLine(_) if self.shut => self.echo = true,
+            Input::Frame(frame) => match frame.as_ref() {
+                Inbound::Command(command) => self.requests.command(command.clone()),
+                // Nobody has asked: nothing may come of it.
+                _ => self.echo = true,
+            },
+            Input::BadLine(error) if error.is_answered() => self.requests.bad_line(error.clone()),
+            Input::BadLine(_) => self.echo = true,
+            Input::Model { call, event } => {
+                self.echo = self.model != Some(*call) || !self.fits(event);
+                if !self.echo && ends_answer(event) {
+                    self.model = None;
+                }
+            }
+            Input::ToolProgress { call, result } => {
+                self.echo = !self.tools.contains(call);
+                self.calls.progress(*call, result);
+            }
+            Input::ToolEnd { call, result, is_error } => {
+                ensure!(self.tools.remove(call), "the world ended a tool twice");
+                self.calls.end(*call, result, *is_error);
+            }
+            // What is late is not told; what is told is held against the dialect by the checks.
+            Input::ShellProgress { call, .. } => self.echo = !self.shells.contains_key(call),
+            Input::ShellEnd { call, end } => {
+                let shell = self.shells.remove(call).ok_or("the world ended a shell twice")?;
+                self.requests.shell_end = Some((shell.command.clone(), end.as_ref().err().cloned()));
+                if let Ok(end) = end {
+                    // Every dialect's engine is told the directory; which of them keep it is the shell's business.
+                    self.directory = end.directory.clone().or(self.directory.take());
+                    self.shell_end = Some((shell, end.clone()));
+                }
+            }
+            Input::Time => {}
+            Input::Stored | Input::StoreFailed(_) | Input::Opened(_) | Input::FileWritten(_) => {
+                return Err("nothing is kept in files here".to_owned());
+            }
+            Input::Extension { .. }
+            | Input::ExtensionStrayed { .. }
+            | Input::ExtensionMisregistered { .. }
+            | Input::ExtensionEnded { .. }
+            | Input::Hearing(_)
+            | Input::Known { .. }
+            | Input::Provided(_)
+            | Input::Chosen(_)
+            | Input::Hook { .. }
+            | Input::Found(_)
+            | Input::FileRead(_) => return Err("nothing is extended here".to_owned()),
+            Input::EndOfInput => {
+                self.ended = true;
+                self.silence();
+            }
+            Input::Shutdown => {
+                self.shut = true;
+                self.silence();
+                self.requests.forgive();
+            }
+        }
+        Ok(())
+    }
+
+    fn output(&mut self, output: &Output) -> Checked {
+        ensure!(!self.exited, "something came after the Exit");
+        ensure!(!self.echo || matches!(output, Output::Exit), "what is over was heard: {output:?}");
+        match output {
+            Output::Say(said) => self.said(said),
+            Output::CallModel(call) => {
+                self.starts(call.call)?;
+                ensure!(!self.around().aborts, "a model was called after an abort");
+                ensure!(self.model.replace(call.call).is_none(), "two models were called at once");
+                self.blocks.clear();
+                self.talk.holds_exactly(&call.messages)
+            }
+            Output::StartTool(start) => {
+                self.starts(start.call)?;
+                ensure!(!self.around().aborts, "a tool was started after an abort");
+                self.tools.insert(start.call);
+                self.calls.start(start)
+            }
+            Output::StartShell(start) => {
+                self.starts(start.call)?;
+                ensure!(!self.shut, "a shell was started after the shutdown");
+                ensure!(self.requests.may_start(&start.command), "a shell was started that was stopped");
+                ensure!(start.directory == self.directory, "a shell was started in another directory");
+                let shell = Shell { command: start.command.clone(), session: self.talk.session };
+                self.shells.insert(start.call, shell);
+                Ok(())
+            }
+            Output::CancelModel(call) => {
+                ensure!(self.model.take() == Some(*call), "a model was cancelled that was not at work");
+                Ok(())
+            }
+            Output::CancelTool(call) => {
+                ensure!(self.tools.contains(call), "a tool was cancelled that was not at work");
+                self.calls.cancel(*call);
+                Ok(())
+            }
+            Output::CancelShell(call) => {
+                ensure!(self.shells.contains_key(call), "a shell was cancelled that was not at work");
+                Ok(())
+            }
+            Output::CloseSession | Output::OpenSession(_) => Ok(()),
+            Output::Store(_) | Output::HurryStore | Output::WriteFile { .. } => {
+                Err("nothing is kept in files here".to_owned())
+            }
+            Output::StartExtension { .. }
+            | Output::ToExtension { .. }
+            | Output::StopExtension(_)
+            | Output::Query { .. }
+            | Output::Provide { .. }
+            | Output::Choose
+            | Output::Hooked { .. }
+            | Output::LookInto { .. }
+            | Output::ReadFile(_) => Err("nothing is extended here".to_owned()),
+            Output::Violation(violation) => Err(format!("the machine objects: {violation}")),
+            Output::Exit => {
+                self.exited = true;
+                let at_once = self.ended && self.dialect.record().end_of_input == DialectEndOfInput::Exit;
+                ensure!(self.ended || self.shut, "an Exit that nobody asked for");
+                ensure!(at_once || self.is_idle(), "an Exit before everything was over");
+                Ok(())
+            }
+        }
+    }
+
+    fn handled(&mut self, engine: &Engine) -> Checked {
+        let at_once = self.ended && self.dialect.record().end_of_input == DialectEndOfInput::Exit;
+        ensure!(!at_once || self.exited, "the input has ended, but no Exit");
+        if self.exited {
+            return Ok(());
+        }
+        self.requests.begin();
+        ensure!(engine.is_idle() == self.is_idle(), "is_idle() is {}", engine.is_idle());
+        ensure!(!(self.is_idle() && (self.ended || self.shut)), "everything is over, but no Exit");
+        ensure!(
+            engine.queued() == self.talk.queued(),
+            "{} messages wait, not {}",
+            self.talk.queued(),
+            engine.queued()
+        );
+        if self.silent {
+            return Ok(());
+        }
+        let run = self.talk.run_open();
+        ensure!(run || self.model.is_none() && self.tools.is_empty(), "something goes on outside a run");
+        ensure!(
+            !run || self.model.is_some() || !self.tools.is_empty(),
+            "a run is open in which nothing goes on"
+        );
+        let machine = engine.machine();
+        ensure!((machine.state().flow == FlowState::Idle) != run, "the machine is in {}", machine.state());
+        let (waiting, known) = (self.requests.commands().count(), machine.requests().waiting().count());
+        ensure!(self.shut || waiting == known, "{waiting} commands wait, the machine knows of {known}");
+        self.calls.settled(self.around())?;
+        self.talk.holds(engine.messages())
+    }
+
+    fn quiet(&self, engine: &Engine) -> Checked {
+        if !self.silent {
+            self.talk.holds_exactly(engine.messages())?;
+        }
+        self.requests.quiet(self.shells.len())
+    }
+
+}
+
+impl Brief {
+    /// In some dialects nothing is told of a run that the end of the input ends.
+    fn silence(&mut self) {
+        if self.dialect.record().end_of_input == DialectEndOfInput::AbortRun {
+            self.silent = true;
+            self.talk.cut();
+        }
+    }
+
+    /// Whether the step has a place in the model's answer.
+    fn fits(&mut self, event: &StreamEvent) -> bool {
+        match event {
+            StreamEvent::Start { index, .. } => {
+                let next = *index == self.blocks.len();
+                self.blocks.extend(next.then_some(true));
+                next
+            }
+            StreamEvent::Delta { index, .. } => self.blocks.get(*index) == Some(&true),
+            StreamEvent::End { index, .. } => {
+                self.blocks.get_mut(*index).is_some_and(|open| std::mem::replace(open, false))
+            }
+            _ => true,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        let works = self.talk.run_open() || self.silent && !self.tools.is_empty();
+        !works && self.shells.is_empty() && self.requests.is_empty()
+    }
+
+    fn around(&self) -> Around {
+        Around {
+            steers: self.talk.steers(),
+            interrupts: self.talk.interrupts(),
+            aborts: self.shut || self.silent || self.requests.aborts(),
+        }
+    }
+
+    fn starts(&mut self, call: CallId) -> Checked {
+        ensure!(self.ever.insert(call), "the call id {call} was used twice");
+        Ok(())
+    }
+
+    fn said(&mut self, said: &Said) -> Checked {
+        self.wire.said(said)?;
+        self.frames += 1;
+        // What is told by its bytes says what these say.
+        let read = match said {
+            Said::Line { line, .. } => {
+                let frame = read::<Outbound>(line.trim_ascii_end(), self.dialect);
+                Some(Said::Frame(frame.map_err(|error| error.to_string())?))
+            }
+            _ => None,
+        };
+        let said = read.as_ref().unwrap_or(said);
+        let greets = self.frames == 1 && self.dialect.record().ready != DialectReady::None;
+        ensure!(greets == matches!(said, Said::Frame(Outbound::ReadyFrame(_))), "`ready` is the first frame");
+        let event = match said {
+            Said::Frame(Outbound::AgentSessionEvent(event)) => Some(event),
+            _ => None,
+        };
+        self.talk.said(event)?;
+        match said {
+            Said::Frame(Outbound::Response(response)) => self.response(response),
+            _ => event.map_or(Ok(()), |event| self.event(event)),
+        }
+    }
+
+    fn response(&mut self, response: &RpcResponse) -> Checked {
+        let command = match self.requests.answer(response, self.talk.run_open())? {
+            Answered::Command(command) => command,
+            Answered::Unrun(command) => return self.unrun(&command, response),
+            Answered::Refusal => return Ok(()),
+        };
+        match (&command, response) {
+            (RpcCommand::Bash(it), RpcResponse::Success(RpcSuccess::Bash(response))) => {
+                let (shell, end) = self.shell_end.take().ok_or("a shell command was answered too early")?;
+                let same = (it.command == shell.command) && response.data.output == end.output;
+                // Leaving its session cancels it, however it ends then.
+                let is_cancelled = end.cancelled || shell.session != self.talk.session;
+                ensure!(
+                    same && response.data.cancelled == is_cancelled,
+                    "another shell command was answered"
+                );
+                self.talk.shell_ended(&shell.command, &end, shell.session, self.wall);
+                Ok(())
+            }
+            (_, RpcResponse::Success(success)) => self.talk.succeeded(&command, success),
+            (RpcCommand::Prompt(it), RpcResponse::ErrorResponse(error)) => {
+                let busy = ErrorText::Busy.template(self.dialect.base());
+                let refused = self.talk.run_open() && it.streaming_behavior.is_none() && error.error == busy;
+                ensure!(refused, "a prompt failed that could be served: {}", error.error);
+                Ok(())
+            }
+            (RpcCommand::AbortAndPrompt(_), RpcResponse::ErrorResponse(error)) => {
+                let stops = self.shut && error.error == errors::shutting_down(self.dialect.base());
+                ensure!(stops, "a prompt failed that could be served: {}", error.error);
+                Ok(())
+            }
+            (command, RpcResponse::ErrorResponse(error)) => may_fail(self.dialect, command, error),
+        }
+    }
+
+    /// A shell command that was stopped before it began is answered as one that was stopped at once.
+    fn unrun(&mut self, command: &BashCommand, response: &RpcResponse) -> Checked {
+        let RpcResponse::Success(RpcSuccess::Bash(response)) = response else {
+            return Err("a shell command failed that was stopped".to_owned());
+        };
+        let end = ShellEnd { cancelled: true, ..ShellEnd::default() };
+        let same = response.data.cancelled && response.data.output == end.output;
+        ensure!(same && response.data.exit_code.is_none(), "a shell command was answered that did not run");
+        self.talk.shell_ended(&command.command, &end, self.talk.session, self.wall);
+        Ok(())
+    }
+
+    fn event(&mut self, event: &AgentSessionEvent) -> Checked {
+        use AgentSessionEvent as Event;
+        let around = self.around();
+        match event {
+            Event::MessageEnd(end) => {
+                if let AgentMessage::Assistant(message) = &end.message {
+                    self.calls.begin(message, around);
+                }
+            }
+            Event::ToolExecutionStart(start) => self.calls.announced(&start.tool_call_id)?,
+            Event::ToolExecutionUpdate(update) => {
+                ensure!(!around.aborts, "progress after an abort");
+                self.calls.updated(&update.tool_call_id, &update.partial_result)?;
+            }
+            Event::ToolExecutionEnd(end) => self.calls.ended(end, around)?,
+            _ => {}
+        }
+        self.talk.event(event, around.aborts)
+    }
+}
+
+/// Why no other session can be opened here.
+pub const NO_SESSION: &str = "there is no such session";
+
+/// The error of a command that was accepted and then comes to nothing in these conversations.
+pub fn handler_error(dialect: Dialect, command: &RpcCommand) -> Option<String> {
+    let base = dialect.base();
+    Some(match command {
+        RpcCommand::Compact(_) => errors::nothing_to_compact(base),
+        RpcCommand::SwitchSession(_) => NO_SESSION.to_owned(),
+        RpcCommand::Fork(_) | RpcCommand::Branch(_) => errors::invalid_entry(base),
+        RpcCommand::ExportHtml(_) => errors::export_in_memory(base),
+        _ => return None,
+    })
+}
+
+/// Whether the command can fail at all.
+fn may_fail(dialect: Dialect, command: &RpcCommand, error: &RpcErrorResponse) -> Checked {
+    let empty = |name: &str| name.trim().is_empty();
+    let fails = match command {
+        RpcCommand::SetModel(it) => it.model_id == "nobody",
+        RpcCommand::SetSessionName(it) => empty(&it.name),
+        RpcCommand::Bash(_) => error.error.contains("no shell for"),
+        _ => match handler_error(dialect, command) {
+            Some(text) => error.error.ends_with(&text),
+            None => error.error.contains("not implemented"),
+        },
+    };
+    ensure!(fails, "{} failed: {}", error.command, error.error);
+    Ok(())
+}
+
+/// Whether the answer is over with this.
+const fn ends_answer(event: &StreamEvent) -> bool {
+    matches!(event, StreamEvent::Finish(_) | StreamEvent::Fail { .. })
+}
+
+/// The text of a user's message.
+pub fn text_of(message: &UserMessage) -> String {
+    match &message.content {
+        MessageContent::Text(text) => text.clone(),
+        MessageContent::Blocks(blocks) => {
+            let text = |block: &UserContent| match block {
+                UserContent::Text(text) => Some(text.text.clone()),
+                UserContent::Image(_) => None,
+            };
+            blocks.iter().filter_map(text).collect()
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! What must hold, whatever happens:
+//!
+//! - the machine objects to nothing, and every request gets its response;
+//! - what is told is stored, but for the messages of a run that ends because it could not be;
+//! - what was acknowledged is delivered once, in a run or by way of a queue, unless its session was left;
+//! - a model is asked for a turn only in a run, and at rest nothing is open and no alarm is set;
+//! - in the end the file holds what the memory holds, and no message that was told of is lost.
+
+use super::Watcher;
+use crate::{Checked, Disk, ensure, kept};
+use pi_rpc::{
+    engine::{CallId, Engine, Input, ModelCall, Now, Output, Purpose},
+    model::types::StreamEvent,
+    protocol::{Dialect, DialectEndOfInput, DialectPromptAck, Said},
+};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+/// Follows one conversation.
+pub struct Lasting {
+    dialect: Dialect,
+    is_kept: bool,
+    /// Dialogs and extensions have deadlines of their own.
+    is_extended: bool,
+    /// Model calls that are open, and whether each is for a turn.
+    models: BTreeMap<CallId, bool>,
+    run_open: bool,
+    /// A write has failed in the open run.
+    failed: bool,
+    /// Texts of the user that were acknowledged and not delivered yet, with the requests that brought them.
+    owed: BTreeMap<String, String>,
+    /// The requests without a response, with their frames.
+    asked: BTreeMap<String, Value>,
+    /// The messages that were told of as stored, with the file that they are in.
+    told: Vec<(PathBuf, Value)>,
+    /// What an extension has dealt with: it is not delivered.
+    handled: BTreeSet<String>,
+    /// What extensions said for the user, and were told to be accepted.
+    accepted: BTreeSet<String>,
+    stopped: bool,
+    exited: bool,
+    /// The last write has failed.
+    missed: bool,
+    /// What extensions were asked and have not ended.
+    open: BTreeMap<(CallId, String), Value>,
+    /// What happened, in one word each.
+    seen: BTreeSet<String>,
+}
+
+impl Lasting {
+    /// A watcher for one conversation.
+    pub fn new(dialect: Dialect, is_kept: bool, is_extended: bool) -> Self {
+        Self {
+            dialect,
+            is_kept,
+            is_extended,
+            models: BTreeMap::new(),
+            run_open: false,
+            failed: false,
+            owed: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            told: Vec::new(),
+            handled: BTreeSet::new(),
+            accepted: BTreeSet::new(),
+            stopped: false,
+            exited: false,
+            missed: false,
+            open: BTreeMap::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    fn model_asked(&mut self, call: &ModelCall) -> Checked {
+        ensure!(!self.stopped, "a model was asked after the shutdown");
+        let turn = call.purpose == Purpose::Turn;
+        ensure!(!turn || self.run_open, "a model was asked for a turn outside a run");
+        let beside = self.models.values().any(|other| *other || turn);
+        ensure!(!beside, "a model was asked while another was at work");
+        self.models.insert(call.call, turn);
+        Ok(())
+    }
+
+    /// The model has ended, or was told to.
+    fn model_over(&mut self, call: CallId) -> bool {
+        self.models.remove(&call).is_some()
+    }
+
+    /// Sees a frame that is said.
+    fn said(&mut self, frame: &Value, disk: &Disk) -> Checked {
+        let kind = text(&frame["type"]);
+        self.seen.extend(interest(frame));
+        if kind == "agent_start" {
+            ensure!(!self.run_open, "two runs at once");
+            self.run_open = true;
+        }
+        // The message of a shell belongs to the session in which it was started.
+        let elsewhere = self.asked.get(&text(&frame["id"])).is_some_and(|asked| asked["left"] == true);
+        if self.is_kept && !self.failed && !elsewhere {
+            ensure!(disk.has_what_is_told(frame, self.run_open), "told before it was stored: {frame}");
+            // What an extension says before the file begins goes with what the user says, if anything.
+            let early = frame["message"]["role"] == "custom" && disk.lines().is_empty();
+            if let (Some(path), "message_end", false) = (disk.open_file(), kind.as_str(), early) {
+                self.told.push((path.to_owned(), frame["message"].clone()));
+            }
+        }
+        let message = &frame["message"];
+        if kind == "message_end" && message["role"] == "user" {
+            let said = text(&message["content"][0]["text"]);
+            // A command whose extension has never registered is one that the model reads.
+            let owed = self.owed.remove(&said).is_some() || self.accepted.remove(&said);
+            let known = owed || said.starts_with('/');
+            ensure!(known, "{said:?} was delivered, and nobody was told before");
+        }
+        if kind == "agent_end" {
+            (self.run_open, self.failed) = (false, false);
+        }
+        if kind == "response" { self.answered(frame) } else { Ok(()) }
+    }
+
+    /// An extension has ended what it was asked.
+    fn ended_by_extension(&mut self, request: &Value, frame: &Value) {
+        self.seen.insert(
+            format!("{} {}", text(&request["type"]), text(&request["hook"]["type"])).trim_end().to_owned(),
+        );
+        if request["hook"]["type"] == "input" && frame["result"]["action"] == "handled" {
+            let said = text(&request["hook"]["text"]);
+            // Behind a cancel that is said in vain: what was typed goes its way, or is gone with what was aborted.
+            match request["unwanted"] == true {
+                true => self.accepted.insert(said.clone()),
+                false => self.accepted.remove(&said),
+            };
+            self.handled.insert(said);
+        }
+    }
+
+    fn answered(&mut self, frame: &Value) -> Checked {
+        let succeeded = frame["success"] == true;
+        // The session stays as it was.
+        let cancelled = frame["data"]["cancelled"] == true;
+        let id = text(&frame["id"]);
+        let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
+        let Some(asked) = self.asked.remove(&id) else {
+            // A prompt that was acknowledged may still be refused; other errors may name no request.
+            self.owed.retain(|_, by| succeeded || *by != id);
+            ensure!(!succeeded && (late || id.is_empty()), "a second response: {frame}");
+            return Ok(());
+        };
+        match (asked["type"].as_str().unwrap_or_default(), succeeded) {
+            ("prompt" | "abort_and_prompt" | "steer" | "follow_up", true) => {
+                let said = text(&asked["message"]);
+                if !self.handled.contains(&said) && !said.starts_with('/') {
+                    self.owed.insert(said, id);
+                }
+            }
+            (command @ ("new_session" | "switch_session" | "fork" | "branch"), true) if !cancelled => {
+                ensure!(!self.run_open, "a session was left in a run");
+                for open in self.asked.values_mut() {
+                    open["left"] = true.into();
+                }
+                if !matches!(command, "fork" | "branch") {
+                    self.owed.clear();
+                }
+            }
+            ("abort", _) => ensure!(!self.run_open, "an abort was answered in a run"),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Watcher for Lasting {
+    fn input(&mut self, input: &Input, _: Now) -> Checked {
+        match input {
+            Input::Model { call, event: StreamEvent::Finish(_) | StreamEvent::Fail { .. } } => {
+                self.model_over(*call);
+            }
+            Input::EndOfInput => self.stopped = false,
+            Input::Shutdown => self.stopped = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn wrote(&mut self, frame: &Value) {
+        if !["extension_ui_response", "host_tool_result", "host_tool_update"].map(Value::from).contains(&frame["type"]) {
+            self.asked.insert(text(&frame["id"]), frame.clone());
+        }
+    }
+
+    fn output(&mut self, output: &Output) -> Checked {
+        ensure!(!self.exited, "after the Exit: {output:?}");
+        match output {
+            Output::CallModel(call) => self.model_asked(call)?,
+            Output::CancelModel(call) => {
+                ensure!(self.model_over(*call), "a model was cancelled that was not at work");
+            }
+            Output::Store(_) => self.missed = false,
+            Output::Exit => self.exited = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, _: &Said, frame: &Value, disk: &Disk) -> Checked {
+        self.said(frame, disk)
+    }
+
+    fn not_stored(&mut self) {
+        (self.failed, self.missed) = (self.run_open, true);
+        self.seen.insert(if self.run_open { "full in a run" } else { "full" }.to_owned());
+    }
+
+    fn extension_heard(&mut self, process: CallId, frame: &Value) {
+        let id = text(&frame["id"]);
+        match frame["type"].as_str().unwrap_or_default() {
+            // What it said for the user was accepted.
+            "response" if frame["success"] == true && !self.handled.contains(&id) => {
+                self.accepted.insert(id);
+            }
+            "command" | "tool_call" | "hook" => {
+                self.open.insert((process, id), frame.clone());
+            }
+            "cancel" => {
+                if let Some(request) = self.open.get_mut(&(process, id)) {
+                    request["unwanted"] = true.into();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn extension_wrote(&mut self, process: CallId, frame: &Value) {
+        if matches!(frame["type"].as_str(), Some("done" | "failed" | "tool_result"))
+            && let Some(request) = self.open.remove(&(process, text(&frame["id"])))
+        {
+            self.ended_by_extension(&request, frame);
+        }
+    }
+
+    fn handled(&mut self, engine: &Engine) -> Checked {
+        if self.exited {
+            return Ok(());
+        }
+        let turn = self.models.values().any(|turn| *turn);
+        ensure!(!turn || self.run_open, "a model is asked for a turn outside a run");
+        let quiet = self.models.is_empty() && (engine.deadline().is_none() || self.is_extended);
+        ensure!(!engine.is_idle() || quiet && !self.run_open, "idle, and something is still open");
+        if engine.is_idle() && !self.stopped {
+            // What an extension says for the user is accepted before it is understood, and may be refused then.
+            let most = self.owed.len() + self.accepted.len();
+            ensure!(
+                (self.owed.len()..=most).contains(&engine.queued()),
+                "{} messages are owed, {} wait: {:?}",
+                self.owed.len(),
+                engine.queued(),
+                self.owed
+            );
+            let waiting = engine.machine().requests().waiting().count();
+            let cut_off = engine.machine().state().closing
+                && self.dialect.record().end_of_input == DialectEndOfInput::Exit;
+            ensure!(waiting == 0 || cut_off, "{waiting} requests were never answered");
+        }
+        Ok(())
+    }
+
+    /// What goes on hangs.
+    fn quiet(&self, engine: &Engine) -> Checked {
+        ensure!(engine.is_idle() || !self.models.is_empty(), "not idle, and nothing goes on");
+        Ok(())
+    }
+
+    fn ended(&self, engine: &Engine, disk: &Disk) -> Checked {
+        if self.missed || !self.is_kept {
+            return Ok(());
+        }
+        let memory = kept(engine.messages());
+        match disk.tree() {
+            Some(tree) => {
+                let file = kept(&tree.context().messages);
+                ensure!(file == memory, "the file has {file:#?}\nthe memory {memory:#?}");
+            }
+            None => ensure!(memory.iter().all(|it| it["role"] != "user"), "nothing was written"),
+        }
+        let mut files: BTreeMap<&PathBuf, BTreeSet<String>> = BTreeMap::new();
+        for (path, message) in &self.told {
+            let lines = files.entry(path).or_insert_with(|| {
+                let lines = disk.text(path).unwrap_or_default().lines();
+                let lines = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+                let content = |line: &Value| match line["type"].as_str() {
+                    Some("custom_message") => line["content"].to_string(),
+                    _ => line["message"]["content"].to_string(),
+                };
+                lines.map(|line| content(&line)).collect()
+            });
+            ensure!(lines.contains(&message["content"].to_string()), "lost: {message}");
+        }
+        Ok(())
+    }
+
+    fn happened(&self) -> BTreeSet<String> {
+        self.seen.clone()
+    }
+}
+
+/// What is of interest in a frame.
+fn interest(frame: &Value) -> Option<String> {
+    let success = frame["success"] == true;
+    Some(match frame["type"].as_str()? {
+        kind @ "auto_retry_start" => kind.to_owned(),
+        kind @ "auto_retry_end" => format!("{kind} {success}"),
+        kind @ "auto_compaction_end" => match (&frame["result"], &frame["errorMessage"]) {
+            (Value::Object(_), _) if frame["willRetry"] == true => format!("{kind} retry"),
+            (Value::Object(_), _) => format!("{kind} done"),
+            (_, Value::String(_)) => format!("{kind} failed"),
+            _ if frame["aborted"] == true => format!("{kind} aborted"),
+            _ => format!("{kind} nothing"),
+        },
+        "response" if success => frame["command"].as_str()?.to_owned(),
+        _ => return None,
+    })
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

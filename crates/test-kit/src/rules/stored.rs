@@ -1,0 +1,31 @@
+//! What is told is on disk before, unless a write has failed in the open run.
+
+use super::Watcher;
+use crate::{Checked, Disk, ensure};
+use pi_rpc::protocol::Said;
+use serde_json::Value;
+
+/// Holds frames against the disk.
+#[derive(Default)]
+pub struct Stored {
+    /// A write has failed in the open run, which is why it will end.
+    failed: bool,
+    run_open: bool,
+}
+
+impl Watcher for Stored {
+    fn frame(&mut self, _: &Said, frame: &Value, disk: &Disk) -> Checked {
+        match frame["type"].as_str() {
+            Some("agent_start") => self.run_open = true,
+            Some("agent_end") => (self.run_open, self.failed) = (false, false),
+            _ => {}
+        }
+        let told = self.failed || disk.has_what_is_told(frame, self.run_open);
+        ensure!(told, "told before it was stored: {frame}");
+        Ok(())
+    }
+
+    fn not_stored(&mut self) {
+        self.failed = self.run_open;
+    }
+}

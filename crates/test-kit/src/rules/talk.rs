@@ -1,0 +1,318 @@
+//! Runs, turns, queues and messages, as the documents have them: what every turn takes up is known beforehand.
+
+use super::brief::text_of;
+use crate::{Checked, ensure};
+use pi_rpc::{
+    engine::ShellEnd,
+    protocol::{
+        AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantContent, AssistantMessage, Base,
+        BashExecutionMessage, Check as _, Dialect, InterruptMode, QueueMode, RpcCommand, RpcSuccess,
+        StopReason, StreamingBehavior,
+    },
+};
+use std::{collections::VecDeque, sync::Arc};
+
+/// Follows one conversation.
+pub struct Talk {
+    base: Base,
+    steering: Queue,
+    follow_up: Queue,
+    interrupt: InterruptMode,
+    /// What the session must hold.
+    messages: Vec<AgentMessage>,
+    /// What it must hold when the run is over.
+    deferred: Vec<AgentMessage>,
+    /// Counts the sessions of the conversation.
+    pub session: usize,
+    session_id: Option<String>,
+    /// An accepted prompt, whose run starts next.
+    due: Option<String>,
+    run: Option<Run>,
+    /// A run is over, and it has not been said yet that nothing follows it.
+    settling: bool,
+    dialect: Dialect,
+}
+
+struct Queue {
+    mode: QueueMode,
+    texts: VecDeque<String>,
+}
+
+struct Run {
+    interrupt: InterruptMode,
+    prompt: Option<String>,
+    /// The inputs that the open turn still owes.
+    inputs: VecDeque<String>,
+    /// The run is being aborted: the open turn is the empty one that ends it.
+    aborted: bool,
+    assistant: Option<AssistantMessage>,
+}
+
+impl Queue {
+    const fn new() -> Self {
+        Self { mode: QueueMode::OneAtATime, texts: VecDeque::new() }
+    }
+
+    fn take(&mut self) -> VecDeque<String> {
+        let count = match self.mode {
+            QueueMode::All => self.texts.len(),
+            QueueMode::OneAtATime => self.texts.len().min(1),
+        };
+        self.texts.drain(..count).collect()
+    }
+}
+
+impl Run {
+    fn failed(&self) -> bool {
+        let failed =
+            |it: &AssistantMessage| matches!(it.stop_reason, StopReason::Error | StopReason::Aborted);
+        self.assistant.as_ref().is_some_and(failed)
+    }
+
+    fn had_calls(&self) -> bool {
+        let is_call = |block: &AssistantContent| matches!(block, AssistantContent::ToolCall(_));
+        !self.failed() && self.assistant.as_ref().is_some_and(|it| it.content.iter().any(is_call))
+    }
+}
+
+impl Talk {
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            base: dialect.base(),
+            steering: Queue::new(),
+            follow_up: Queue::new(),
+            interrupt: InterruptMode::Wait,
+            messages: Vec::new(),
+            deferred: Vec::new(),
+            session: 0,
+            session_id: None,
+            due: None,
+            run: None,
+            settling: false,
+            dialect,
+        }
+    }
+
+    /// Nothing is told any more, whatever becomes of the run.
+    pub fn cut(&mut self) {
+        (self.due, self.run, self.settling) = (None, None, false);
+    }
+
+    pub const fn run_open(&self) -> bool {
+        self.run.is_some()
+    }
+
+    /// Messages that wait in the queues.
+    pub fn queued(&self) -> usize {
+        self.steering.texts.len() + self.follow_up.texts.len()
+    }
+
+    /// Whether steering waits.
+    pub fn steers(&self) -> bool {
+        !self.steering.texts.is_empty()
+    }
+
+    /// Whether the open run lets steering stop its tools.
+    pub fn interrupts(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.interrupt == InterruptMode::Immediate)
+    }
+
+    /// The session has what it must have.
+    pub fn holds(&self, messages: &[Arc<AgentMessage>]) -> Checked {
+        let lost = || format!("the session has {} messages, not {}", messages.len(), self.messages.len());
+        ensure!(messages.len() == self.messages.len(), "{}", lost());
+        Ok(())
+    }
+
+    /// The same, message by message.
+    pub fn holds_exactly(&self, messages: &[Arc<AgentMessage>]) -> Checked {
+        let fitted = messages.iter().map(|message| {
+            let mut message = message.as_ref().clone();
+            message.fit(self.base);
+            message
+        });
+        ensure!(fitted.eq(self.messages.iter().cloned()), "the session lost or changed a message");
+        Ok(())
+    }
+
+    /// A command succeeded.
+    pub fn succeeded(&mut self, command: &RpcCommand, response: &RpcSuccess) -> Checked {
+        match (command, response) {
+            (RpcCommand::Prompt(it), _) if self.run.is_some() => {
+                let queue = match it.streaming_behavior {
+                    Some(StreamingBehavior::FollowUp) => &mut self.follow_up,
+                    _ => &mut self.steering,
+                };
+                queue.texts.push_back(it.message.clone());
+            }
+            (RpcCommand::Prompt(it), _) => self.due = Some(it.message.clone()),
+            (RpcCommand::AbortAndPrompt(it), _) => {
+                ensure!(self.run.is_none(), "the prompt was accepted before the abort was over");
+                self.due = Some(it.message.clone());
+            }
+            (RpcCommand::Steer(it), _) => self.steering.texts.push_back(it.message.clone()),
+            (RpcCommand::FollowUp(it), _) => self.follow_up.texts.push_back(it.message.clone()),
+            (RpcCommand::Abort(_), _) => ensure!(self.run.is_none(), "an abort was answered in a run"),
+            (RpcCommand::NewSession(_), _) => {
+                ensure!(self.run.is_none(), "a session was begun in a run");
+                self.session += 1;
+                self.session_id = None;
+                self.messages.clear();
+                self.steering.texts.clear();
+                self.follow_up.texts.clear();
+            }
+            (RpcCommand::SetSteeringMode(it), _) => self.steering.mode = it.mode,
+            (RpcCommand::SetFollowUpMode(it), _) => self.follow_up.mode = it.mode,
+            (RpcCommand::SetInterruptMode(it), _) => self.interrupt = it.mode,
+            (_, RpcSuccess::GetState(response)) => {
+                let state = &response.data;
+                let pending = state.pending_message_count.or(state.queued_message_count);
+                ensure!(pending == Some(self.queued() as u64), "{} wait, not {pending:?}", self.queued());
+                ensure!(state.is_streaming == self.run.is_some(), "isStreaming {}", state.is_streaming);
+                ensure!(!state.is_compacting, "nothing is compacted");
+                let count = self.messages.len();
+                ensure!(state.message_count == count as u64, "{count} messages, not {}", state.message_count);
+                ensure!(state.steering_mode == self.steering.mode, "the steering mode is another");
+                ensure!(state.follow_up_mode == self.follow_up.mode, "the follow-up mode is another");
+                ensure!(
+                    state.interrupt_mode.is_none_or(|it| it == self.interrupt),
+                    "the interrupt mode is another"
+                );
+                let id = self.session_id.get_or_insert_with(|| state.session_id.clone());
+                ensure!(*id == state.session_id, "the session's id changed");
+            }
+            (_, RpcSuccess::GetMessages(response)) => {
+                ensure!(response.data.messages == self.messages, "get_messages is not what was said");
+            }
+            (_, RpcSuccess::GetSessionStats(response)) => {
+                ensure!(
+                    response.data.total_messages == self.messages.len() as u64,
+                    "the statistics count {} messages, not {}",
+                    response.data.total_messages,
+                    self.messages.len()
+                );
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A shell command that was started in `session` is answered.
+    pub fn shell_ended(&mut self, command: &str, end: &ShellEnd, session: usize, wall: u64) {
+        if session != self.session {
+            return;
+        }
+        let message = AgentMessage::BashExecution(BashExecutionMessage {
+            command: command.to_owned(),
+            output: end.output.clone(),
+            exit_code: end.exit_code.map(i64::from),
+            cancelled: end.cancelled,
+            truncated: end.truncated,
+            full_output_path: end.full_output_path.clone(),
+            meta: None,
+            timestamp: wall,
+            exclude_from_context: None,
+        });
+        match self.run {
+            Some(_) => self.deferred.push(message),
+            None => self.messages.push(message),
+        }
+    }
+
+    /// Sees what is said next. A run that is due must start with it.
+    pub fn said(&mut self, event: Option<&AgentSessionEvent>) -> Checked {
+        use AgentSessionEvent as Event;
+        let starts = matches!(event, Some(Event::AgentStart(_)));
+        ensure!(
+            !self.settling || matches!(event, Some(Event::AgentStart(_) | Event::AgentSettled(_))),
+            "what follows a run follows it at once"
+        );
+        ensure!(
+            starts == self.due.is_some() || starts && self.settling,
+            "a run starts exactly behind the answer to its prompt, or for what was queued"
+        );
+        Ok(())
+    }
+
+    /// An event of a run. `aborts`: something waits that wants the run to end.
+    pub fn event(&mut self, event: &AgentSessionEvent, aborts: bool) -> Checked {
+        use AgentSessionEvent as Event;
+        if let Event::AgentSettled(settled) = event {
+            ensure!(std::mem::take(&mut self.settling), "nothing was to settle");
+            ensure!(settled.aborted == aborts, "aborted: {}", settled.aborted);
+            ensure!(aborts || self.queued() == 0, "all is done, but messages wait");
+            self.messages.append(&mut self.deferred);
+            return Ok(());
+        }
+        if let Event::AgentStart(_) = event {
+            let goes_on = std::mem::take(&mut self.settling);
+            ensure!(!goes_on || self.queued() > 0 && !aborts, "a run followed another for nothing");
+            let (prompt, interrupt) = (self.due.take(), self.interrupt);
+            let inputs = VecDeque::new();
+            self.run = Some(Run { interrupt, prompt, inputs, aborted: false, assistant: None });
+            return Ok(());
+        }
+        if let Event::AgentEnd(_) = event {
+            let run = self.run.take().ok_or("a run ended that had not begun")?;
+            if !run.failed() {
+                ensure!(!run.had_calls(), "a run ended that owed the model tool results");
+                ensure!(self.queued() == 0, "a run ended while messages waited");
+            }
+            self.settling = AgentSessionEventKind::AgentSettled.is_in(self.base);
+            if !self.settling {
+                self.messages.append(&mut self.deferred);
+            }
+            return Ok(());
+        }
+        match event {
+            Event::TurnStart(_) => self.turn_start(aborts)?,
+            Event::MessageStart(start) => {
+                if let (AgentMessage::Assistant(_), Some(run)) = (&start.message, &self.run) {
+                    ensure!(run.inputs.is_empty(), "a turn did not take up {:?}", run.inputs);
+                    let told =
+                        self.messages.iter().filter(|it| matches!(it, AgentMessage::System(_))).count();
+                    let opens = self.dialect.record().system_message_opens_run;
+                    ensure!(told <= 1 && (told == 1 || !opens || run.aborted), "{told} system messages");
+                }
+            }
+            Event::MessageEnd(end) => self.message_end(&end.message)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn turn_start(&mut self, aborts: bool) -> Checked {
+        let run = self.run.as_mut().ok_or("a turn outside a run")?;
+        if let Some(prompt) = run.prompt.take() {
+            run.inputs = [prompt].into_iter().chain(self.steering.take()).collect();
+        } else if aborts {
+            run.aborted = true;
+        } else {
+            ensure!(!run.failed(), "a run went on after a failed message");
+            run.inputs = self.steering.take();
+            if run.inputs.is_empty() && !run.had_calls() {
+                run.inputs = self.follow_up.take();
+                ensure!(!run.inputs.is_empty(), "a turn began for nothing");
+            }
+        }
+        Ok(())
+    }
+
+    fn message_end(&mut self, message: &AgentMessage) -> Checked {
+        let run = self.run.as_mut().ok_or("a message outside a run")?;
+        match message {
+            AgentMessage::User(user) => {
+                let (text, owed) = (text_of(user), run.inputs.pop_front());
+                ensure!(owed.as_ref() == Some(&text), "{text:?} was delivered, {owed:?} was next");
+            }
+            AgentMessage::Assistant(message) => {
+                let empty = message.stop_reason == StopReason::Aborted && message.content.is_empty();
+                ensure!(!run.aborted || empty, "an aborted run ended with more than an empty message");
+                run.assistant = Some(message.clone());
+            }
+            _ => {}
+        }
+        self.messages.push(message.clone());
+        Ok(())
+    }
+}

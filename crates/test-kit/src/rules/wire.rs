@@ -1,0 +1,147 @@
+//! What is said, as bytes: every line is a frame of the dialect, snapshots keep step with their deltas, and a reader
+//! who gets joined deltas computes the same.
+
+use crate::{Checked, ensure};
+use pi_rpc::protocol::{
+    AgentMessage, AgentSessionEvent, AssistantMessage, BlockKind, Dialect, DialectMessageUpdate, Encoder,
+    Outbound, Said, Step, StopReason, Update, parse_partial, read,
+};
+use serde_json::Value;
+
+/// Reads everything that a server says twice: as it is said, and with adjacent deltas joined.
+pub struct Wire {
+    dialect: Dialect,
+    plain: Reader,
+    joined: Reader,
+    /// What may still be joined to.
+    held: Option<Said>,
+    /// Every other delta is joined, or all of them.
+    all: bool,
+    count: usize,
+}
+
+struct Reader {
+    encoder: Encoder,
+    /// Whole frames are somebody else's to read.
+    updates_only: bool,
+    /// The kind of each block of the growing message, and what its deltas add up to.
+    blocks: Vec<(BlockKind, String)>,
+    snapshot: Value,
+}
+
+impl Wire {
+    pub fn new(dialect: Dialect, all: bool) -> Self {
+        let reader = |updates_only| Reader {
+            encoder: Encoder::new(dialect),
+            updates_only,
+            blocks: Vec::new(),
+            snapshot: Value::Null,
+        };
+        let (plain, joined) = (reader(false), reader(true));
+        Self { dialect, plain, joined, held: None, all, count: 0 }
+    }
+
+    pub fn said(&mut self, said: &Said) -> Checked {
+        self.plain.read(said, self.dialect)?;
+        self.count += 1;
+        let mut next = Some(said.clone());
+        if self.all || self.count.is_multiple_of(2) {
+            next = match (&mut self.held, next) {
+                (Some(held), Some(next)) => held.join(next),
+                (None, next) => next,
+                (_, None) => None,
+            };
+        }
+        let Some(next) = next else { return Ok(()) };
+        if let Some(before) = self.held.replace(next) {
+            self.joined.read(&before, self.dialect)?;
+        }
+        if let Some(message) = finished(said) {
+            // Nothing is joined to the end of a message, so the other reader can catch up.
+            if let Some(end) = self.held.take() {
+                self.joined.read(&end, self.dialect)?;
+            }
+            ensure!(self.plain.snapshot == self.joined.snapshot, "joined deltas grew to another message");
+            self.plain.over(message)?;
+            self.joined.over(message)?;
+        }
+        Ok(())
+    }
+}
+
+impl Reader {
+    fn read(&mut self, said: &Said, dialect: Dialect) -> Checked {
+        let mut line = Vec::new();
+        self.encoder.encode(said, &mut line);
+        if self.updates_only && matches!(said, Said::Frame(_)) {
+            return Ok(());
+        }
+        ensure!(line.pop() == Some(b'\n') && !line.contains(&b'\n'), "one frame, one line");
+        read::<Outbound>(&line, dialect)
+            .map_err(|error| format!("no frame: {error}: {}", String::from_utf8_lossy(&line)))?;
+        let Said::Update(update) = said else { return Ok(()) };
+        let mut frame: Value = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
+        if dialect.record().message_update == DialectMessageUpdate::Delta {
+            let bare =
+                frame.get("message").is_none() && frame["assistantMessageEvent"].get("partial").is_none();
+            ensure!(bare && frame["usage"].is_object(), "an update tells what was added, and the usage");
+            self.grow(update);
+            return Ok(());
+        }
+        let partial = frame["assistantMessageEvent"]["partial"].take();
+        self.snapshot = frame["message"].take();
+        ensure!(partial == self.snapshot, "`partial` and `message` differ");
+        self.grow(update);
+        self.compare(&self.snapshot["content"])
+    }
+
+    fn grow(&mut self, update: &Update) {
+        match &update.step {
+            Step::Start(_) => self.blocks.push((update.block, String::new())),
+            Step::Delta(delta) => self.blocks[update.index].1.push_str(delta),
+            Step::End(_) => {}
+        }
+    }
+
+    /// The snapshot shows what the deltas add up to so far, neither more nor less.
+    fn compare(&self, content: &Value) -> Checked {
+        let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+        ensure!(blocks.len() == self.blocks.len(), "{} blocks, not {}", blocks.len(), self.blocks.len());
+        for (shown, (kind, text)) in blocks.iter().zip(&self.blocks) {
+            let same = match kind {
+                BlockKind::Text => shown["text"] == **text,
+                BlockKind::Thinking if shown["type"] == "redactedThinking" || shown["redacted"] == true => {
+                    text.is_empty()
+                }
+                BlockKind::Thinking => shown["thinking"] == **text,
+                BlockKind::Toolcall => shown["arguments"] == Value::Object(parse_partial(text)),
+            };
+            ensure!(same, "the deltas are {text:?}, the snapshot has {shown}");
+        }
+        Ok(())
+    }
+
+    /// The message is over: it holds what was read of it.
+    fn over(&mut self, message: &AssistantMessage) -> Checked {
+        let content = serde_json::to_value(&message.content).map_err(|error| error.to_string())?;
+        let failed = matches!(message.stop_reason, StopReason::Error | StopReason::Aborted);
+        ensure!(
+            failed || self.snapshot.is_null() || self.snapshot["content"] == content,
+            "the message ended with other content than its last snapshot"
+        );
+        self.compare(&content)?;
+        self.blocks.clear();
+        self.snapshot = Value::Null;
+        Ok(())
+    }
+}
+
+fn finished(said: &Said) -> Option<&AssistantMessage> {
+    let Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) = said else {
+        return None;
+    };
+    match &end.message {
+        AgentMessage::Assistant(message) => Some(message),
+        _ => None,
+    }
+}

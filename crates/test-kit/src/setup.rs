@@ -1,0 +1,75 @@
+//! The models and tools of a conversation.
+
+use pi_rpc::{
+    engine::{Choice, Selected},
+    model::types::ToolSpec,
+    protocol::{Dialect, JsonObject, Model, ThinkingLevel},
+};
+use serde_json::json;
+
+/// `bash` runs alone where others may run side by side; both read a plan, see `plan`.
+pub fn tools() -> Vec<ToolSpec> {
+    let tool = |name: &str, exclusive| ToolSpec {
+        name: name.to_owned(),
+        description: format!("Runs a plan as {name}."),
+        parameters: json!({
+            "type": "object",
+            "properties": { "command": { "type": "string" }, "timeout": { "type": "number" } },
+            "required": ["command"],
+        }),
+        exclusive,
+    };
+    vec![tool("bash", true), tool("probe", false)]
+}
+
+pub fn choice(dialect: Dialect, id: &str, window: u64) -> Choice {
+    let model = json!({
+        "id": id, "name": "Play", "api": "scripted", "provider": "scripted", "baseUrl": "scripted:",
+        "reasoning": id != "plain", "input": ["text"],
+        "cost": { "input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0 },
+        "contextWindow": window, "maxTokens": 16_384,
+    });
+    let text = model.to_string();
+    let model: Model = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{dialect}: {error}"));
+    let levels = if model.reasoning { 5 } else { 1 };
+    Choice { model, levels: ThinkingLevel::ALL[..levels].to_vec(), preferred: None, unusable: None }
+}
+
+/// The models that there are; extensions may add some.
+pub struct Models {
+    pub all: Vec<Choice>,
+    dialect: Dialect,
+    window: u64,
+}
+
+impl Models {
+    pub fn new(dialect: Dialect, window: u64) -> Self {
+        let all = ["play", "work", "plain"].map(|id| choice(dialect, id, window)).to_vec();
+        Self { all, dialect, window }
+    }
+
+    /// A provider with models of these ids; one without a `baseUrl` is refused, and what is taken back cannot be asked.
+    pub fn provide(&mut self, name: &str, config: Option<&JsonObject>) -> Result<Vec<Choice>, String> {
+        for gone in self.all.iter_mut().filter(|choice| choice.model.provider == name) {
+            gone.unusable = Some("gone".to_owned());
+        }
+        if let Some(config) = config {
+            config.get("baseUrl").ok_or("baseUrl: missing")?;
+            for model in config["models"].as_array().into_iter().flatten() {
+                let mut choice = choice(self.dialect, model["id"].as_str().expect("an id"), self.window);
+                name.clone_into(&mut choice.model.provider);
+                match self.all.iter_mut().find(|it| it.model.id == choice.model.id) {
+                    Some(known) => *known = choice,
+                    None => self.all.push(choice),
+                }
+            }
+        }
+        Ok(self.all.clone())
+    }
+
+    /// The last of them.
+    pub fn choose(&self) -> Result<Selected, String> {
+        let start = self.all.len() - 1;
+        Ok(Selected { models: self.all.clone(), start, level: None, scope: None })
+    }
+}

@@ -1,0 +1,181 @@
+//! What tools and shell commands do once they are started: inputs for the engine, each with its moment.
+
+use crate::plan::{DYING_MS, Ending as Ended, Plan};
+use pi_rpc::{
+    engine::{CallId, Input, ShellEnd, ShellStart, ToolStart},
+    protocol::{AgentToolResult, Dialect, errors},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Inputs, each with the milliseconds since the start.
+pub(crate) type Steps = Vec<(u64, Input)>;
+
+/// What somebody does who was started.
+pub(crate) struct Course {
+    pub steps: Steps,
+    /// What is done instead when it is cancelled so many milliseconds after the start; counted from then.
+    pub stop: Box<dyn FnOnce(u64) -> Steps>,
+}
+
+/// How tools and shell commands go.
+#[derive(Clone, Debug)]
+pub(crate) enum Works {
+    /// Their command lines are plans, see [`Plan`].
+    Planned,
+    /// As these have it, by turns. `echoes`: what is over is still heard of.
+    Listed { tools: Vec<Work>, shells: Vec<Work>, echoes: bool },
+}
+
+/// How a tool or a shell command goes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Work {
+    /// Milliseconds before each report of progress, and before the end.
+    pub waits: Vec<u64>,
+    /// How it ends if nobody cancels it.
+    pub ending: Ending,
+    /// Milliseconds from being cancelled to the end.
+    pub stops_after: u64,
+    /// Being cancelled, it still ends as if nothing had happened: it was about to.
+    pub too_late: bool,
+}
+
+/// How work ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// With a result.
+    Done,
+    /// With an error; a shell command does not even start.
+    Failed,
+    /// Not at all, until it is cancelled.
+    Never,
+}
+
+impl Works {
+    /// What the tool call of that number does.
+    pub fn tool(&self, number: usize, start: &ToolStart, dialect: Dialect) -> Course {
+        match self {
+            Self::Planned => {
+                planned_tool(start.call, start.arguments["command"].as_str().expect("checked"), dialect)
+            }
+            Self::Listed { tools, echoes, .. } => {
+                tools[number % tools.len()].tool(start.call, &start.name, dialect, *echoes)
+            }
+        }
+    }
+
+    /// What the shell command of that number does.
+    pub fn shell(&self, number: usize, start: &ShellStart) -> Course {
+        match self {
+            Self::Planned => planned_shell(start.call, &start.command),
+            Self::Listed { shells, .. } => shells[number % shells.len()].shell(start.call, &start.command),
+        }
+    }
+}
+
+impl Work {
+    fn tool(&self, call: CallId, name: &str, dialect: Dialect, echoes: bool) -> Course {
+        let base = dialect.base();
+        let line = |n: usize| format!("{call}.{n}\n");
+        let progress = |so_far: usize| {
+            Input::ToolProgress { call, result: result((0..=so_far).map(line).collect(), false) }
+        };
+        let end = |text: String, is_error| Input::ToolEnd { call, result: result(text, false), is_error };
+        let reports = self.waits.len().saturating_sub(1);
+        let natural = match self.ending {
+            Ending::Done => Some(end((0..=reports).map(line).collect(), false)),
+            Ending::Failed => Some(end(format!("{name} {call} failed"), true)),
+            Ending::Never => None,
+        };
+        let aborted = if name == "bash" { errors::bash_aborted(base) } else { errors::tool_aborted(base) };
+        let stop = match &natural {
+            Some(natural) if self.too_late => natural.clone(),
+            _ => end(aborted, true),
+        };
+        let mut moment = 0;
+        let mut steps = Steps::new();
+        for (n, wait) in self.waits.iter().enumerate() {
+            moment += wait;
+            steps.extend(if n < reports { Some(progress(n)) } else { natural.clone() }.map(|it| (moment, it)));
+        }
+        // It reports once more when it is over, and once when it is cancelled.
+        steps.extend((echoes && natural.is_some()).then(|| (moment + 2, progress(9))));
+        let after = self.stops_after;
+        let echo = echoes.then(|| [progress(8), progress(9)]);
+        let stop = move |_| match echo {
+            Some([first, last]) => vec![(0, first), (after, stop), (after + 2, last)],
+            None => vec![(after, stop)],
+        };
+        Course { steps, stop: Box::new(stop) }
+    }
+
+    fn shell(&self, call: CallId, command: &str) -> Course {
+        let done = |cancelled: bool| ShellEnd {
+            output: format!("{command} said {call}"),
+            exit_code: (!cancelled).then_some(0),
+            cancelled,
+            directory: Some(format!("/at/{call}")),
+            counts: [1, 9, 1, 9],
+            ..ShellEnd::default()
+        };
+        let natural = match self.ending {
+            Ending::Done => Some(Ok(done(false))),
+            Ending::Failed => Some(Err(format!("no shell for {call}"))),
+            Ending::Never => None,
+        };
+        let end = match &natural {
+            Some(natural) if self.too_late => natural.clone(),
+            _ => Ok(done(true)),
+        };
+        let (wait, after) = (self.waits.iter().sum(), self.stops_after);
+        Course {
+            steps: natural.map(|end| (wait, Input::ShellEnd { call, end })).into_iter().collect(),
+            stop: Box::new(move |_| vec![(after, Input::ShellEnd { call, end })]),
+        }
+    }
+}
+
+fn planned_tool(call: CallId, command: &str, dialect: Dialect) -> Course {
+    let plan = Plan::new(command);
+    let end = move |plan: &Plan| {
+        let (text, is_error) = plan.result(dialect);
+        Input::ToolEnd { call, result: result(text, is_error), is_error }
+    };
+    let progress = |(at, text)| (at, Input::ToolProgress { call, result: result(text, true) });
+    let mut steps: Steps = plan.progress().into_iter().map(progress).collect();
+    steps.push((plan.ends(), end(&plan)));
+    Course { steps, stop: Box::new(move |at| vec![(plan.dies(at), end(&plan.cancelled(at)))]) }
+}
+
+fn planned_shell(call: CallId, command: &str) -> Course {
+    let plan = Plan::new(command);
+    let end = move |plan: &Plan| {
+        let Ended { output, exit_code, cancelled } = plan.ending();
+        let (lines, bytes) = (output.lines().count() as u64, output.len() as u64);
+        let counts = [lines, bytes, lines, bytes];
+        let end = ShellEnd { output, exit_code, cancelled, counts, ..ShellEnd::default() };
+        Input::ShellEnd { call, end: Ok(end) }
+    };
+    Course {
+        steps: vec![(plan.ends(), end(&plan))],
+        stop: Box::new(move |at| vec![(plan.dies(at), end(&plan.cancelled(at)))]),
+    }
+}
+
+impl Plan {
+    /// How long it takes to end, cancelled at that moment.
+    fn dies(&self, at: u64) -> u64 {
+        DYING_MS.min(self.ends().saturating_sub(at))
+    }
+}
+
+/// As the built-in tools have it: some details with progress and with failures.
+fn result(text: String, details: bool) -> AgentToolResult {
+    let content = json!([{ "type": "text", "text": text }]);
+    let result = match details {
+        true => json!({ "content": content, "details": {} }),
+        false => json!({ "content": content }),
+    };
+    serde_json::from_value(result).expect("a result")
+}

@@ -1,0 +1,617 @@
+//! Lets a scenario happen in virtual time: the next thing due is simply next.
+
+use crate::{
+    Checked,
+    disk::{Disk, kept},
+    ensure,
+    extended::found,
+    extension::{Does, Peer},
+    host::Host,
+    played::{Called, Played, Step},
+    rules::{Growth, Watcher},
+    scenario::{Given, Judged, Scenario},
+    setup::Models,
+    work::{Course, Steps},
+};
+use pi_rpc::{
+    engine::{CallId, Engine, Input, ModelCall, Now, Output, Purpose},
+    model::{
+        scripted::{Ask, Player, Script, ToolText, What},
+        types::{BlockStart, StreamEvent},
+    },
+    protocol::{
+        AgentMessage, Dialect, Encoder, ExtensionAnswer, MessageContent, Outbound, Said, UserContent, read,
+        read_line,
+    },
+    session::Write,
+};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    path::Path,
+    sync::LazyLock,
+    time::Duration,
+};
+
+/// The wall clock when a conversation begins.
+const BEGAN: u64 = 1_764_000_000_000;
+
+/// Why a write has failed that was hurried in vain.
+const NO_ANSWER: &str = "the file system has not answered";
+
+/// Stays out of logs, as it changes.
+static VERSION: LazyLock<String> =
+    LazyLock::new(|| {
+        let package = include_str!("../../../Cargo.toml").split("\nversion = \"").nth(1).unwrap_or_default();
+        format!("\"version\":\"{}", package.split('"').next().unwrap_or_default())
+    });
+
+/// Inputs after which a conversation counts as endless.
+const ENDLESS: usize = 20_000;
+
+/// Milliseconds that a process may take to end when it is told to: what is under way, then farewells.
+const LEAVING_MS: u64 = 3500;
+
+/// Who is due, where it is no call and no process: the host, and everything else.
+pub const HOST: CallId = CallId::MAX;
+const OTHERS: CallId = CallId::MAX - 1;
+
+/// What is due at some time.
+pub(crate) enum Event {
+    Given(Given),
+    /// The host answers what it was asked.
+    Answer(Value),
+    /// A model, a tool or a shell does something.
+    Step(CallId, Input),
+    Extension(CallId, Does),
+    /// The engine wanted to be woken.
+    Time,
+}
+
+pub(crate) struct World<'s> {
+    scenario: &'s Scenario,
+    pub(crate) dialect: Dialect,
+    pub(crate) engine: Engine,
+    encoder: Encoder,
+    player: Player,
+    pub(crate) watchers: Vec<Box<dyn Watcher>>,
+    /// Leaves the snapshots of updates out of the log.
+    growth: Growth,
+    pub(crate) now: u64,
+    /// By time, then by lot among those who are due together, then in the order in which they were planned.
+    pub(crate) due: BTreeMap<(u64, u64, u64), Event>,
+    planned: u64,
+    /// When the engine wants to be woken.
+    alarm: Option<u64>,
+    /// The tools and shells at work: since when, and what they do when they are cancelled.
+    works: BTreeMap<CallId, (u64, Box<dyn FnOnce(u64) -> Steps>)>,
+    tools: usize,
+    shells: usize,
+    models: Models,
+    pub(crate) extensions: Vec<Box<dyn Peer>>,
+    /// The processes that run, with the places of their extensions.
+    pub(crate) processes: BTreeMap<CallId, usize>,
+    host: Host,
+    /// What came of it so far; the disk among it.
+    pub(crate) played: Played,
+    /// Whether the log is written, which takes longer than all else.
+    records: bool,
+    /// Nothing is answered by the disk.
+    hung: bool,
+    /// The write that waits for its answer.
+    hung_write: Option<Write>,
+    /// A write was given up that the disk still has in hand.
+    stuck: bool,
+    /// The process has ended meanwhile.
+    lost: bool,
+    exited: bool,
+}
+
+impl<'s> World<'s> {
+    pub(crate) fn new(dialect: Dialect, scenario: &'s Scenario, records: bool) -> Self {
+        let script = Script::from_json(&json!({ "turns": scenario.turns }).to_string()).expect("a script");
+        let mut disk = Disk::default();
+        disk.text = scenario.disk_text;
+        for (path, text) in &scenario.files {
+            disk.put(path, text);
+        }
+        let session = scenario.opened.map(|path| disk.open(Path::new(path)).expect("a session"));
+        let mut world = Self {
+            scenario,
+            dialect,
+            engine: Engine::new(scenario.setup(dialect, session), at(0)),
+            encoder: Encoder::new(dialect),
+            player: Player::new(script),
+            watchers: (scenario.watchers)(dialect),
+            growth: Growth::new(scenario.checks_growth),
+            now: 0,
+            due: BTreeMap::new(),
+            planned: 0,
+            alarm: None,
+            works: BTreeMap::new(),
+            tools: 0,
+            shells: 0,
+            models: Models::new(dialect, scenario.window),
+            extensions: scenario.extensions.iter().map(|it| it.again()).collect(),
+            processes: BTreeMap::new(),
+            host: Host::new(scenario.answers.clone()),
+            played: Played { disk, ..Played::default() },
+            records,
+            hung: false,
+            hung_write: None,
+            stuck: false,
+            lost: false,
+            exited: false,
+        };
+        for (at, given) in &scenario.events {
+            world.plan(*at, if given.is_written() { HOST } else { OTHERS }, Event::Given(given.clone()));
+        }
+        world
+    }
+
+    pub(crate) fn plan(&mut self, at: u64, who: CallId, event: Event) {
+        self.planned += 1;
+        let lot = self.scenario.shuffles.map_or(0, |seed| lot(seed, who, at));
+        self.due.insert((at, lot, self.planned), event);
+    }
+
+    /// Lets everything happen that is due.
+    pub(crate) fn run(&mut self) -> Checked {
+        self.perform()?;
+        self.until_quiet()
+    }
+
+    /// The same, and then ends the process: it leaves in time, and in good order.
+    pub(crate) fn run_out(&mut self) -> Checked {
+        self.run()?;
+        if !self.exited {
+            let is_waiting = self.host.is_waiting() || self.extensions.iter().any(|it| it.is_waiting());
+            if !is_waiting {
+                self.watch(|watcher, world| watcher.quiet(&world.engine))?;
+            }
+            (self.played.disk.full, self.played.disk.left) = (false, None);
+            let before = self.now;
+            self.take(Input::Shutdown)?;
+            self.until_quiet()?;
+            ensure!(
+                self.now <= before + LEAVING_MS,
+                "told to stop at {before}, and still there at {}",
+                self.now
+            );
+        }
+        ensure!(self.exited, "shut down, and nothing left to do, but no Exit");
+        self.watch(|watcher, world| watcher.ended(&world.engine, &world.played.disk))?;
+        self.played.happened = self.watchers.iter().flat_map(|it| it.happened()).collect();
+        Ok(())
+    }
+
+    fn until_quiet(&mut self) -> Checked {
+        for _ in 0..ENDLESS {
+            let Some(((now, _, _), event)) = self.due.pop_first() else { return Ok(()) };
+            self.now = now;
+            if let Some(input) = self.input(event)? {
+                self.take(input)?;
+            }
+        }
+        Err(format!("still not quiet after {ENDLESS} inputs"))
+    }
+
+    fn take(&mut self, input: Input) -> Checked {
+        let now = at(self.now);
+        for watcher in &mut self.watchers {
+            watcher.input(&input, now)?;
+        }
+        self.engine.handle(input, now);
+        self.perform()?;
+        self.watch(|watcher, world| watcher.handled(&world.engine))
+    }
+
+    /// Asks every watcher, with the world beside it.
+    fn watch(&mut self, ask: impl Fn(&mut dyn Watcher, &Self) -> Checked) -> Checked {
+        let mut watchers = std::mem::take(&mut self.watchers);
+        let asked = watchers.iter_mut().try_for_each(|watcher| ask(watcher.as_mut(), self));
+        self.watchers = watchers;
+        asked
+    }
+
+    fn input(&mut self, event: Event) -> Result<Option<Input>, String> {
+        Ok(Some(match event {
+            Event::Given(Given::Left(writes)) => {
+                self.played.disk.left = Some(writes);
+                return Ok(None);
+            }
+            Event::Given(Given::Hung(hung)) => {
+                self.write("#", if hung { "disk hangs" } else { "disk answers" });
+                self.hung = hung;
+                if let Some(write) = self.hung_write.take() {
+                    self.store(&write);
+                    self.perform()?;
+                }
+                self.stuck = false;
+                return Ok(None);
+            }
+            Event::Given(Given::Full(full)) => {
+                (self.played.disk.full, self.played.disk.left) = (full, None);
+                self.write("#", if full { "disk full" } else { "disk free" });
+                return Ok(None);
+            }
+            Event::Given(Given::EndOfInput) => {
+                self.step("<", &json!({ "type": "end of input" }));
+                self.due.retain(|_, event| match event {
+                    Event::Given(given) => !given.is_written(),
+                    Event::Answer(_) => false,
+                    _ => true,
+                });
+                self.host.leave();
+                Input::EndOfInput
+            }
+            Event::Given(Given::Shutdown) => {
+                self.step("<", &json!({ "type": "shutdown" }));
+                Input::Shutdown
+            }
+            Event::Given(Given::Frame(frame)) => {
+                let frame = self.host.resolved(frame, &self.played.disk);
+                let line = frame.to_string();
+                self.step("<", &frame);
+                return self.read(&line);
+            }
+            Event::Given(Given::Line(line)) => {
+                let line = self.host.line(&line, &self.played.disk);
+                self.write("<", &line);
+                return self.read(&line);
+            }
+            Event::Answer(frame) => {
+                self.step("<", &frame);
+                self.host.answered(&frame);
+                let read = read_line(frame.to_string().as_bytes(), self.dialect);
+                Input::line(read.transpose().ok_or("a blank line")?)
+            }
+            Event::Step(call, input) => {
+                if matches!(input, Input::ToolEnd { .. } | Input::ShellEnd { .. }) {
+                    self.works.remove(&call);
+                }
+                input
+            }
+            Event::Extension(process, does) => return self.extension_does(process, does),
+            Event::Time => Input::Time,
+        }))
+    }
+
+    fn read(&mut self, line: &str) -> Result<Option<Input>, String> {
+        let Some(read) = read_line(line.as_bytes(), self.dialect).transpose() else { return Ok(None) };
+        if read.is_ok() {
+            let frame = serde_json::from_str(line).map_err(|error| error.to_string())?;
+            self.watchers.iter_mut().for_each(|watcher| watcher.wrote(&frame));
+        }
+        Ok(Some(Input::line(read)))
+    }
+
+    fn perform(&mut self) -> Checked {
+        while let Some(output) = self.engine.poll() {
+            for watcher in &mut self.watchers {
+                watcher.output(&output)?;
+            }
+            match output {
+                Output::Say(said) => self.say(&said)?,
+                Output::StartExtension { process, place } => self.start_extension(process, place),
+                Output::ToExtension { to, frame } => self.tell_extension(to, &frame)?,
+                Output::StopExtension(process) => self.stop_extension(process),
+                Output::Query { from, query } => {
+                    let data = Some(json!({ "about": query.about.as_str() }));
+                    let answer = Box::new(ExtensionAnswer { id: query.id, data, error: None });
+                    self.engine.handle(Input::Known { to: from, answer }, at(self.now));
+                }
+                Output::Provide { name, config, .. } => {
+                    let provided = self.models.provide(&name, config.as_ref());
+                    self.engine.handle(Input::Provided(provided), at(self.now));
+                }
+                Output::Choose => {
+                    let selected = self.models.choose();
+                    self.engine.handle(Input::Chosen(selected), at(self.now));
+                }
+                Output::Hooked { .. } => unreachable!("nothing happens beside the engine"),
+                Output::LookInto { skills, templates } => {
+                    let found = found(&self.played.disk, &skills, &templates);
+                    self.engine.handle(Input::Found(Box::new(found)), at(self.now));
+                }
+                Output::ReadFile(path) => {
+                    let read = self.played.disk.read(&path);
+                    self.engine.handle(Input::FileRead(read), at(self.now));
+                }
+                Output::Violation(violation) => match self.scenario.judged {
+                    Judged::AllBut(rules) if !rules.contains(&violation.rule) => {
+                        return Err(format!("the machine objects: {violation}"));
+                    }
+                    _ => {}
+                },
+                Output::CallModel(call) => self.call_model(&call),
+                Output::CancelModel(call) => {
+                    if !self.scenario.echoes {
+                        self.forget(call);
+                    }
+                }
+                Output::StartTool(start) => {
+                    if let Some(command) = start.arguments.get("command").and_then(Value::as_str) {
+                        self.played.started.push(command.to_owned());
+                    }
+                    let course = self.scenario.works.tool(self.tools, &start, self.dialect);
+                    self.tools += 1;
+                    self.start(start.call, course);
+                }
+                Output::StartShell(start) => {
+                    let course = self.scenario.works.shell(self.shells, &start);
+                    self.shells += 1;
+                    self.start(start.call, course);
+                }
+                Output::CancelTool(call) | Output::CancelShell(call) => self.cancel(call),
+                Output::Exit => {
+                    self.lost = self.stuck;
+                    self.exited = true;
+                    self.step(">", &json!({ "type": "exit" }));
+                    self.due.clear();
+                    let running = self.processes.values();
+                    running.copied().try_for_each(|place| self.extensions[place].is_settled())?;
+                }
+                Output::CloseSession => self.played.disk.close(),
+                Output::Store(_) if self.stuck => self.store_failed(NO_ANSWER.to_owned()),
+                Output::Store(write) if self.hung => self.hung_write = Some(write),
+                Output::Store(write) => self.store(&write),
+                Output::HurryStore => {
+                    self.write("#", "hurried");
+                    if self.hung_write.take().is_some() {
+                        self.stuck = true;
+                        self.store_failed(NO_ANSWER.to_owned());
+                    }
+                }
+                Output::OpenSession(path) => {
+                    let opened = match &self.scenario.no_session {
+                        Some(why) => Err((*why).to_owned()),
+                        None => self.played.disk.open(&path),
+                    };
+                    self.engine.handle(Input::Opened(Box::new(opened)), at(self.now));
+                }
+                Output::WriteFile { path, .. } => {
+                    self.write("#", &format!("page {}", path.display()));
+                    self.engine.handle(Input::FileWritten(Ok(())), at(self.now));
+                }
+            }
+        }
+        let due = self.engine.deadline().map(|due| due.as_millis() as u64);
+        if let Some(at) = due.filter(|_| due != self.alarm && !self.exited) {
+            self.plan(at, OTHERS, Event::Time);
+        }
+        self.alarm = due;
+        Ok(())
+    }
+
+    fn start(&mut self, call: CallId, course: Course) {
+        self.works.insert(call, (self.now, course.stop));
+        self.plan_steps(call, course.steps);
+    }
+
+    /// What is cancelled takes a while to end; a second cancel changes nothing.
+    fn cancel(&mut self, call: CallId) {
+        let Some((since, stop)) = self.works.remove(&call) else { return };
+        self.forget(call);
+        self.plan_steps(call, stop(self.now - since));
+    }
+
+    fn plan_steps(&mut self, call: CallId, steps: Steps) {
+        for (after, input) in steps {
+            self.plan(self.now + after, call, Event::Step(call, input));
+        }
+    }
+
+    fn forget(&mut self, call: CallId) {
+        self.due.retain(|_, event| !matches!(event, Event::Step(of, _) if *of == call));
+    }
+
+    fn store(&mut self, write: &Write) {
+        if let Err(reason) = self.played.disk.write(write) {
+            return self.store_failed(reason);
+        }
+        if self.records {
+            self.note_write(write);
+        }
+        self.engine.handle(Input::Stored, at(self.now));
+    }
+
+    fn note_write(&mut self, write: &Write) {
+        let (how, lines) = match write {
+            Write::Create { lines, .. } => ("begin", lines.concat()),
+            Write::Append(line) => ("store", line.to_vec()),
+            Write::Rewrite(lines) => ("rewrite", lines.concat()),
+            Write::Sync => return self.write("#", "sync"),
+        };
+        for line in String::from_utf8(lines).expect("UTF-8").lines() {
+            let entry: Value = serde_json::from_str(line).expect("JSON");
+            let (kind, role) = (&entry["type"], entry["message"]["role"].as_str().unwrap_or_default());
+            self.write("#", format!("{how} {} {role}", kind.as_str().unwrap_or_default()).trim_end());
+        }
+    }
+
+    fn store_failed(&mut self, reason: String) {
+        self.write("#", &format!("not stored: {reason}"));
+        self.watchers.iter_mut().for_each(|watcher| watcher.not_stored());
+        self.engine.handle(Input::StoreFailed(reason), at(self.now));
+    }
+
+    /// What is in the file is what the model would be told, but for failed answers: those that were asked for again are
+    /// in the file alone, with the results of their calls.
+    pub(crate) fn compare(&mut self) -> Checked {
+        let (log, said, steps) =
+            (self.played.log.clone(), self.played.said.clone(), self.played.steps.len());
+        // What was missed while the disk was full is written at the very end.
+        self.engine.handle(Input::Shutdown, at(self.now));
+        self.perform()?;
+        (self.played.log, self.played.said) = (log, said);
+        self.played.steps.truncate(steps);
+        let Some(tree) = self.played.disk.tree().filter(|_| !self.lost) else { return Ok(()) };
+        let (file, memory) = (kept(&tree.context().messages), kept(self.engine.messages()));
+        ensure!(file == memory, "the file has {file:#?}\nthe memory {memory:#?}");
+        Ok(())
+    }
+
+    fn call_model(&mut self, call: &ModelCall) {
+        let newest = call.messages.iter().rposition(|message| matches!(**message, AgentMessage::User(_)));
+        let prompt = newest.map(|at| user_text(&call.messages[at])).unwrap_or_default();
+        let results: Vec<ToolText> = call.messages[newest.unwrap_or(0)..]
+            .iter()
+            .filter_map(|message| match message.as_ref() {
+                AgentMessage::ToolResult(it) => Some(ToolText {
+                    name: it.tool_name.clone(),
+                    text: text(&it.content),
+                    is_error: it.is_error,
+                }),
+                _ => None,
+            })
+            .collect();
+        let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
+        if self.records {
+            self.note_call(call, &tools);
+        }
+        let ask = Ask {
+            prompt: &prompt,
+            call: call.count,
+            results: &results,
+            tools: &tools,
+            summary: matches!(call.purpose, Purpose::Summary(_)),
+            input_chars: 400,
+        };
+        let (call, mut due) = (call.call, self.now);
+        for step in self.player.answer(&ask) {
+            due += step.delay_ms;
+            let What::Event(event) = step.what else { continue };
+            let strays = if self.scenario.strays { strays(&event) } else { Vec::new() };
+            for event in [event].into_iter().chain(strays) {
+                self.plan(due, call, Event::Step(call, Input::Model { call, event }));
+            }
+        }
+    }
+
+    fn note_call(&mut self, call: &ModelCall, tools: &[String]) {
+        let roles: String = call.messages.iter().map(|message| letter(message)).collect();
+        let what = match call.purpose {
+            Purpose::Turn => "turn",
+            Purpose::Summary(_) => "summary",
+            Purpose::Outside(_) => "outside",
+        };
+        let forced = call.forced_tool.as_ref().map(|tool| format!(" must {tool}")).unwrap_or_default();
+        self.played.asked.push(format!("{what} {} [{roles}]{forced}", call.model.id));
+        let messages = call.messages.iter().map(|it| serde_json::to_value(it.as_ref()).expect("JSON"));
+        self.played.called.push(Called {
+            instructions: call.system_prompt.to_string(),
+            tools: tools.to_vec(),
+            messages: messages.collect(),
+        });
+    }
+
+    fn say(&mut self, said: &Said) -> Checked {
+        let mut line = Vec::new();
+        self.encoder.encode(said, &mut line);
+        let line = line.strip_suffix(b"\n").ok_or("not a whole line")?;
+        let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+        read::<Outbound>(line.as_bytes(), self.dialect).map_err(|error| format!("{error}\n{line}"))?;
+        let frame: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        if self.records {
+            let shown = self.growth.see(&frame);
+            let shown = shown.map_or(line.to_owned(), |shown| shown.to_string());
+            self.note(">", &frame);
+            self.write(
+                ">",
+                &shown.replace(&*VERSION, "\"version\":\"…"),
+            );
+        }
+        let watched =
+            self.watchers.iter_mut().try_for_each(|watcher| watcher.frame(said, &frame, &self.played.disk));
+        for (after, answer) in self.host.hears(&frame) {
+            self.plan(self.now + after, HOST, Event::Answer(answer));
+        }
+        self.played.said.push(frame);
+        watched
+    }
+
+    /// Notes what was written, by whom.
+    pub(crate) fn step(&mut self, who: &str, frame: &Value) {
+        if !self.records {
+            return;
+        }
+        self.note(who, frame);
+        match &frame["type"] {
+            Value::String(word)
+                if frame.as_object().is_some_and(|it| it.len() == 1) && !who.ends_with('<') =>
+            {
+                self.write(who, word);
+            }
+            _ => self.write(who, &frame.to_string()),
+        }
+    }
+
+    fn note(&mut self, who: &str, frame: &Value) {
+        let state = self.engine.machine().state().to_string();
+        self.played.steps.push(Step { at: self.now, who: who.to_owned(), frame: frame.clone(), state });
+    }
+
+    fn write(&mut self, direction: &str, line: &str) {
+        if self.records {
+            let _ = writeln!(self.played.log, "{:>5} {direction} {line}", self.now);
+        }
+    }
+}
+
+fn at(now: u64) -> Now {
+    Now { monotonic: Duration::from_millis(now), wall: BEGAN + now }
+}
+
+/// Decides between those who are due together: one of them is always in the order in which it planned.
+fn lot(seed: u64, who: CallId, at: u64) -> u64 {
+    let mixed = [who, at].into_iter().fold(seed, |mixed, it| {
+        (mixed ^ it).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)
+    });
+    mixed >> 32
+}
+
+/// What a confused model says after `event`: more of a block that has ended, and of one that never began.
+fn strays(event: &StreamEvent) -> Vec<StreamEvent> {
+    let StreamEvent::End { index, .. } = *event else { return Vec::new() };
+    let on = |index| {
+        let delta = StreamEvent::Delta { index, delta: "stray".to_owned() };
+        [delta, StreamEvent::End { index, signature: Some("stray".to_owned()) }]
+    };
+    let start = StreamEvent::Start { index: index + 7, block: BlockStart::Text };
+    on(index).into_iter().chain([start]).chain(on(index + 7)).collect()
+}
+
+fn user_text(message: &AgentMessage) -> String {
+    match message {
+        AgentMessage::User(it) => match &it.content {
+            MessageContent::Blocks(blocks) => text(blocks),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+fn text(blocks: &[UserContent]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        UserContent::Text(it) => Some(it.text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// The first letter of who speaks; a summary is `S`.
+fn letter(message: &AgentMessage) -> char {
+    match message {
+        AgentMessage::User(_) => 'u',
+        AgentMessage::Assistant(_) => 'a',
+        AgentMessage::ToolResult(_) => 't',
+        AgentMessage::BashExecution(_) => 'b',
+        AgentMessage::Developer(_) => 'd',
+        AgentMessage::Custom(_) => 'c',
+        AgentMessage::System(_) => 's',
+        AgentMessage::CompactionSummary(_) => 'S',
+        _ => '?',
+    }
+}

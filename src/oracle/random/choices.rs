@@ -1,0 +1,85 @@
+//! Choices from a string of bytes, a byte or two for each: where a byte changes, one choice does.
+
+use fastrand::Rng;
+
+/// Hands out choices. The bytes come from a fuzzer, from a recording, or from a seeded generator, which never ends; of
+/// the others every choice beyond the last byte is the first one.
+pub struct Choices {
+    taken: Vec<u8>,
+    source: Source,
+}
+
+enum Source {
+    Bytes(std::vec::IntoIter<u8>),
+    Seed(Rng),
+}
+
+impl Choices {
+    /// The choices that these bytes make.
+    pub fn new(bytes: &[u8]) -> Self {
+        Self { taken: Vec::new(), source: Source::Bytes(bytes.to_vec().into_iter()) }
+    }
+
+    /// The choices that a seed makes.
+    pub fn seeded(seed: u64) -> Self {
+        Self { taken: Vec::new(), source: Source::Seed(Rng::with_seed(seed)) }
+    }
+
+    /// The bytes that made the choices so far: [`Choices::new`] makes the same of them.
+    pub fn taken(&self) -> &[u8] {
+        &self.taken
+    }
+
+    /// A number below `count`, which is from 1 to 65536.
+    pub fn below(&mut self, count: usize) -> usize {
+        match count {
+            ..=256 => usize::from(self.byte()) % count,
+            _ => (usize::from(self.byte()) << 8 | usize::from(self.byte())) % count,
+        }
+    }
+
+    /// One of `options`.
+    pub fn pick<T: Clone>(&mut self, options: &[T]) -> T {
+        options[self.below(options.len())].clone()
+    }
+
+    /// One of `options`, each as often as its weight has it.
+    pub fn weighted<'o, T>(&mut self, options: &'o [(u32, T)]) -> &'o T {
+        let all: u32 = options.iter().map(|(weight, _)| weight).sum();
+        let mut left = self.below(all as usize) as u32;
+        let chosen = options.iter().find(|(weight, _)| {
+            let is_it = left < *weight;
+            left = left.wrapping_sub(*weight);
+            is_it
+        });
+        &chosen.unwrap_or(&options[0]).1
+    }
+
+    /// True once in `odds`, never when the bytes are used up.
+    pub fn once_in(&mut self, odds: usize) -> bool {
+        self.below(odds) == odds - 1
+    }
+
+    /// Fewer than `count`, as long as there are bytes.
+    pub fn several<T>(&mut self, count: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        let count = self.below(count);
+        let mut all = Vec::new();
+        while all.len() < count && !self.is_used_up() {
+            all.push(one(self));
+        }
+        all
+    }
+
+    fn is_used_up(&self) -> bool {
+        matches!(&self.source, Source::Bytes(bytes) if bytes.as_slice().is_empty())
+    }
+
+    fn byte(&mut self) -> u8 {
+        let byte = match &mut self.source {
+            Source::Bytes(bytes) => bytes.next(),
+            Source::Seed(rng) => Some(rng.u8(..)),
+        };
+        self.taken.extend(byte);
+        byte.unwrap_or(0)
+    }
+}
