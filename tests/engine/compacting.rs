@@ -3,11 +3,11 @@
 //! The shapes are those of the worked sequences; `compact threshold` and `compact_end done` are the two events of an
 //! automatic compaction with what came of it.
 
-use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use pi_rpc::{
     engine::{CompactionPlan, Modes},
     protocol::Dialect::{self, Pi, Xcsh},
 };
+use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use serde_json::{Value, json};
 
 const SEEDS: [Dialect; 2] = [Pi, Xcsh];

@@ -1,11 +1,11 @@
 //! Compaction as `pi-1` tells it, and `pi@0.73` before it. What the host asks for is told by whole frames, in a session
 //! that is taken up; what a full context leads to by shapes, as in `compacting`.
 
-use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use pi_rpc::{
     engine::CompactionPlan,
     protocol::Dialect::{self, Pi1, Pi073},
 };
+use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use serde_json::{Value, json};
 
 const PATH: &str = "/sessions/other.jsonl";

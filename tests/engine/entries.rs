@@ -1,7 +1,7 @@
 //! The entries of a session as hosts read them, and sessions made of its branch.
 
-use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use pi_rpc::protocol::Dialect::{self, Pi1, Pi073};
+use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! A disk that does not answer stops neither reads nor aborts nor the end, and nothing is told before it has answered.
 
-use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
+use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use serde_json::{Value, json};
 
 const ALL: [Dialect; 3] = [Pi, Xcsh, Pi1];

@@ -3,8 +3,8 @@
 //! The world of every test holds each frame against the file: see `Disk::has_what_is_told`. In the snapshots `#` marks
 //! what happens on disk.
 
-use pi_rpc_test_kit::{self, Played, say::*, scenario};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
+use pi_rpc_test_kit::{self, Played, say::*, scenario};
 use serde_json::{Value, json};
 
 const SEEDS: [Dialect; 2] = [Pi, Xcsh];

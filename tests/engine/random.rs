@@ -15,17 +15,17 @@ fn missed<'n>(names: &[&'n str], happened: &BTreeMap<String, usize>) -> Vec<&'n 
 
 #[test]
 fn brief_conversations_keep_the_rules() {
-    sample(Kind::Brief, 150);
+    sample(Kind::Brief, 60);
 }
 
 #[test]
 fn crowded_conversations_keep_the_rules() {
-    sample(Kind::Crowded, 60);
+    sample(Kind::Crowded, 30);
 }
 
 #[test]
 fn lasting_conversations_keep_the_rules() {
-    let happened = sample(Kind::Lasting, 250);
+    let happened = sample(Kind::Lasting, 130);
     let wanted = [
         "auto_retry_start",
         "auto_retry_end true",
@@ -49,7 +49,7 @@ fn lasting_conversations_keep_the_rules() {
 
 #[test]
 fn asking_conversations_keep_the_rules() {
-    let happened = sample(Kind::Asking, 150);
+    let happened = sample(Kind::Asking, 80);
     let wanted = [
         "command",
         "tool_call",
@@ -73,7 +73,7 @@ fn asking_conversations_keep_the_rules() {
 
 #[test]
 fn every_action_gets_one_response() {
-    let happened = sample(Kind::Acting, 40);
+    let happened = sample(Kind::Acting, 30);
     let wanted = [&ACTIONS[..], &["model_call"]].concat();
     assert_eq!(missed(&wanted, &happened), Vec::<&str>::new(), "never happened");
 }

@@ -1,10 +1,10 @@
 //! Commands that only read are answered at once, also where commands are served one by one.
 
-use pi_rpc_test_kit::{say::*, scenario};
 use pi_rpc::protocol::{
     Dialect::{self, Pi, Pi1, Xcsh},
     RpcCommandKind,
 };
+use pi_rpc_test_kit::{say::*, scenario};
 use serde_json::{Value, json};
 
 /// The commands that only read, in this dialect and served by us.

@@ -3,8 +3,8 @@
 //! The shapes are those of the worked sequences; `retry 1` and `retry_end 1` are the events of the first further try,
 //! `!` marks that it came to nothing.
 
-use pi_rpc_test_kit::{Scenario, say::*, scenario};
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
+use pi_rpc_test_kit::{Scenario, say::*, scenario};
 use serde_json::{Value, json};
 
 const SEEDS: [Dialect; 2] = [Pi, Xcsh];

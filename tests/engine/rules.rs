@@ -1,11 +1,11 @@
 //! Rules that stop an answer, in a conversation. See `sequences.rs` for how they are written.
 
+use pi_rpc::{engine::Extending, protocol::Dialect::Xcsh};
 use pi_rpc_test_kit::{
     Played, Scenario,
     say::{command, overloaded, prompt, says, steer},
     scenario,
 };
-use pi_rpc::{engine::Extending, protocol::Dialect::Xcsh};
 use serde_json::{Value, json};
 use std::path::Path;
 

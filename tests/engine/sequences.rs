@@ -4,8 +4,8 @@
 //! open and close the assistant's message, `user S1` is a user message, `start t1` to `result t1` are a tool call's,
 //! `!` marks an error, the letters after `agent_end` are the roles of its messages.
 
-use pi_rpc_test_kit::scenario;
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Pi0584, Xcsh};
+use pi_rpc_test_kit::scenario;
 use serde_json::{Value, json};
 
 fn prompt(id: &str, message: &str) -> Value {

@@ -1,10 +1,10 @@
 //! What the schema says is not served is refused, and nothing else is.
 
-use pi_rpc_test_kit::{say::*, scenario};
 use pi_rpc::{
     export::{Examples, json_schema, meta},
     protocol::Dialect::{Pi, Pi1, Xcsh},
 };
+use pi_rpc_test_kit::{say::*, scenario};
 use serde_json::json;
 
 #[test]

@@ -1,7 +1,6 @@
 //! What pi 1 says around its runs: the instructions as a message, what an answer says of its request, and the one frame
 //! that tells that all is done.
 
-use pi_rpc_test_kit::{Scenario, say::*, scenario};
 use pi_rpc::{
     protocol::{
         AgentMessage,
@@ -9,6 +8,7 @@ use pi_rpc::{
     },
     session::Tree,
 };
+use pi_rpc_test_kit::{Scenario, say::*, scenario};
 use serde_json::{Value, json};
 
 /// The steps of the first run of a session, whose inputs the system message leads.

@@ -1,11 +1,6 @@
 //! Skills and prompt templates in a conversation: what a prompt that calls one is told as, and what comes before them.
 //! See `sequences.rs` for how they are written.
 
-use pi_rpc_test_kit::{
-    Does, Extension, Played, Scenario,
-    say::{prompt, says},
-    scenario,
-};
 use pi_rpc::{
     engine::Extending,
     prompt::{Commands, Skill, Template},
@@ -13,6 +8,11 @@ use pi_rpc::{
         CommandLocation::User,
         Dialect::{self, Pi, Xcsh},
     },
+};
+use pi_rpc_test_kit::{
+    Does, Extension, Played, Scenario,
+    say::{prompt, says},
+    scenario,
 };
 use serde_json::{Value, json};
 use std::path::Path;

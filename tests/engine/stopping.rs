@@ -1,8 +1,8 @@
 //! The worked sequences in which something is stopped: aborts, a new session in the middle, shell commands. See
 //! `sequences.rs` for how they are written.
 
-use pi_rpc_test_kit::scenario;
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Pi0584, Xcsh};
+use pi_rpc_test_kit::scenario;
 use serde_json::{Value, json};
 
 const SEEDS: [Dialect; 2] = [Pi, Xcsh];

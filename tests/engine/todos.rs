@@ -1,14 +1,14 @@
 //! The list of todos in a conversation: the prelude, what the model and the host write, reminders, the timers. See
 //! `sequences.rs` for how they are written.
 
+use pi_rpc::{
+    engine::{Extending, todos::CLEAR_AFTER},
+    protocol::Dialect::Xcsh,
+};
 use pi_rpc_test_kit::{
     self, Does, Extension, Played, Scenario,
     say::{command, overloaded, prompt, says},
     scenario,
-};
-use pi_rpc::{
-    engine::{Extending, todos::CLEAR_AFTER},
-    protocol::Dialect::Xcsh,
 };
 use serde_json::{Value, json};
 use std::time::Duration;

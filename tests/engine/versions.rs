@@ -1,10 +1,10 @@
 //! Sessions that another version of pi has written.
 
-use pi_rpc_test_kit::{say::*, scenario};
 use pi_rpc::{
     protocol::Dialect::{Pi, Pi1, Pi073},
     session::Tree,
 };
+use pi_rpc_test_kit::{say::*, scenario};
 use serde_json::{Value, json};
 use std::path::Path;
 

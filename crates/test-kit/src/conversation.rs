@@ -194,6 +194,7 @@ impl Conversation {
     fn brief(&self, mut scenario: Scenario) -> Scenario {
         let (seed, joins_all) = (self.seed, !self.seed.is_multiple_of(3));
         scenario.no_session = Some(NO_SESSION);
+        scenario.reads_frames = false;
         scenario.changes.push(Box::new(move |setup: &mut Setup| {
             setup.models = ["plain", "thinker", "dreamer"].map(|id| lab(id, 128_000)).to_vec();
             setup.start = (seed % 3) as usize;
@@ -210,8 +211,10 @@ impl Conversation {
     fn lasting(&self, mut scenario: Scenario) -> Scenario {
         let (seed, kept, confirm, asks) =
             (self.seed, self.kept, self.confirm.clone(), !self.answers.is_empty());
-        scenario.files =
-            vec![("/sessions/garbage.jsonl", "no session\n".to_owned()), ("/sessions/empty.jsonl", String::new())];
+        scenario.files = vec![
+            ("/sessions/garbage.jsonl", "no session\n".to_owned()),
+            ("/sessions/empty.jsonl", String::new()),
+        ];
         scenario.answers.clone_from(&self.answers);
         for (place, habits) in self.habits.iter().enumerate() {
             scenario.extensions.push(Box::new(Habits::new(place, habits.clone())));

@@ -131,7 +131,8 @@ impl Habits {
                 end(false),
             ],
             Habit::Sends { deliver, trigger } => {
-                let message = json!({ "customType": "note", "content": format!("note {number}"), "display": true });
+                let message =
+                    json!({ "customType": "note", "content": format!("note {number}"), "display": true });
                 let frame = json!({ "type": "send_message", "message": message, "triggerTurn": trigger });
                 vec![delivered(frame, deliver), end(false)]
             }

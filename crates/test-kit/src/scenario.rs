@@ -55,6 +55,8 @@ pub struct Scenario {
     pub(crate) no_session: Option<&'static str>,
     /// Updates are held against what their steps add up to.
     pub(crate) checks_growth: bool,
+    /// Frames are held against the schema; a watcher may do that, too.
+    pub(crate) reads_frames: bool,
     pub(crate) watchers: Box<dyn Fn(Dialect) -> Vec<Box<dyn Watcher>>>,
     /// The shape begins with the answer to this request.
     from: Option<&'static str>,
@@ -112,6 +114,7 @@ pub fn scenario(turns: Value) -> Scenario {
         strays: false,
         no_session: None,
         checks_growth: true,
+        reads_frames: true,
         watchers: Box::new(|_| Vec::new()),
         from: None,
     }

@@ -78,8 +78,9 @@ impl Work {
     fn tool(&self, call: CallId, name: &str, dialect: Dialect, echoes: bool) -> Course {
         let base = dialect.base();
         let line = |n: usize| format!("{call}.{n}\n");
-        let progress = |so_far: usize| {
-            Input::ToolProgress { call, result: result((0..=so_far).map(line).collect(), false) }
+        let progress = |so_far: usize| Input::ToolProgress {
+            call,
+            result: result((0..=so_far).map(line).collect(), false),
         };
         let end = |text: String, is_error| Input::ToolEnd { call, result: result(text, false), is_error };
         let reports = self.waits.len().saturating_sub(1);
@@ -97,7 +98,8 @@ impl Work {
         let mut steps = Steps::new();
         for (n, wait) in self.waits.iter().enumerate() {
             moment += wait;
-            steps.extend(if n < reports { Some(progress(n)) } else { natural.clone() }.map(|it| (moment, it)));
+            steps
+                .extend(if n < reports { Some(progress(n)) } else { natural.clone() }.map(|it| (moment, it)));
         }
         // It reports once more when it is over, and once when it is cancelled.
         steps.extend((echoes && natural.is_some()).then(|| (moment + 2, progress(9))));

@@ -43,12 +43,9 @@ fn words(member: &str) -> &'static [&'static str] {
             "\"Be overloaded once\"",
             "\"Be overloaded\"",
         ],
-        "command" => &[
-            "\"echo hi\"",
-            "\"echo out; echo err >&2; exit 3\"",
-            "\"sleep 0.2; echo late\"",
-            "\"\"",
-        ],
+        "command" => {
+            &["\"echo hi\"", "\"echo out; echo err >&2; exit 3\"", "\"sleep 0.2; echo late\"", "\"\""]
+        }
         "provider" => &["\"fake\"", "\"fake\"", "\"none\""],
         "modelId" => &["\"fake-1\"", "\"fake-2\"", "\"none\""],
         "outputPath" => &["\"out.html\"", "\"missing/folder/out.html\""],

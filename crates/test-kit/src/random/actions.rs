@@ -19,7 +19,8 @@ pub fn turns() -> Vec<Value> {
 /// The frames that the extension writes, each so many milliseconds after the one before.
 pub fn actions(choices: &mut Choices) -> Vec<(u64, Value)> {
     let lab = json!({ "baseUrl": "http://lab", "models": [{ "id": "mine" }] });
-    let lab = json!({ "type": "register_provider", "id": "lab", "name": "lab", "config": lab, "streams": true });
+    let lab =
+        json!({ "type": "register_provider", "id": "lab", "name": "lab", "config": lab, "streams": true });
     let mut actions = vec![(100, lab)];
     let mut number = 0;
     let more = choices.several(14, |choices| {

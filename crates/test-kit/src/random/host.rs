@@ -50,7 +50,8 @@ pub fn line(kind: Kind, dialect: Dialect, number: usize, wait: u64, choices: &mu
 
 /// The command as the line of that number, which `$` stands for in it.
 pub fn named(command: Value, number: usize, is_named: bool, wait: u64) -> HostLine {
-    let line = command.to_string().replace('$', &number.to_string()).replace("\"@\"", &format!("\"@{number}\""));
+    let line =
+        command.to_string().replace('$', &number.to_string()).replace("\"@\"", &format!("\"@{number}\""));
     let line = match is_named {
         true => line.replacen('{', &format!(r#"{{"id":"c{number}","#), 1),
         false => line,
@@ -66,7 +67,17 @@ fn weight(kind: Kind, command: RpcCommandKind) -> u32 {
             (6, &["abort", "bash"]),
             (5, &["follow_up", "set_interrupt_mode"]),
             (4, &["abort_and_prompt"]),
-            (3, &["new_session", "get_state", "set_steering_mode", "set_follow_up_mode", "abort_bash", "set_model"]),
+            (
+                3,
+                &[
+                    "new_session",
+                    "get_state",
+                    "set_steering_mode",
+                    "set_follow_up_mode",
+                    "abort_bash",
+                    "set_model",
+                ],
+            ),
             (2, &["get_messages", "cycle_model", "set_thinking_level", "set_session_name"]),
             (0, &["clear_queue", "clone", "get_entries", "get_tree", "get_available_thinking_levels"]),
             (1, &[""]),
@@ -95,7 +106,9 @@ fn weight(kind: Kind, command: RpcCommandKind) -> u32 {
                 ],
             ),
         ],
-        Kind::Acting => &[(2, &["prompt"]), (1, &["abort", "compact", "new_session", "switch_session", "steer"])],
+        Kind::Acting => {
+            &[(2, &["prompt"]), (1, &["abort", "compact", "new_session", "switch_session", "steer"])]
+        }
     };
     let of = weights.iter().find(|(_, names)| names.contains(&command.as_str()) || names.contains(&""));
     of.map_or(0, |(weight, _)| *weight)

@@ -35,7 +35,8 @@ impl Kind {
 pub fn conversation(kind: Kind, dialect: Dialect, choices: &mut Choices) -> Conversation {
     let close = choices.pick(&[None, None, Some(Close::EndOfInput), Some(Close::Shutdown)]);
     let close = close.map(|close| (moment(kind, choices), close));
-    let mut drawn = Conversation { close, seed: choices.below(256) as u64, ..Conversation::new(kind, dialect) };
+    let mut drawn =
+        Conversation { close, seed: choices.below(256) as u64, ..Conversation::new(kind, dialect) };
     match kind {
         Kind::Brief | Kind::Crowded => {
             drawn.echoes = choices.once_in(3);
@@ -61,7 +62,8 @@ pub fn conversation(kind: Kind, dialect: Dialect, choices: &mut Choices) -> Conv
             drawn.turns = actions::turns();
             drawn.outcome = choices.below(4);
             drawn.dies = choices.once_in(5);
-            drawn.close = drawn.close.map(|(at, _)| (200 + at, Close::Shutdown)).filter(|_| choices.once_in(2));
+            drawn.close =
+                drawn.close.map(|(at, _)| (200 + at, Close::Shutdown)).filter(|_| choices.once_in(2));
             drawn.full = match choices.once_in(5) {
                 true => vec![DiskFull { at: 200 + choices.below(1300) as u64, left: 0, lasts: 300 }],
                 false => Vec::new(),
@@ -153,7 +155,9 @@ pub fn sample(kind: Kind, seeds: u64) -> BTreeMap<String, usize> {
         for seed in 0..seeds {
             let drawn = conversation(kind, *dialect, &mut Choices::seeded(seed));
             match play(&drawn) {
-                Ok(played) => played.happened.into_iter().for_each(|it| *happened.entry(it).or_default() += 1),
+                Ok(played) => {
+                    played.happened.into_iter().for_each(|it| *happened.entry(it).or_default() += 1)
+                }
                 Err(wrong) => panic!("{}", report(&drawn, &wrong)),
             }
         }

@@ -54,8 +54,9 @@ fn some<T>(most: usize, choices: &mut Choices, mut one: impl FnMut(&mut Choices)
 }
 
 fn habit(choices: &mut Choices) -> Habit {
-    let deliver =
-        |choices: &mut Choices| choices.pick(&[None, Some("steer"), Some("followUp"), Some("nextTurn")]).map(str::to_owned);
+    let deliver = |choices: &mut Choices| {
+        choices.pick(&[None, Some("steer"), Some("followUp"), Some("nextTurn")]).map(str::to_owned)
+    };
     match choices.below(38) {
         8..12 => Habit::AnswersLate(1 + choices.below(500) as u64),
         12 => Habit::AnswersLate(500 + choices.below(39_500) as u64),

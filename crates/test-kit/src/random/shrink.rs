@@ -70,11 +70,7 @@ impl Shrinking {
         }
     }
 
-    fn list<T: Clone>(
-        &mut self,
-        best: &mut Conversation,
-        list: impl Fn(&mut Conversation) -> &mut Vec<T>,
-    ) {
+    fn list<T: Clone>(&mut self, best: &mut Conversation, list: impl Fn(&mut Conversation) -> &mut Vec<T>) {
         let all = list(best).clone();
         let mut tries = self.tries;
         let left = fewest(&all, &mut tries, |some| {

@@ -13,8 +13,8 @@ use pi_rpc::{
     model::types::StreamEvent,
     protocol::{
         AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectEndOfInput, DialectReady, ErrorText,
-        FlowState, Inbound, MessageContent, Outbound, RpcCommand, RpcErrorResponse, RpcResponse, RpcSuccess, Said, UserContent,
-        UserMessage, errors, read,
+        FlowState, Inbound, MessageContent, Outbound, RpcCommand, RpcErrorResponse, RpcResponse, RpcSuccess,
+        Said, UserContent, UserMessage, errors, read,
     },
     tools::specs,
 };
@@ -90,7 +90,6 @@ impl Brief {
             exited: false,
         }
     }
-
 }
 
 impl Watcher for Brief {
@@ -262,7 +261,6 @@ impl Watcher for Brief {
         }
         self.requests.quiet(self.shells.len())
     }
-
 }
 
 impl Brief {

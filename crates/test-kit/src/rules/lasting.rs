@@ -185,7 +185,10 @@ impl Watcher for Lasting {
     }
 
     fn wrote(&mut self, frame: &Value) {
-        if !["extension_ui_response", "host_tool_result", "host_tool_update"].map(Value::from).contains(&frame["type"]) {
+        if !["extension_ui_response", "host_tool_result", "host_tool_update"]
+            .map(Value::from)
+            .contains(&frame["type"])
+        {
             self.asked.insert(text(&frame["id"]), frame.clone());
         }
     }

@@ -1,0 +1,79 @@
+//! Random exploration: conversations of every kind in every dialect, one after another, until the time is used up.
+//!
+//! ```text
+//! cargo test --test explore -- --seconds 300 [--seed N]
+//! ```
+//!
+//! The seed is printed first and is fresh unless it is given. The first conversation that fails is shrunk and printed as a
+//! file for `tests/regressions`, where `cargo test --test engine regressions` plays it from then on.
+
+use pi_rpc::oracle::random::Choices;
+use pi_rpc_test_kit::{
+    Kind,
+    random::{conversation, play, report},
+};
+use std::{
+    collections::BTreeMap,
+    process::ExitCode,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+const USAGE: &str = "usage: cargo test --test explore -- --seconds SECONDS [--seed SEED]";
+
+struct Options {
+    time: Duration,
+    seed: u64,
+}
+
+fn main() -> ExitCode {
+    match options() {
+        Ok(options) => explore(&options),
+        Err(error) => {
+            eprintln!("explore: {error}\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn options() -> Result<Options, String> {
+    let fresh = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let (mut time, mut seed) = (None, fresh);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().and_then(|value| value.parse().ok());
+        match (name.as_str(), value) {
+            ("--seconds", Some(seconds)) => time = Some(Duration::from_secs(seconds)),
+            ("--seed", Some(value)) => seed = value,
+            _ => return Err(format!("{name}: no such option, or no whole number behind it")),
+        }
+    }
+    Ok(Options { time: time.ok_or("how many --seconds?")?, seed })
+}
+
+fn explore(options: &Options) -> ExitCode {
+    println!("explore: --seconds {} --seed {}", options.time.as_secs(), options.seed);
+    // A panic is reported like any other failure, when it is shrunk.
+    std::panic::set_hook(Box::new(|_| {}));
+    let until = Instant::now() + options.time;
+    let mut counts: BTreeMap<Kind, u64> = BTreeMap::new();
+    for seed in (0..).map(|more| options.seed.wrapping_add(more)) {
+        for kind in Kind::ALL {
+            let dialects = kind.dialects();
+            let dialect = dialects[(seed % dialects.len() as u64) as usize];
+            let drawn = conversation(kind, dialect, &mut Choices::seeded(seed));
+            if let Err(wrong) = play(&drawn) {
+                println!("explore: seed {seed} fails as {kind:?} in {dialect}; shrinking\n");
+                println!("{}", report(&drawn, &wrong));
+                return ExitCode::FAILURE;
+            }
+            *counts.entry(kind).or_default() += 1;
+            if Instant::now() > until {
+                let counts: Vec<String> =
+                    counts.iter().map(|(kind, count)| format!("{count} {kind:?}")).collect();
+                println!("explore: no rule is broken in {}", counts.join(", "));
+                return ExitCode::SUCCESS;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
