@@ -1,6 +1,6 @@
 //! The entries of a session as hosts read them, and sessions made of its branch.
 
-use pi_rpc::protocol::Dialect::{self, Pi1, Pi073};
+use pi_rpc::protocol::Dialect::{Pi1, Pi073};
 use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -45,10 +45,6 @@ fn answer(played: &Played, id: &str) -> Value {
     answers[0].clone()
 }
 
-fn data(scenario: &Scenario, dialect: Dialect, id: &str) -> Value {
-    answer(&scenario.finish(dialect), id)["data"].clone()
-}
-
 fn since(id: &str) -> Value {
     json!({ "id": "get_entries", "type": "get_entries", "since": id })
 }
@@ -64,13 +60,13 @@ fn known() -> Vec<Value> {
 
 #[test]
 fn entries_are_told_of_all_branches_in_the_order_of_the_file() {
-    let all = data(&opened(&[command("get_entries")]), Pi1, "get_entries");
+    let all = opened(&[command("get_entries")]).finish(Pi1).data("get_entries");
     assert_eq!(all, json!({ "entries": known(), "leafId": "c" }));
 }
 
 #[test]
 fn entries_since_one_of_them_are_those_behind_it_in_the_file() {
-    let behind = |id: &str| data(&opened(&[since(id)]), Pi1, "get_entries")["entries"].clone();
+    let behind = |id: &str| opened(&[since(id)]).finish(Pi1).data("get_entries")["entries"].clone();
     assert_eq!(behind("b"), json!(&known()[4..]));
     assert_eq!(behind("f"), json!(&known()[5..]), "also behind one of an unknown kind");
     assert_eq!(behind("c"), json!([]));
@@ -100,7 +96,7 @@ fn the_tree_has_children_by_their_time_labels_and_a_root_for_each_orphan() {
         ] },
         { "entry": entries[7], "children": [] },
     ]);
-    assert_eq!(data(&opened, Pi1, "get_tree"), json!({ "tree": tree, "leafId": "o" }));
+    assert_eq!(opened.finish(Pi1).data("get_tree"), json!({ "tree": tree, "leafId": "o" }));
 }
 
 #[test]
@@ -138,7 +134,11 @@ fn what_was_only_begun_cannot_be_cloned_unless_it_is_kept_in_memory() {
     let begun = scenario(json!([])).host(0, command("clone"));
     let text = "This session has not been saved yet. Send a message before cloning or forking it.";
     for dialect in [Pi073, Pi1] {
-        assert_eq!(data(&begun, dialect, "clone"), json!({ "cancelled": false }), "{dialect}: in memory");
+        assert_eq!(
+            begun.finish(dialect).data("clone"),
+            json!({ "cancelled": false }),
+            "{dialect}: in memory"
+        );
         let played = scenario(json!([])).kept().host(0, command("clone")).finish(dialect);
         assert_eq!(answer(&played, "clone"), refused("clone", text), "{dialect}");
     }
@@ -147,7 +147,7 @@ fn what_was_only_begun_cannot_be_cloned_unless_it_is_kept_in_memory() {
 #[test]
 fn forks_begin_at_messages_of_the_branch_alone_where_the_dialect_has_it_so() {
     let fork = |entry: &str| json!({ "id": "fork", "type": "fork", "entryId": entry });
-    let listed = |dialect| data(&opened(&[command("get_fork_messages")]), dialect, "get_fork_messages");
+    let listed = |dialect| opened(&[command("get_fork_messages")]).finish(dialect).data("get_fork_messages");
     let message = |id: &str, text: &str| json!({ "entryId": id, "text": text });
     let (first, left, second) = (message("a", "first"), message("b", "left"), message("c", "second"));
     assert_eq!(listed(Pi1), json!({ "messages": [first, second] }));
@@ -155,6 +155,9 @@ fn forks_begin_at_messages_of_the_branch_alone_where_the_dialect_has_it_so() {
     let played = opened(&[fork("b")]).finish(Pi1);
     assert_eq!(answer(&played, "fork"), refused("fork", "Invalid entry ID for forking"));
     let forked = opened(&[fork("c")]);
-    assert_eq!(data(&forked, Pi1, "fork"), json!({ "text": "second", "cancelled": false }));
-    assert_eq!(data(&opened(&[fork("b")]), Pi073, "fork"), json!({ "text": "left", "cancelled": false }));
+    assert_eq!(forked.finish(Pi1).data("fork"), json!({ "text": "second", "cancelled": false }));
+    assert_eq!(
+        opened(&[fork("b")]).finish(Pi073).data("fork"),
+        json!({ "text": "left", "cancelled": false })
+    );
 }

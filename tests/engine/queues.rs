@@ -19,13 +19,6 @@ fn shape(scenario: &Scenario, dialect: Dialect) -> String {
     shape.join(" · ")
 }
 
-fn data(scenario: &Scenario, dialect: Dialect, id: &str) -> Value {
-    let played = scenario.finish(dialect);
-    let answers = played.answers(id);
-    assert_eq!(answers.len(), 1, "{dialect}\n{}", played.log);
-    answers[0]["data"].clone()
-}
-
 #[test]
 fn what_waits_is_told_whole_before_the_answer_and_before_each_delivery() {
     let queued = streaming().host(75, steer("S1")).host(76, follow_up("F1")).host(77, queued("S2", "steer"));
@@ -68,7 +61,7 @@ fn an_abort_leaves_what_waits_and_tells_nothing_of_it() {
     for dialect in TELLING {
         let shape = shape(&aborted, dialect);
         assert_eq!(shape.matches("queue").count(), 1, "{dialect}: {shape}");
-        assert_eq!(data(&aborted, dialect, "get_state")["pendingMessageCount"], 1, "{dialect}");
+        assert_eq!(aborted.finish(dialect).data("get_state")["pendingMessageCount"], 1, "{dialect}");
     }
 }
 
@@ -99,8 +92,8 @@ fn what_is_taken_back_is_told_also_where_nothing_waited() {
     let expected =
         "queue [S1|] · ok S1 · queue [S1|F1] · ok F1 · queue [|] · ok clear_queue · queue [|] · ok again";
     assert_eq!(shape(&cleared, Pi1), expected);
-    assert_eq!(data(&cleared, Pi1, "clear_queue"), json!({ "steering": ["S1"], "followUp": ["F1"] }));
-    assert_eq!(data(&cleared, Pi1, "again"), json!({ "steering": [], "followUp": [] }));
+    assert_eq!(cleared.finish(Pi1).data("clear_queue"), json!({ "steering": ["S1"], "followUp": ["F1"] }));
+    assert_eq!(cleared.finish(Pi1).data("again"), json!({ "steering": [], "followUp": [] }));
 }
 
 #[test]
@@ -109,7 +102,7 @@ fn another_session_has_no_messages_that_wait() {
         let left =
             scenario(json!([])).host(0, steer("S1")).host(1, leave.clone()).host(2, command("get_state"));
         for dialect in [Pi073, Pi1] {
-            assert_eq!(data(&left, dialect, "get_state")["pendingMessageCount"], 0, "{dialect} {leave}");
+            assert_eq!(left.finish(dialect).data("get_state")["pendingMessageCount"], 0, "{dialect} {leave}");
         }
     }
 }
@@ -135,8 +128,8 @@ fn left_session_empties_queues_before_response() {
 fn answers_say_what_became_of_what_was_said() {
     let said = streaming().host(75, queued("q", "followUp")).host(76, steer("s")).host(77, follow_up("f"));
     for (id, disposition) in [("p", "started"), ("q", "queued"), ("s", "queued"), ("f", "queued")] {
-        assert_eq!(data(&said, Pi1, id), json!({ "disposition": disposition }), "{id}");
-        assert_eq!(data(&said, Pi073, id), Value::Null, "{id}");
+        assert_eq!(said.finish(Pi1).data(id), json!({ "disposition": disposition }), "{id}");
+        assert_eq!(said.finish(Pi073).data(id), Value::Null, "{id}");
     }
 }
 

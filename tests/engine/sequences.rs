@@ -5,34 +5,8 @@
 //! `!` marks an error, the letters after `agent_end` are the roles of its messages.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Pi0584, Xcsh};
-use pi_rpc_test_kit::scenario;
+use pi_rpc_test_kit::{say::*, scenario};
 use serde_json::{Value, json};
-
-fn prompt(id: &str, message: &str) -> Value {
-    json!({ "id": id, "type": "prompt", "message": message })
-}
-
-fn steer(id: &str) -> Value {
-    json!({ "id": id, "type": "steer", "message": id })
-}
-
-fn follow_up(id: &str) -> Value {
-    json!({ "id": id, "type": "follow_up", "message": id })
-}
-
-fn command(id: &str) -> Value {
-    json!({ "id": id, "type": id })
-}
-
-/// An answer in one piece.
-fn says(text: &str) -> Value {
-    json!({ "say": [{ "text": text, "size": 0 }] })
-}
-
-/// A call that `id` names.
-fn call(id: &str, tool: &str, plan: &str) -> Value {
-    json!({ "tool": tool, "id": id, "arguments": { "command": plan }, "size": 0 })
-}
 
 /// The steps after `ms` of an answer that ends the run.
 const END: &str = "text · me stop · turn_end []";

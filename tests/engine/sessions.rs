@@ -31,13 +31,6 @@ fn fork(kind: &str, entry: &str) -> Value {
 
 const FORKS: [(Dialect, &str); 2] = [(Pi, "fork"), (Xcsh, "branch")];
 
-fn data(scenario: &Scenario, dialect: Dialect, id: &str) -> Value {
-    let played = scenario.play(dialect);
-    let answers = played.answers(id);
-    assert_eq!(answers.len(), 1, "{dialect}\n{}", played.log);
-    answers[0]["data"].clone()
-}
-
 /// A run whose answer has begun to come, at 100 ms.
 fn streaming() -> Scenario {
     let slow = json!({ "say": [{ "text": "Well, well.", "size": 4 }], "delayMs": 50 });
@@ -92,11 +85,11 @@ fn a_session_is_taken_up_with_its_messages_its_model_and_its_level() {
             .host(1, command("get_state"))
             .host(2, command("get_messages"))
             .host(3, prompt("p", "now"));
-        let state = data(&switched, dialect, "get_state");
+        let state = switched.play(dialect).data("get_state");
         let known =
             [&state["model"]["id"], &state["thinkingLevel"], &state["sessionId"], &state["sessionFile"]];
         assert_eq!(known, ["work", "low", "0193f00d", PATH], "{dialect}");
-        let messages = data(&switched, dialect, "get_messages");
+        let messages = switched.play(dialect).data("get_messages");
         assert_eq!(messages["messages"][0]["content"][0]["text"], "earlier", "{dialect}");
         let played = switched.play(dialect);
         assert_eq!(played.asked, ["turn work [uu]"], "{dialect}");
@@ -109,7 +102,7 @@ fn a_session_is_taken_up_with_its_messages_its_model_and_its_level() {
 fn a_process_takes_a_session_up_from_its_start() {
     for dialect in SEEDS {
         let opened = scenario(json!([])).file(PATH, OTHER).opened(PATH).host(0, command("get_state"));
-        let state = data(&opened, dialect, "get_state");
+        let state = opened.play(dialect).data("get_state");
         let known = [&state["model"]["id"], &state["thinkingLevel"], &state["messageCount"]];
         assert_eq!(known, [&json!("work"), &json!("low"), &json!(1)], "{dialect}");
     }
@@ -121,7 +114,7 @@ fn a_model_that_is_not_there_any_more_is_not_taken_up() {
     for dialect in SEEDS {
         let switched =
             scenario(json!([])).file(PATH, &gone).host(0, switch(PATH)).host(1, command("get_state"));
-        let state = data(&switched, dialect, "get_state");
+        let state = switched.play(dialect).data("get_state");
         assert_eq!([&state["model"]["id"], &state["thinkingLevel"]], ["play", "low"], "{dialect}");
     }
 }
@@ -137,7 +130,7 @@ fn a_session_without_a_level_gets_the_usual_one_and_keeps_it() {
             .host(0, switch(PATH))
             .host(1, command("get_state"))
             .host(2, prompt("p", "now"));
-        assert_eq!(data(&switched, dialect, "get_state")["thinkingLevel"], level, "{dialect}");
+        assert_eq!(switched.play(dialect).data("get_state")["thinkingLevel"], level, "{dialect}");
         let kept = switched.play(dialect).disk.tree().expect("a session").context().level;
         assert_eq!(kept.map(|it| it.as_str()), Some(level), "{dialect}");
     }
@@ -156,7 +149,7 @@ fn a_path_without_a_file_and_an_empty_file_are_where_a_session_begins() {
                 .host(10, switch(PATH))
                 .host(20, command("get_state"))
                 .host(30, prompt("p2", "two"));
-            let state = data(&begun, dialect, "get_state");
+            let state = begun.play(dialect).data("get_state");
             let known = [&state["sessionFile"], &state["messageCount"]];
             assert_eq!(known, [&json!(PATH), &json!(0)], "{dialect}");
             let played = begun.play(dialect);
@@ -196,7 +189,7 @@ fn a_new_session_forgets_messages_and_queues_and_keeps_model_and_level() {
             .host(12, new)
             .host(13, command("get_state"))
             .host(20, prompt("p2", "two"));
-        let state = data(&begun, dialect, "get_state");
+        let state = begun.play(dialect).data("get_state");
         let known = [&state["model"]["id"], &state["thinkingLevel"], &state["messageCount"]];
         assert_eq!(known, [&json!("work"), &json!("low"), &json!(0)], "{dialect}");
         let played = begun.play(dialect);
@@ -215,7 +208,7 @@ fn a_fork_begins_before_the_message_and_gives_its_text_back() {
             .host(10, prompt("p2", "two"))
             .host(20, fork(kind, "$1"))
             .host(30, prompt("p3", "three"));
-        let answer = data(&forked, dialect, "fork");
+        let answer = forked.play(dialect).data("fork");
         assert_eq!(answer, json!({ "text": "two", "cancelled": false }), "{dialect}");
         let played = forked.play(dialect);
         assert_eq!(played.asked.last().map(String::as_str), Some("turn play [uau]"), "{dialect}");
@@ -235,7 +228,7 @@ fn a_fork_at_the_first_message_is_an_empty_session() {
             .host(10, fork(kind, "$0"))
             .host(20, command("get_state"))
             .host(30, prompt("p2", "two"));
-        assert_eq!(data(&forked, dialect, "get_state")["messageCount"], 0, "{dialect}");
+        assert_eq!(forked.play(dialect).data("get_state")["messageCount"], 0, "{dialect}");
         let played = forked.play(dialect);
         assert_eq!(played.disk.paths().count(), 2, "{dialect}");
         assert_eq!(played.asked, ["turn play [u]", "turn play [u]"], "{dialect}");
@@ -265,7 +258,7 @@ fn the_messages_to_fork_at_are_those_of_the_user_with_text() {
             .host(10, prompt("p2", ""))
             .host(20, prompt("p3", "three"))
             .host(30, command(list));
-        let messages = data(&asked, dialect, list)["messages"].clone();
+        let messages = asked.play(dialect).data(list)["messages"].clone();
         let texts: Vec<&Value> = messages.as_array().into_iter().flatten().map(|it| &it["text"]).collect();
         assert_eq!(texts, ["one", "three"], "{dialect}");
     }
@@ -281,7 +274,7 @@ fn a_name_is_kept_where_the_dialect_has_it() {
             .host(20, command("get_state"))
     };
     for (dialect, name) in [(Pi, "a\tgood  name"), (Xcsh, "a good name")] {
-        let state = data(&named(" a\tgood  name "), dialect, "get_state");
+        let state = named(" a\tgood  name ").play(dialect).data("get_state");
         assert_eq!(state["sessionName"], name, "{dialect}");
     }
     let lines = named("Work").play(Pi).disk.lines();
@@ -305,7 +298,7 @@ fn a_page_is_made_of_a_session_that_has_begun_in_a_file() {
     let export = json!({ "id": "e", "type": "export_html", "outputPath": "/tmp/page.html" });
     for dialect in SEEDS {
         let exported = begun().host(10, export.clone());
-        assert_eq!(data(&exported, dialect, "e"), json!({ "path": "/tmp/page.html" }), "{dialect}");
+        assert_eq!(exported.play(dialect).data("e"), json!({ "path": "/tmp/page.html" }), "{dialect}");
         let memory = scenario(json!([])).host(0, export.clone()).play(dialect);
         assert!(memory.error("e").ends_with("Cannot export in-memory session to HTML"), "{dialect}");
     }
@@ -318,7 +311,7 @@ fn in_memory_sessions_are_begun_and_forked_all_the_same() {
     for (dialect, kind) in FORKS {
         let list = if dialect == Pi { "get_fork_messages" } else { "get_branch_messages" };
         let asked = scenario(json!([says("One.")])).host(0, prompt("p1", "one")).host(10, command(list));
-        let entry = data(&asked, dialect, list)["messages"][0]["entryId"].clone();
+        let entry = asked.play(dialect).data(list)["messages"][0]["entryId"].clone();
         let played = scenario(json!([says("One."), says("Two.")]))
             .host(0, prompt("p1", "one"))
             .host(20, fork(kind, entry.as_str().expect("an id")))

@@ -27,13 +27,6 @@ fn shape(scenario: &Scenario, dialect: Dialect) -> String {
     scenario.finish(dialect).shape().join(" · ")
 }
 
-fn data(scenario: &Scenario, dialect: Dialect, id: &str) -> Value {
-    let played = scenario.finish(dialect);
-    let answers = played.answers(id);
-    assert_eq!(answers.len(), 1, "{dialect}\n{}", played.log);
-    answers[0]["data"].clone()
-}
-
 #[test]
 fn a_name_is_told_before_the_answer_also_where_it_is_the_same_again() {
     let names = asked(&[named("a", "  mine "), named("b", "mine"), named("c", " ")]);
@@ -77,9 +70,9 @@ fn a_model_that_does_not_think_takes_the_level_along() {
 fn the_levels_of_the_model_are_listed() {
     let levels = asked(&[command("get_available_thinking_levels")]);
     let all = json!({ "levels": ["off", "minimal", "low", "medium", "high"] });
-    assert_eq!(data(&levels, Pi1, "get_available_thinking_levels"), all);
+    assert_eq!(levels.finish(Pi1).data("get_available_thinking_levels"), all);
     let levels = asked(&[model("plain"), command("get_available_thinking_levels")]);
-    assert_eq!(data(&levels, Pi1, "get_available_thinking_levels"), json!({ "levels": ["off"] }));
+    assert_eq!(levels.finish(Pi1).data("get_available_thinking_levels"), json!({ "levels": ["off"] }));
 }
 
 #[test]
@@ -90,11 +83,11 @@ fn the_fill_of_the_context_is_told_with_the_statistics() {
     let usage =
         |tokens: u64, percent: u64| json!({ "tokens": tokens, "contextWindow": 128_000, "percent": percent });
     for dialect in TELLING {
-        let before = data(&talk, dialect, "get_session_stats")["contextUsage"].clone();
+        let before = talk.finish(dialect).data("get_session_stats")["contextUsage"].clone();
         assert_eq!(before, json!({ "tokens": 0, "contextWindow": 128_000, "percent": 0 }), "{dialect}");
-        assert_eq!(data(&talk, dialect, "after")["contextUsage"], usage(12_800, 10), "{dialect}");
+        assert_eq!(talk.finish(dialect).data("after")["contextUsage"], usage(12_800, 10), "{dialect}");
     }
-    assert_eq!(data(&talk, Pi, "after")["contextUsage"], Value::Null);
+    assert_eq!(talk.finish(Pi).data("after")["contextUsage"], Value::Null);
 }
 
 #[test]
@@ -116,11 +109,11 @@ fn from_a_compaction_to_the_next_answer_nobody_knows_how_full_the_context_is() {
         .host(220, stats("known"));
     for dialect in TELLING {
         let unknown = json!({ "tokens": null, "contextWindow": 128_000, "percent": null });
-        assert_eq!(data(&talk, dialect, "unknown")["contextUsage"], unknown, "{dialect}");
+        assert_eq!(talk.finish(dialect).data("unknown")["contextUsage"], unknown, "{dialect}");
         let known = json!({ "tokens": 6400, "contextWindow": 128_000, "percent": 5 });
-        assert_eq!(data(&talk, dialect, "known")["contextUsage"], known, "{dialect}");
+        assert_eq!(talk.finish(dialect).data("known")["contextUsage"], known, "{dialect}");
     }
-    let counted = |dialect, id: &str| data(&talk, dialect, id)["assistantMessages"].clone();
+    let counted = |dialect, id: &str| talk.finish(dialect).data(id)["assistantMessages"].clone();
     assert_eq!(counted(Pi1, "known"), 3, "the whole session");
     assert_eq!(counted(Pi073, "known"), 2, "what is in memory");
 }

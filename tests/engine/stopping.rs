@@ -2,26 +2,10 @@
 //! `sequences.rs` for how they are written.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Pi0584, Xcsh};
-use pi_rpc_test_kit::scenario;
+use pi_rpc_test_kit::{say::*, scenario};
 use serde_json::{Value, json};
 
 const SEEDS: [Dialect; 2] = [Pi, Xcsh];
-
-fn prompt(id: &str, message: &str) -> Value {
-    json!({ "id": id, "type": "prompt", "message": message })
-}
-
-fn command(id: &str) -> Value {
-    json!({ "id": id, "type": id })
-}
-
-fn says(text: &str) -> Value {
-    json!({ "say": [{ "text": text, "size": 0 }] })
-}
-
-fn call(id: &str, tool: &str, plan: &str) -> Value {
-    json!({ "tool": tool, "id": id, "arguments": { "command": plan }, "size": 0 })
-}
 
 /// An answer that takes its time.
 fn slow() -> Value {
@@ -150,10 +134,6 @@ fn a_new_session_waits_for_the_tools_to_end() {
         .host(100, command("new_session"))
         .host(110, command("get_messages"))
         .is("new_session_tools", &SEEDS, shape);
-}
-
-fn bash(id: &str, plan: &str) -> Value {
-    json!({ "id": id, "type": "bash", "command": plan })
 }
 
 #[test]

@@ -83,19 +83,6 @@ fn garbage_is_told_once_and_ends_it() {
 }
 
 #[test]
-fn garbage_of_one_that_has_registered_ends_it_four_times() {
-    let babble = "A line is no frame: expected value at column 1: babble";
-    let again = ("end", "The extension has ended: it was stopped");
-    let last = gone("it was stopped");
-    let round = [("frame", babble), ("frame", STRAYED), again];
-    let mut wanted = [round, round, round, round].concat();
-    wanted.pop();
-    wanted.push(("end", &last));
-    let body = "say '{\"type\":\"register\"}'\nwhile :; do echo babble; done";
-    assert_told(extended(Pi, &turns(), &[("bad", body)]), &wanted);
-}
-
-#[test]
 fn random_bytes_are_garbage() {
     let server = &mut extended(Pi, &turns(), &[("bad", "exec cat /dev/urandom")]);
     let frames = server.until(|frame| frame["event"] == "end");

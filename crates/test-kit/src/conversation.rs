@@ -63,37 +63,37 @@ pub struct Conversation {
     /// How shell commands of the host go, by turns.
     pub shells: Vec<Work>,
     /// How the conversation is cut off, and when.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub close: Option<(u64, Close)>,
     /// What was cancelled is still heard of afterwards.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub echoes: bool,
     /// Models also say what has no place in their answers.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub strays: bool,
     /// Sessions are kept in files.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub kept: bool,
     /// When the disk fills up.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub full: Vec<DiskFull>,
     /// The habits of each extension.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub habits: Vec<Vec<Habit>>,
     /// How the host answers what it is asked, by turns.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub answers: Vec<Answers>,
     /// The tools that the host is asked about.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub confirm: Vec<String>,
     /// The frames that the acting extension writes, each so many milliseconds after the one before.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub actions: Vec<(u64, Value)>,
     /// How the acting extension answers hooks.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub outcome: usize,
     /// The acting extension ends when it has done everything.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub dies: bool,
     /// The engine's seed, and what decides between things due at the same moment.
     pub seed: u64,
@@ -109,7 +109,7 @@ pub struct HostLine {
 }
 
 /// A disk that has no space for a while.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskFull {
     /// From this millisecond on,
     pub at: u64,
@@ -252,6 +252,10 @@ fn lab(id: &str, window: u64) -> Choice {
         false => *level == ThinkingLevel::Off,
     });
     Choice { model, levels: levels.collect(), preferred: None, unusable: None }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn write_dialect<S: Serializer>(dialect: &Dialect, serializer: S) -> Result<S::Ok, S::Error> {

@@ -10,7 +10,8 @@
 //! let turns = json!([calls("t1", "bash", "sleep 50; echo one"), says("Done.")]);
 //! let played = scenario(turns).host(0, prompt("p", "go")).host(20, steer("s")).play(Dialect::Pi);
 //! assert_eq!(played.answers("s")[0]["success"], true);
-//! assert_eq!(played.talk(), "< p · ok p · agent_start · user go · < s · ok s · user s · agent_end uatua");
+//! let run = "agent_start · user go · start t1 · < s · ok s · update t1 · end t1 · user s · agent_end [uatua]";
+//! assert_eq!(played.talk(), format!("< p · ok p · {run}"));
 //! ```
 //!
 //! ```text
@@ -30,6 +31,7 @@ mod extended;
 mod extension;
 mod habits;
 mod host;
+mod model;
 mod plan;
 mod played;
 pub mod random;

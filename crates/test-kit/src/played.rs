@@ -81,6 +81,17 @@ impl Played {
         self.said.iter().filter(|frame| frame["type"] == "response" && frame["id"] == id).collect()
     }
 
+    /// The data of the only frame that answers this request.
+    ///
+    /// # Panics
+    ///
+    /// If there is none, or more than one.
+    pub fn data(&self, id: &str) -> Value {
+        let answers = self.answers(id);
+        assert_eq!(answers.len(), 1, "{id}\n{}", self.log);
+        answers[0]["data"].clone()
+    }
+
     /// The error of the frame that answers this request, or of the last one that names none.
     pub fn error(&self, id: &str) -> &str {
         let is_it =

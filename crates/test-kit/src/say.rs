@@ -37,9 +37,14 @@ pub fn fills(text: &str, tokens: u64) -> Value {
     json!({ "say": [{ "text": text, "size": 0 }], "usage": { "input": tokens, "output": 0 } })
 }
 
-/// A call that `id` names.
+/// A call that `id` names, as a part of an answer.
+pub fn call(id: &str, tool: &str, plan: &str) -> Value {
+    json!({ "tool": tool, "id": id, "arguments": { "command": plan }, "size": 0 })
+}
+
+/// An answer that is such a call.
 pub fn calls(id: &str, tool: &str, plan: &str) -> Value {
-    json!({ "say": [{ "tool": tool, "id": id, "arguments": { "command": plan }, "size": 0 }] })
+    json!({ "say": [call(id, tool, plan)] })
 }
 
 /// A failure that passes by itself.

@@ -3,6 +3,7 @@
 use super::play;
 use crate::{Conversation, HostLine, Kind};
 use pi_rpc::oracle::random::fewest;
+use serde_json::{Map, Value};
 
 /// How often a conversation is played to shrink it.
 const TRIES: usize = 3000;
@@ -43,6 +44,9 @@ impl Shrinking {
             for turn in 0..best.turns.len() {
                 self.says(&mut best, turn);
             }
+            for line in 0..best.host.len() {
+                self.members(&mut best, line);
+            }
             self.waits(&mut best);
             if size(&best) == before || self.tries == 0 {
                 return best;
@@ -62,7 +66,7 @@ impl Shrinking {
     fn take(&mut self, best: &mut Conversation, change: impl FnOnce(&mut Conversation)) {
         let mut candidate = best.clone();
         change(&mut candidate);
-        if self.tries > 0 && size(&candidate) < size(best) {
+        if self.tries > 0 && text(&candidate) != text(best) {
             self.tries -= 1;
             if self.fails(&candidate) {
                 *best = candidate;
@@ -90,6 +94,9 @@ impl Shrinking {
         self.take(best, |it| it.outcome = 0);
         self.take(best, |it| it.confirm.clear());
         self.take(best, |it| it.seed = 0);
+        let plain = Conversation::new(best.kind, best.dialect);
+        self.take(best, |it| it.tools = plain.tools);
+        self.take(best, |it| it.shells = plain.shells);
     }
 
     fn says(&mut self, best: &mut Conversation, turn: usize) {
@@ -102,6 +109,18 @@ impl Shrinking {
         for key in ["firstDelayMs", "delayMs", "size", "afterDeltas"] {
             self.take(best, |it| {
                 it.turns[turn].as_object_mut().map(|turn| turn.shift_remove(key));
+            });
+        }
+    }
+
+    fn members(&mut self, best: &mut Conversation, line: usize) {
+        let Ok(command) = serde_json::from_str::<Map<String, Value>>(&best.host[line].line) else { return };
+        for key in command.keys().filter(|key| *key != "type" && *key != "id") {
+            self.take(best, |it| {
+                if let Ok(mut command) = serde_json::from_str::<Map<String, Value>>(&it.host[line].line) {
+                    command.shift_remove(key);
+                    it.host[line].line = Value::Object(command).to_string();
+                }
             });
         }
     }
@@ -120,9 +139,12 @@ impl Shrinking {
 
 /// How much there is to it.
 fn size(conversation: &Conversation) -> usize {
-    let text = serde_json::to_string(conversation).unwrap_or_default().len();
     let waits: u64 = conversation.host.iter().map(|line| line.wait).sum();
-    text * 100_000 + waits as usize
+    text(conversation).len() * 100_000 + waits as usize
+}
+
+fn text(conversation: &Conversation) -> String {
+    serde_json::to_string(conversation).unwrap_or_default()
 }
 
 /// What is wrong, without numbers and quotations.
