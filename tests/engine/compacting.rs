@@ -432,7 +432,7 @@ fn another_session_may_overflow_once_more() {
         .host(600, json!({ "id": "m", "type": "get_messages" }))
         .host(700, prompt("p4", "four"))
         .play(Pi);
-    let ends = played.said.iter().filter(|frame| frame["type"] == "auto_compaction_end");
+    let ends = played.frames("auto_compaction_end");
     let retries: Vec<&Value> = ends.map(|frame| &frame["willRetry"]).collect();
     assert_eq!(retries, [true, false, true], "{}", played.log);
 }

@@ -51,7 +51,7 @@ fn the_waits_double() {
     let played =
         scenario(json!([overloaded(), overloaded(), overloaded(), overloaded()])).host(0, prompt("p", "hi"));
     let played = played.play(Pi);
-    let waits = played.said.iter().filter(|frame| frame["type"] == "auto_retry_start");
+    let waits = played.frames("auto_retry_start");
     let waits: Vec<&Value> = waits.map(|frame| &frame["delayMs"]).collect();
     assert_eq!(waits, [2000, 4000, 8000]);
 }

@@ -35,7 +35,7 @@ fn slow(text: &str) -> Value {
 
 /// The names of the rules that stopped each answer.
 fn triggered(played: &Played) -> Vec<Vec<String>> {
-    let events = played.said.iter().filter(|frame| frame["type"] == "ttsr_triggered");
+    let events = played.frames("ttsr_triggered");
     let names = events.map(|frame| {
         let rules = frame["rules"].as_array().expect("a list");
         rules.iter().map(|rule| rule["name"].as_str().expect("a name").to_owned()).collect()

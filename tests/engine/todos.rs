@@ -64,7 +64,7 @@ fn text(value: &Value) -> &str {
 
 /// How often each reminder was told.
 fn attempts(played: &Played) -> Vec<u64> {
-    let reminders = played.said.iter().filter(|frame| frame["type"] == "todo_reminder");
+    let reminders = played.frames("todo_reminder");
     reminders.map(|frame| frame["attempt"].as_u64().expect("a number")).collect()
 }
 
@@ -201,7 +201,7 @@ fn reminders_are_told_to_nobody_but_the_model() {
     let roles = |frames: Vec<&Value>| -> Vec<String> {
         frames.iter().map(|frame| text(&frame["message"]["role"]).to_owned()).collect()
     };
-    let ends = played.said.iter().filter(|frame| frame["type"] == "message_end").collect();
+    let ends = played.frames("message_end").collect();
     assert_eq!(roles(ends), ["user", "assistant", "assistant", "assistant", "assistant"]);
     let lines = played.disk.lines();
     let messages = lines.iter().filter(|line| line["type"] == "message").collect();

@@ -238,9 +238,7 @@ fn what_an_extension_keeps_is_told_in_pi_1_before_the_extension_hears_of_it() {
         let scenario = if full { scenario.disk_full(50, 150) } else { scenario };
         scenario.host(10, prompt("p", "go")).play(Pi1)
     };
-    let told = |played: &Played| -> Vec<Value> {
-        played.said.iter().filter(|frame| frame["type"] == "entry_appended").cloned().collect()
-    };
+    let told = |played: &Played| -> Vec<Value> { played.frames("entry_appended").cloned().collect() };
     let played = keeping(false);
     let kept: Vec<Value> = played.disk.lines().into_iter().filter(|it| it["type"] == "custom").collect();
     assert_eq!(kept.len(), 1);

@@ -1,7 +1,7 @@
 //! Slash commands of extensions.
 
 use crate::asking_support::{
-    Does, Extension, accepts, answer, done, fails, say, scenario, ui, waits, writes,
+    Does, Extension, accepts, answer, does, done, fails, say, scenario, ui, waits, writes,
 };
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh};
 use say::{calls, command, prompt, says as model_says};
@@ -11,12 +11,6 @@ const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
 /// Those that answer a command when it has ended.
 const ENDED: [Dialect; 2] = [Pi1, Pi073];
-
-/// An extension with the command `do`, which does this.
-fn does(steps: impl IntoIterator<Item = Does>) -> Extension {
-    Extension::new("a", json!({ "commands": [{ "name": "do", "description": "Does it." }] }))
-        .on("command do", steps)
-}
 
 /// A model that answers with a text after that time.
 fn answers_after(time: u64) -> Value {

@@ -27,7 +27,7 @@ fn guarding(patterns: &[&str], unmatched: &[&str]) -> Extending {
 }
 
 fn texts(played: &Played) -> Vec<&str> {
-    let ends = played.said.iter().filter(|it| it["type"] == "tool_execution_end");
+    let ends = played.frames("tool_execution_end");
     ends.map(|it| it["result"]["content"][0]["text"].as_str().unwrap_or_default()).collect()
 }
 
@@ -203,11 +203,7 @@ fn without_a_host_nothing_is_allowed() {
         assert_eq!(texts(&asked), [DENIED], "{dialect}");
         // The input ends first.
         let unasked = confirming(1).ends(1000).play(dialect);
-        assert_eq!(
-            unasked.said.iter().filter(|it| it["type"] == "extension_ui_request").count(),
-            0,
-            "{dialect}"
-        );
+        assert_eq!(unasked.frames("extension_ui_request").count(), 0, "{dialect}");
         assert_eq!(texts(&unasked), [DENIED], "{dialect}");
     }
 }
@@ -264,11 +260,7 @@ fn an_extension_is_asked_first_and_what_it_prevents_is_not_asked_about() {
         };
         let prevented = confirming(1).extended(gate(json!({ "block": true, "reason": "No." }))).play(dialect);
         assert_eq!(texts(&prevented), ["No."], "{dialect}");
-        assert_eq!(
-            prevented.said.iter().filter(|it| it["type"] == "extension_ui_request").count(),
-            0,
-            "{dialect}"
-        );
+        assert_eq!(prevented.frames("extension_ui_request").count(), 0, "{dialect}");
         let passed = confirming(1)
             .extended(Extension::new("a", json!({ "hooks": ["tool_call"] })).on("hook tool_call", [done()]))
             .host(1500, answer(0, "value", "Allow once"))
@@ -348,7 +340,7 @@ fn unknown_name_guards_everything_and_is_told() {
                 "error": format!("--confirm-tools: no tool matches {text}Until one does, every tool call needs consent"),
             })
         };
-        let errors: Vec<&Value> = played.said.iter().filter(|it| it["type"] == "extension_error").collect();
+        let errors: Vec<&Value> = played.frames("extension_error").collect();
         let expected = [error("\"bahs\"; did you mean \"bash\"? "), error("\"mine_*\". ")];
         assert_eq!(errors, expected.iter().collect::<Vec<_>>(), "{dialect}");
         assert_eq!(asked_and_told(&played).last().map(String::as_str), Some("Allow bash"), "{dialect}");

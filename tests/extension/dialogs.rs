@@ -231,7 +231,7 @@ fn dialog_outlives_the_request_that_opened_it() {
                 let case = format!("{origin} in {dialect}, behind it: {behind}: {}", played.talk());
                 assert_eq!(played.wrote(">a", "ui_answer mine"), [&wanted], "{case}");
                 assert!(played.talk().ends_with("< extension_ui_response · >a ui_answer mine"), "{case}");
-                let shown = played.said.iter().filter(|frame| frame["type"] == "extension_ui_request");
+                let shown = played.frames("extension_ui_request");
                 assert_eq!(shown.count(), 1, "{case}");
             }
         }
@@ -346,9 +346,7 @@ fn notices_pass_and_wait_for_nothing_but_titles_only_where_they_are_wanted() {
             .play(dialect);
         let mut ids = Vec::new();
         let shown: Vec<Value> = played
-            .said
-            .iter()
-            .filter(|frame| frame["type"] == "extension_ui_request")
+            .frames("extension_ui_request")
             .map(|frame| {
                 let mut frame = frame.clone();
                 let object = frame.as_object_mut().expect("an object");

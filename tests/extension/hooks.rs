@@ -1,21 +1,11 @@
 //! Hooks: what extensions have a say in, and in which order they have it.
 
-use crate::asking_support::{Does, Extension, Scenario, answer, done, say, says, scenario, ui, waits};
+use crate::asking_support::{Extension, answer, done, hooks, prompted, say, says, scenario, ui, waits};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh};
 use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
-
-/// An extension that wants a say in `hook`, and does this when it is asked.
-fn hooks(name: &'static str, hook: &str, does: impl IntoIterator<Item = Does>) -> Extension {
-    Extension::new(name, json!({ "hooks": [hook] })).on(&format!("hook {hook}"), does)
-}
-
-/// A conversation of one prompt `go` after 10 ms, and the answers of the model.
-fn prompted(turns: Value) -> Scenario {
-    scenario(turns).host(10, prompt("p", "go"))
-}
 
 fn request(request: Value) -> Value {
     let mut frame = json!({ "id": "r" });
@@ -341,8 +331,7 @@ fn extensions_see_the_events_that_they_want_to_see_without_snapshots() {
     assert_eq!(kinds(seen(">b")), events(&["*"]));
     assert_eq!(kinds(seen(">c")), Vec::<String>::new());
     let updates: Vec<Value> = seen(">a").into_iter().filter(|it| it["type"] == "message_update").collect();
-    let mut bare: Vec<Value> =
-        played.said.iter().filter(|it| it["type"] == "message_update").cloned().collect();
+    let mut bare: Vec<Value> = played.frames("message_update").cloned().collect();
     for update in &mut bare {
         update.as_object_mut().map(|it| it.remove("message"));
         update["assistantMessageEvent"].as_object_mut().map(|it| it.remove("partial"));

@@ -1,6 +1,6 @@
 //! Events that extensions wait for: what they do in answer counts for what comes next.
 
-use crate::asking_support::{Does, Extension, Scenario, done, fails, say, says, scenario, waits, writes};
+use crate::asking_support::{Does, Extension, done, fails, prompted, say, says, scenario, waits, writes};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi058, Pi073, Xcsh};
 use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
@@ -15,11 +15,6 @@ fn awaits(name: &'static str, events: &[&str]) -> Extension {
 /// The same for one type; it does this when it is told.
 fn answers(event: &str, does: impl IntoIterator<Item = Does>) -> Extension {
     awaits("a", &[event]).on(&format!("awaited {event}"), does)
-}
-
-/// A conversation of one prompt `go` after 10 ms, and the answers of the model.
-fn prompted(turns: Value) -> Scenario {
-    scenario(turns).host(10, prompt("p", "go"))
 }
 
 /// The extension steers what goes on.

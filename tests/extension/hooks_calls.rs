@@ -1,23 +1,11 @@
 //! Hooks around a call: who may prevent it, and who may change what came of it.
 
-use crate::asking_support::{
-    self, Does, Extension, Scenario, answer, done, fails, say, says, scenario, ui, waits,
-};
+use crate::asking_support::{self, Does, answer, done, fails, hooks, prompted, say, says, ui, waits};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Xcsh};
-use say::{calls, prompt, says as model_says};
-use serde_json::{Value, json};
+use say::{calls, says as model_says};
+use serde_json::json;
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
-
-/// An extension that wants a say in `hook`, and does this when it is asked.
-fn hooks(name: &'static str, hook: &str, does: impl IntoIterator<Item = Does>) -> Extension {
-    Extension::new(name, json!({ "hooks": [hook] })).on(&format!("hook {hook}"), does)
-}
-
-/// A conversation of one prompt `go` after 10 ms, and the answers of the model.
-fn prompted(turns: Value) -> Scenario {
-    scenario(turns).host(10, prompt("p", "go"))
-}
 
 /// The text of the result of that call, and whether it is an error.
 fn result_of(played: &asking_support::Played, id: &str) -> (String, bool) {

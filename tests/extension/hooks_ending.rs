@@ -1,21 +1,13 @@
 //! Hooks that are thought about while everything ends, and the one that says so.
 
-use crate::asking_support::{Does, Extension, Scenario, done, fails, say, says, scenario, waits, writes};
+use crate::asking_support::{
+    Does, Extension, done, fails, hooks, prompted, say, says, scenario, waits, writes,
+};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Xcsh};
 use say::{calls, command, prompt, says as model_says};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
-
-/// An extension that wants a say in `hook`, and does this when it is asked.
-fn hooks(name: &'static str, hook: &str, does: impl IntoIterator<Item = Does>) -> Extension {
-    Extension::new(name, json!({ "hooks": [hook] })).on(&format!("hook {hook}"), does)
-}
-
-/// A conversation of one prompt `go` after 10 ms, and the answers of the model.
-fn prompted(turns: Value) -> Scenario {
-    scenario(turns).host(10, prompt("p", "go"))
-}
 
 #[test]
 fn an_abort_ends_what_extensions_think_about_and_asks_nobody_else() {

@@ -1,7 +1,7 @@
 //! Sessions as extensions see them begin and end, and what extensions add to them.
 
 use crate::asking_support::{
-    Does, Extension, Scenario, answer, done, fails, say, says, scenario, tool_result, ui, waits, writes,
+    Does, Extension, answer, done, fails, prompted, say, says, scenario, tool_result, ui, waits, writes,
 };
 use pi_rpc::{
     engine::{Extending, Hosted},
@@ -16,10 +16,6 @@ const DIALECTS: [Dialect; 4] = [Pi, Pi073, Pi1, Xcsh];
 fn hooks(name: &'static str, hooks: &[&str]) -> Extension {
     let extension = Extension::new(name, json!({ "hooks": hooks }));
     hooks.iter().fold(extension, |extension, hook| extension.on(&format!("hook {hook}"), [waits(50), done()]))
-}
-
-fn prompted(turns: Value) -> Scenario {
-    scenario(turns).host(10, prompt("p", "go"))
 }
 
 /// An extension that does this when the session has begun for the first time.
@@ -269,7 +265,7 @@ fn what_fails_in_an_extension_is_told_also_before_it_has_registered() {
     for dialect in DIALECTS {
         let played =
             scenario(json!([])).extended(extension.clone()).host(10, prompt("p", "/do")).play(dialect);
-        let told: Vec<&Value> = played.said.iter().filter(|it| it["type"] == "extension_error").collect();
+        let told: Vec<&Value> = played.frames("extension_error").collect();
         let expected = |path: &str, event: &str| json!({ "type": "extension_error", "extensionPath": path, "event": event, "error": "broken" });
         assert_eq!(told, [&expected("/x/one.ts", "load"), &expected("/x/two.ts", "turn_end")], "{dialect}");
     }

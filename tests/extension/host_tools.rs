@@ -159,10 +159,10 @@ fn answers_to_calls_that_are_over_or_unknown_change_nothing() {
         .host(30, progress(0, "more"))
         .host(31, carried_out(0, "again"))
         .play(Xcsh);
-    let told: Vec<&Value> = played.said.iter().filter(|it| it["type"] == "tool_execution_end").collect();
+    let told: Vec<&Value> = played.frames("tool_execution_end").collect();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0]["result"], result("whole"));
-    assert_eq!(played.said.iter().filter(|it| it["type"] == "tool_execution_update").count(), 0);
+    assert_eq!(played.frames("tool_execution_update").count(), 0);
 }
 
 /// The steps without what the host wrote by itself.
@@ -187,10 +187,8 @@ fn calls_of_one_answer_are_carried_out_side_by_side() {
 fn an_abort_takes_every_call_back_and_gives_each_its_result() {
     let played =
         calling(&["ask", "tell"]).host(20, command("abort")).host(30, carried_out(0, "late")).play(Xcsh);
-    let cancelled: Vec<&Value> =
-        played.said.iter().filter(|it| it["type"] == "host_tool_cancel").map(|it| &it["targetId"]).collect();
-    let called: Vec<&Value> =
-        played.said.iter().filter(|it| it["type"] == "host_tool_call").map(|it| &it["id"]).collect();
+    let cancelled: Vec<&Value> = played.frames("host_tool_cancel").map(|it| &it["targetId"]).collect();
+    let called: Vec<&Value> = played.frames("host_tool_call").map(|it| &it["id"]).collect();
     assert_eq!(cancelled, called);
     assert_eq!(
         told(&played),

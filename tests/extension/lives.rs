@@ -1,17 +1,11 @@
 //! The processes of extensions: how they register, how they fail, and that the conversation goes on.
 
-use crate::asking_support::{Does, Extension, done, say, scenario, ui, waits, writes};
+use crate::asking_support::{Does, Extension, does, done, say, scenario, ui, waits, writes};
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
 use say::{command, prompt, says as model_says};
 use serde_json::{Value, json};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
-
-/// An extension with the command `do`, which does this.
-fn does(steps: impl IntoIterator<Item = Does>) -> Extension {
-    Extension::new("a", json!({ "commands": [{ "name": "do", "description": "Does it." }] }))
-        .on("command do", steps)
-}
 
 #[test]
 fn the_host_is_heard_when_every_extension_has_registered_or_ten_seconds_are_over() {
@@ -219,9 +213,7 @@ fn what_cannot_be_registered_is_told_and_the_rest_holds() {
         .host(20, prompt("q", "go"))
         .play(Pi);
     let errors: Vec<String> = played
-        .said
-        .iter()
-        .filter(|it| it["type"] == "extension_error")
+        .frames("extension_error")
         .map(|it| {
             format!(
                 "{} {}",

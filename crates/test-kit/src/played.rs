@@ -100,6 +100,11 @@ impl Played {
         frame.and_then(|frame| frame["error"].as_str()).unwrap_or_default()
     }
 
+    /// The frames of this type that the host was told.
+    pub fn frames<'p>(&'p self, kind: &'p str) -> impl Iterator<Item = &'p Value> {
+        self.said.iter().filter(move |frame| frame["type"] == kind)
+    }
+
     /// The last frame of this type.
     pub fn last(&self, kind: &str) -> &Value {
         self.said.iter().rev().find(|frame| frame["type"] == kind).unwrap_or(&Value::Null)

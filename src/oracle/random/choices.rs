@@ -1,6 +1,7 @@
 //! Choices from a string of bytes, a byte or two for each: where a byte changes, one choice does.
 
 use fastrand::Rng;
+use std::collections::VecDeque;
 
 /// Hands out choices. The bytes come from a fuzzer, from a recording, or from a seeded generator, which never ends; of
 /// the others every choice beyond the last byte is the first one.
@@ -10,14 +11,14 @@ pub struct Choices {
 }
 
 enum Source {
-    Bytes(std::vec::IntoIter<u8>),
+    Bytes(VecDeque<u8>),
     Seed(Rng),
 }
 
 impl Choices {
     /// The choices that these bytes make.
     pub fn new(bytes: &[u8]) -> Self {
-        Self { taken: Vec::new(), source: Source::Bytes(bytes.to_vec().into_iter()) }
+        Self { taken: Vec::new(), source: Source::Bytes(bytes.iter().copied().collect()) }
     }
 
     /// The choices that a seed makes.
@@ -71,12 +72,12 @@ impl Choices {
     }
 
     fn is_used_up(&self) -> bool {
-        matches!(&self.source, Source::Bytes(bytes) if bytes.as_slice().is_empty())
+        matches!(&self.source, Source::Bytes(bytes) if bytes.is_empty())
     }
 
     fn byte(&mut self) -> u8 {
         let byte = match &mut self.source {
-            Source::Bytes(bytes) => bytes.next(),
+            Source::Bytes(bytes) => bytes.pop_front(),
             Source::Seed(rng) => Some(rng.u8(..)),
         };
         self.taken.extend(byte);

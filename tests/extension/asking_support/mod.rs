@@ -5,6 +5,22 @@ pub use pi_rpc_test_kit::{Does, Extension, Played, Scenario, say, scenario};
 
 use serde_json::{Value, json};
 
+/// A conversation of one prompt `go` after 10 ms, and the answers of the model.
+pub fn prompted(turns: Value) -> Scenario {
+    scenario(turns).host(10, say::prompt("p", "go"))
+}
+
+/// An extension that wants a say in `hook`, and does this when it is asked.
+pub fn hooks(name: &'static str, hook: &str, does: impl IntoIterator<Item = Does>) -> Extension {
+    Extension::new(name, json!({ "hooks": [hook] })).on(&format!("hook {hook}"), does)
+}
+
+/// An extension with the command `do`, which does this.
+pub fn does(steps: impl IntoIterator<Item = Does>) -> Extension {
+    Extension::new("a", json!({ "commands": [{ "name": "do", "description": "Does it." }] }))
+        .on("command do", steps)
+}
+
 pub fn waits(time: u64) -> Does {
     Does::Waits(time)
 }

@@ -11,13 +11,8 @@ const TRIES: usize = 3000;
 /// Leaves out what a conversation fails without, and makes the rest plain. What is left breaks the same rule: its text is
 /// the same but for numbers and quotations.
 pub fn shrunk(failed: &Conversation) -> Conversation {
-    let quiet = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
     let way = play(failed).err().map(|wrong| way(&wrong));
-    let shrinking = Shrinking { way, tries: TRIES };
-    let shrunk = shrinking.shrink(failed.clone());
-    std::panic::set_hook(quiet);
-    shrunk
+    Shrinking { way, tries: TRIES }.shrink(failed.clone())
 }
 
 struct Shrinking {
