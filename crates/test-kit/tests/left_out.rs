@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeSet, process::ExitCode};
 
-const MANIFEST: &str = include_str!("../Cargo.toml");
-const CONFIG: &str = include_str!("../.cargo/config.toml");
+const MANIFEST: &str = include_str!("../../../Cargo.toml");
+const CONFIG: &str = include_str!("../../../.cargo/config.toml");
 
 fn main() -> ExitCode {
     // Nobody asked for the line who asked for certain tests.
@@ -37,7 +37,7 @@ fn left_out() -> BTreeSet<&'static str> {
 /// An alias of `cargo test`, with the test targets that it runs.
 fn alias(line: &str) -> Option<(&str, BTreeSet<&str>)> {
     let (name, command) = line.split_once(" = \"test ")?;
-    let words: Vec<&str> = command.trim_end_matches('"').split(' ').collect();
+    let words: Vec<&str> = command.trim_end_matches(['"', '-', ' ']).split(' ').collect();
     let targets = words.windows(2).filter(|pair| pair[0] == "--test").map(|pair| pair[1]);
     Some((name, targets.collect()))
 }
