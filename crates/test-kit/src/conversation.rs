@@ -227,7 +227,7 @@ impl Conversation {
             setup.start = (seed % 2) as usize;
             setup.modes.compaction = CompactionPlan { reserve: 1000, keep_recent: 8 };
             setup.tools = Toolbox::new(specs(&setup.dialect.record().tools));
-            setup.extending.confirm = confirm.iter().cloned().collect();
+            setup.extending.confirm = confirm.clone();
             setup.seed = seed;
         }));
         scenario.watchers = Box::new(move |dialect| -> Vec<Box<dyn Watcher>> {

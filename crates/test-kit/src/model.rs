@@ -46,7 +46,7 @@ impl World<'_> {
             let What::Event(event) = step.what else { continue };
             let strays = if self.scenario.strays { strays(&event) } else { Vec::new() };
             for event in [event].into_iter().chain(strays) {
-                self.plan(due, call, Event::Step(call, Input::Model { call, event }));
+                self.plan(due, call, Event::Step(call, Box::new(Input::Model { call, event })));
             }
         }
     }

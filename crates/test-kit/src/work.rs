@@ -15,8 +15,11 @@ pub(crate) type Steps = Vec<(u64, Input)>;
 pub(crate) struct Course {
     pub steps: Steps,
     /// What is done instead when it is cancelled so many milliseconds after the start; counted from then.
-    pub stop: Box<dyn FnOnce(u64) -> Steps>,
+    pub stop: Stop,
 }
+
+/// What is done when somebody is cancelled so many milliseconds after the start.
+pub(crate) type Stop = Box<dyn FnOnce(u64) -> Steps>;
 
 /// How tools and shell commands go.
 #[derive(Clone, Debug)]

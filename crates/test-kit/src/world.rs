@@ -11,7 +11,7 @@ use crate::{
     rules::{Growth, Watcher},
     scenario::{Given, Judged, Scenario},
     setup::Models,
-    work::{Course, Steps},
+    work::{Course, Steps, Stop},
 };
 use pi_rpc::{
     engine::{CallId, Engine, Input, Now, Output},
@@ -50,7 +50,7 @@ pub(crate) enum Event {
     /// The host answers what it was asked.
     Answer(Value),
     /// A model, a tool or a shell does something.
-    Step(CallId, Input),
+    Step(CallId, Box<Input>),
     Extension(CallId, Does),
     /// The engine wanted to be woken.
     Time,
@@ -72,7 +72,7 @@ pub(crate) struct World<'s> {
     /// When the engine wants to be woken.
     alarm: Option<u64>,
     /// The tools and shells at work: since when, and what they do when they are cancelled.
-    works: BTreeMap<CallId, (u64, Box<dyn FnOnce(u64) -> Steps>)>,
+    works: BTreeMap<CallId, (u64, Stop)>,
     tools: usize,
     shells: usize,
     models: Models,
@@ -255,10 +255,10 @@ impl<'s> World<'s> {
                 Input::line(read.transpose().ok_or("a blank line")?)
             }
             Event::Step(call, input) => {
-                if matches!(input, Input::ToolEnd { .. } | Input::ShellEnd { .. }) {
+                if matches!(*input, Input::ToolEnd { .. } | Input::ShellEnd { .. }) {
                     self.works.remove(&call);
                 }
-                input
+                *input
             }
             Event::Extension(process, does) => return self.extension_does(process, does),
             Event::Time => Input::Time,
@@ -386,7 +386,7 @@ impl<'s> World<'s> {
 
     fn plan_steps(&mut self, call: CallId, steps: Steps) {
         for (after, input) in steps {
-            self.plan(self.now + after, call, Event::Step(call, input));
+            self.plan(self.now + after, call, Event::Step(call, Box::new(input)));
         }
     }
 
