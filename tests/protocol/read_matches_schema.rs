@@ -152,8 +152,8 @@ match_schema! {
     inbound_frames_of_xcsh_match_schema: Xcsh, Inbound, 100;
     outbound_frames_of_pi_match_schema: Pi, Outbound, 100;
     outbound_frames_of_xcsh_match_schema: Xcsh, Outbound, 100;
-    frames_from_extensions_of_pi_match_schema: Pi, FromExtension, 150;
-    frames_from_extensions_of_xcsh_match_schema: Xcsh, FromExtension, 150;
+    frames_from_extensions_of_pi_match_schema: Pi, FromExtension, 300;
+    frames_from_extensions_of_xcsh_match_schema: Xcsh, FromExtension, 300;
     frames_to_extensions_of_pi_match_schema: Pi, ToExtension, 400;
     frames_to_extensions_of_xcsh_match_schema: Xcsh, ToExtension, 400;
 }
