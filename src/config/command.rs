@@ -54,9 +54,12 @@ impl Commands {
 fn run(command: &str, running: &Running) -> Option<String> {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // Locked meanwhile, so that `stop` does not miss a command that has just begun.
+    let mut starting = running.lock().unwrap_or_else(PoisonError::into_inner);
     let mut child = shell.process_group(0).spawn().ok()?;
     let group = Pid::from_child(&child);
-    *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(group);
+    *starting = Some(group);
+    drop(starting);
     let stdout = child.stdout.take()?;
     let (send, printed) = mpsc::channel();
     // Nobody waits for the answer any more if the time is over.
