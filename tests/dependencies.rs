@@ -85,7 +85,7 @@ fn everything_is_from_crates_io_with_the_bytes_that_the_lock_file_names() {
     const REGISTRY: &str = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
     let wrong = LOCK.split("[[package]]").skip(1).filter(|package| {
         let is_ours = !package.contains("\nsource = ");
-        let named = ["pi-rpc", "pi-rpc-test-kit", "counts"]
+        let named = ["pi-rpc", "pi-rpc-protocol", "pi-rpc-test-kit", "counts"]
             .iter()
             .any(|ours| package.contains(&format!("name = \"{ours}\"")));
         !(package.contains(REGISTRY) && package.contains("\nchecksum = \"") || is_ours && named)

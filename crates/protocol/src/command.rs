@@ -5,7 +5,7 @@ use super::{RpcCommand, RpcSuccess};
 /// A command whose success is known by its type. Generated for every command.
 ///
 /// ```
-/// use pi_rpc::protocol::{Command, RpcSuccess, SetModelCommand, Model};
+/// use pi_rpc_protocol::{Command, RpcSuccess, SetModelCommand, Model};
 ///
 /// fn model(response: RpcSuccess) -> Option<Model> {
 ///     SetModelCommand::success(response)

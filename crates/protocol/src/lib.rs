@@ -1,8 +1,8 @@
 //! The protocol: every frame as a type, how bytes become frames, and what each dialect allows.
 //!
-//! The types and tables in this crate are generated from `schema/` when it is built; `pi_rpc::protocol` is this crate. There are three
-//! layers: the JSON Schema of one dialect (`pi_rpc::export`), the Rust types, which are the union of all
-//! dialects, and [`read`], which accepts a value if and only if the dialect's schema does.
+//! The types and tables in this crate are generated from `schema/` when it is built. There are three layers: the JSON
+//! Schema of one dialect (`pi_rpc::export`), the Rust types, which are the union of all dialects, and [`read`], which
+//! accepts a value if and only if the dialect's schema does. `pi_rpc::protocol` is this crate.
 //!
 //! ```
 //! use pi_rpc_protocol::{Dialect, Inbound, RpcCommand, read};
