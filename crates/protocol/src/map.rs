@@ -124,6 +124,28 @@ impl<'de, A: MapAccess<'de>> Fields<'de, A> {
         }
     }
 
+    /// The name of the next member that belongs to the struct; apart from its reading, which is compiled once per struct.
+    fn next_member(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
+        while let Some((key, value)) = self.head.members.pop_front() {
+            match self.constant(&key) {
+                Some(index) => self.see(index, &value)?,
+                None => {
+                    self.pending = Some(value);
+                    return Ok(Some(key));
+                }
+            }
+        }
+        while let Some(key) = self.rest.next_key_seed(TextSeed)? {
+            let Some(index) = self.constant(&key) else { return Ok(Some(key)) };
+            let value = self.rest.next_value()?;
+            self.see(index, &value)?;
+        }
+        match self.consts.iter().enumerate().find(|(index, _)| self.seen & (1 << index) == 0) {
+            Some((_, (name, _))) => Err(de::Error::missing_field(name)),
+            None => Ok(None),
+        }
+    }
+
     /// Which constant `key` is, if it is one.
     fn constant(&self, key: &str) -> Option<usize> {
         self.consts.iter().position(|(name, _)| *name == key)
@@ -134,26 +156,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'de, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        while let Some((key, value)) = self.head.members.pop_front() {
-            match self.constant(&key) {
-                Some(index) => self.see(index, &value)?,
-                None => {
-                    self.pending = Some(value);
-                    return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
-                }
-            }
-        }
-        while let Some(key) = self.rest.next_key_seed(TextSeed)? {
-            let Some(index) = self.constant(&key) else {
-                return seed.deserialize(CowStrDeserializer::new(key)).map(Some);
-            };
-            let value = self.rest.next_value()?;
-            self.see(index, &value)?;
-        }
-        match self.consts.iter().enumerate().find(|(index, _)| self.seen & (1 << index) == 0) {
-            Some((_, (name, _))) => Err(de::Error::missing_field(name)),
-            None => Ok(None),
-        }
+        self.next_member()?.map(|key| seed.deserialize(CowStrDeserializer::new(key))).transpose()
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {

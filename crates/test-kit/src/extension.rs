@@ -78,7 +78,7 @@ impl Extension {
         Self { name, reactions: BTreeMap::new(), origins: BTreeMap::new() }
     }
 
-    /// Does this when it hears `heard`, see [`heard`]; the second time what is given the second time.
+    /// Does this when it hears the frame whose short form is `heard`; the second time what is given the second time.
     pub fn on(mut self, heard: &str, does: impl IntoIterator<Item = Does>) -> Self {
         self.reactions.entry(heard.to_owned()).or_default().push_back(does.into_iter().collect());
         self

@@ -58,7 +58,7 @@ impl Played {
         transcript::timed(&self.steps)
     }
 
-    /// The frames of that kind that `who` wrote, see [`heard`].
+    /// The frames of that kind that `who` wrote.
     pub fn wrote(&self, who: &str, what: &str) -> Vec<&Value> {
         let steps = self.steps.iter().filter(|step| step.who == who && heard(&step.frame) == what);
         steps.map(|step| &step.frame).collect()
