@@ -132,6 +132,10 @@ fn version(exported: &Value) -> [u64; 3] {
     parts.try_into().expect("three numbers")
 }
 
+fn dotted(version: [u64; 3]) -> String {
+    version.map(|part| part.to_string()).join(".")
+}
+
 /// The least version that such a change asks for.
 fn least([major, minor, patch]: [u64; 3], bump: Bump) -> [u64; 3] {
     match bump {
@@ -154,8 +158,11 @@ fn exported_files_are_current_and_versioned() {
             let least = least(was, bump);
             assert!(
                 is >= least,
-                "{}: {bump:?} change: the version is {is:?}, and must be {least:?} at least",
-                file.path
+                "{}: {bump:?} change: the `version` in schema/dialects is {}, and must be {} at least; schema/README.md, \
+                 Versions, says why",
+                file.path,
+                dotted(is),
+                dotted(least)
             );
         }
     }
@@ -179,7 +186,12 @@ fn exported_folder_holds_nothing_else() {
     let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER)).expect("the folder");
     let kept: BTreeSet<String> =
         entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
-    assert_eq!(kept, expected.into_iter().map(str::to_owned).collect());
+    let expected = expected.into_iter().map(str::to_owned).collect();
+    let differ: Vec<&String> = kept.symmetric_difference(&expected).collect();
+    assert!(
+        differ.is_empty(),
+        "{FOLDER}: missing or not exported: {differ:?}; UPDATE=1 cargo test --test protocol exported writes what is missing"
+    );
 }
 
 #[test]
