@@ -12,7 +12,8 @@ pub const FOLDER: &str = "data";
 pub fn emit(root: &Path) -> Result<TokenStream, String> {
     let models = object(&root.join(FOLDER).join("models.json"))?;
     let providers = object(&root.join(FOLDER).join("providers.json"))?;
-    let (date, source) = (text(&models, "date")?, text(&models, "source")?);
+    let dated = |error: String| format!("models.json: {error}");
+    let (date, source) = (text(&models, "date").map_err(dated)?, text(&models, "source").map_err(dated)?);
     let lists = members(&models)?.iter().map(|(name, list)| {
         let list = list.to_string();
         quote!((#name, #list))
@@ -31,12 +32,14 @@ fn provider(id: &str, keys: &Value) -> Result<TokenStream, String> {
     let keys = keys.as_object().ok_or_else(|| format!("providers.json: {id} is no object"))?;
     let known = ["env", "defaults", "api", "baseUrl", "bearer"];
     if let Some(key) = keys.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(format!("providers.json: {id} has a {key}, which nobody reads"));
+        return Err(format!("providers.json: {id}: `{key}`: unknown; known: {}", known.join(", ")));
     }
-    let (env, defaults, api) = (texts(keys, "env")?, texts(keys, "defaults")?, text(keys, "api")?);
+    let named = |error: String| format!("providers.json: {id}: {error}");
+    let (env, defaults) = (texts(keys, "env").map_err(named)?, texts(keys, "defaults").map_err(named)?);
+    let api = text(keys, "api").map_err(named)?;
     let base_url = match keys.contains_key("baseUrl") {
         true => {
-            let base_url = text(keys, "baseUrl")?;
+            let base_url = text(keys, "baseUrl").map_err(named)?;
             quote!(Some(#base_url))
         }
         false => quote!(None),
@@ -63,10 +66,11 @@ fn members(file: &Map<String, Value>) -> Result<&Map<String, Value>, String> {
 }
 
 fn text<'a>(of: &'a Map<String, Value>, key: &str) -> Result<&'a str, String> {
-    of.get(key).and_then(Value::as_str).ok_or_else(|| format!("data/: {key} is no text"))
+    of.get(key).and_then(Value::as_str).ok_or_else(|| format!("`{key}`: expected a text"))
 }
 
 fn texts<'a>(of: &'a Map<String, Value>, key: &str) -> Result<Vec<&'a str>, String> {
-    let list = of.get(key).and_then(Value::as_array).ok_or_else(|| format!("data/: {key} is no list"))?;
-    list.iter().map(|it| it.as_str().ok_or_else(|| format!("data/: {key} has more than texts"))).collect()
+    let list =
+        of.get(key).and_then(Value::as_array).ok_or_else(|| format!("`{key}`: expected a list of texts"))?;
+    list.iter().map(|it| it.as_str().ok_or_else(|| format!("`{key}`: expected a list of texts"))).collect()
 }
