@@ -136,14 +136,27 @@ fn literal(name: &str, properties: &Map<String, Value>, record: &Value) -> Resul
     for (key, schema) in properties {
         let field = field_ident(key);
         let value = &record[key];
-        let wrong = || format!("dialects: {}.{key}: {value} does not fit record.json", record["id"]);
-        let value = if schema.get("enum").is_some() {
+        let wrong =
+            || format!("dialects: {}.{key}: {value} does not fit {schema} of record.json", record["id"]);
+        let value = if let Some(known) = schema["enum"].as_array() {
+            if !known.contains(value) {
+                return Err(wrong());
+            }
             let (ty, variant) = (type_name(name, key), camel(value.as_str().ok_or_else(wrong)?));
             quote!(#ty::#variant)
         } else if let Some(inner) = schema.get("properties").and_then(Value::as_object) {
             literal(&type_name(name, key).to_string(), inner, value)?
         } else {
-            let optional = scalar(schema).1;
+            let (expected, optional) = scalar(schema);
+            let is_expected = match value {
+                Value::Bool(_) => expected == Some("boolean"),
+                Value::Number(_) => expected == Some("integer"),
+                Value::String(_) => expected == Some("string"),
+                _ => true,
+            };
+            if !is_expected {
+                return Err(wrong());
+            }
             match value {
                 Value::Bool(flag) => quote!(#flag),
                 Value::Null if optional => quote!(None),
