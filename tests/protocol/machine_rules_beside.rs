@@ -178,7 +178,7 @@ fn answers() -> Vec<Row> {
 }
 
 fn tails() -> Vec<Row> {
-    use Rule::{RetryDelay, RetryPairs};
+    use Rule::{RetryDelay, RetryEndPlace, RetryPairs};
     let twice =
         |delay| fails().then(retry(1, 2000, "overloaded")).then(again()).then(retry(2, delay, "overloaded"));
     let over = |talk: Talk, attempt| talk.then(Talk::of(vec![("over", retry_ends(false, attempt))]));
@@ -186,6 +186,10 @@ fn tails() -> Vec<Row> {
         let again = run(&[&[]]).cut(&["prompt", "ack"]).with(retry_ends(true, 1), after);
         fails().then(retry(1, 2000, "overloaded")).then(again)
     };
+    let calls =
+        talk().cut(&["prompt", "ack", "user start", "user end"]).set("agent_end", "/messages/0", json!(null));
+    let behind_tools = fails().then(retry(1, 2000, "overloaded"));
+    let behind_tools = behind_tools.then(calls.with(retry_ends(true, 1), "result end t2"));
     let compacted = |retries: bool| {
         let result = json!({ "summary": "s", "firstKeptEntryId": "e", "tokensBefore": 1 });
         Talk::of(vec![
@@ -215,6 +219,7 @@ fn tails() -> Vec<Row> {
     let quiet = || Talk::of(vec![("quiet", QUIET)]);
     vec![
         ("nothing in a retry", Pi, over(twice(4000), 2), &[]),
+        ("a success behind the calls", Pi, behind_tools, &[RetryEndPlace]),
         ("a second attempt first", Pi, over(fails().then(retry(2, 1, "overloaded")), 2), &[RetryPairs]),
         ("a wait that is longer", Pi, over(twice(9000), 2), &[RetryDelay]),
         ("nothing where the provider may ask for it", Xcsh, over(twice(9000), 2), &[]),
