@@ -8,7 +8,7 @@ use crate::{
     config::{Config, Directories, Environment, ProjectCode, in_home, settings::Listed},
     engine::{
         Extending, Hosted, NamedCommands,
-        confirm::{Pattern, nearest},
+        consent::{Pattern, nearest},
         todos::{CLEAR_AFTER, TODO_WRITE},
         ttsr::Rules,
     },

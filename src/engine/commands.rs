@@ -1,11 +1,11 @@
 //! What each command does.
 
-use super::{
+use crate::engine::{
     Engine,
-    after::AfterRun,
-    compaction::Compacting,
     io::not_yet,
     prompts::{Prompting, Reply},
+    run::after::AfterRun,
+    run::compaction::Compacting,
 };
 use crate::protocol::{
     Case, DialectReady, Disposition, FlowState, GetAvailableModelsResponse, GetBranchMessagesResponse,
@@ -16,7 +16,7 @@ use crate::protocol::{
 
 impl Engine {
     /// The first frame, where the dialect has one.
-    pub(super) fn greet(&mut self) {
+    pub(in crate::engine) fn greet(&mut self) {
         if self.dialect.record().ready != DialectReady::None {
             let version = Some(env!("CARGO_PKG_VERSION").to_owned());
             self.say(Outbound::ReadyFrame(ReadyFrame { version }));
@@ -25,7 +25,7 @@ impl Engine {
 
     /// Does what the machine's disposition says of the command here. `unasked`: it is a prompt that was aborted before it
     /// was served.
-    pub(super) fn command(&mut self, command: RpcCommand, unasked: bool) {
+    pub(in crate::engine) fn command(&mut self, command: RpcCommand, unasked: bool) {
         let case = self.disposition(&command);
         let disposition = case.map_or(Disposition::Control, |case| case.disposition);
         let kind = command.kind();
@@ -175,7 +175,7 @@ impl Engine {
     /// What becomes of a command here. A compaction is a state of its own, also the one that nobody but the host was told
     /// of; and a prompt that waits for it is one that begins. A prompt that was acknowledged and led to nothing has left
     /// nothing behind.
-    pub(super) fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
+    pub(in crate::engine) fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
         use RpcCommandKind::{AbortAndPrompt, Prompt};
         let base = self.dialect.base();
         let flow = match &self.compacting {
@@ -198,7 +198,7 @@ impl Engine {
     }
 
     /// The plain success of a command without data.
-    pub(super) fn acknowledge(&mut self, kind: RpcCommandKind, id: Option<RequestId>) {
+    pub(in crate::engine) fn acknowledge(&mut self, kind: RpcCommandKind, id: Option<RequestId>) {
         if let Some(response) = kind.acknowledge(id) {
             self.succeed(response);
         }
@@ -206,7 +206,7 @@ impl Engine {
 
     /// Does it when whatever is in the way has been ended. What could not be written of the session gets a last chance
     /// before.
-    pub(super) fn between_runs(&mut self, disposition: Disposition, then: AfterRun) {
+    pub(in crate::engine) fn between_runs(&mut self, disposition: Disposition, then: AfterRun) {
         self.broken = None;
         match disposition {
             Disposition::Preempt => self.preempt(then),
@@ -215,7 +215,7 @@ impl Engine {
     }
 
     /// Ends what goes on; `then` follows.
-    pub(super) fn preempt(&mut self, then: AfterRun) {
+    pub(in crate::engine) fn preempt(&mut self, then: AfterRun) {
         self.after_run.push_back(then);
         self.abort_chain();
         self.unask_run();

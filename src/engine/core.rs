@@ -1,25 +1,25 @@
 //! The engine's state and its loop: an input in, outputs out.
 
-use super::{
+use crate::engine::{
     CallId, Choice, Input, Now, Output, Place, RetryPlan, Setup, Toolbox,
-    acting::Action,
-    after::AfterRun,
-    asks::Ask,
-    compaction::{Compacting, CompactionPlan},
-    confirm::Guard,
-    dialogs::Dialog,
-    disk::Awaiting,
-    extensions::Extensions,
-    hooks::{Hooking, Then},
+    consent::Guard,
+    extensions::actions::Action,
+    extensions::dialogs::Dialog,
+    extensions::hooks::{Hooking, Then},
+    extensions::notifications::{self, Telling},
+    extensions::processes::Extensions,
+    extensions::providers::{Beginning, Providers},
+    extensions::requests::Ask,
     host_lines::Waiting,
     ids::Ids,
-    keep::Tell,
     limits::Limits,
-    providers::{Beginning, Providers},
     queues::Queue,
-    run::{Ended, Run},
-    settling::Chain,
-    telling::{self, Telling},
+    run::after::AfterRun,
+    run::compaction::{Compacting, CompactionPlan},
+    run::settling::Chain,
+    run::turns::{Ended, Run},
+    store::disk::Awaiting,
+    store::persist::Tell,
     todos::Todos,
     ttsr::Rules,
 };
@@ -40,137 +40,137 @@ use std::{
 
 /// One conversation.
 pub struct Engine {
-    pub(super) dialect: Dialect,
+    pub(in crate::engine) dialect: Dialect,
     /// The machine has its checks.
     checked: bool,
-    pub(super) machine: Machine,
-    pub(super) session: Session,
-    pub(super) place: Place,
-    pub(super) limits: Limits,
-    pub(super) models: Vec<Choice>,
-    pub(super) scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
+    pub(in crate::engine) machine: Machine,
+    pub(in crate::engine) session: Session,
+    pub(in crate::engine) place: Place,
+    pub(in crate::engine) limits: Limits,
+    pub(in crate::engine) models: Vec<Choice>,
+    pub(in crate::engine) scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
     /// Place of the current model in `models`.
-    pub(super) model: usize,
-    pub(super) level: Option<ThinkingLevel>,
-    pub(super) default_level: ThinkingLevel,
-    pub(super) tools: Toolbox,
-    pub(super) system_prompt: Arc<str>,
+    pub(in crate::engine) model: usize,
+    pub(in crate::engine) level: Option<ThinkingLevel>,
+    pub(in crate::engine) default_level: ThinkingLevel,
+    pub(in crate::engine) tools: Toolbox,
+    pub(in crate::engine) system_prompt: Arc<str>,
     /// The parts of it, in dialects that tell them apart.
-    pub(super) sections: Vec<Section>,
-    pub(super) steering: Queue,
-    pub(super) follow_up: Queue,
-    pub(super) interrupt: InterruptMode,
-    pub(super) auto_compaction: bool,
-    pub(super) auto_retry: bool,
-    pub(super) run: Option<Run>,
+    pub(in crate::engine) sections: Vec<Section>,
+    pub(in crate::engine) steering: Queue,
+    pub(in crate::engine) follow_up: Queue,
+    pub(in crate::engine) interrupt: InterruptMode,
+    pub(in crate::engine) auto_compaction: bool,
+    pub(in crate::engine) auto_retry: bool,
+    pub(in crate::engine) run: Option<Run>,
     /// What waits for the open run to end, in order.
-    pub(super) after_run: VecDeque<AfterRun>,
+    pub(in crate::engine) after_run: VecDeque<AfterRun>,
     /// Shell commands of the host that run.
-    pub(super) shells: BTreeMap<CallId, Shell>,
+    pub(in crate::engine) shells: BTreeMap<CallId, Shell>,
     /// Messages of shell commands that ended while a run was open.
-    pub(super) deferred: VecDeque<Arc<AgentMessage>>,
+    pub(in crate::engine) deferred: VecDeque<Arc<AgentMessage>>,
     /// What is said when everything kept so far is stored.
-    pub(super) tell: Option<Tell>,
+    pub(in crate::engine) tell: Option<Tell>,
     /// Since when a write is outstanding, on the monotonic clock.
-    pub(super) storing: Option<Duration>,
+    pub(in crate::engine) storing: Option<Duration>,
     /// The session is put on the disk before the end of a run is told.
-    pub(super) syncs_runs: bool,
+    pub(in crate::engine) syncs_runs: bool,
     /// What came in while the disk had yet to answer.
-    pub(super) delayed: VecDeque<Input>,
+    pub(in crate::engine) delayed: VecDeque<Input>,
     /// The last write failed, and this is what is said of it.
-    pub(super) broken: Option<String>,
+    pub(in crate::engine) broken: Option<String>,
     /// A file that was asked for.
-    pub(super) awaiting: Option<Awaiting>,
+    pub(in crate::engine) awaiting: Option<Awaiting>,
     /// The run that just ended: what follows it is to be decided.
-    pub(super) ended: Option<Ended>,
+    pub(in crate::engine) ended: Option<Ended>,
     /// Runs that follow one another by themselves, in dialects that tell when all is done.
-    pub(super) chain: Option<Chain>,
-    pub(super) retry_plan: RetryPlan,
+    pub(in crate::engine) chain: Option<Chain>,
+    pub(in crate::engine) retry_plan: RetryPlan,
     /// How often in a row a failed run was tried again.
-    pub(super) attempt: u64,
+    pub(in crate::engine) attempt: u64,
     /// When it is tried again, on the monotonic clock.
-    pub(super) wait: Option<Duration>,
-    pub(super) compaction_plan: CompactionPlan,
-    pub(super) compacting: Option<Compacting>,
+    pub(in crate::engine) wait: Option<Duration>,
+    pub(in crate::engine) compaction_plan: CompactionPlan,
+    pub(in crate::engine) compacting: Option<Compacting>,
     /// An automatic compaction was ended for a prompt: its run opens without one.
-    pub(super) skips_compaction: bool,
+    pub(in crate::engine) skips_compaction: bool,
     /// The context was too long once already: compacting it again would not help.
-    pub(super) overflowed: bool,
+    pub(in crate::engine) overflowed: bool,
     /// The shell's directory, where the dialect keeps it.
-    pub(super) directory: Option<String>,
-    pub(super) extensions: Extensions,
+    pub(in crate::engine) directory: Option<String>,
+    pub(in crate::engine) extensions: Extensions,
     /// What extensions were asked, by the id of the request.
-    pub(super) asks: BTreeMap<CallId, Ask>,
+    pub(in crate::engine) asks: BTreeMap<CallId, Ask>,
     /// The dialogs that are open, oldest first.
-    pub(super) dialogs: Vec<Dialog>,
+    pub(in crate::engine) dialogs: Vec<Dialog>,
     /// What extensions have a say in just now.
-    pub(super) hooks: BTreeMap<CallId, Hooking>,
+    pub(in crate::engine) hooks: BTreeMap<CallId, Hooking>,
     /// What extensions are told and waited for.
-    pub(super) telling: Telling,
+    pub(in crate::engine) telling: Telling,
     /// Skills and prompt templates.
-    pub(super) commands: Commands,
+    pub(in crate::engine) commands: Commands,
     /// A prompt is looked at: nobody knows yet what it means.
-    pub(super) understanding: bool,
+    pub(in crate::engine) understanding: bool,
     /// A run is about to begin.
-    pub(super) starting: bool,
+    pub(in crate::engine) starting: bool,
     /// Messages of extensions that the model is to answer, with a run or without one.
-    pub(super) triggering: Vec<AgentMessage>,
+    pub(in crate::engine) triggering: Vec<AgentMessage>,
     /// Messages of extensions that go with what the user says next.
-    pub(super) next_turn: Vec<AgentMessage>,
+    pub(in crate::engine) next_turn: Vec<AgentMessage>,
     /// Calls that the host carries out, by their ids on the wire.
-    pub(super) host_calls: BTreeMap<String, CallId>,
+    pub(in crate::engine) host_calls: BTreeMap<String, CallId>,
     /// The tools whose calls need the host's consent.
-    pub(super) guard: Guard,
+    pub(in crate::engine) guard: Guard,
     /// The tools that the host has allowed for this session.
-    pub(super) allowed: BTreeSet<String>,
+    pub(in crate::engine) allowed: BTreeSet<String>,
     /// Titles are sent in dialects that send them only on demand.
-    pub(super) emits_title: bool,
-    pub(super) todos: Todos,
+    pub(in crate::engine) emits_title: bool,
+    pub(in crate::engine) todos: Todos,
     /// What answers are watched for.
-    pub(super) rules: Rules,
+    pub(in crate::engine) rules: Rules,
     /// What extensions do and is not over.
-    pub(super) actions: BTreeMap<CallId, Action>,
+    pub(in crate::engine) actions: BTreeMap<CallId, Action>,
     /// What the instructions are made of, for when the tools change.
-    pub(super) prompt_source: Option<PromptSource>,
-    pub(super) providers: Providers,
-    pub(super) ids: Ids,
+    pub(in crate::engine) prompt_source: Option<PromptSource>,
+    pub(in crate::engine) providers: Providers,
+    pub(in crate::engine) ids: Ids,
     /// Model calls made in this process: ids are counted on from it.
-    pub(super) calls: usize,
-    pub(super) now: Now,
+    pub(in crate::engine) calls: usize,
+    pub(in crate::engine) now: Now,
     /// Lines that wait for the command before them, in dialects that serve them one by one.
-    pub(super) waiting: VecDeque<Waiting>,
-    pub(super) closing: bool,
+    pub(in crate::engine) waiting: VecDeque<Waiting>,
+    pub(in crate::engine) closing: bool,
     /// The input has ended, or is not read any more.
-    pub(super) over: bool,
+    pub(in crate::engine) over: bool,
     /// The input has ended, and in this dialect nothing is waited for any more.
-    pub(super) leaving: bool,
+    pub(in crate::engine) leaving: bool,
     /// The process was told to stop: no run is opened any more.
-    pub(super) stopping: bool,
+    pub(in crate::engine) stopping: bool,
     /// The end has come in a dialect that tells nothing of it: responses are still given, events are not.
-    pub(super) silent: bool,
+    pub(in crate::engine) silent: bool,
     /// The run that is being opened was aborted before.
-    pub(super) unasked: bool,
+    pub(in crate::engine) unasked: bool,
     /// What came in before every extension had registered.
-    pub(super) held: VecDeque<Input>,
+    pub(in crate::engine) held: VecDeque<Input>,
     /// Since when no extension is heard, because the host does not read.
-    pub(super) deaf: Option<Duration>,
+    pub(in crate::engine) deaf: Option<Duration>,
     /// The extensions were told that the process ends.
-    pub(super) farewell: bool,
-    pub(super) exited: bool,
+    pub(in crate::engine) farewell: bool,
+    pub(in crate::engine) exited: bool,
     outputs: VecDeque<Output>,
 }
 
 /// A shell command of the host that runs.
 #[derive(Debug)]
 pub struct Shell {
-    pub(super) id: Option<RequestId>,
-    pub(super) command: String,
+    pub(in crate::engine) id: Option<RequestId>,
+    pub(in crate::engine) command: String,
     /// Models are not told of it.
-    pub(super) excluded: bool,
+    pub(in crate::engine) excluded: bool,
     /// The session that its message belongs to.
-    pub(super) session: String,
+    pub(in crate::engine) session: String,
     /// That session was left: it was cancelled with it.
-    pub(super) left: bool,
+    pub(in crate::engine) left: bool,
 }
 
 impl Engine {
@@ -292,7 +292,7 @@ impl Engine {
     }
 
     /// Takes in an input, or holds it until the host is greeted.
-    pub(super) fn receive(&mut self, input: Input) {
+    pub(in crate::engine) fn receive(&mut self, input: Input) {
         if matches!(input, Input::EndOfInput) && !self.extensions.is_served() {
             self.nobody_answers();
         }
@@ -303,7 +303,7 @@ impl Engine {
     }
 
     /// Does what an input leads to.
-    pub(super) fn take_in(&mut self, input: Input) {
+    pub(in crate::engine) fn take_in(&mut self, input: Input) {
         match input {
             // Told to stop: whatever is still written comes too late.
             Input::Frame(_) | Input::BadLine(_) if self.stopping => {}
@@ -478,12 +478,12 @@ impl Engine {
         }
     }
 
-    pub(super) fn push(&mut self, output: Output) {
+    pub(in crate::engine) fn push(&mut self, output: Output) {
         self.outputs.push_back(output);
     }
 
     /// Says something: the machine first.
-    pub(super) fn say(&mut self, said: impl Into<Said>) {
+    pub(in crate::engine) fn say(&mut self, said: impl Into<Said>) {
         let mut said = said.into();
         said.fit(self.dialect.base());
         let violations = match &said {
@@ -500,12 +500,12 @@ impl Engine {
         let ours = violations.into_iter().filter(|it| it.rule.about().side == Side::Server);
         // The frames do not show that titles were asked for.
         let ours = ours.filter(|it| !(self.emits_title && it.rule == Rule::NoTitle));
-        let ours = ours.filter(|it| !(self.telling.replaced && telling::is_of_messages(it.rule)));
+        let ours = ours.filter(|it| !(self.telling.replaced && notifications::is_of_messages(it.rule)));
         self.outputs.extend(ours.map(Output::Violation));
     }
 
     /// Tells of something; where the end has silenced that, only those who are inside.
-    pub(super) fn event(&mut self, event: impl Into<AgentSessionEvent>) {
+    pub(in crate::engine) fn event(&mut self, event: impl Into<AgentSessionEvent>) {
         let event = Outbound::AgentSessionEvent(event.into());
         let said = Said::from(event);
         let awaited = self.awaited(&said);
@@ -518,13 +518,13 @@ impl Engine {
         }
     }
 
-    pub(super) fn succeed(&mut self, response: impl Into<RpcSuccess>) {
+    pub(in crate::engine) fn succeed(&mut self, response: impl Into<RpcSuccess>) {
         if let Some(response) = self.acted(response.into()) {
             self.say(Outbound::Response(response.into()));
         }
     }
 
-    pub(super) fn fail(&mut self, id: Option<RequestId>, command: RpcCommandKind, error: String) {
+    pub(in crate::engine) fn fail(&mut self, id: Option<RequestId>, command: RpcCommandKind, error: String) {
         if let Some(error) = self.act_failed(id.as_ref(), error) {
             let response = RpcErrorResponse { id, command: command.as_str().to_owned(), error };
             self.say(Outbound::Response(response.into()));

@@ -1,11 +1,11 @@
 //! The end: of the input, by a signal, or because an extension asks for it.
 
-use super::{Engine, Input, Output, after::AfterRun};
+use crate::engine::{Engine, Input, Output, run::after::AfterRun};
 use crate::protocol::DialectEndOfInput;
 
 impl Engine {
     /// The host has closed its side.
-    pub(super) fn end_of_input(&mut self) {
+    pub(in crate::engine) fn end_of_input(&mut self) {
         self.machine.end_of_input();
         (self.closing, self.over) = (true, true);
         // What could not be written gets a last chance.
@@ -27,13 +27,13 @@ impl Engine {
     }
 
     /// The input has ended before anything of it was served: no dialog is answered any more.
-    pub(super) fn nobody_answers(&mut self) {
+    pub(in crate::engine) fn nobody_answers(&mut self) {
         self.over = true;
         self.end_all_dialogs();
     }
 
     /// The process was told to stop.
-    pub(super) fn shut_down(&mut self) {
+    pub(in crate::engine) fn shut_down(&mut self) {
         self.machine.end_of_input();
         (self.closing, self.over) = (true, true);
         self.stopping = true;
@@ -70,7 +70,7 @@ impl Engine {
     }
 
     /// Leaves when nothing is left to do; `false` if that is not so.
-    pub(super) fn exit_when_done(&mut self) -> bool {
+    pub(in crate::engine) fn exit_when_done(&mut self) -> bool {
         if !self.closing || self.exited || !(self.leaving || self.is_idle()) {
             return false;
         }
@@ -86,39 +86,39 @@ impl Engine {
     }
 
     /// An extension asks for the end: it comes when what goes on is done.
-    pub(super) fn leave_when_done(&mut self) {
+    pub(in crate::engine) fn leave_when_done(&mut self) {
         self.machine.end_of_input();
         self.closing = true;
         self.limit_commands();
     }
 
     /// The process ends as soon as what goes on is done.
-    pub(super) const fn is_ending(&self) -> bool {
+    pub(in crate::engine) const fn is_ending(&self) -> bool {
         self.closing
     }
 
     /// Nobody answers any more.
-    pub(super) const fn input_is_over(&self) -> bool {
+    pub(in crate::engine) const fn input_is_over(&self) -> bool {
         self.over
     }
 
     /// The input has ended, and whatever goes on is left as it is.
-    pub(super) const fn leaves_at_once(&self) -> bool {
+    pub(in crate::engine) const fn leaves_at_once(&self) -> bool {
         self.leaving
     }
 
     /// Nothing begins any more.
-    pub(super) const fn is_cut_off(&self) -> bool {
+    pub(in crate::engine) const fn is_cut_off(&self) -> bool {
         self.stopping || self.leaving
     }
 
     /// The end has been decided: what an extension does now is of no interest.
-    pub(super) const fn is_leaving(&self) -> bool {
+    pub(in crate::engine) const fn is_leaving(&self) -> bool {
         self.is_cut_off() || self.farewell
     }
 
     /// The process ends.
-    pub(super) fn exit(&mut self) {
+    pub(in crate::engine) fn exit(&mut self) {
         if !std::mem::replace(&mut self.exited, true) {
             // Whatever extensions were asked ends with them.
             self.asks.clear();

@@ -7,12 +7,12 @@
 //!
 //! What comes before its time is held; answers to dialogs are taken in as soon as the host is greeted.
 
-use super::{Engine, Input, hooks::Then};
+use crate::engine::{Engine, Input, extensions::hooks::Then};
 use crate::protocol::{FromExtension, Inbound, Outbound, SessionStartHook, SessionStartReason};
 
 impl Engine {
     /// Greets the host, as soon as every extension has registered or cannot any more; `false` if that was done.
-    pub(super) fn advance_greeting(&mut self) -> bool {
+    pub(in crate::engine) fn advance_greeting(&mut self) -> bool {
         // Told to stop before that: nothing is said at all.
         if self.extensions.greeted || self.stopping || self.extensions.are_starting() {
             return false;
@@ -32,7 +32,7 @@ impl Engine {
     }
 
     /// From now on lines of the host are served.
-    pub(super) const fn serve_host(&mut self) {
+    pub(in crate::engine) const fn serve_host(&mut self) {
         self.extensions.served = true;
     }
 
@@ -43,7 +43,7 @@ impl Engine {
 
     /// Whether it leads to something that is said, and the host has not been greeted; or it is a line of the host, and
     /// none is served yet.
-    pub(super) fn waits_for_greeting(&self, input: &Input) -> bool {
+    pub(in crate::engine) fn waits_for_greeting(&self, input: &Input) -> bool {
         let line = match input {
             Input::Frame(frame) => !matches!(**frame, Inbound::ExtensionUIResponse(_)),
             Input::BadLine(error) => error.is_answered(),
@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// Takes in the next thing that came before its time; `false` if there is none whose time has come.
-    pub(super) fn advance_held(&mut self) -> bool {
+    pub(in crate::engine) fn advance_held(&mut self) -> bool {
         let next = self.held.iter().position(|input| !self.waits_for_greeting(input));
         let Some(input) = next.and_then(|at| self.held.remove(at)) else { return false };
         self.take_in(input);

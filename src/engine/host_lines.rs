@@ -3,7 +3,7 @@
 //! In dialects that serve them one by one, a line waits while a command before it is in hand, but for commands that
 //! overtake. Reads never wait, in any dialect. Source: settled.
 
-use super::{Engine, after::AfterRun, compaction::Compacting};
+use crate::engine::{Engine, run::after::AfterRun, run::compaction::Compacting};
 use crate::protocol::{BashCommand, CompactCommand, DialectDispatch, LineError, Outbound, RpcCommand};
 
 /// A line that waits for the command before it.
@@ -22,7 +22,7 @@ pub enum Waiting {
 impl Engine {
     /// Serves a line, now or when the ones before it are done: in dialects that serve one by one, only the control lane
     /// does not wait.
-    pub(super) fn take(&mut self, line: Waiting, control: bool) {
+    pub(in crate::engine) fn take(&mut self, line: Waiting, control: bool) {
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
         let waits = serial && !control && (self.is_busy() || !self.waiting.is_empty());
         match waits || self.holds_commands() {
@@ -53,7 +53,7 @@ impl Engine {
         waits || compacts || self.is_command_hooked() || self.is_to_be_taken_up()
     }
 
-    pub(super) fn serve_waiting(&mut self) -> bool {
+    pub(in crate::engine) fn serve_waiting(&mut self) -> bool {
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
         if self.holds_commands() || serial && self.is_busy() {
             return false;
@@ -64,7 +64,7 @@ impl Engine {
     }
 
     /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
-    pub(super) fn stop_waiting_shells(&mut self) {
+    pub(in crate::engine) fn stop_waiting_shells(&mut self) {
         for line in &mut self.waiting {
             if let Waiting::Command(RpcCommand::Bash(command)) = line {
                 *line = Waiting::StoppedShell(command.clone());
@@ -74,7 +74,7 @@ impl Engine {
 
     /// An abort that overtakes a prompt stops it, too: its run opens when its turn comes, and no model is asked. A
     /// compaction that waits does not begin.
-    pub(super) fn stop_waiting_work(&mut self) {
+    pub(in crate::engine) fn stop_waiting_work(&mut self) {
         for line in &mut self.waiting {
             let Waiting::Command(command) = line else { continue };
             *line = match command {

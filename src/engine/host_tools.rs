@@ -1,10 +1,10 @@
 //! Tools that the host carries out. Source: xcsh RPC reference: host tools; xcsh source; observed.
 
-use super::{
+use crate::engine::{
     CallId, Engine,
-    arguments::{Owner, Unsound, examine},
-    batch::error_result,
     prompts::texts,
+    run::batch::error_result,
+    toolbox::arguments::{Owner, Unsound, examine},
 };
 use crate::{
     model::types::ToolSpec,
@@ -16,7 +16,7 @@ use crate::{
 
 impl Engine {
     /// Replaces the tools of the host. Calls of one that is gone can still be answered.
-    pub(super) fn set_host_tools(&mut self, command: SetHostToolsCommand) {
+    pub(in crate::engine) fn set_host_tools(&mut self, command: SetHostToolsCommand) {
         match self.host_tools(&command.tools) {
             Ok(tools) => {
                 self.tools.remove_of(Owner::Host);
@@ -64,7 +64,7 @@ impl Engine {
     }
 
     /// Has the host carry out a call.
-    pub(super) fn call_host(&mut self, call: CallId, tool_call: ToolCall, arguments: JsonObject) {
+    pub(in crate::engine) fn call_host(&mut self, call: CallId, tool_call: ToolCall, arguments: JsonObject) {
         if self.input_is_over() {
             let text = errors::host_gone(self.dialect.base());
             return self.tool_end(call, error_result(&text), true);
@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Tells the host that nobody waits for a call any more.
-    pub(super) fn uncall_host(&mut self, call: CallId, name: &str) {
+    pub(in crate::engine) fn uncall_host(&mut self, call: CallId, name: &str) {
         let Some(target_id) = self.forget_host_call(call) else { return };
         let id = self.ids.hex16();
         self.say(Outbound::HostToolCancel(HostToolCancel { id, target_id }));
@@ -89,14 +89,14 @@ impl Engine {
     }
 
     /// The host tells how far a call has come.
-    pub(super) fn host_tool_update(&mut self, update: HostToolUpdate) {
+    pub(in crate::engine) fn host_tool_update(&mut self, update: HostToolUpdate) {
         if let Some(call) = self.host_calls.get(&update.id) {
             self.tool_progress(*call, update.partial_result);
         }
     }
 
     /// The host has carried out a call.
-    pub(super) fn host_tool_result(&mut self, result: HostToolResult) {
+    pub(in crate::engine) fn host_tool_result(&mut self, result: HostToolResult) {
         let Some(call) = self.host_calls.remove(&result.id) else { return };
         if !result.is_error.unwrap_or(false) {
             return self.tool_end(call, result.result, false);
@@ -107,7 +107,7 @@ impl Engine {
     }
 
     /// The host has closed its side: nobody answers its calls any more.
-    pub(super) fn host_gone(&mut self) {
+    pub(in crate::engine) fn host_gone(&mut self) {
         let text = errors::host_gone(self.dialect.base());
         for call in std::mem::take(&mut self.host_calls).into_values() {
             self.tool_end(call, error_result(&text), true);
@@ -115,7 +115,7 @@ impl Engine {
     }
 
     /// Whether the host carries the call out.
-    pub(super) fn is_with_host(&self, call: CallId) -> bool {
+    pub(in crate::engine) fn is_with_host(&self, call: CallId) -> bool {
         self.host_calls.values().any(|other| *other == call)
     }
 

@@ -1,6 +1,6 @@
 //! What goes into the engine and what comes out.
 
-use super::Choice;
+use crate::engine::Choice;
 use crate::{
     machine::Violation,
     model::types::{StreamEvent, ToolSpec},
@@ -101,7 +101,7 @@ pub enum Input {
     /// From now on extensions are heard, or they are not because the host does not read: what they owe is not due
     /// meanwhile.
     Hearing(bool),
-    /// The [`deadline`](super::Engine::deadline) has come.
+    /// The [`deadline`](crate::engine::Engine::deadline) has come.
     Time,
     /// The outstanding [`Output::Store`] has completed.
     Stored,
@@ -162,7 +162,7 @@ pub enum Output {
     StartExtension {
         /// For its frames and its end.
         process: CallId,
-        /// Its place in [`Extending::extensions`](super::Extending::extensions).
+        /// Its place in [`Extending::extensions`](crate::engine::Extending::extensions).
         place: usize,
     },
     /// Write a frame to an extension; one whose process is gone hears nothing.
@@ -239,7 +239,7 @@ pub enum Output {
 pub struct ModelCall {
     /// For the answer.
     pub call: CallId,
-    /// The place of the model asked, in [`Setup::models`](super::Setup::models).
+    /// The place of the model asked, in [`Setup::models`](crate::engine::Setup::models).
     pub place: usize,
     /// The model asked.
     pub model: Model,
@@ -356,6 +356,6 @@ impl Input {
 }
 
 /// The text of a command that is not there yet.
-pub(super) fn not_yet(dialect: Dialect, command: &str) -> String {
+pub(in crate::engine) fn not_yet(dialect: Dialect, command: &str) -> String {
     errors::not_yet(dialect.base(), command)
 }

@@ -1,10 +1,10 @@
 //! How much is kept for whom, and the limits of extensions, for those who tell people of them.
 
-use super::{Engine, after::AfterRun, hooks::Hooking, prompts::Prompting};
-pub use super::{
-    asks::{ACCEPT, AFTER_INPUT, FAREWELL, GRACE, HOOK},
-    dialogs::{DIALOGS, UNSHOWN},
-    extensions::{HANGS, REGISTER, RESTARTS, STRAYS},
+use crate::engine::{Engine, extensions::hooks::Hooking, prompts::Prompting, run::after::AfterRun};
+pub use crate::engine::{
+    extensions::dialogs::{DIALOGS, UNSHOWN},
+    extensions::processes::{HANGS, REGISTER, RESTARTS, STRAYS},
+    extensions::requests::{ACCEPT, AFTER_INPUT, FAREWELL, GRACE, HOOK},
 };
 use crate::protocol::{
     AgentMessage, Disposition, HookEvent, ImageContent, MessageContent, RpcCommand, RpcCommandKind,
@@ -40,7 +40,11 @@ impl Engine {
     }
 
     /// Why there is no room for what a command brings along; `None`: there is.
-    pub(super) fn no_room_for(&self, command: &RpcCommand, disposition: Disposition) -> Option<String> {
+    pub(in crate::engine) fn no_room_for(
+        &self,
+        command: &RpcCommand,
+        disposition: Disposition,
+    ) -> Option<String> {
         use RpcCommandKind as Kind;
         let kind = command.kind();
         let waits = match kind {
@@ -65,7 +69,7 @@ impl Engine {
     }
 
     /// Why nothing more can be said for now by somebody who is not the host; `None`: it can.
-    pub(super) fn no_room(&self) -> Option<String> {
+    pub(in crate::engine) fn no_room(&self) -> Option<String> {
         if self.waiting_bytes() > self.limits.queue {
             return Some(errors::queue_full(self.dialect.base(), &self.limits.queue.to_string()));
         }

@@ -1,9 +1,9 @@
 //! Which model is asked, and how hard it thinks.
 
-use super::{
+use crate::engine::{
     Engine,
-    keep::{Answer, Before},
     prompts::Reply,
+    store::persist::{Answer, Before},
 };
 use crate::{
     protocol::{
@@ -17,19 +17,19 @@ use crate::{
 
 impl Engine {
     /// The level that the current model takes; `None` in dialects that set none for a model that does not think.
-    pub(super) fn fitting(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
+    pub(in crate::engine) fn fitting(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
         let choice = &self.models[self.model];
         let unset = self.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Unset;
         (choice.model.reasoning || !unset).then(|| choice.clamp(wanted))
     }
 
     /// Places of the models that can be asked.
-    pub(super) fn usable(&self) -> impl Iterator<Item = usize> {
+    pub(in crate::engine) fn usable(&self) -> impl Iterator<Item = usize> {
         (0..self.models.len()).filter(|at| self.models[*at].unusable.is_none())
     }
 
     /// The place of a model that can be asked.
-    pub(super) fn find_usable(&self, provider: &str, id: &str) -> Option<usize> {
+    pub(in crate::engine) fn find_usable(&self, provider: &str, id: &str) -> Option<usize> {
         self.usable().find(|at| {
             let model = &self.models[*at].model;
             model.provider == provider && model.id == id
@@ -37,25 +37,25 @@ impl Engine {
     }
 
     /// The model that is asked; `None`: there is none.
-    pub(super) fn model_in_use(&self) -> Option<Model> {
+    pub(in crate::engine) fn model_in_use(&self) -> Option<Model> {
         let choice = &self.models[self.model];
         (!choice.is_none()).then(|| choice.model.clone())
     }
 
     /// Keeps which model is asked, if there is one.
-    pub(super) fn keep_model(&mut self) {
+    pub(in crate::engine) fn keep_model(&mut self) {
         if !self.models[self.model].is_none() {
             self.keep_quietly(self.model_entry());
         }
     }
 
     /// The entry that says which model is asked.
-    pub(super) fn model_entry(&self) -> NewEntry {
+    pub(in crate::engine) fn model_entry(&self) -> NewEntry {
         let model = &self.models[self.model].model;
         NewEntry::Model { provider: model.provider.clone(), id: model.id.clone() }
     }
 
-    pub(super) fn set_model(&mut self, command: SetModelCommand) {
+    pub(in crate::engine) fn set_model(&mut self, command: SetModelCommand) {
         let Some(at) = self.find_usable(&command.provider, &command.model_id) else {
             let error = errors::model_not_found(self.dialect.base(), &command.provider, &command.model_id);
             return self.fail(command.id, RpcCommandKind::SetModel, error);
@@ -67,7 +67,7 @@ impl Engine {
         self.settings_changed(before, Answer::response(response));
     }
 
-    pub(super) fn cycle_model(&mut self, id: Option<RequestId>) {
+    pub(in crate::engine) fn cycle_model(&mut self, id: Option<RequestId>) {
         let is_scoped = self.scope.is_some();
         let round: Vec<_> = match &self.scope {
             Some(scope) => {
@@ -93,14 +93,14 @@ impl Engine {
         self.settings_changed(before, Answer::response(response));
     }
 
-    pub(super) fn set_level(&mut self, command: SetThinkingLevelCommand) {
+    pub(in crate::engine) fn set_level(&mut self, command: SetThinkingLevelCommand) {
         let before = self.before();
         self.level = self.fitting(command.level);
         let reply = Reply::Host { id: command.id, kind: RpcCommandKind::SetThinkingLevel };
         self.level_changed(before, Answer::Reply(reply));
     }
 
-    pub(super) fn cycle_level(&mut self, id: Option<RequestId>) {
+    pub(in crate::engine) fn cycle_level(&mut self, id: Option<RequestId>) {
         let choice = &self.models[self.model];
         if !choice.model.reasoning {
             return self.succeed(CycleThinkingLevelResponse { id, data: None });
@@ -115,27 +115,27 @@ impl Engine {
     }
 
     /// Another model answers, with the level that the user has set for it, else with that of the one before.
-    pub(super) fn switch(&mut self, at: usize) {
+    pub(in crate::engine) fn switch(&mut self, at: usize) {
         self.model = at;
         let wanted = self.models[at].preferred.or(self.level);
         self.level = wanted.and_then(|level| self.fitting(level));
     }
 
     /// The levels that the current model takes.
-    pub(super) fn levels(&mut self, id: Option<RequestId>) {
+    pub(in crate::engine) fn levels(&mut self, id: Option<RequestId>) {
         let data = ThinkingLevelList { levels: self.models[self.model].levels.clone() };
         self.succeed(GetAvailableThinkingLevelsResponse { id, data });
     }
 
     /// The model was chosen, perhaps the same one: an entry in any case, and one more if the level had to follow.
-    pub(super) fn settings_changed(&mut self, mut before: Before, answer: Answer) {
+    pub(in crate::engine) fn settings_changed(&mut self, mut before: Before, answer: Answer) {
         self.keep(self.model_entry());
         before.changes += 1;
         self.level_changed(before, answer);
     }
 
     /// The level was chosen: an entry if it is another one.
-    pub(super) fn level_changed(&mut self, mut before: Before, answer: Answer) {
+    pub(in crate::engine) fn level_changed(&mut self, mut before: Before, answer: Answer) {
         if self.level != before.level {
             self.keep(NewEntry::Level(self.level));
             before.changes += 1;

@@ -8,9 +8,9 @@
 //!
 //! One prompt at a time is on this way; others line up. Source: pi source; settled, "Prompt acknowledged when?".
 
-use super::{
-    Awaiting, Engine, Output, after::AfterRun, extensions::Failing, hooks::Then, keep::Tell,
-    queues::TurnInput, todos::TODO_WRITE,
+use crate::engine::{
+    Awaiting, Engine, Output, extensions::hooks::Then, extensions::processes::Failing, queues::TurnInput,
+    run::after::AfterRun, store::persist::Tell, todos::TODO_WRITE,
 };
 use crate::protocol::{
     AgentMessage, Attribution, BeforeAgentStartHook, CustomMessage, DialectPromptAck, Disposition, ErrorText,
@@ -60,7 +60,7 @@ pub enum Reply {
     /// An extension, if it gave its action an id.
     Extension {
         /// Its process.
-        process: super::CallId,
+        process: crate::engine::CallId,
         /// The action's.
         id: Option<String>,
         /// What the host is told of a failure; `None`: nothing, the extension alone is told.
@@ -88,7 +88,7 @@ pub enum Expanding {
 
 impl Engine {
     /// Something was said. It is understood now, or when what was said before it has been.
-    pub(super) fn prompt(&mut self, prompting: Prompting) {
+    pub(in crate::engine) fn prompt(&mut self, prompting: Prompting) {
         let from_host = matches!(prompting.reply, Reply::Host { .. });
         if from_host
             && let Some((name, arguments)) = slash(&prompting.text)
@@ -151,7 +151,7 @@ impl Engine {
     }
 
     /// Takes up the next of those that line up; `false` if none can be.
-    pub(super) fn advance_prompts(&mut self) -> bool {
+    pub(in crate::engine) fn advance_prompts(&mut self) -> bool {
         if self.understanding || self.holds_commands() {
             return false;
         }
@@ -163,7 +163,7 @@ impl Engine {
     }
 
     /// The extensions have had their say: it goes on now, or when it is decided what follows the run that has just ended.
-    pub(super) fn hear(&mut self, prompting: Prompting, handled: bool) {
+    pub(in crate::engine) fn hear(&mut self, prompting: Prompting, handled: bool) {
         match self.holds_commands() {
             true => self.telling.heard = Some((Box::new(prompting), handled)),
             false => self.heard(prompting, handled),
@@ -171,7 +171,7 @@ impl Engine {
     }
 
     /// Goes on with what waited for that; `false` if nothing did.
-    pub(super) fn advance_heard(&mut self) -> bool {
+    pub(in crate::engine) fn advance_heard(&mut self) -> bool {
         if self.holds_commands() {
             return false;
         }
@@ -195,7 +195,7 @@ impl Engine {
     }
 
     /// A message for a queue: the extensions have their say where the dialect asks them, then it is expanded and queued.
-    pub(super) fn queue(
+    pub(in crate::engine) fn queue(
         &mut self,
         id: Option<RequestId>,
         kind: RpcCommandKind,
@@ -224,7 +224,7 @@ impl Engine {
     }
 
     /// The extensions have had their say in a message for a queue.
-    pub(super) fn queue_heard(
+    pub(in crate::engine) fn queue_heard(
         &mut self,
         id: Option<RequestId>,
         kind: RpcCommandKind,
@@ -247,7 +247,7 @@ impl Engine {
     }
 
     /// The file of a skill was read, or not.
-    pub(super) fn file_read(&mut self, read: Result<String, String>) {
+    pub(in crate::engine) fn file_read(&mut self, read: Result<String, String>) {
         let Some(Awaiting::Skill(expanding)) = self.awaiting.take() else { return };
         let text = match &expanding {
             Expanding::Prompt(prompting) => &prompting.text,
@@ -325,7 +325,7 @@ impl Engine {
     }
 
     /// Starts a run if its model can be asked and what was said before is stored; answers in any case.
-    pub(super) fn open_run(&mut self, reply: Reply, message: UserMessage, unasked: bool) {
+    pub(in crate::engine) fn open_run(&mut self, reply: Reply, message: UserMessage, unasked: bool) {
         if self.broken.take().is_some() {
             self.tell = Some(Tell::Prompt { reply, message: Box::new(message), unasked });
             return;
@@ -349,7 +349,7 @@ impl Engine {
     }
 
     /// The extensions have their say, then the run opens.
-    pub(super) fn begin(&mut self, mut starting: Starting) {
+    pub(in crate::engine) fn begin(&mut self, mut starting: Starting) {
         self.tell_started(&mut starting);
         self.starting = true;
         // Where no model is asked, nobody needs a say.
@@ -370,7 +370,7 @@ impl Engine {
     }
 
     /// The extensions have had their say in the run.
-    pub(super) fn started(
+    pub(in crate::engine) fn started(
         &mut self,
         starting: Starting,
         added: Vec<ExtensionMessage>,
@@ -395,12 +395,12 @@ impl Engine {
 
     /// Whether what was said is on its way to a run, or to an answer; or the session is being changed, where nothing may
     /// begin either.
-    pub(super) const fn is_preparing(&self) -> bool {
+    pub(in crate::engine) const fn is_preparing(&self) -> bool {
         self.understanding || self.starting || self.is_between_sessions()
     }
 
     /// An abort means what is on its way, too: its run ends before a model is asked.
-    pub(super) fn unask_prompts(&mut self) {
+    pub(in crate::engine) fn unask_prompts(&mut self) {
         for next in &mut self.after_run {
             if let AfterRun::LinedUp(prompting) = next {
                 prompting.unasked = true;
@@ -410,7 +410,7 @@ impl Engine {
     }
 
     /// The plain success of a command.
-    pub(super) fn accept(&mut self, reply: &Reply) {
+    pub(in crate::engine) fn accept(&mut self, reply: &Reply) {
         match reply.clone() {
             Reply::Host { id, kind } => self.acknowledge(kind, id),
             Reply::Extension { process, id: Some(id), .. } => {
@@ -424,7 +424,7 @@ impl Engine {
     }
 
     /// What was said is accepted, and this becomes of it, for dialects that tell.
-    pub(super) fn accept_said(&mut self, reply: &Reply, disposition: PromptDisposition) {
+    pub(in crate::engine) fn accept_said(&mut self, reply: &Reply, disposition: PromptDisposition) {
         match reply {
             Reply::Host { id, kind: RpcCommandKind::Prompt } => {
                 let data = Some(PromptOutcome { disposition });
@@ -435,7 +435,7 @@ impl Engine {
     }
 
     /// The same of a message for a queue.
-    pub(super) fn accept_queued(
+    pub(in crate::engine) fn accept_queued(
         &mut self,
         id: Option<RequestId>,
         kind: RpcCommandKind,
@@ -449,7 +449,7 @@ impl Engine {
     }
 
     /// The success that some dialects say before they look; an error may follow it.
-    pub(super) fn accept_early(&mut self, reply: &Reply) {
+    pub(in crate::engine) fn accept_early(&mut self, reply: &Reply) {
         let early = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         if early && matches!(reply, Reply::Host { .. }) {
             self.accept(reply);
@@ -457,7 +457,7 @@ impl Engine {
     }
 
     /// It comes to nothing.
-    pub(super) fn refuse(&mut self, reply: &Reply, text: String) {
+    pub(in crate::engine) fn refuse(&mut self, reply: &Reply, text: String) {
         match reply.clone() {
             Reply::Host { id, kind } => self.fail(id, kind, text),
             Reply::Extension { process, id, event } => {
@@ -474,7 +474,11 @@ impl Engine {
         }
     }
 
-    pub(super) fn user_message(&self, text: String, images: Option<Vec<ImageContent>>) -> UserMessage {
+    pub(in crate::engine) fn user_message(
+        &self,
+        text: String,
+        images: Option<Vec<ImageContent>>,
+    ) -> UserMessage {
         let text = UserContent::Text(TextContent { text, text_signature: None });
         let images = images.into_iter().flatten().map(UserContent::Image);
         UserMessage {
@@ -487,7 +491,7 @@ impl Engine {
     }
 
     /// A message of an extension.
-    pub(super) fn custom_message(&self, message: ExtensionMessage) -> CustomMessage {
+    pub(in crate::engine) fn custom_message(&self, message: ExtensionMessage) -> CustomMessage {
         CustomMessage {
             custom_type: message.custom_type,
             content: message.content,
@@ -513,7 +517,7 @@ impl Prompting {
 }
 
 /// The texts, line by line, and the images of a message.
-pub(super) fn parts(content: &MessageContent) -> (String, Option<Vec<ImageContent>>) {
+pub(in crate::engine) fn parts(content: &MessageContent) -> (String, Option<Vec<ImageContent>>) {
     let blocks = match content {
         MessageContent::Text(text) => return (text.clone(), None),
         MessageContent::Blocks(blocks) => blocks,
@@ -527,7 +531,7 @@ pub(super) fn parts(content: &MessageContent) -> (String, Option<Vec<ImageConten
 }
 
 /// The texts of a message, line by line.
-pub(super) fn text_of(content: &MessageContent) -> String {
+pub(in crate::engine) fn text_of(content: &MessageContent) -> String {
     match content {
         MessageContent::Text(text) => text.clone(),
         MessageContent::Blocks(blocks) => texts(blocks),
@@ -535,7 +539,7 @@ pub(super) fn text_of(content: &MessageContent) -> String {
 }
 
 /// The texts among `blocks`, line by line.
-pub(super) fn texts(blocks: &[UserContent]) -> String {
+pub(in crate::engine) fn texts(blocks: &[UserContent]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         UserContent::Text(block) => Some(block.text.as_str()),
         UserContent::Image(_) => None,

@@ -1,6 +1,6 @@
 //! Messages that wait for their turn.
 
-use super::{Engine, limits::message_bytes, prompts::text_of};
+use crate::engine::{Engine, limits::message_bytes, prompts::text_of};
 use crate::protocol::{
     AgentMessage, AgentSessionEventKind, ClearQueueResponse, ClearedQueue, QueueMode, QueueUpdateEvent,
     RequestId, StreamingBehavior,
@@ -104,13 +104,13 @@ impl Queue {
 
 impl Engine {
     /// Queues a message of the user, and tells of it.
-    pub(super) fn queue_message(&mut self, queue: StreamingBehavior, message: AgentMessage) {
+    pub(in crate::engine) fn queue_message(&mut self, queue: StreamingBehavior, message: AgentMessage) {
         self.queue_of(queue).push(message);
         self.queues_changed();
     }
 
     /// Whatever waits is taken back.
-    pub(super) fn clear_queue(&mut self, id: Option<RequestId>) {
+    pub(in crate::engine) fn clear_queue(&mut self, id: Option<RequestId>) {
         let data =
             ClearedQueue { steering: self.steering.take_back(), follow_up: self.follow_up.take_back() };
         self.queues_changed();
@@ -118,7 +118,7 @@ impl Engine {
     }
 
     /// Drops what waits, as its session is left, and emits that.
-    pub(super) fn empty_queues(&mut self) {
+    pub(in crate::engine) fn empty_queues(&mut self) {
         let waits = self.steering.count() + self.follow_up.count() > 0;
         self.steering.clear();
         self.follow_up.clear();
@@ -128,7 +128,7 @@ impl Engine {
     }
 
     /// A message that waited is about to be said.
-    pub(super) fn delivered(&mut self, input: &TurnInput) {
+    pub(in crate::engine) fn delivered(&mut self, input: &TurnInput) {
         if let (Some(queue), AgentMessage::User(_)) = (input.queue, &input.message) {
             self.queue_of(queue).said();
             self.queues_changed();

@@ -1,6 +1,6 @@
 //! What an engine starts with.
 
-use super::{Choice, CompactionPlan, RetryPlan, Toolbox, limits::Limits};
+use crate::engine::{Choice, CompactionPlan, RetryPlan, Toolbox, limits::Limits};
 use crate::{
     prompt::{Commands, Instructions, PromptSource},
     protocol::{Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel},

@@ -1,10 +1,10 @@
 //! Shell commands of the host.
 
-use super::{
+use crate::engine::{
     Engine, Output, ShellEnd, ShellStart,
     core::Shell,
-    hooks::Then,
-    keep::{Answer, Before, Tell},
+    extensions::hooks::Then,
+    store::persist::{Answer, Before, Tell},
 };
 use crate::{
     protocol::{
@@ -21,7 +21,7 @@ const NO_OUTPUT: [u64; 4] = [1, 0, 1, 0];
 
 impl Engine {
     /// The host wants a shell command run: in dialects that ask them the extensions have their say first.
-    pub(super) fn start_shell(&mut self, command: BashCommand) {
+    pub(in crate::engine) fn start_shell(&mut self, command: BashCommand) {
         let asks = self.dialect.record().extension_api == DialectExtensionApi::V15;
         if !asks || !self.is_hooked(HookName::UserBash) {
             return self.run_shell(command);
@@ -35,7 +35,7 @@ impl Engine {
     }
 
     /// The extensions have had their say in a shell command.
-    pub(super) fn shell_said(
+    pub(in crate::engine) fn shell_said(
         &mut self,
         command: BashCommand,
         failure: Option<String>,
@@ -69,7 +69,7 @@ impl Engine {
         self.push(Output::StartShell(ShellStart { call, command, directory: self.directory.clone() }));
     }
 
-    pub(super) fn cancel_shells(&mut self) {
+    pub(in crate::engine) fn cancel_shells(&mut self) {
         let calls: Vec<_> = self.shells.keys().copied().collect();
         for call in calls {
             self.push(Output::CancelShell(call));
@@ -77,7 +77,7 @@ impl Engine {
     }
 
     /// Answers a shell command that was stopped before it began.
-    pub(super) fn unrun_shell(&mut self, command: BashCommand) {
+    pub(in crate::engine) fn unrun_shell(&mut self, command: BashCommand) {
         let directory = self.directory.clone();
         let end = ShellEnd { cancelled: true, directory, counts: NO_OUTPUT, ..ShellEnd::default() };
         let shell = self.shell(command);
@@ -95,19 +95,23 @@ impl Engine {
     }
 
     /// Cancels the shell commands of the session that is left: their messages would be in no session.
-    pub(super) fn leave_shells(&mut self) {
+    pub(in crate::engine) fn leave_shells(&mut self) {
         self.shells.values_mut().for_each(|shell| shell.left = true);
         self.cancel_shells();
     }
 
-    pub(super) fn shell_progress(&mut self, call: super::CallId, delta: String) {
+    pub(in crate::engine) fn shell_progress(&mut self, call: crate::engine::CallId, delta: String) {
         if let Some(shell) = self.shells.get(&call) {
             let id = shell.id.clone();
             self.event(BashExecutionUpdateEvent { id, delta });
         }
     }
 
-    pub(super) fn shell_end(&mut self, call: super::CallId, end: Result<ShellEnd, String>) {
+    pub(in crate::engine) fn shell_end(
+        &mut self,
+        call: crate::engine::CallId,
+        end: Result<ShellEnd, String>,
+    ) {
         let Some(shell) = self.shells.remove(&call) else { return };
         match end {
             // It may have ended by itself just before.
@@ -139,7 +143,7 @@ impl Engine {
     }
 
     /// Keeps the message of a command that ended while a run was open; `false` if there is none.
-    pub(super) fn keep_deferred(&mut self) -> bool {
+    pub(in crate::engine) fn keep_deferred(&mut self) -> bool {
         let Some(message) = self.deferred.pop_front() else { return false };
         self.keep(NewEntry::Message(message));
         self.tell = Some(Tell::Nothing);
@@ -178,7 +182,12 @@ impl Engine {
     }
 
     /// A command that was accepted and then failed, in the dialect's style.
-    pub(super) fn handler_failed(&mut self, id: Option<RequestId>, kind: RpcCommandKind, text: String) {
+    pub(in crate::engine) fn handler_failed(
+        &mut self,
+        id: Option<RequestId>,
+        kind: RpcCommandKind,
+        text: String,
+    ) {
         let Some(text) = self.act_failed(id.as_ref(), text) else { return };
         match self.dialect.record().error_style {
             DialectErrorStyle::Echo => self.fail(id, kind, text),

@@ -1,6 +1,6 @@
 //! What the engine tells of itself.
 
-use super::{Engine, compaction::Compacting};
+use crate::engine::{Engine, run::compaction::Compacting};
 use crate::{
     protocol::{
         AgentMessage, AgentMessageKind, AssistantContent, ContextUsage, DialectStatsOver,
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 impl Engine {
     /// The answer to `get_state`.
-    pub(super) fn session_state(&self) -> SessionState {
+    pub(in crate::engine) fn session_state(&self) -> SessionState {
         let pending = Some(self.queued() as u64);
         let is_streaming = match self.dialect.record().streaming_flag {
             DialectStreamingFlag::Run => self.run.is_some(),
@@ -52,7 +52,7 @@ impl Engine {
     }
 
     /// The answer to `get_session_stats`.
-    pub(super) fn session_stats(&self) -> SessionStats {
+    pub(in crate::engine) fn session_stats(&self) -> SessionStats {
         let totals = match self.dialect.record().stats_over {
             DialectStatsOver::Context => totals(self.told_messages()),
             DialectStatsOver::Session => self.session.tree().totals(),
@@ -79,14 +79,14 @@ impl Engine {
     }
 
     /// The messages in memory that the dialect can tell: a session may hold some of another one.
-    pub(super) fn told_messages(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
+    pub(in crate::engine) fn told_messages(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
         let base = self.dialect.base();
         self.session.messages().iter().filter(move |message| message.kind().is_in(base))
     }
 
     /// How full the context is, where the model says how much it takes. From a compaction until the next answer nobody
     /// knows. Source: pi 1 source.
-    pub(super) fn context_usage(&self) -> Option<ContextUsage> {
+    pub(in crate::engine) fn context_usage(&self) -> Option<ContextUsage> {
         let context_window = self.models[self.model].model.context_window;
         let (messages, compacted) = (self.session.messages(), self.session.compacted());
         let is_known = compacted == 0 || is_counted(messages, compacted);
@@ -97,7 +97,7 @@ impl Engine {
     }
 
     /// The text of the newest assistant message, if it has any; aborted ones without content do not count.
-    pub(super) fn last_text(&self) -> Option<String> {
+    pub(in crate::engine) fn last_text(&self) -> Option<String> {
         let newest = self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
             AgentMessage::Assistant(it) if it.stop_reason == StopReason::Aborted && it.content.is_empty() => {
                 None
@@ -115,12 +115,12 @@ impl Engine {
     }
 
     /// A run, or what leads to one: a prompt that is looked at, a wait for another try, a compaction.
-    pub(super) fn is_working(&self) -> bool {
+    pub(in crate::engine) fn is_working(&self) -> bool {
         self.is_under_way() || self.is_preparing()
     }
 
     /// A run, a wait for another try, a compaction, or what else is to come before all is done.
-    pub(super) const fn is_under_way(&self) -> bool {
+    pub(in crate::engine) const fn is_under_way(&self) -> bool {
         let follows = self.ended.is_some() || self.chain.is_some();
         self.run.is_some() || self.wait.is_some() || self.compacting.is_some() || follows
     }
@@ -130,7 +130,7 @@ impl Engine {
         self.session.header()
     }
 
-    pub(super) fn session_file(&self) -> Option<String> {
+    pub(in crate::engine) fn session_file(&self) -> Option<String> {
         self.session.file().map(|path| path.to_string_lossy().into_owned())
     }
 }

@@ -3,7 +3,7 @@
 //! Dialects with system messages open the first run of a session with one that says everything. Later ones say what has
 //! changed since. What the providers are sent is not made of them. Source: pi 1 source, its message reference, observed.
 
-use super::{Engine, arguments::Owner, run::Run};
+use crate::engine::{Engine, run::turns::Run, toolbox::arguments::Owner};
 use crate::{
     model::types::ToolSpec,
     prompt::{Section, ToolLine, tool_line},
@@ -23,7 +23,7 @@ pub struct Known {
 
 impl Engine {
     /// What has changed since the model was told last; `None`: nothing, or the dialect has no such messages.
-    pub(super) fn system_news(&self) -> Option<SystemMessage> {
+    pub(in crate::engine) fn system_news(&self) -> Option<SystemMessage> {
         if !self.dialect.record().system_message_opens_run {
             return None;
         }
@@ -36,7 +36,7 @@ impl Engine {
 impl Engine {
     /// The tools have changed: so have the instructions, from the next request on, unless an extension has given the open run
     /// others.
-    pub(super) fn renew_instructions(&mut self) {
+    pub(in crate::engine) fn renew_instructions(&mut self) {
         let Some(source) = &self.prompt_source else { return };
         let lines: Vec<ToolLine<'_>> =
             self.tools.specs().iter().filter_map(|spec| self.tool_line(spec)).collect();
@@ -51,7 +51,7 @@ impl Engine {
     }
 
     /// The instructions of the open run, or of the next one.
-    pub(super) fn instructions_now(&self) -> &Arc<str> {
+    pub(in crate::engine) fn instructions_now(&self) -> &Arc<str> {
         self.run.as_ref().map_or(&self.system_prompt, Run::instructions)
     }
 

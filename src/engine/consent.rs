@@ -1,0 +1,264 @@
+//! Which tool calls need the host's consent, and the question to the host (`--confirm-tools`).
+//!
+//! A call needs consent when a pattern matches the name of its tool. A pattern that has matched no tool yet may be a slip:
+//! until one matches, every call needs consent. The host is told so once, as `extension_error`: when extensions have
+//! registered, or, where the host itself may lend tools, with the first call that needs consent for this reason.
+
+use crate::engine::{
+    CallId, Engine, Output, ToolStart,
+    extensions::actions::{Acting, Action},
+    extensions::processes::Failing,
+    run::batch::error_result,
+};
+use crate::protocol::{
+    ExtensionRunTool, JsonObject, RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, errors, texts,
+};
+use globset::{Glob, GlobMatcher};
+use serde_json::Value;
+
+/// The patterns of `--confirm-tools`.
+#[derive(Debug, Default)]
+pub struct Guard {
+    patterns: Vec<Pattern>,
+    /// Those that no tool has matched yet.
+    unmatched: Vec<Pattern>,
+    /// The host has been told of [`Self::unmatched`].
+    reported: bool,
+}
+
+/// The name of a tool, or a glob over such names. Case counts.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    /// `None`: the text is a name.
+    glob: Option<GlobMatcher>,
+}
+
+impl Pattern {
+    /// Reads a name, or a glob of `*`, `?` and `[…]`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the glob.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let is_glob = text.contains(['*', '?', '[', '{']);
+        let glob = is_glob.then(|| Glob::new(text)).transpose();
+        let glob = glob.map_err(|error| error.kind().to_string())?;
+        Ok(Self { text: text.to_owned(), glob: glob.map(|glob| glob.compile_matcher()) })
+    }
+
+    /// Whether the pattern means the tool `name`.
+    pub fn matches(&self, name: &str) -> bool {
+        self.glob.as_ref().map_or(self.text == name, |glob| glob.is_match(name))
+    }
+}
+
+/// The name of `known` that `name` was probably meant to be: the same in another case, or the nearest of those that differ
+/// in at most two letters that are missing, too many, wrong or exchanged.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    let distance = |it: &str| strsim::damerau_levenshtein(&lower, &it.to_lowercase());
+    let near = known.into_iter().map(|it| (distance(it), it));
+    // Of a short name hardly anything would be left.
+    near.filter(|(distance, it)| *distance <= 2 && 2 * *distance < it.len()).min().map(|(_, it)| it)
+}
+
+impl Guard {
+    /// The tools that `patterns` mean need consent; so do all until each of `unmatched` has matched one.
+    pub fn new(patterns: &[String], unmatched: &[String]) -> Self {
+        // A malformed glob is refused at the start; here it is a name that no tool has.
+        let read =
+            |text: &String| Pattern::new(text).unwrap_or_else(|_| Pattern { text: text.clone(), glob: None });
+        Self {
+            patterns: patterns.iter().map(read).collect(),
+            unmatched: unmatched.iter().map(read).collect(),
+            reported: false,
+        }
+    }
+}
+
+impl Engine {
+    /// Whether the host has to consent to a call of the tool `name`.
+    fn needs_consent(&mut self, name: &str) -> bool {
+        if self.allowed.contains(name) {
+            return false;
+        }
+        self.match_guard();
+        if self.guard.patterns.iter().any(|pattern| pattern.matches(name)) {
+            return true;
+        }
+        self.report_unmatched();
+        !self.guard.unmatched.is_empty()
+    }
+
+    /// Matches the patterns without a tool against the tools that there are by now.
+    fn match_guard(&mut self) {
+        let tools = &self.tools;
+        self.guard.unmatched.retain(|pattern| !tools.all().any(|(tool, ..)| pattern.matches(&tool.name)));
+    }
+
+    /// Tells the host, when extensions have registered, of patterns without a tool.
+    pub(in crate::engine) fn check_guard(&mut self) {
+        self.match_guard();
+        if !self.dialect.record().lanes.host_tools {
+            self.report_unmatched();
+        }
+    }
+
+    fn report_unmatched(&mut self) {
+        if self.guard.unmatched.is_empty() || std::mem::replace(&mut self.guard.reported, true) {
+            return;
+        }
+        let base = self.dialect.base();
+        let known: Vec<&str> = self.tools.all().map(|(tool, ..)| tool.name.as_str()).collect();
+        let describe = |pattern: &Pattern| match nearest(&pattern.text, known.iter().copied()) {
+            Some(name) => errors::no_such_guarded_tool_but(base, &pattern.text, name),
+            None => errors::no_such_guarded_tool(base, &pattern.text),
+        };
+        let texts: Vec<String> = self.guard.unmatched.iter().map(describe).collect();
+        for text in texts {
+            self.extension_failed(Failing::File(OPTION, GUARD), &text);
+        }
+    }
+
+    /// No extension prevents the call at `at`: the host may, or the call runs.
+    pub(in crate::engine) fn seek_consent(&mut self, at: usize, arguments: &JsonObject) {
+        let Some(name) = self.called(at).map(|call| call.name.clone()) else { return };
+        if !self.needs_consent(&name) {
+            return self.admit(at);
+        }
+        if self.input_is_over() {
+            return self.host_said(at, None);
+        }
+        self.ask_host(at, question(texts::confirm_call(&name, &shown(arguments))));
+    }
+
+    /// The host has answered whether the call may run; anything but a yes is a no.
+    pub(in crate::engine) fn host_said(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
+        if self.asked(at).is_none() {
+            return;
+        }
+        if self.is_stopping() {
+            let result = self.unrun(at);
+            return self.call_unrun(at, result);
+        }
+        let Some(name) = self.called(at).map(|call| call.name.clone()) else { return };
+        if self.has_consented(&name, answer) {
+            self.admit(at);
+        } else {
+            let text = errors::denied(self.dialect.base(), &name);
+            self.call_unrun(at, error_result(&text));
+        }
+    }
+
+    /// Runs a tool of the server for an extension, outside of the conversation, once the host has consented.
+    pub(in crate::engine) fn run_tool_outside(&mut self, process: CallId, action: ExtensionRunTool) {
+        let ExtensionRunTool { id, origin, tool_name: name, arguments, .. } = action;
+        let base = self.dialect.base();
+        if !self.tools.is_of_server(&name) {
+            return self.respond(process, Some(id), Err(errors::tool_not_found(base, &name)));
+        }
+        if !self.needs_consent(&name) {
+            let call = self.open_action(process, Some(id), Acting::Tool);
+            return self.push(Output::StartTool(ToolStart { call, name, arguments }));
+        }
+        let place = self.extensions.place_of(process).unwrap_or_default();
+        let title = texts::confirm_run_tool(&name, self.extensions.path(place), &shown(&arguments));
+        let denied = errors::denied(base, &name);
+        let consent = Acting::Consent { tool_name: name, arguments };
+        let call = self.open_action(process, Some(id), consent);
+        if !self.ask_host_outside(process, call, origin.as_deref(), question(title)) {
+            self.end_action(call, Err(denied));
+        }
+    }
+
+    /// The host has answered whether a tool may run for an extension.
+    pub(in crate::engine) fn host_said_outside(
+        &mut self,
+        call: CallId,
+        answer: Option<RpcExtensionUIResponse>,
+    ) {
+        let Some(Action { acting: Acting::Consent { tool_name, arguments }, .. }) = self.actions.get(&call)
+        else {
+            return;
+        };
+        let (name, arguments) = (tool_name.clone(), arguments.clone());
+        if !self.has_consented(&name, answer) {
+            let text = errors::denied(self.dialect.base(), &name);
+            return self.end_action(call, Err(text));
+        }
+        if let Some(action) = self.actions.get_mut(&call) {
+            action.acting = Acting::Tool;
+            self.push(Output::StartTool(ToolStart { call, name, arguments }));
+        }
+    }
+
+    /// Whether the answer allows a call of the tool `name`; further ones, too, where it says so.
+    fn has_consented(&mut self, name: &str, answer: Option<RpcExtensionUIResponse>) -> bool {
+        let Some(RpcExtensionUIResponse::UIValueResponse(answer)) = answer else { return false };
+        if answer.value == texts::allow_session() {
+            self.allowed.insert(name.to_owned());
+            return true;
+        }
+        answer.value == texts::allow_once()
+    }
+}
+
+/// What stands for a file where the option is at fault.
+const OPTION: &str = "--confirm-tools";
+
+/// What the option does, in the words of `extension_error`.
+const GUARD: &str = "confirm_tools";
+
+fn question(title: String) -> RpcExtensionUIRequest {
+    let options = vec![texts::allow_once(), texts::allow_session(), texts::deny()];
+    SelectRequest { id: String::new(), title, options, timeout: None }.into()
+}
+
+/// The longest arguments that a question shows whole, in characters of their JSON.
+const WHOLE: usize = 16_000;
+
+/// How much is shown of the long texts in longer arguments, in characters: of their beginnings, and of their ends.
+const SHOWN: [usize; 2] = [6_000, 6_000];
+
+/// A text of the arguments that may be cut by itself is longer than this, in characters.
+const LONG: usize = 1_000;
+
+/// The arguments as the host is asked about them. Of those that are too long, each long text is cut by itself: what a
+/// command does last is shown even if other arguments follow it.
+fn shown(arguments: &JsonObject) -> String {
+    let whole = |arguments: &JsonObject| serde_json::to_string(arguments).unwrap_or_default();
+    let text = whole(arguments);
+    if text.chars().count() <= WHOLE {
+        return text;
+    }
+    let mut arguments = arguments.clone();
+    let texts = arguments.values_mut().filter_map(|value| match value {
+        Value::String(text) if text.chars().count() > LONG => Some(text),
+        _ => None,
+    });
+    let long: Vec<&mut String> = texts.collect();
+    let share = SHOWN.map(|length| length / long.len().max(1));
+    for text in long {
+        *text = cut(text, share);
+    }
+    cut(&whole(&arguments), [WHOLE / 2; 2])
+}
+
+/// The beginning and the end of a long text, and what stands between them by count and place.
+fn cut(text: &str, [first, last]: [usize; 2]) -> String {
+    let count = text.chars().count();
+    if count <= first + last {
+        return text.to_owned();
+    }
+    let beginning: String = text.chars().take(first).collect();
+    let end: String = text.chars().skip(count - last).collect();
+    let hidden = count - first - last;
+    let note = texts::hidden_part(
+        &hidden.to_string(),
+        &count.to_string(),
+        &(first + 1).to_string(),
+        &(count - last).to_string(),
+    );
+    format!("{beginning} {note} {end}")
+}

@@ -1,0 +1,237 @@
+//! What a model of an extension says, as steps of an answer.
+//!
+//! The events are those of pi's providers, without the message so far. Their last one has the whole message: what was not
+//! said before is taken from there. Source: pi source.
+
+use crate::engine::CallId;
+use crate::{
+    model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
+    protocol::{
+        AgentMessage, AssistantContent, AssistantMessage, JsonObject, MessageContent, StopReason,
+        TextContent, ToolCall, UserContent, UserMessage,
+    },
+};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// An extension that is asked as a model.
+#[derive(Debug)]
+pub struct Speaking {
+    /// Its process.
+    pub process: CallId,
+    /// The blocks that have begun, and whether they are complete.
+    blocks: BTreeMap<usize, bool>,
+}
+
+/// One event.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+enum Event {
+    Start {},
+    TextStart {
+        content_index: usize,
+    },
+    TextDelta {
+        content_index: usize,
+        delta: String,
+    },
+    TextEnd {
+        content_index: usize,
+    },
+    ThinkingStart {
+        content_index: usize,
+    },
+    ThinkingDelta {
+        content_index: usize,
+        delta: String,
+    },
+    ThinkingEnd {
+        content_index: usize,
+    },
+    #[serde(rename = "toolcall_start")]
+    CallStart {
+        content_index: usize,
+        tool_call: Option<Named>,
+    },
+    #[serde(rename = "toolcall_delta")]
+    CallDelta {
+        content_index: usize,
+        delta: String,
+    },
+    #[serde(rename = "toolcall_end")]
+    CallEnd {
+        content_index: usize,
+        tool_call: ToolCall,
+    },
+    Done {
+        message: Box<AssistantMessage>,
+    },
+    Error {
+        error: Value,
+    },
+}
+
+/// A call of which only the beginning is known.
+#[derive(Debug, Deserialize)]
+struct Named {
+    id: String,
+    name: String,
+}
+
+impl Speaking {
+    /// Nothing was said yet.
+    pub const fn new(process: CallId) -> Self {
+        Self { process, blocks: BTreeMap::new() }
+    }
+
+    /// The steps that an event stands for; `unsaid` is what went wrong if it ends the answer without a reason.
+    ///
+    /// # Errors
+    ///
+    /// Why it is no event.
+    pub fn hear(&mut self, event: JsonObject, unsaid: &str) -> Result<Vec<StreamEvent>, String> {
+        let event = serde_json::from_value(Value::Object(event));
+        Ok(match event.map_err(|error| format!("model_event: event: {error}"))? {
+            Event::Start {} => Vec::new(),
+            Event::TextStart { content_index } => self.begin(content_index, BlockStart::Text),
+            Event::ThinkingStart { content_index } => self.begin(content_index, BlockStart::Thinking),
+            // Without its name it is told when it is complete.
+            Event::CallStart { tool_call: None, .. } => Vec::new(),
+            Event::CallStart { content_index, tool_call: Some(Named { id, name }) } => {
+                self.begin(content_index, BlockStart::ToolCall { id, name })
+            }
+            Event::TextDelta { content_index: index, delta }
+            | Event::ThinkingDelta { content_index: index, delta }
+            | Event::CallDelta { content_index: index, delta } => {
+                let open = self.blocks.get(&index) == Some(&false);
+                open.then_some(StreamEvent::Delta { index, delta }).into_iter().collect()
+            }
+            Event::TextEnd { content_index } | Event::ThinkingEnd { content_index } => {
+                self.end(content_index)
+            }
+            Event::CallEnd { content_index, tool_call } => {
+                self.rest(content_index, &AssistantContent::ToolCall(tool_call))
+            }
+            Event::Done { message } => self.done(*message),
+            Event::Error { error } => {
+                let text = error.get("errorMessage").and_then(Value::as_str).unwrap_or(unsaid);
+                vec![StreamEvent::Fail { message: text.to_owned(), retry_after: None }]
+            }
+        })
+    }
+
+    fn begin(&mut self, index: usize, block: BlockStart) -> Vec<StreamEvent> {
+        match self.blocks.insert(index, false) {
+            None => vec![StreamEvent::Start { index, block }],
+            Some(before) => {
+                self.blocks.insert(index, before);
+                Vec::new()
+            }
+        }
+    }
+
+    fn end(&mut self, index: usize) -> Vec<StreamEvent> {
+        match self.blocks.get_mut(&index).filter(|over| !**over) {
+            Some(over) => {
+                *over = true;
+                vec![StreamEvent::End { index, signature: None }]
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// What is still to be said of a block.
+    fn rest(&mut self, index: usize, block: &AssistantContent) -> Vec<StreamEvent> {
+        let is_new = !self.blocks.contains_key(&index);
+        let mut steps = Vec::new();
+        if is_new {
+            let (start, delta) = whole(block);
+            steps.extend(self.begin(index, start));
+            steps.extend(delta.map(|delta| StreamEvent::Delta { index, delta }));
+        }
+        steps.extend(self.end(index));
+        steps
+    }
+
+    fn done(&mut self, message: AssistantMessage) -> Vec<StreamEvent> {
+        let mut steps = Vec::new();
+        for (index, block) in message.content.iter().enumerate() {
+            steps.extend(self.rest(index, block));
+            let signature = match block {
+                AssistantContent::Text(block) => block.text_signature.clone(),
+                AssistantContent::Thinking(block) => block.thinking_signature.clone(),
+                AssistantContent::ToolCall(call) => call.thought_signature.clone(),
+                AssistantContent::RedactedThinking(_) => None,
+            };
+            steps.extend(signature.map(|signature| StreamEvent::Signature { index, signature }));
+        }
+        let usage = message.usage;
+        steps.push(StreamEvent::Usage(TokenCounts {
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_write: usage.cache_write,
+            cache_write_1h: usage.cache_write1h,
+            reasoning: usage.reasoning,
+        }));
+        steps.extend(message.response_id.map(StreamEvent::ResponseId));
+        steps.extend(message.response_model.map(StreamEvent::Model));
+        steps.push(match message.stop_reason {
+            StopReason::Length => StreamEvent::Finish(Finish::Length),
+            StopReason::ToolUse => StreamEvent::Finish(Finish::ToolUse),
+            _ => StreamEvent::Finish(Finish::Stop),
+        });
+        steps
+    }
+}
+
+/// How a block begins, and all of what follows.
+fn whole(block: &AssistantContent) -> (BlockStart, Option<String>) {
+    match block {
+        AssistantContent::Text(block) => (BlockStart::Text, Some(block.text.clone())),
+        AssistantContent::Thinking(block) if block.redacted == Some(true) => {
+            (BlockStart::Redacted { data: block.thinking_signature.clone().unwrap_or_default() }, None)
+        }
+        AssistantContent::Thinking(block) => (BlockStart::Thinking, Some(block.thinking.clone())),
+        AssistantContent::RedactedThinking(block) => {
+            (BlockStart::Redacted { data: block.data.clone() }, None)
+        }
+        AssistantContent::ToolCall(call) => {
+            let start = BlockStart::ToolCall { id: call.id.clone(), name: call.name.clone() };
+            (start, serde_json::to_string(&call.arguments).ok())
+        }
+    }
+}
+
+/// A message as any provider understands it: of the user, of the model, or the result of a tool; `None`: models are not
+/// told of it. Source: pi source.
+pub(in crate::engine) fn understood(message: &AgentMessage) -> Option<AgentMessage> {
+    let (content, timestamp) = match message {
+        AgentMessage::User(_) | AgentMessage::Assistant(_) | AgentMessage::ToolResult(_) => {
+            return Some(message.clone());
+        }
+        AgentMessage::System(_) => return None,
+        AgentMessage::Developer(it) => (it.content.clone(), it.timestamp),
+        AgentMessage::Custom(it) => (it.content.clone(), it.timestamp),
+        AgentMessage::HookMessage(it) => (it.content.clone(), it.timestamp),
+        AgentMessage::BashExecution(it) => (MessageContent::Text(it.told()?), it.timestamp),
+        AgentMessage::PythonExecution(it) => (MessageContent::Text(it.told()?), it.timestamp),
+        AgentMessage::BranchSummary(it) => (MessageContent::Text(it.told()), it.timestamp),
+        AgentMessage::CompactionSummary(it) => (MessageContent::Text(it.told()), it.timestamp),
+        AgentMessage::FileMention(it) => (MessageContent::Text(it.told()), it.timestamp),
+    };
+    let content = match content {
+        MessageContent::Text(text) => {
+            MessageContent::Blocks(vec![UserContent::Text(TextContent { text, text_signature: None })])
+        }
+        blocks => blocks,
+    };
+    Some(AgentMessage::User(UserMessage {
+        content,
+        attribution: None,
+        synthetic: None,
+        provider_payload: None,
+        timestamp,
+    }))
+}

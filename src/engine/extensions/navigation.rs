@@ -1,0 +1,341 @@
+//! Taking up another branch of the session.
+//!
+//! ```text
+//! nothing goes on? ─→ session_before_tree hook ─→ a summary of what is left behind? ─→ the leaf moves, and is stored
+//!                                                                                   └→ session_tree hook ─→ response
+//! ```
+//!
+//! Until the leaf moves, a run or another session that begins puts an end to it. Source: pi source.
+
+use crate::engine::{
+    CallId, Engine, ModelCall, Purpose,
+    extensions::actions::Acting,
+    extensions::hook_results::Say,
+    extensions::hooks::Then,
+    run::partial_message::{Growing, Grown},
+    run::summaries::text_of,
+    run::turns::has_failed,
+    store::persist::Tell,
+};
+use crate::{
+    model::types::StreamEvent,
+    protocol::{
+        AgentMessage, BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf,
+        JsonObject, MessageContent, TextContent, TreeHook, UserContent, UserMessage, errors, texts,
+    },
+    session::{Branch, Entry, NewEntry, Session, SummaryRequest},
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Another branch of the session is being taken up.
+#[derive(Debug)]
+pub struct Navigating {
+    wanted: ExtensionNavigateTree,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// It has not begun, or is about to move.
+    Between,
+    /// Extensions have their say, by this hook.
+    Asking(CallId),
+    /// A model sums up what is left behind.
+    Summarising(Box<Growing>, Branch),
+    /// The leaf has moved; this is what came of it.
+    Moved(Value),
+}
+
+/// A summary of what is left behind.
+struct Summary {
+    text: String,
+    details: Option<Value>,
+    from_extension: bool,
+}
+
+impl Engine {
+    /// An extension wants another branch: if nothing goes on, the extensions have their say.
+    pub(in crate::engine) fn navigate(&mut self, process: CallId, wanted: ExtensionNavigateTree) {
+        let base = self.dialect.base();
+        let id = Some(wanted.id.clone());
+        if let Some(text) = self.no_navigation() {
+            return self.respond(process, id, Err(text));
+        }
+        let tree = self.session.tree();
+        let old_leaf_id = tree.leaf_id().map(ToString::to_string);
+        if old_leaf_id.as_ref() == Some(&wanted.target_id) {
+            return self.respond(process, id, Ok(Some(json!({ "cancelled": false }))));
+        }
+        if tree.get(&wanted.target_id).is_none() {
+            let text = errors::no_such_entry(base, &wanted.target_id);
+            return self.respond(process, id, Err(text));
+        }
+        let navigating = Navigating { wanted: wanted.clone(), stage: Stage::Between };
+        let call = self.open_action(process, id, Acting::Navigating(Box::new(navigating)));
+        let tree = self.session.tree();
+        let left = tree.left_behind(&wanted.target_id);
+        let event = BeforeTreeHook {
+            target_id: wanted.target_id,
+            old_leaf_id,
+            common_ancestor_id: left.common.map(ToString::to_string),
+            entries_to_summarize: left.entries.iter().filter_map(|entry| object(entry)).collect(),
+            user_wants_summary: wanted.summarize.unwrap_or(false),
+            custom_instructions: wanted.custom_instructions,
+            replace_instructions: wanted.replace_instructions,
+            label: wanted.label,
+        };
+        let hook = self.ids.call();
+        self.set_stage(call, Stage::Asking(hook));
+        self.hook_as(hook, event.into(), Then::Navigate(call));
+    }
+
+    /// Goes on behind another entry at once.
+    pub(in crate::engine) fn set_leaf(&mut self, process: CallId, wanted: ExtensionSetLeaf) {
+        let outcome = match self.no_navigation() {
+            Some(text) => Err(text),
+            None if self.session.go_on_at(Some(&wanted.entry_id)) => Ok(None),
+            None => Err(errors::no_such_entry(self.dialect.base(), &wanted.entry_id)),
+        };
+        self.respond(process, wanted.id, outcome);
+    }
+
+    /// Why the leaf cannot move now; `None`: it can.
+    fn no_navigation(&self) -> Option<String> {
+        let base = self.dialect.base();
+        let in_run = self.run.is_some() || self.wait.is_some() || self.chain.is_some() || self.is_preparing();
+        if in_run {
+            return Some(errors::navigation_in_run(base));
+        }
+        let is_busy = self.compacting.is_some() || self.is_navigating();
+        is_busy.then(|| errors::navigation_busy(base))
+    }
+
+    /// The extensions have had their say: it is given up, or what is left behind is summed up, or the leaf moves.
+    pub(in crate::engine) fn navigation_said(
+        &mut self,
+        hook: CallId,
+        call: CallId,
+        event: BeforeTreeHook,
+        say: Say,
+    ) {
+        let asked = |it: &mut Navigating| matches!(it.stage, Stage::Asking(own) if own == hook);
+        if !self.navigating(call).is_some_and(asked) {
+            return;
+        }
+        if say.cancel {
+            return self.end_action(call, Ok(Some(json!({ "cancelled": true }))));
+        }
+        let BeforeTreeHook { custom_instructions, replace_instructions, label, user_wants_summary, .. } =
+            event;
+        let instructions = custom_instructions.clone();
+        if let Some(navigating) = self.navigating(call) {
+            navigating.wanted.label = label;
+        }
+        let made = say.summary.filter(|_| user_wants_summary).map(|made| Summary {
+            text: made.summary,
+            details: made.details,
+            from_extension: true,
+        });
+        match made {
+            None if user_wants_summary => {
+                self.summarise_branch(call, instructions.as_deref(), replace_instructions.unwrap_or(false));
+            }
+            made => self.take_up_branch(call, made),
+        }
+    }
+
+    /// Has a model sum up what is left behind.
+    fn summarise_branch(&mut self, call: CallId, instructions: Option<&str>, replace: bool) {
+        let Some(navigating) = self.navigating(call) else { return };
+        let target = navigating.wanted.target_id.clone();
+        let window = match self.models[self.model].model.context_window {
+            0 => UNKNOWN_WINDOW,
+            window => window,
+        };
+        let left = self.session.tree().left_behind(&target).entries;
+        if left.is_empty() {
+            return self.take_up_branch(call, None);
+        }
+        let branch = Branch::new(&left, window.saturating_sub(self.compaction_plan.reserve).max(1));
+        if let Some(text) = self.models[self.model].unusable.clone() {
+            return self.end_action(call, Err(text));
+        }
+        match branch.request(instructions, replace) {
+            Some(request) => self.ask_for_branch(call, branch, &request),
+            None => {
+                let text = texts::branch_empty();
+                self.take_up_branch(call, Some(Summary { text, details: None, from_extension: false }));
+            }
+        }
+    }
+
+    fn ask_for_branch(&mut self, call: CallId, branch: Branch, request: &SummaryRequest) {
+        let model = self.models[self.model].model.clone();
+        let thinks = model.reasoning && self.dialect.record().extension_api == DialectExtensionApi::V15;
+        let level = self.level.filter(|_| thinks);
+        let growing = Growing::new(call, &model, self.dialect, self.now);
+        self.set_stage(call, Stage::Summarising(Box::new(growing), branch));
+        let text = UserContent::Text(TextContent { text: request.text.clone(), text_signature: None });
+        let message = UserMessage {
+            content: MessageContent::Blocks(vec![text]),
+            attribution: None,
+            synthetic: None,
+            provider_payload: None,
+            timestamp: self.now.wall,
+        };
+        let count = self.calls;
+        self.calls += 1;
+        self.ask_model(ModelCall {
+            call,
+            place: self.model,
+            model,
+            level,
+            session_id: self.session.id().to_owned(),
+            system_prompt: request.system_prompt.into(),
+            messages: Arc::new(vec![Arc::new(AgentMessage::User(message))]),
+            tools: Arc::new([]),
+            forced_tool: None,
+            count,
+            purpose: Purpose::Summary(request.max_tokens),
+        });
+    }
+
+    /// A step of the summary of a branch; gives it back if it is none.
+    pub(in crate::engine) fn branch_event(
+        &mut self,
+        call: CallId,
+        event: StreamEvent,
+    ) -> Option<StreamEvent> {
+        let now = self.now;
+        let Some(Navigating { stage, .. }) = self.navigating(call) else { return Some(event) };
+        let Stage::Summarising(growing, _) = stage else { return Some(event) };
+        if growing.apply(event, now) != Grown::Over {
+            return None;
+        }
+        let Stage::Summarising(growing, branch) = std::mem::replace(stage, Stage::Between) else {
+            return None;
+        };
+        let base = self.dialect.base();
+        let answer = growing.finish();
+        let said = text_of(&answer);
+        if has_failed(&answer) || said.trim().is_empty() {
+            let reason = answer.error_message.unwrap_or_else(|| errors::summary_empty(base));
+            self.end_action(call, Err(errors::branch_summary_failed(base, &reason)));
+            return None;
+        }
+        let text = branch.summary(&said, self.dialect.record().compaction.list_lines);
+        let details = serde_json::to_value(branch.files.details()).ok();
+        self.take_up_branch(call, Some(Summary { text, details, from_extension: false }));
+        None
+    }
+
+    /// The leaf moves; what is kept for it is stored, then the extensions are told.
+    fn take_up_branch(&mut self, call: CallId, summary: Option<Summary>) {
+        let Some(navigating) = self.navigating(call) else { return };
+        let (target, label) = (navigating.wanted.target_id.clone(), navigating.wanted.label.clone());
+        let before = self.session.clone();
+        let old_leaf_id = before.tree().leaf_id().map(ToString::to_string);
+        let Some(chosen) = self.session.tree().chosen(&target) else { return };
+        if !self.session.go_on_at(chosen.leaf.as_deref()) {
+            let text = errors::no_such_entry(self.dialect.base(), &target);
+            return self.end_action(call, Err(text));
+        }
+        let from_extension = summary.as_ref().map(|summary| summary.from_extension);
+        let summary = summary.filter(|summary| !summary.text.is_empty()).and_then(|summary| {
+            self.keep(NewEntry::BranchSummary {
+                from: chosen.leaf.as_deref().unwrap_or("root").to_owned(),
+                summary: summary.text,
+                details: summary.details,
+                from_hook: summary.from_extension,
+            })
+        });
+        if let Some(label) = label.filter(|label| !label.is_empty()) {
+            let target = summary.as_deref().unwrap_or(&target).to_owned();
+            self.keep(NewEntry::Label { target, label: Some(label) });
+        }
+        let tree = self.session.tree();
+        let summary_entry = summary.as_deref().and_then(|id| tree.get(id)).and_then(object);
+        let event = TreeHook {
+            new_leaf_id: tree.leaf_id().map(ToString::to_string),
+            old_leaf_id,
+            summary_entry: summary_entry.clone(),
+            from_extension: from_extension.filter(|_| summary.is_some()),
+        };
+        let mut data = json!({ "cancelled": false });
+        if let Some(text) = chosen.text {
+            data["editorText"] = text.into();
+        }
+        if let Some(entry) = summary_entry {
+            data["summaryEntry"] = entry.into();
+        }
+        self.set_stage(call, Stage::Moved(data));
+        self.broken = None;
+        self.tell = Some(Tell::Moved { call, event: Box::new(event), before: Box::new(before) });
+    }
+
+    /// The new branch is stored: the extensions are told.
+    pub(in crate::engine) fn moved(&mut self, call: CallId, event: TreeHook) {
+        self.session.rebuild();
+        self.overflowed = false;
+        self.restore();
+        self.hook(event.into(), Then::Moved(call));
+    }
+
+    /// The new branch could not be stored: the session stays where it was.
+    pub(in crate::engine) fn unmoved(&mut self, call: CallId, before: Session, text: String) {
+        self.session = before;
+        self.end_action(call, Err(text));
+    }
+
+    /// The extensions were told.
+    pub(in crate::engine) fn navigated(&mut self, call: CallId) {
+        if let Some(Navigating { stage: Stage::Moved(data), .. }) = self.navigating(call) {
+            let data = std::mem::take(data);
+            self.end_action(call, Ok(Some(data)));
+        }
+    }
+
+    /// Something begins that would not find the session as it was: the leaf does not move any more.
+    pub(in crate::engine) fn abandon_navigation(&mut self) {
+        let calls: Vec<CallId> = self.actions.keys().copied().collect();
+        for call in calls {
+            match self.navigating(call).map(|navigating| &navigating.stage) {
+                Some(Stage::Asking(hook)) => {
+                    let hook = *hook;
+                    self.unask_hook(hook);
+                }
+                Some(Stage::Summarising(..)) => self.cancel_model(call),
+                Some(Stage::Between | Stage::Moved(_)) | None => continue,
+            }
+            self.end_action(call, Ok(Some(json!({ "cancelled": true, "aborted": true }))));
+        }
+    }
+
+    /// Whether another branch is being taken up, and the leaf has not moved yet.
+    fn is_navigating(&self) -> bool {
+        let moves = |acting: &Acting| matches!(acting, Acting::Navigating(it) if !matches!(it.stage, Stage::Moved(_)));
+        self.actions.values().any(|action| moves(&action.acting))
+    }
+
+    fn navigating(&mut self, call: CallId) -> Option<&mut Navigating> {
+        match self.actions.get_mut(&call).map(|action| &mut action.acting) {
+            Some(Acting::Navigating(navigating)) => Some(navigating),
+            _ => None,
+        }
+    }
+
+    fn set_stage(&mut self, call: CallId, stage: Stage) {
+        if let Some(navigating) = self.navigating(call) {
+            navigating.stage = stage;
+        }
+    }
+}
+
+/// Tokens that fit into the context of a model that does not say. Source: pi source.
+const UNKNOWN_WINDOW: u64 = 128_000;
+
+/// An entry as it is kept.
+fn object(entry: &Entry) -> Option<JsonObject> {
+    serde_json::from_slice(entry.line()).ok()
+}

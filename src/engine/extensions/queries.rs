@@ -1,0 +1,109 @@
+//! What extensions want to know. They wait for the answer, so that it comes at once.
+//!
+//! What only the server knows (models without a key, settings, keys) it is asked for by [`Output::Query`].
+
+use crate::engine::{CallId, Engine, Output, toolbox::arguments::Owner};
+use crate::protocol::{
+    CommandList, ExtensionAnswer, ExtensionQuery, JsonObject, QueriedEntries, QueriedPrompt, QueriedState,
+    QueriedTool, QueriedTools, QueryKind,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+impl Engine {
+    /// Answers what an extension wants to know, or has the server answer it.
+    pub(in crate::engine) fn query(&mut self, process: CallId, query: ExtensionQuery) {
+        let data = match query.about {
+            QueryKind::State => value(self.queried_state()),
+            QueryKind::Entries => value(self.queried_entries(query.since.unwrap_or(0))),
+            QueryKind::Tools => value(self.queried_tools()),
+            QueryKind::Commands => value(self.command_list()),
+            QueryKind::SystemPrompt => value(self.queried_prompt()),
+            QueryKind::Models | QueryKind::Settings | QueryKind::ApiKey => {
+                return self.push(Output::Query { from: process, query: Box::new(query) });
+            }
+        };
+        self.tell_extension(process, ExtensionAnswer { id: query.id, data: Some(data), error: None });
+    }
+
+    /// The slash commands that there are.
+    pub(in crate::engine) fn command_list(&self) -> CommandList {
+        let of_extensions = self.extensions.commands(self.dialect.record().extension_api);
+        CommandList { commands: of_extensions.chain(self.commands.list(self.dialect.base())).collect() }
+    }
+
+    fn queried_state(&self) -> QueriedState {
+        let tree = self.session.tree();
+        QueriedState {
+            model: self.model_in_use(),
+            thinking_level: self.level,
+            is_idle: !self.is_working(),
+            has_pending_messages: self.queued() > 0,
+            session_id: self.session.id().to_owned(),
+            session_file: self.session_file(),
+            session_name: self.session.name(),
+            session_directory: self.place.folder.as_ref().map(|path| path.to_string_lossy().into_owned()),
+            leaf_id: tree.leaf_id().map(ToString::to_string),
+            entry_count: tree.entries().len() as u64,
+            active_tools: self.tools.specs().iter().map(|spec| spec.name.clone()).collect(),
+            context_usage: self.context_usage(),
+        }
+    }
+
+    fn queried_entries(&self, since: u64) -> QueriedEntries {
+        let tree = self.session.tree();
+        let known = usize::try_from(since).unwrap_or(usize::MAX);
+        let news = tree.entries().get(known..).unwrap_or_default();
+        QueriedEntries {
+            header: object(tree.header()),
+            entries: news.iter().filter_map(|entry| serde_json::from_slice(entry.line()).ok()).collect(),
+            leaf_id: tree.leaf_id().map(ToString::to_string),
+        }
+    }
+
+    fn queried_tools(&self) -> QueriedTools {
+        let tools = self.tools.all().map(|(spec, owner, active)| {
+            let (path, prompt_guidelines) = match owner {
+                Owner::Extension(place) => {
+                    let added = self.extensions.tool(place, &spec.name);
+                    let path = added.and_then(|tool| tool.path.clone());
+                    let path = path.unwrap_or_else(|| self.extensions.path(place).to_owned());
+                    (Some(path), added.and_then(|tool| tool.prompt_guidelines.clone()))
+                }
+                Owner::Server | Owner::Host => (None, None),
+            };
+            QueriedTool {
+                name: spec.name.clone(),
+                description: spec.description.clone(),
+                parameters: object(&spec.parameters),
+                path,
+                prompt_guidelines,
+                active,
+            }
+        });
+        QueriedTools { tools: tools.collect() }
+    }
+
+    fn queried_prompt(&self) -> QueriedPrompt {
+        let names: Vec<&str> = self.tools.specs().iter().map(|spec| spec.name.as_str()).collect();
+        let mut options = JsonObject::new();
+        options.insert("cwd".to_owned(), self.place.directory.clone().into());
+        options.insert("selectedTools".to_owned(), names.into());
+        if let Some(source) = &self.prompt_source {
+            options.extend(source.options(&self.commands.skills));
+        }
+        QueriedPrompt { system_prompt: self.instructions_now().to_string(), options }
+    }
+}
+
+/// What came of it, as the wire has it.
+fn value(data: impl Serialize) -> Value {
+    serde_json::to_value(data).unwrap_or_else(|_| json!({}))
+}
+
+fn object(data: impl Serialize) -> JsonObject {
+    match serde_json::to_value(data) {
+        Ok(Value::Object(object)) => object,
+        _ => JsonObject::new(),
+    }
+}

@@ -1,0 +1,42 @@
+//! Skills and prompt templates of extensions: asked for when the session has begun for them, and before the host is served.
+//! Those that are known already count before them. Source: pi source.
+
+use crate::engine::{Awaiting, Engine, Output, extensions::hooks::Then};
+use crate::{
+    prompt::Commands,
+    protocol::{ResourcesHook, SessionStartReason},
+};
+
+impl Engine {
+    /// Asks the extensions where to look.
+    pub(in crate::engine) fn discover(&mut self) {
+        let event = ResourcesHook { cwd: self.place.directory.clone(), reason: SessionStartReason::Startup };
+        self.hook(event.into(), Then::Look);
+    }
+
+    /// Looks there; goes on in [`resources_found`](Self::resources_found).
+    pub(in crate::engine) fn look_into(&mut self, skills: Vec<String>, templates: Vec<String>) {
+        if skills.is_empty() && templates.is_empty() {
+            return self.serve_host();
+        }
+        self.awaiting = Some(Awaiting::Resources);
+        self.push(Output::LookInto { skills, templates });
+    }
+
+    /// What was found there joins what is known, and the model is told of it.
+    pub(in crate::engine) fn resources_found(&mut self, found: Commands) {
+        self.awaiting = None;
+        for skill in found.skills {
+            if self.commands.skills.iter().all(|known| known.name != skill.name) {
+                self.commands.skills.push(skill);
+            }
+        }
+        for template in found.templates {
+            if self.commands.templates.iter().all(|known| known.name != template.name) {
+                self.commands.templates.push(template);
+            }
+        }
+        self.renew_instructions();
+        self.serve_host();
+    }
+}

@@ -1,0 +1,141 @@
+//! What follows a run: what waited for its end, another try, a compaction.
+
+use crate::engine::{
+    Engine, extensions::hooks::Then, prompts::Prompting, run::compaction::Compacting, run::turns::Ended,
+};
+use crate::protocol::{
+    CompactCommand, HookName, NewSessionCommand, RequestId, RpcCommandKind, ShutdownHook, ShutdownReason,
+    SwitchSessionCommand, errors,
+};
+
+/// What waits for the end of whatever goes on.
+#[derive(Debug)]
+pub enum AfterRun {
+    /// The answer to an abort.
+    Answer {
+        /// Of the request.
+        id: Option<RequestId>,
+        /// Of the request.
+        kind: RpcCommandKind,
+    },
+    /// A new session.
+    NewSession(NewSessionCommand),
+    /// Another session.
+    SwitchSession(SwitchSessionCommand),
+    /// A session made of a part of this one.
+    Fork {
+        /// Of the request.
+        id: Option<RequestId>,
+        /// Of the request.
+        kind: RpcCommandKind,
+        /// The message of the user that it is forked at.
+        entry: String,
+    },
+    /// A session made of a copy of this one's branch; the id is the request's.
+    Clone(Option<RequestId>),
+    /// A compaction.
+    Compact(CompactCommand),
+    /// A compaction that was aborted before it began.
+    StoppedCompaction(CompactCommand),
+    /// A prompt that came while another one was looked at. It waits for that alone, and ends no run.
+    LinedUp(Box<Prompting>),
+    /// A run of its own.
+    Prompt(Box<Prompting>),
+}
+
+impl AfterRun {
+    /// Whether it waits for another prompt only.
+    pub const fn is_lined_up(&self) -> bool {
+        matches!(self, Self::LinedUp(_))
+    }
+
+    /// Whether an abort has stopped it; its answer comes first.
+    pub const fn is_stopped(&self) -> bool {
+        matches!(self, Self::StoppedCompaction(_))
+    }
+}
+
+impl Engine {
+    /// Does what waited; where it leaves the session, the extensions take leave of it first.
+    pub(in crate::engine) fn after_run(&mut self, next: AfterRun) {
+        let (reason, target_session_file) = match &next {
+            AfterRun::NewSession(_) => (ShutdownReason::New, None),
+            AfterRun::SwitchSession(it) => (ShutdownReason::Resume, Some(it.session_path.clone())),
+            AfterRun::Fork { .. } | AfterRun::Clone(_) => (ShutdownReason::Fork, None),
+            _ => return self.leave_now(next),
+        };
+        if !self.is_hooked(HookName::SessionShutdown) {
+            return self.leave_now(next);
+        }
+        let event = ShutdownHook { reason: Some(reason), target_session_file };
+        self.tell_all(event.into(), Then::Left(Box::new(next)));
+    }
+
+    /// Does it now.
+    pub(in crate::engine) fn leave_now(&mut self, next: AfterRun) {
+        if !matches!(next, AfterRun::Answer { .. } | AfterRun::LinedUp(_)) {
+            self.abandon_navigation();
+        }
+        match next {
+            AfterRun::Answer { id, kind } => self.acknowledge(kind, id),
+            AfterRun::NewSession(command) => self.new_session(command),
+            AfterRun::SwitchSession(command) => self.switch_session(command),
+            AfterRun::Fork { id, kind, entry } => self.fork(id, kind, &entry),
+            AfterRun::Clone(id) => self.clone_session(id),
+            AfterRun::Compact(command) if self.stopping => {
+                let text = errors::compaction_cancelled(self.dialect.base());
+                self.handler_failed(command.id, RpcCommandKind::Compact, text);
+            }
+            AfterRun::Compact(command) => self.compact(command),
+            AfterRun::StoppedCompaction(command) => self.refuse_compaction(command),
+            AfterRun::Prompt(prompting) if self.stopping => {
+                let error = errors::shutting_down(self.dialect.base());
+                self.refuse(&prompting.reply, error);
+            }
+            AfterRun::Prompt(prompting) | AfterRun::LinedUp(prompting) => self.prompt(*prompting),
+        }
+    }
+
+    /// Does what waited and came later than the compaction that is under way; `false` if nothing did. An abort that
+    /// meant the prompt which waits for the compaction is answered when that prompt's run is over.
+    pub(in crate::engine) fn after_run_compacting(&mut self) -> bool {
+        let held = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
+        let held = held || self.is_preparing();
+        let waits = |next: &AfterRun| match next {
+            AfterRun::Answer { .. } => held,
+            next => next.is_lined_up(),
+        };
+        let Some(at) = self.after_run.iter().position(|next| !waits(next)) else { return false };
+        match &self.after_run[at] {
+            AfterRun::Answer { .. } => {
+                if let Some(next) = self.after_run.remove(at) {
+                    self.after_run(next);
+                }
+            }
+            AfterRun::Compact(command) => {
+                let id = command.id.clone();
+                self.after_run.remove(at);
+                let text = errors::compacting(self.dialect.base());
+                self.handler_failed(id, RpcCommandKind::Compact, text);
+            }
+            AfterRun::StoppedCompaction(command) => {
+                let id = command.id.clone();
+                self.after_run.remove(at);
+                let text = errors::compaction_cancelled(self.dialect.base());
+                self.handler_failed(id, RpcCommandKind::Compact, text);
+            }
+            _ => self.cancel_compaction(),
+        }
+        true
+    }
+
+    /// Decides what follows the run that just ended: what waits for it, another try, a compaction, or nothing.
+    pub(in crate::engine) fn follow(&mut self, ended: &Ended) {
+        if self.ends_at_once() {
+            self.end_retry(errors::retry_cancelled(self.dialect.base()));
+        } else if !self.inject_rules(ended) && !self.retry(ended) {
+            self.compact_if_full(ended);
+            self.remind(ended);
+        }
+    }
+}

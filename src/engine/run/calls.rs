@@ -1,0 +1,157 @@
+//! One tool call between its check and its result: who may prevent it, who carries it out, who may change what came of it.
+//!
+//! ```text
+//! announced ─→ prepare_arguments hook, if its extension wants it ─→ checked
+//! checked ─→ tool_call hook ─→ the host, if it wants to be asked ─→ carried out ─→ tool_result hook ─→ over
+//! ```
+
+use crate::engine::{
+    CallId, Engine, Output, ToolStart,
+    extensions::hooks::Then,
+    run::batch::{Stage, error_result},
+    todos::TODO_WRITE,
+    toolbox::arguments::Owner,
+};
+use crate::protocol::{
+    AgentToolResult, HookName, JsonObject, PrepareArgumentsHook, ToolCallHook, ToolResultHook, errors,
+};
+
+impl Engine {
+    /// Has the extension of the call's tool put the arguments right before they are checked.
+    pub(in crate::engine) fn ask_to_prepare(&mut self, at: usize, place: usize) {
+        let Some(call) = self.called(at).cloned() else { return };
+        self.set(at, Stage::Preparing);
+        let event =
+            PrepareArgumentsHook { tool_call_id: call.id, tool_name: call.name, input: call.arguments };
+        self.hook_among([place], event.into(), Then::Prepare(at));
+    }
+
+    /// The extension of the call's tool has answered; `failure`: why it has no arguments.
+    pub(in crate::engine) fn call_prepared(
+        &mut self,
+        at: usize,
+        arguments: JsonObject,
+        failure: Option<String>,
+    ) {
+        if !self.is_being_prepared(at) {
+            return;
+        }
+        if self.is_stopping() {
+            let result = self.unrun(at);
+            return self.call_unrun(at, result);
+        }
+        if let Some(text) = failure {
+            return self.call_unrun(at, error_result(&text));
+        }
+        self.set_prepared(at, arguments);
+        match self.check(at) {
+            Ok(arguments) => self.permit(at, arguments),
+            Err(text) => self.call_unrun(at, error_result(&text)),
+        }
+    }
+
+    /// Asks the extensions whether the call may run.
+    pub(in crate::engine) fn permit(&mut self, at: usize, arguments: JsonObject) {
+        let Some(call) = self.called(at).cloned() else { return };
+        self.set(at, Stage::Asked(arguments.clone()));
+        let event = ToolCallHook { tool_call_id: call.id, tool_name: call.name, input: arguments };
+        self.hook(event.into(), Then::Call(at));
+    }
+
+    /// The extensions have had their say: the host has its own, or the call runs. `changed`: with these arguments;
+    /// `terminates`: a call that is blocked wants the model not to be asked again.
+    pub(in crate::engine) fn call_said(
+        &mut self,
+        at: usize,
+        changed: Option<JsonObject>,
+        block: Option<String>,
+        terminates: bool,
+    ) {
+        let Some(mut arguments) = self.asked(at) else { return };
+        if let Some(changed) = changed {
+            arguments = changed.clone();
+            self.change(at, changed);
+        }
+        if self.is_stopping() {
+            let result = self.unrun(at);
+            return self.call_unrun(at, result);
+        }
+        if let Some(reason) = block {
+            let base = self.dialect.base();
+            let reason = if reason.is_empty() { errors::blocked(base) } else { reason };
+            let terminate = terminates.then_some(true);
+            return self.call_unrun(at, AgentToolResult { terminate, ..error_result(&reason) });
+        }
+        self.seek_consent(at, &arguments);
+    }
+
+    /// Nobody prevents the call. Its tool may be another one by now, or gone.
+    pub(in crate::engine) fn admit(&mut self, at: usize) {
+        match self.check(at) {
+            // What an extension wants is not checked. Source: pi source.
+            Ok(arguments) => {
+                let arguments = self.changed(at).cloned().unwrap_or(arguments);
+                self.run_or_wait(at, arguments);
+            }
+            Err(text) => self.call_unrun(at, error_result(&text)),
+        }
+    }
+
+    /// Has the call carried out by whoever offers the tool.
+    pub(in crate::engine) fn run_tool(&mut self, at: usize, arguments: JsonObject) {
+        let call = self.ids.call();
+        let Some(tool_call) = self.called(at).cloned() else { return };
+        self.call_runs(at, call);
+        if self.is_hooked(HookName::ToolResult) {
+            self.change(at, arguments.clone());
+        }
+        match self.tools.owner(&tool_call.name) {
+            Some(Owner::Host) => self.call_host(call, tool_call, arguments),
+            Some(Owner::Extension(place)) => {
+                if !self.ask_for_tool(place, call, tool_call.id, tool_call.name, arguments) {
+                    let text = errors::not_running(self.dialect.base());
+                    self.tool_end(call, error_result(&text), true);
+                }
+            }
+            Some(Owner::Server) if tool_call.name == TODO_WRITE => self.write_todos(call, &arguments),
+            Some(Owner::Server) | None => {
+                self.push(Output::StartTool(ToolStart { call, name: tool_call.name, arguments }));
+            }
+        }
+    }
+
+    /// Stops what runs; nothing is started after this.
+    pub(in crate::engine) fn cancel_tools(&mut self) {
+        for (call, name) in self.running_calls() {
+            match self.tools.owner(&name) {
+                _ if self.is_with_host(call) => self.uncall_host(call, &name),
+                // Told below.
+                Some(Owner::Extension(_)) => {}
+                _ => self.push(Output::CancelTool(call)),
+            }
+        }
+        self.unask_calls();
+        self.unask_host();
+    }
+
+    /// A call has come to its end: the extensions may change what came of it.
+    pub(in crate::engine) fn tool_end(&mut self, call: CallId, result: AgentToolResult, is_error: bool) {
+        let Some(at) = self.running(call) else { return };
+        self.call_ran(at);
+        if self.is_stopping() || !self.is_hooked(HookName::ToolResult) {
+            return self.call_over(at, result, is_error);
+        }
+        let Some(tool_call) = self.called(at).cloned() else { return };
+        let event = ToolResultHook {
+            tool_call_id: tool_call.id,
+            tool_name: tool_call.name,
+            input: self.changed(at).cloned().unwrap_or(tool_call.arguments),
+            content: result.content.clone(),
+            details: result.details.clone(),
+            is_error,
+            structured_content: result.structured_content.clone(),
+        };
+        self.set(at, Stage::Ended);
+        self.hook(event.into(), Then::Result { at, original: Box::new(result) });
+    }
+}

@@ -1,0 +1,13 @@
+//! One run: its turns, its tool calls, and what follows it.
+
+pub(super) mod after;
+pub(super) mod batch;
+pub(super) mod calls;
+pub(super) mod compaction;
+pub(super) mod partial_message;
+pub(super) mod reminders;
+pub(super) mod retry;
+pub(super) mod rules;
+pub(super) mod settling;
+pub(super) mod summaries;
+pub(super) mod turns;

@@ -1,0 +1,303 @@
+//! The assistant message of the open turn, as the model's stream makes it.
+
+use crate::engine::{CallId, Now};
+use crate::{
+    model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
+    protocol::{
+        AssistantContent, AssistantMessage, Cost, Dialect, DialectMessageStart, DialectRedactedThinking,
+        DialectUnfinishedStopReason, Model, ModelPrice, RedactedThinkingContent, Step, StopReason,
+        TextContent, ThinkingContent, ThinkingLevel, ToolCall, Update, Usage, number, parse_partial,
+    },
+};
+use serde_json::Number;
+use std::{collections::BTreeMap, time::Duration};
+
+/// A message while it streams.
+#[derive(Debug)]
+pub struct Growing {
+    /// The model call that makes it.
+    pub call: CallId,
+    /// What has arrived so far.
+    pub message: AssistantMessage,
+    /// How long the provider wants to be left alone, if the answer failed.
+    pub retry_after: Option<Duration>,
+    /// Its `message_start` has been said.
+    pub started: bool,
+    price: ModelPrice,
+    dialect: Dialect,
+    level: Option<ThinkingLevel>,
+    /// The provider's word for why it ends.
+    word: Option<String>,
+    /// The blocks that are still open; of a call, the raw text of its arguments.
+    open: BTreeMap<usize, String>,
+    /// Something beside the content changed since the last update.
+    changed: bool,
+    began: Duration,
+    first: Option<Duration>,
+}
+
+/// What a step of the stream leads to.
+#[derive(Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "most are updates; none is kept")]
+pub enum Grown {
+    /// Nothing to say.
+    Quiet,
+    /// An update to say.
+    Update(Update),
+    /// The message is complete, or failed.
+    Over,
+}
+
+impl Growing {
+    /// An empty message, as `message_start` says it.
+    pub fn new(call: CallId, model: &Model, dialect: Dialect, now: Now) -> Self {
+        let message = AssistantMessage {
+            content: Vec::new(),
+            api: model.api.clone(),
+            provider: model.provider.clone(),
+            model: model.id.clone(),
+            usage: usage(TokenCounts::default(), &model.cost, None),
+            stop_reason: match dialect.record().unfinished_stop_reason {
+                DialectUnfinishedStopReason::Stop => StopReason::Stop,
+                DialectUnfinishedStopReason::Pending => StopReason::Pending,
+            },
+            timestamp: now.wall,
+            response_id: None,
+            provider_payload: None,
+            error_message: None,
+            duration: None,
+            ttft: None,
+            response_model: None,
+            raw_stop_reason: None,
+            provider_thinking_level: None,
+            diagnostics: None,
+            deferred: None,
+            end_turn: None,
+            duration_ms: None,
+            thinking_level: None,
+        };
+        let price = model.cost.clone();
+        Self {
+            call,
+            message,
+            retry_after: None,
+            started: dialect.record().message_start == DialectMessageStart::Request,
+            price,
+            dialect,
+            level: None,
+            word: None,
+            open: BTreeMap::new(),
+            changed: false,
+            began: now.monotonic,
+            first: None,
+        }
+    }
+
+    /// The same, asked for at a thinking level.
+    pub fn at(self, level: Option<ThinkingLevel>) -> Self {
+        Self { level, ..self }
+    }
+
+    /// Applies one step. Steps that do not fit (a block that is not open) are ignored.
+    pub fn apply(&mut self, event: StreamEvent, now: Now) -> Grown {
+        match event {
+            StreamEvent::ResponseId(id) => {
+                self.message.response_id = Some(id);
+                self.changed = true;
+                Grown::Quiet
+            }
+            StreamEvent::Model(name) => {
+                self.message.response_model = Some(name).filter(|name| *name != self.message.model);
+                self.changed |= self.message.response_model.is_some();
+                Grown::Quiet
+            }
+            StreamEvent::Usage(counts) => {
+                // No provider tells its price.
+                self.message.usage = usage(counts, &self.price, Some(false));
+                self.changed = true;
+                Grown::Quiet
+            }
+            StreamEvent::Word(word) => {
+                self.word = Some(word);
+                Grown::Quiet
+            }
+            StreamEvent::Start { index, block } => self.start(index, block, now),
+            StreamEvent::Delta { index, delta } => self.delta(index, delta),
+            StreamEvent::End { index, signature } => self.end(index, signature),
+            StreamEvent::Signature { index, signature } => {
+                self.sign(index, signature);
+                Grown::Quiet
+            }
+            StreamEvent::Finish(finish) => {
+                let reason = match finish {
+                    Finish::Stop => StopReason::Stop,
+                    Finish::Length => StopReason::Length,
+                    Finish::ToolUse => StopReason::ToolUse,
+                };
+                self.message.raw_stop_reason = self.word.take();
+                self.close(reason, None, now);
+                Grown::Over
+            }
+            StreamEvent::Fail { message, retry_after } => {
+                self.retry_after = retry_after;
+                self.close(StopReason::Error, Some(message), now);
+                Grown::Over
+            }
+        }
+    }
+
+    /// Ends the message: the reason, and the text if it failed.
+    pub fn close(&mut self, reason: StopReason, error: Option<String>, now: Now) {
+        self.message.stop_reason = reason;
+        self.message.error_message = error;
+        let millis = |since: Duration, at: Duration| at.saturating_sub(since).as_millis() as u64;
+        self.message.duration_ms = Some(millis(self.began, now.monotonic));
+        self.message.thinking_level = self.level;
+        if self.dialect.record().message_timings {
+            self.message.duration = self.message.duration_ms;
+            self.message.ttft = self.first.map(|first| millis(self.began, first));
+        }
+    }
+
+    fn start(&mut self, index: usize, block: BlockStart, now: Now) -> Grown {
+        if index != self.message.content.len() {
+            return Grown::Quiet;
+        }
+        self.first.get_or_insert(now.monotonic);
+        let content = match block {
+            BlockStart::Text => {
+                AssistantContent::Text(TextContent { text: String::new(), text_signature: None })
+            }
+            BlockStart::Thinking => AssistantContent::Thinking(ThinkingContent {
+                thinking: String::new(),
+                thinking_signature: None,
+                redacted: None,
+            }),
+            BlockStart::Redacted { data } => redacted(data, self.dialect),
+            BlockStart::ToolCall { id, name } => AssistantContent::ToolCall(ToolCall {
+                id,
+                name,
+                arguments: Default::default(),
+                thought_signature: None,
+                intent: None,
+                namespace: None,
+            }),
+        };
+        self.open.insert(index, String::new());
+        self.message.content.push(content.clone());
+        self.update(index, Step::Start(content))
+    }
+
+    fn delta(&mut self, index: usize, delta: String) -> Grown {
+        let Some(raw) = self.open.get_mut(&index) else { return Grown::Quiet };
+        match self.message.content.get_mut(index) {
+            Some(AssistantContent::Text(block)) => block.text.push_str(&delta),
+            Some(AssistantContent::Thinking(block)) if block.redacted != Some(true) => {
+                block.thinking.push_str(&delta);
+            }
+            Some(AssistantContent::ToolCall(_)) => raw.push_str(&delta),
+            _ => return Grown::Quiet,
+        }
+        self.update(index, Step::Delta(delta))
+    }
+
+    fn end(&mut self, index: usize, signature: Option<String>) -> Grown {
+        let (Some(raw), Some(block)) = (self.open.remove(&index), self.message.content.get_mut(index)) else {
+            return Grown::Quiet;
+        };
+        if let AssistantContent::ToolCall(call) = block {
+            call.arguments = parse_partial(&raw);
+        }
+        if let Some(signature) = signature {
+            self.sign(index, signature);
+        }
+        let whole = self.message.content[index].clone();
+        self.update(index, Step::End(whole))
+    }
+
+    fn sign(&mut self, index: usize, signature: String) {
+        match self.message.content.get_mut(index) {
+            Some(AssistantContent::Text(block)) => block.text_signature = Some(signature),
+            Some(AssistantContent::Thinking(block)) if block.redacted != Some(true) => {
+                block.thinking_signature = Some(signature);
+            }
+            Some(AssistantContent::ToolCall(call)) => call.thought_signature = Some(signature),
+            _ => {}
+        }
+    }
+
+    fn update(&mut self, index: usize, step: Step) -> Grown {
+        let rest = std::mem::take(&mut self.changed).then(|| {
+            let content = std::mem::take(&mut self.message.content);
+            let rest = Box::new(self.message.clone());
+            self.message.content = content;
+            rest
+        });
+        let block = self.message.content[index].block_kind();
+        Grown::Update(Update { index, block, step, rest })
+    }
+
+    /// The message as it stands when it ends here; calls that are still open show what they have.
+    pub fn finish(mut self) -> AssistantMessage {
+        for (index, raw) in &self.open {
+            if let Some(AssistantContent::ToolCall(call)) = self.message.content.get_mut(*index) {
+                call.arguments = parse_partial(raw);
+            }
+        }
+        self.message
+    }
+}
+
+fn redacted(data: String, dialect: Dialect) -> AssistantContent {
+    match dialect.record().redacted_thinking {
+        DialectRedactedThinking::OwnBlock => {
+            AssistantContent::RedactedThinking(RedactedThinkingContent { data })
+        }
+        DialectRedactedThinking::ThinkingBlock => AssistantContent::Thinking(ThinkingContent {
+            thinking: REDACTED.to_owned(),
+            thinking_signature: Some(data),
+            redacted: Some(true),
+        }),
+    }
+}
+
+/// What pi shows in the place of thinking that the provider hides.
+const REDACTED: &str = "[Reasoning redacted]";
+
+/// More tokens than any answer has. A provider may claim any number; sums over a session must not overflow.
+const MOST_TOKENS: u64 = 1 << 40;
+
+/// Tokens priced: dollars per million, in the originals' order of operations. `total_from_provider` is absent until
+/// something was counted.
+fn usage(claimed: TokenCounts, price: &ModelPrice, total_from_provider: Option<bool>) -> Usage {
+    let counts = TokenCounts {
+        input: claimed.input.min(MOST_TOKENS),
+        output: claimed.output.min(MOST_TOKENS),
+        cache_read: claimed.cache_read.min(MOST_TOKENS),
+        cache_write: claimed.cache_write.min(MOST_TOKENS),
+        cache_write_1h: claimed.cache_write_1h.map(|count| count.min(MOST_TOKENS)),
+        reasoning: claimed.reasoning.map(|count| count.min(MOST_TOKENS)),
+    };
+    let cost = |price: &Number, tokens: u64| price.as_f64().unwrap_or(0.0) / 1_000_000.0 * tokens as f64;
+    let (input, output) = (cost(&price.input, counts.input), cost(&price.output, counts.output));
+    let read = cost(&price.cache_read, counts.cache_read);
+    let write = cost(&price.cache_write, counts.cache_write);
+    Usage {
+        input: counts.input,
+        output: counts.output,
+        cache_read: counts.cache_read,
+        cache_write: counts.cache_write,
+        total_tokens: counts.input + counts.output + counts.cache_read + counts.cache_write,
+        premium_requests: None,
+        cost: Cost {
+            input: number(input),
+            output: number(output),
+            cache_read: number(read),
+            cache_write: number(write),
+            total: number(input + output + read + write),
+            total_from_provider,
+        },
+        cache_write1h: counts.cache_write_1h,
+        reasoning: counts.reasoning,
+    }
+}

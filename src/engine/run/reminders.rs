@@ -1,0 +1,65 @@
+//! What becomes of the [list of todos](crate::engine::todos) in a conversation. Source: xcsh RPC reference, xcsh source, observed.
+
+use crate::engine::{
+    CallId, Engine,
+    run::batch::error_result,
+    run::turns::Ended,
+    todos::{TODO_WRITE, Todos},
+};
+use crate::protocol::{
+    AgentMessage, AssistantContent, JsonObject, SetTodosCommand, SetTodosResponse, StopReason,
+    TodoAutoClearEvent, TodoList,
+};
+use std::sync::Arc;
+
+impl Engine {
+    /// The host replaces the list.
+    pub(in crate::engine) fn set_todos(&mut self, command: SetTodosCommand) {
+        self.todos.set(command.phases, self.now.monotonic);
+        let data = TodoList { todo_phases: self.todos.view() };
+        self.succeed(SetTodosResponse { id: command.id, data });
+    }
+
+    /// The model writes the list.
+    pub(in crate::engine) fn write_todos(&mut self, call: CallId, arguments: &JsonObject) {
+        let stored = self.session.file().is_some();
+        match self.todos.write(arguments, stored, self.now.monotonic) {
+            Ok(result) => self.tool_end(call, result, false),
+            Err(text) => self.tool_end(call, error_result(&text), true),
+        }
+    }
+
+    /// What is done goes off the list.
+    pub(in crate::engine) fn clear_todos(&mut self) {
+        for _ in 0..self.todos.clear_due(self.now.monotonic) {
+            self.event(TodoAutoClearEvent {});
+        }
+    }
+
+    /// What comes before the first thing that the user says: the model is to plan it first.
+    pub(in crate::engine) fn prelude(&self, text: &str) -> Option<AgentMessage> {
+        let is_user = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::User(_));
+        let is_first = !self.session.messages().iter().any(is_user);
+        let wanted = self.tools.is_offered(TODO_WRITE) && self.todos.wants_prelude(is_first, text);
+        wanted.then(|| AgentMessage::Custom(Todos::prelude(self.now.wall)))
+    }
+
+    /// After a run that ended well: the model goes on if it has left todos open.
+    pub(in crate::engine) fn remind(&mut self, ended: &Ended) {
+        let calls = |block: &AssistantContent| matches!(block, AssistantContent::ToolCall(_));
+        let well = ended.answer.stop_reason == StopReason::Stop && !ended.answer.content.iter().any(calls);
+        if !self.dialect.record().lanes.todos || !well || self.is_working() || self.is_leaving() {
+            return;
+        }
+        let Some(reminder) = self.todos.reminder() else { return };
+        let message = reminder.message(self.now.wall);
+        self.event(reminder.event);
+        self.session.tell(Arc::new(AgentMessage::Developer(message)));
+        self.start_run([]);
+    }
+
+    /// The list is the one that the session holds.
+    pub(in crate::engine) fn restore_todos(&mut self) {
+        self.todos.restore(self.session.tree().results_of(TODO_WRITE));
+    }
+}

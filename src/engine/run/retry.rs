@@ -1,0 +1,100 @@
+//! What follows a run that failed for a passing reason: a wait, and another run.
+
+use crate::engine::{Engine, run::turns::Ended, store::persist::Tell};
+use crate::{
+    model::failure,
+    protocol::{AgentSessionEventKind, AutoRetryEndEvent, AutoRetryStartEvent, StopReason, errors},
+    session::NewEntry,
+};
+use std::{sync::Arc, time::Duration};
+
+/// When and how often a failed run is tried again. Source: pi source and xcsh source, their settings `retry`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPlan {
+    /// Tries in a row, after the first.
+    pub most: u64,
+    /// The wait before the first try in milliseconds; each further one is twice as long.
+    pub base_ms: u64,
+    /// The longest wait that a provider may ask for, in milliseconds; 0: any.
+    pub cap_ms: u64,
+}
+
+impl Engine {
+    /// Waits for another try if the run that just ended is worth one; `false` if nothing follows it.
+    pub(in crate::engine) fn retry(&mut self, ended: &Ended) -> bool {
+        let text = ended.answer.error_message.clone().unwrap_or_default();
+        match ended.answer.stop_reason {
+            StopReason::Error => {}
+            StopReason::Aborted => {
+                self.end_retry(errors::retry_cancelled(self.dialect.base()));
+                return false;
+            }
+            _ => return false,
+        }
+        let Some(delay) = self.retry_wait(ended) else {
+            self.end_retry(text);
+            return false;
+        };
+        self.attempt += 1;
+        self.event(AutoRetryStartEvent {
+            attempt: self.attempt,
+            max_attempts: self.retry_plan.most,
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            error_message: text,
+        });
+        self.leave_out_answer(StopReason::Error);
+        self.wait = Some(self.now.monotonic + delay);
+        true
+    }
+
+    /// How long to wait before a run that ended so is tried again; `None`: it is not.
+    pub(in crate::engine) fn retry_wait(&self, ended: &Ended) -> Option<Duration> {
+        let text = ended.answer.error_message.as_deref().unwrap_or_default();
+        let plan = self.retry_plan;
+        let rules = &self.dialect.record().retry;
+        let failed = ended.answer.stop_reason == StopReason::Error && !ended.unkept;
+        let worth = failed && self.auto_retry && failure::is_transient(text, rules);
+        let delay = failure::delay(self.attempt + 1, plan.base_ms, ended.retry_after, plan.cap_ms, rules);
+        delay.filter(|_| worth && self.attempt < plan.most)
+    }
+
+    /// The model is not told its last answer any more if that ended for `reason`, nor the results of its calls. In
+    /// dialects that tell of entries, an entry says so of each of them.
+    pub(in crate::engine) fn leave_out_answer(&mut self, reason: StopReason) {
+        let left_out = self.session.forget_answer(reason);
+        if !self.tells_entries() {
+            return;
+        }
+        let edits: Vec<Arc<str>> =
+            left_out.into_iter().filter_map(|entry| self.keep(NewEntry::LeftOut(entry))).collect();
+        self.tell = Some(Tell::Appended { entries: edits, compacts: false });
+    }
+
+    /// Whether the host is told of entries that no other frame shows.
+    pub(in crate::engine) fn tells_entries(&self) -> bool {
+        AgentSessionEventKind::EntryAppended.is_in(self.dialect.base())
+    }
+
+    /// The time has come to try again, if that is what is waited for.
+    pub(in crate::engine) fn try_again(&mut self) {
+        if self.wait.is_some_and(|due| due <= self.now.monotonic) {
+            self.wait = None;
+            self.start_run([]);
+        }
+    }
+
+    /// Ends the wait for another try, if there is one.
+    pub(in crate::engine) fn cancel_retry(&mut self) {
+        if self.wait.take().is_some() {
+            self.end_retry(errors::retry_cancelled(self.dialect.base()));
+        }
+    }
+
+    /// Trying again has come to nothing, if it was tried.
+    pub(in crate::engine) fn end_retry(&mut self, text: String) {
+        let attempt = std::mem::take(&mut self.attempt);
+        if attempt > 0 {
+            self.event(AutoRetryEndEvent { success: false, attempt, final_error: Some(text) });
+        }
+    }
+}

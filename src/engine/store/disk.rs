@@ -1,0 +1,120 @@
+//! Requests to the disk that are outstanding, and the inputs that wait for them.
+//!
+//! A write of the session, the opening of another one and a page may take long: the file system may not answer at all.
+//! Nothing is emitted meanwhile that needs what is being written. Commands that show neither the conversation nor change
+//! it are served; everything else is delayed and taken in, in order, once the request has completed or failed.
+
+use crate::engine::{Engine, Input, Output, prompts::Expanding, store::persist::Tell};
+use crate::protocol::{Inbound, RequestId, RpcCommandKind};
+
+/// A file that was asked for, and the command that waits for it.
+#[derive(Debug)]
+pub enum Awaiting {
+    /// The file of another session.
+    Session(Option<RequestId>),
+    /// A page that is being written.
+    Page {
+        /// Of the request.
+        id: Option<RequestId>,
+        /// The file, as it is answered.
+        path: String,
+    },
+    /// The file of a skill.
+    Skill(Expanding),
+    /// What extensions have named: skills and prompt templates.
+    Resources,
+}
+
+impl Engine {
+    /// Whether a request to the disk has neither completed nor failed.
+    pub(in crate::engine) const fn is_disk_outstanding(&self) -> bool {
+        self.storing.is_some() || self.awaiting.is_some()
+    }
+
+    /// Whether the input has to wait for the outstanding request to the disk.
+    pub(in crate::engine) fn waits_for_disk(&self, input: &Input) -> bool {
+        if !self.is_disk_outstanding() {
+            return false;
+        }
+        match input {
+            Input::Stored
+            | Input::StoreFailed(_)
+            | Input::Opened(_)
+            | Input::FileWritten(_)
+            | Input::Found(_)
+            | Input::FileRead(_)
+            | Input::Known { .. }
+            | Input::Provided(_)
+            | Input::Chosen(_) => false,
+            Input::Frame(frame) => !is_served_meanwhile(frame) || self.waits_for_greeting(input),
+            _ => true,
+        }
+    }
+
+    /// Keeps an input until the outstanding request to the disk is over; one that ends the work leaves that request little
+    /// time.
+    pub(in crate::engine) fn delay(&mut self, input: Input) {
+        match input {
+            // Deadlines are looked at again when the request is over.
+            Input::Time => {}
+            Input::Shutdown => {
+                // What the host has written before, and is not served, comes too late.
+                self.delayed.push_front(Input::Shutdown);
+                self.push(Output::HurryStore);
+            }
+            input => {
+                if matches!(&input, Input::Frame(frame) if is_abort(frame)) {
+                    self.push(Output::HurryStore);
+                }
+                self.delayed.push_back(input);
+            }
+        }
+    }
+
+    /// Takes in the next delayed input; `false` if there is none, or the disk has yet to answer.
+    pub(in crate::engine) fn advance_delayed(&mut self) -> bool {
+        if self.exited || self.is_disk_outstanding() {
+            return false;
+        }
+        let Some(input) = self.delayed.pop_front() else { return false };
+        self.receive(input);
+        true
+    }
+
+    /// The session's lines are written.
+    pub(in crate::engine) fn stored(&mut self) {
+        if self.storing.is_some() {
+            self.storing_over();
+            // What was only synced had been written before.
+            if !matches!(self.tell, Some(Tell::RunEnd(_))) {
+                self.session.written();
+            }
+        }
+    }
+
+    /// The write is over. Extensions could not be heard meanwhile, so that their deadlines are moved.
+    pub(in crate::engine) fn storing_over(&mut self) {
+        let since = self.storing.take().unwrap_or(self.now.monotonic);
+        let late = self.now.monotonic.saturating_sub(since);
+        if !late.is_zero() && self.deaf.is_none() {
+            self.postpone_answers(late);
+        }
+    }
+}
+
+/// Whether a frame is answered while the disk has yet to answer: it neither shows the conversation nor changes it.
+fn is_served_meanwhile(frame: &Inbound) -> bool {
+    use RpcCommandKind as Kind;
+    let Inbound::Command(command) = frame else { return false };
+    matches!(
+        command.kind(),
+        Kind::GetState | Kind::GetCommands | Kind::GetAvailableModels | Kind::GetAvailableThinkingLevels
+    )
+}
+
+/// Whether a frame ends work that goes on.
+fn is_abort(frame: &Inbound) -> bool {
+    use RpcCommandKind as Kind;
+    let Inbound::Command(command) = frame else { return false };
+    matches!(command.kind(), Kind::Abort | Kind::AbortAndPrompt | Kind::AbortBash | Kind::AbortRetry)
+}

@@ -1,0 +1,53 @@
+//! What hosts read of the session's entries.
+
+use crate::engine::Engine;
+use crate::{
+    protocol::{
+        DialectForksFrom, EntryList, EntryTree, ForkMessage, ForkMessages, GetEntriesCommand,
+        GetEntriesResponse, GetTreeResponse, RequestId, RpcCommandKind, errors,
+    },
+    session::{self, DEEPEST},
+};
+
+impl Engine {
+    /// The messages that a session can be forked at.
+    pub(in crate::engine) fn fork_messages(&self) -> ForkMessages {
+        let tree = self.session.tree();
+        let messages = match self.dialect.record().forks_from {
+            DialectForksFrom::AllBranches => tree.fork_messages(),
+            DialectForksFrom::ActiveBranch => tree.fork_messages_of_branch(),
+        };
+        let told = |at: session::ForkMessage| ForkMessage { entry_id: at.id.to_string(), text: at.text };
+        ForkMessages { messages: messages.into_iter().map(told).collect() }
+    }
+
+    /// The entries, or those since one of them.
+    pub(in crate::engine) fn list_entries(&mut self, command: GetEntriesCommand) {
+        let base = self.dialect.base();
+        let tree = self.session.tree();
+        match tree.listed(command.since.as_deref(), base) {
+            Some(entries) => {
+                let data = EntryList { entries, leaf_id: tree.leaf_id().map(ToString::to_string) };
+                self.succeed(GetEntriesResponse { id: command.id, data });
+            }
+            None => {
+                let text = errors::entry_not_found(base, &command.since.unwrap_or_default());
+                self.handler_failed(command.id, RpcCommandKind::GetEntries, text);
+            }
+        }
+    }
+
+    /// The entries as a tree.
+    pub(in crate::engine) fn list_tree(&mut self, id: Option<RequestId>) {
+        let base = self.dialect.base();
+        let tree = self.session.tree();
+        let leaf_id = tree.leaf_id().map(ToString::to_string);
+        match tree.nodes(base) {
+            Some(tree) => self.succeed(GetTreeResponse { id, data: EntryTree { tree, leaf_id } }),
+            None => {
+                let text = errors::tree_too_deep(base, &DEEPEST.to_string());
+                self.handler_failed(id, RpcCommandKind::GetTree, text);
+            }
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Which session is open.
+
+use crate::engine::{
+    Awaiting, Engine, Output,
+    extensions::hooks::Then,
+    extensions::processes::Failing,
+    prompts::Reply,
+    run::after::AfterRun,
+    store::persist::{Answer, Tell},
+};
+use crate::{
+    protocol::{
+        BeforeForkHook, BeforeSwitchHook, BranchCommand, BranchResponse, Check as _, CloneResponse,
+        DialectCleansSessionName, DialectExtensionApi, DialectForksFrom, Disposition, ExportHtmlCommand,
+        ExportHtmlResponse, ExportedFile, ForkCommand, ForkPosition, ForkResponse, ForkResult,
+        ModelSelectSource, NewSessionCommand, NewSessionResponse, RequestId, RpcCommand, RpcCommandKind,
+        RpcSuccess, SessionChange, SessionHeader, SessionStartReason, SwitchReason, SwitchSessionCommand,
+        SwitchSessionResponse, ThinkingLevel, errors,
+    },
+    session::{
+        NewEntry, Opened, Session, file_name, new_header,
+        page::{self, PageOptions},
+        session_id,
+    },
+};
+use std::{path::Path, sync::Arc};
+
+impl Engine {
+    /// The host wants another session: the extensions have their say first, and whatever goes on goes on meanwhile.
+    pub(in crate::engine) fn leave_session(&mut self, command: RpcCommand) {
+        let event = match &command {
+            RpcCommand::SwitchSession(it) => BeforeSwitchHook {
+                reason: SwitchReason::Resume,
+                target_session_file: Some(it.session_path.clone()),
+            }
+            .into(),
+            RpcCommand::Fork(ForkCommand { entry_id, .. })
+            | RpcCommand::Branch(BranchCommand { entry_id, .. }) => {
+                if !self.can_fork(command.id(), entry_id) {
+                    let text = errors::invalid_entry(self.dialect.base());
+                    return self.handler_failed(command.id().cloned(), command.kind(), text);
+                }
+                let position = match self.forks_at(command.id()) {
+                    true => Some(ForkPosition::At),
+                    false => self.tells_fork_position().then_some(ForkPosition::Before),
+                };
+                BeforeForkHook { entry_id: entry_id.clone(), position }.into()
+            }
+            RpcCommand::Clone(_) => match self.cloned_at() {
+                Ok(entry_id) => {
+                    let position = self.tells_fork_position().then_some(ForkPosition::At);
+                    BeforeForkHook { entry_id, position }.into()
+                }
+                Err(text) => {
+                    return self.handler_failed(command.id().cloned(), command.kind(), text);
+                }
+            },
+            _ => BeforeSwitchHook { reason: SwitchReason::New, target_session_file: None }.into(),
+        };
+        self.hook(event, Then::Leave(command));
+    }
+
+    /// Whether extensions are told where a forked session ends: since it can be cloned (source: pi source).
+    fn tells_fork_position(&self) -> bool {
+        let api = self.dialect.record().extension_api;
+        matches!(api, DialectExtensionApi::V073 | DialectExtensionApi::V15)
+    }
+
+    /// The extensions have had their say in another session.
+    pub(in crate::engine) fn leave_said(&mut self, command: RpcCommand, cancelled: bool) {
+        let disposition = self.disposition(&command).map_or(Disposition::Control, |case| case.disposition);
+        let kind = command.kind();
+        let data = SessionChange { cancelled };
+        match command {
+            RpcCommand::NewSession(it) if cancelled => self.succeed(NewSessionResponse { id: it.id, data }),
+            RpcCommand::SwitchSession(it) if cancelled => {
+                self.succeed(SwitchSessionResponse { id: it.id, data });
+            }
+            RpcCommand::Fork(ForkCommand { id, entry_id })
+            | RpcCommand::Branch(BranchCommand { id, entry_id })
+                if cancelled =>
+            {
+                let mut data = ForkResult { text: None, cancelled };
+                if data.check(self.dialect.base()).is_err() {
+                    data.text = Some(self.said_at(&entry_id).unwrap_or_default());
+                }
+                self.succeed(fork_response(id, kind, data));
+            }
+            RpcCommand::Clone(it) if cancelled => self.succeed(CloneResponse { id: it.id, data }),
+            RpcCommand::Clone(it) => self.between_runs(disposition, AfterRun::Clone(it.id)),
+            RpcCommand::NewSession(it) => self.between_runs(disposition, AfterRun::NewSession(it)),
+            RpcCommand::SwitchSession(it) => self.between_runs(disposition, AfterRun::SwitchSession(it)),
+            RpcCommand::Fork(ForkCommand { id, entry_id })
+            | RpcCommand::Branch(BranchCommand { id, entry_id }) => {
+                self.between_runs(disposition, AfterRun::Fork { id, kind, entry: entry_id });
+            }
+            // No other command is asked about.
+            _ => {}
+        }
+    }
+
+    /// Begins a session.
+    pub(in crate::engine) fn new_session(&mut self, command: NewSessionCommand) {
+        let parent = command.parent_session.filter(|path| !path.is_empty());
+        let (header, file) = self.unborn(parent);
+        let previous = self.session_file();
+        self.leave(Session::new(header, file));
+        self.restore();
+        self.empty_queues();
+        if self.dialect.record().sessions_start_anew {
+            self.keep_model();
+        }
+        self.keep_quietly(NewEntry::Level(self.level));
+        for message in self.take_beginning(command.id.as_ref()) {
+            self.keep(NewEntry::Message(message.into()));
+        }
+        self.push(Output::CloseSession);
+        let response = NewSessionResponse { id: command.id, data: SessionChange { cancelled: false } };
+        self.session_begun(SessionStartReason::New, previous, response);
+    }
+
+    /// Opens another session; goes on in [`opened`](Self::opened).
+    pub(in crate::engine) fn switch_session(&mut self, command: SwitchSessionCommand) {
+        self.awaiting = Some(Awaiting::Session(command.id));
+        self.push(Output::OpenSession(command.session_path.into()));
+    }
+
+    /// The file of another session was read, or not.
+    pub(in crate::engine) fn opened(&mut self, opened: Result<Opened, String>) {
+        let Some(Awaiting::Session(id)) = self.awaiting.take() else { return };
+        match opened {
+            Err(text) => {
+                self.handler_failed(id, RpcCommandKind::SwitchSession, text);
+                self.session_stays();
+            }
+            Ok(opened) => {
+                let (previous, model) = (self.session_file(), self.model);
+                self.empty_queues();
+                let session = self.session_of(opened);
+                self.leave(session);
+                self.take_up(false, None);
+                self.restore();
+                let api = self.dialect.record().extension_api;
+                if matches!(api, DialectExtensionApi::V052 | DialectExtensionApi::V058) {
+                    self.tell_choice((model, self.level), ModelSelectSource::Restore);
+                }
+                let response = SwitchSessionResponse { id, data: SessionChange { cancelled: false } };
+                self.session_begun(SessionStartReason::Resume, previous, response);
+            }
+        }
+    }
+
+    /// Begins a session with the entries before a message of the user, or, if an extension wants it, up to any entry.
+    pub(in crate::engine) fn fork(&mut self, id: Option<RequestId>, kind: RpcCommandKind, entry: &str) {
+        let (header, file) = self.unborn(self.session_file());
+        let stamp = self.stamp();
+        if self.forks_at(id.as_ref()) {
+            let Some(tree) = self.session.tree().fork_with(entry, header, stamp, self.ids.random()) else {
+                let text = errors::invalid_entry(self.dialect.base());
+                return self.handler_failed(id, kind, text);
+            };
+            let data = ForkResult { text: None, cancelled: false };
+            return self.go_on_in(Session::forked(tree, file), fork_response(id, kind, data));
+        }
+        let Some(forked) = self.session.tree().fork(entry, header, stamp, self.ids.random()) else {
+            let text = errors::invalid_entry(self.dialect.base());
+            self.handler_failed(id, kind, text);
+            return self.session_stays();
+        };
+        let data = ForkResult { text: Some(forked.text), cancelled: false };
+        self.go_on_in(Session::forked(forked.tree, file), fork_response(id, kind, data));
+    }
+
+    /// Begins a session with the entries of this one's branch.
+    pub(in crate::engine) fn clone_session(&mut self, id: Option<RequestId>) {
+        if let Err(text) = self.cloned_at() {
+            self.handler_failed(id, RpcCommandKind::Clone, text);
+            return self.session_stays();
+        }
+        let (header, file) = self.unborn(self.session_file());
+        let stamp = self.stamp();
+        let tree = self.session.tree().copy_branch(header, stamp, self.ids.random());
+        let data = SessionChange { cancelled: false };
+        self.go_on_in(Session::forked(tree, file), CloneResponse { id, data }.into());
+    }
+
+    /// A session made of this one takes its place as soon as it is stored, and the response is given.
+    fn go_on_in(&mut self, session: Session, response: RpcSuccess) {
+        let before = std::mem::replace(&mut self.session, session);
+        self.overflowed = false;
+        self.broken = None;
+        self.tell = Some(Tell::Forked { response: Box::new(response), before: Box::new(before) });
+    }
+
+    /// The entry up to which the session can be cloned; or why it cannot. What was only begun is not worth a copy, unless
+    /// it is never written anyway (source: observed).
+    fn cloned_at(&self) -> Result<String, String> {
+        let base = self.dialect.base();
+        if self.session.file().is_some() && !self.session.is_on_disk() {
+            return Err(errors::not_saved(base));
+        }
+        let leaf = self.session.tree().leaf_id().map(ToString::to_string);
+        leaf.ok_or_else(|| errors::nothing_to_clone(base))
+    }
+
+    /// Whether the session can be forked at this entry as it is asked for under this id.
+    fn can_fork(&self, id: Option<&RequestId>, entry: &str) -> bool {
+        match self.forks_at(id) {
+            true => self.session.tree().get(entry).is_some(),
+            false => self.said_at(entry).is_some(),
+        }
+    }
+
+    /// What the user said in this entry, where the session can be forked at it.
+    fn said_at(&self, entry: &str) -> Option<String> {
+        let tree = self.session.tree();
+        let there = match self.dialect.record().forks_from {
+            DialectForksFrom::AllBranches => true,
+            DialectForksFrom::ActiveBranch => tree.path().iter().any(|it| it.id().as_ref() == entry),
+        };
+        tree.user_text(entry).filter(|_| there)
+    }
+
+    /// Names the session.
+    pub(in crate::engine) fn rename(&mut self, name: &str, reply: Reply) {
+        let name = self.clean_name(name);
+        if name.is_empty() {
+            let error = errors::session_name_empty(self.dialect.base());
+            return self.refuse(&reply, error);
+        }
+        let mut before = self.before();
+        let stamp = self.stamp();
+        self.session.rename(&name, stamp, self.ids.random());
+        (before.changes, before.named) = (1, true);
+        self.answer_kept(before, Answer::Reply(reply));
+    }
+
+    /// The name that a process gives its session, before anything else is kept in it (source: pi 1 source).
+    pub(in crate::engine) fn name_quietly(&mut self, name: Option<&str>) {
+        let Some(name) = name.map(|name| self.clean_name(name)) else { return };
+        let stamp = self.stamp();
+        self.session.rename(&name, stamp, self.ids.random());
+    }
+
+    /// The name as the dialect has it.
+    fn clean_name(&self, name: &str) -> String {
+        match self.dialect.record().cleans_session_name {
+            DialectCleansSessionName::Nothing => name.trim().to_owned(),
+            DialectCleansSessionName::LineBreaks => on_one_line(name.trim()),
+            DialectCleansSessionName::Controls => cleaned(name),
+        }
+    }
+
+    /// Writes the session as a page; goes on in [`file_written`](Self::file_written).
+    pub(in crate::engine) fn export(&mut self, command: ExportHtmlCommand) {
+        let export = &self.dialect.record().export;
+        let refusal = match (self.session.file(), self.session.is_on_disk() || export.empty) {
+            (None, _) => Some(errors::export_in_memory(self.dialect.base())),
+            (_, false) => Some(errors::export_nothing(self.dialect.base())),
+            _ => None,
+        };
+        if let Some(text) = refusal {
+            return self.handler_failed(command.id, RpcCommandKind::ExportHtml, text);
+        }
+        let stem = self.session.file().and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
+        let path = command.output_path.unwrap_or_else(|| format!("{}{stem}.html", export.prefix));
+        let text = page::html(
+            self.session.tree(),
+            &PageOptions {
+                written_by: concat!("pi-rpc ", env!("CARGO_PKG_VERSION")).to_owned(),
+                instructions: Some(self.system_prompt.to_string()),
+            },
+        );
+        self.push(Output::WriteFile {
+            path: path.clone().into(),
+            text,
+            creates_folders: export.creates_folders,
+        });
+        self.awaiting = Some(Awaiting::Page { id: command.id, path });
+    }
+
+    /// The page was written, or not.
+    pub(in crate::engine) fn file_written(&mut self, written: Result<(), String>) {
+        let Some(Awaiting::Page { id, path }) = self.awaiting.take() else { return };
+        match written {
+            Ok(()) => self.succeed(ExportHtmlResponse { id, data: ExportedFile { path } }),
+            Err(text) => self.handler_failed(id, RpcCommandKind::ExportHtml, text),
+        }
+    }
+
+    /// The session that a process starts with, or that a file holds.
+    pub(in crate::engine) fn session_of(&mut self, opened: Opened) -> Session {
+        let path = opened.path.to_string_lossy();
+        for notice in opened.notices.iter().filter(|notice| notice.tells_of_loss()) {
+            self.extension_failed(Failing::File(&path, SESSION), &notice.to_string());
+        }
+        match opened.tree {
+            Some(tree) => Session::opened(tree, opened.path),
+            // Nothing is there yet: the session begins in that very file.
+            None => {
+                let (header, _) = self.unborn(None);
+                Session::new(header, Some(opened.path))
+            }
+        }
+    }
+
+    /// Takes model and level from the session, where it names them; `model` and `level` were asked for and stay.
+    pub(in crate::engine) fn take_up(&mut self, model: bool, level: Option<ThinkingLevel>) {
+        if !model
+            && let Some((provider, id)) = self.session.model()
+            && let Some(at) = self.find_usable(provider, id)
+        {
+            self.model = at;
+        }
+        let known = self.session.level();
+        let preferred = self.models[self.model].preferred;
+        self.level = self.fitting(level.or(known).or(preferred).unwrap_or(self.default_level));
+        if known.is_none() {
+            self.keep_quietly(NewEntry::Level(self.level));
+        }
+    }
+
+    /// What is remembered of the session is what its branch says.
+    pub(in crate::engine) fn restore(&mut self) {
+        self.restore_todos();
+        self.restore_rules();
+    }
+
+    /// An entry that need not be written before the next one.
+    pub(in crate::engine) fn keep_quietly(&mut self, entry: NewEntry) {
+        let stamp = self.stamp();
+        self.session.append_quietly(entry, stamp, self.ids.random());
+    }
+
+    /// The header and the file of a session that begins now.
+    pub(in crate::engine) fn unborn(&mut self, parent: Option<String>) -> (SessionHeader, Option<Arc<Path>>) {
+        let id = self.place.id.take();
+        let id = id.unwrap_or_else(|| session_id(self.dialect, self.now.wall, self.ids.random()));
+        let header = new_header(id, self.place.directory.clone(), parent, self.now.wall);
+        let name = file_name(&header.timestamp, &header.id);
+        let file = self.place.folder.as_ref().map(|folder| folder.join(name).into());
+        (header, file)
+    }
+
+    fn leave(&mut self, next: Session) {
+        self.session = next;
+        self.left();
+    }
+
+    /// What held for the session before does not hold for this one.
+    pub(in crate::engine) fn left(&mut self) {
+        self.leave_shells();
+        self.next_turn.clear();
+        self.allowed.clear();
+        self.overflowed = false;
+        self.broken = None;
+    }
+}
+
+/// What is said to have failed where a session file is damaged.
+pub const SESSION: &str = "session";
+
+fn fork_response(id: Option<RequestId>, kind: RpcCommandKind, data: ForkResult) -> RpcSuccess {
+    match kind {
+        RpcCommandKind::Branch => BranchResponse { id, data }.into(),
+        _ => ForkResponse { id, data }.into(),
+    }
+}
+
+/// Each run of line breaks becomes a space.
+fn on_one_line(name: &str) -> String {
+    name.split(['\r', '\n']).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Control characters become spaces, runs of spaces one.
+fn cleaned(name: &str) -> String {
+    let text: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,309 @@
+//! The tools that a model may call, and whether the arguments of a call fit.
+
+use crate::engine::{
+    todos::TODO_WRITE,
+    toolbox::schema_cost::{MOST_STEPS, Schema},
+};
+use crate::{
+    model::types::ToolSpec,
+    protocol::{Base, JsonObject, errors},
+};
+use jsonschema::{
+    Draft, PatternOptions, ValidationOptions, Validator,
+    error::{TypeKind, ValidationErrorKind},
+};
+use serde_json::Value;
+use std::sync::{Arc, OnceLock};
+
+/// The tools that there are, with the schemas of their arguments.
+pub struct Toolbox {
+    tools: Vec<Tool>,
+    /// Tools of the server that are offered only when they are chosen by name.
+    spare: Vec<ToolSpec>,
+    /// What the model is offered, once it was asked for.
+    specs: OnceLock<Arc<[ToolSpec]>>,
+}
+
+struct Tool {
+    spec: ToolSpec,
+    /// Its schema, compiled once a call is checked: most servers wait for a prompt.
+    validator: OnceLock<Result<Validator, Unsound>>,
+    owner: Owner,
+    offered: bool,
+}
+
+impl Tool {
+    const fn whole(&self) -> (&ToolSpec, Owner, bool) {
+        (&self.spec, self.owner, self.offered)
+    }
+
+    fn validator(&self) -> Result<&Validator, Unsound> {
+        let compiled = self.validator.get_or_init(|| match self.owner {
+            // What our own schemas use means the same in draft 7, whose own schema is far less to compile.
+            Owner::Server => compile(jsonschema::options().with_draft(Draft::Draft7), &self.spec.parameters),
+            Owner::Extension(_) | Owner::Host => examine(&self.spec.parameters),
+        });
+        compiled.as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether these arguments are not checked: ours are known to be no work.
+    fn costs_too_much(&self, arguments: &Value) -> bool {
+        self.owner != Owner::Server && Schema::new(&self.spec.parameters).steps(arguments) > MOST_STEPS
+    }
+}
+
+/// Why a tool's parameters cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Unsound {
+    /// They are no JSON Schema.
+    Invalid(String),
+    /// Checking arguments by them may take any amount of work.
+    Costly(String),
+}
+
+impl Unsound {
+    /// What who brought the tool is told.
+    pub(in crate::engine) fn told(&self, base: Base, name: &str) -> String {
+        match self {
+            Self::Invalid(reason) => errors::tool_schema(base, name, reason),
+            Self::Costly(reason) => errors::tool_schema_cost(base, name, reason),
+        }
+    }
+}
+
+/// Who carries a tool out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The server.
+    Server,
+    /// The extension at this place.
+    Extension(usize),
+    /// The host.
+    Host,
+}
+
+impl Toolbox {
+    /// The server's own.
+    pub fn new(specs: Vec<ToolSpec>) -> Self {
+        let own = |spec| Tool { spec, validator: OnceLock::new(), owner: Owner::Server, offered: true };
+        Self { tools: specs.into_iter().map(own).collect(), spare: Vec::new(), specs: OnceLock::new() }
+    }
+
+    /// The same with further tools that are offered only when an extension chooses them.
+    #[must_use]
+    pub fn with_spare(mut self, spare: Vec<ToolSpec>) -> Self {
+        self.spare = spare;
+        self
+    }
+
+    /// Offers these tools and no others; names that nobody has are passed over.
+    pub(in crate::engine) fn choose(&mut self, names: &[String]) {
+        let is_chosen = |spec: &ToolSpec| names.contains(&spec.name);
+        for spec in self.spare.extract_if(.., |spec| is_chosen(spec)).collect::<Vec<_>>() {
+            if !self.has(&spec.name) {
+                let owner = Owner::Server;
+                self.tools.push(Tool { spec, validator: OnceLock::new(), owner, offered: true });
+            }
+        }
+        self.tools.iter_mut().for_each(|tool| tool.offered = is_chosen(&tool.spec));
+        self.specs = OnceLock::new();
+    }
+
+    /// All tools, with who carries them out and whether the model is offered them.
+    pub(in crate::engine) fn all(&self) -> impl Iterator<Item = (&ToolSpec, Owner, bool)> {
+        let spare = self.spare.iter().filter(|spec| !self.has(&spec.name));
+        let spare = spare.map(|spec| (spec, Owner::Server, false));
+        let added = |tool: &&Tool| tool.owner != Owner::Server;
+        let own = self.tools.iter().filter(move |tool| !added(tool)).map(Tool::whole);
+        own.chain(spare).chain(self.tools.iter().filter(added).map(Tool::whole))
+    }
+
+    /// Whether the server carries out a tool of that name, offered or not.
+    pub(in crate::engine) fn is_of_server(&self, name: &str) -> bool {
+        let own = self.tools.iter().filter(|tool| tool.owner == Owner::Server).map(|tool| &tool.spec);
+        name != TODO_WRITE && own.chain(&self.spare).any(|spec| spec.name == name)
+    }
+
+    /// Adds a tool; the error says what is wrong with its parameter schema.
+    pub(in crate::engine) fn add(
+        &mut self,
+        spec: ToolSpec,
+        owner: Owner,
+        offered: bool,
+    ) -> Result<(), Unsound> {
+        let tool = Tool { spec, validator: OnceLock::new(), owner, offered };
+        tool.validator()?;
+        self.tools.push(tool);
+        self.specs = OnceLock::new();
+        Ok(())
+    }
+
+    /// Removes what extensions carry out; gives the name of each, the place of its extension, and whether it was offered.
+    pub(in crate::engine) fn take_of_extensions(&mut self) -> Vec<(String, usize, bool)> {
+        let known = self.tools.iter().filter_map(|tool| match tool.owner {
+            Owner::Extension(place) => Some((tool.spec.name.clone(), place, tool.offered)),
+            Owner::Server | Owner::Host => None,
+        });
+        let known = known.collect();
+        self.tools.retain(|tool| !matches!(tool.owner, Owner::Extension(_)));
+        self.specs = OnceLock::new();
+        known
+    }
+
+    /// Removes what somebody carries out.
+    pub(in crate::engine) fn remove_of(&mut self, owner: Owner) {
+        self.tools.retain(|tool| tool.owner != owner);
+        self.specs = OnceLock::new();
+    }
+
+    /// Who carries out the tool of that name.
+    pub(in crate::engine) fn owner(&self, name: &str) -> Option<Owner> {
+        self.find(name).map(|tool| tool.owner)
+    }
+
+    /// Whether there is a tool of that name, offered or not.
+    fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// Whether the model is offered a tool of that name.
+    pub(in crate::engine) fn is_offered(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|tool| tool.offered)
+    }
+
+    /// What the model is told of them. One that takes the place of another stands where that stood.
+    pub fn specs(&self) -> &Arc<[ToolSpec]> {
+        self.specs.get_or_init(|| {
+            let is_first = |(at, tool): &(usize, &Tool)| {
+                !self.tools[..*at].iter().any(|before| before.spec.name == tool.spec.name)
+            };
+            let firsts = self.tools.iter().enumerate().filter(is_first);
+            let counting = firsts.filter_map(|(_, tool)| self.find(&tool.spec.name));
+            counting.filter(|tool| tool.offered).map(|tool| tool.spec.clone()).collect()
+        })
+    }
+
+    /// Whether a tool must run alone, in dialects that run others side by side.
+    pub fn is_exclusive(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|tool| tool.spec.exclusive)
+    }
+
+    /// The arguments as the tool takes them, or the text of the error result.
+    pub fn check(&self, base: Base, name: &str, arguments: &JsonObject) -> Result<JsonObject, String> {
+        let tool = self.find(name).filter(|tool| tool.offered);
+        let Some(tool) = tool else { return Err(errors::tool_not_found(base, name)) };
+        let mut value = Value::Object(arguments.clone());
+        coerce(&mut value, &tool.spec.parameters);
+        let problems: Vec<String> = match tool.validator() {
+            Ok(_) if tool.costs_too_much(&value) => {
+                vec![format!("  - root: checking them takes more than {MOST_STEPS} steps")]
+            }
+            Ok(validator) => {
+                let errors = validator.iter_errors(&value).take(MOST_PROBLEMS);
+                errors.map(|error| problem(base, &error)).collect()
+            }
+            Err(unsound) => vec![unsound.told(base, name)],
+        };
+        match value {
+            Value::Object(arguments) if problems.is_empty() => Ok(arguments),
+            _ => {
+                let received = serde_json::to_string_pretty(arguments).unwrap_or_default();
+                Err(errors::invalid_arguments(base, name, &problems.join("\n"), &received))
+            }
+        }
+    }
+
+    /// The tool that counts under this name: a built-in one only if there is no other.
+    fn find(&self, name: &str) -> Option<&Tool> {
+        let named = || self.tools.iter().filter(|tool| tool.spec.name == name);
+        named().find(|tool| tool.owner != Owner::Server).or_else(|| named().next())
+    }
+}
+
+/// The most problems of arguments that a model is told.
+const MOST_PROBLEMS: usize = 100;
+
+/// The most ways that a pattern is tried in a text, and the most bytes that it may be compiled to.
+const PATTERN_LIMITS: (usize, usize) = (10_000, 1 << 20);
+
+/// The validator of a schema that others brought.
+pub(in crate::engine) fn examine(schema: &Value) -> Result<Validator, Unsound> {
+    Schema::new(schema).examine().map_err(Unsound::Costly)?;
+    let (ways, bytes) = PATTERN_LIMITS;
+    let patterns =
+        PatternOptions::fancy_regex().backtrack_limit(ways).size_limit(bytes).dfa_size_limit(bytes);
+    compile(jsonschema::options().with_pattern_options(patterns), schema)
+}
+
+fn compile(options: ValidationOptions, schema: &Value) -> Result<Validator, Unsound> {
+    options.build(schema).map_err(|error| Unsound::Invalid(error.to_string()))
+}
+
+fn problem(base: Base, error: &jsonschema::ValidationError) -> String {
+    if let ValidationErrorKind::Required { property } = error.kind() {
+        let name = property.as_str().unwrap_or_default();
+        return format!("  - {name}: {}", errors::argument_missing(base, name));
+    }
+    let path = error.instance_path().to_string();
+    let path = path.trim_start_matches('/').replace('/', ".");
+    let path = if path.is_empty() { "root".to_owned() } else { path };
+    let reason = match error.kind() {
+        ValidationErrorKind::Type { kind: TypeKind::Single(wanted) } => format!("must be {wanted}"),
+        _ => error.to_string(),
+    };
+    format!("  - {path}: {reason}")
+}
+
+/// Makes a scalar what the schema asks for where nothing is lost, as models often write `"5"` for 5.
+fn coerce(value: &mut Value, schema: &Value) {
+    match value {
+        Value::Object(map) => {
+            let required = schema.get("required").and_then(Value::as_array);
+            let is_required = |key: &str| required.is_some_and(|names| names.iter().any(|name| name == key));
+            // `null` for an optional argument is as if it were absent.
+            map.retain(|key, value| !value.is_null() || is_required(key));
+            for (key, value) in map {
+                if let Some(schema) = schema.pointer("/properties").and_then(|p| p.get(key)) {
+                    coerce(value, schema);
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(schema) = schema.get("items") {
+                items.iter_mut().for_each(|item| coerce(item, schema));
+            }
+        }
+        scalar => {
+            if let Some(wanted) = schema.get("type").and_then(Value::as_str)
+                && let Some(made) = convert(scalar, wanted)
+            {
+                *scalar = made;
+            }
+        }
+    }
+}
+
+fn convert(value: &Value, wanted: &str) -> Option<Value> {
+    match (wanted, value) {
+        ("number", Value::String(text)) => text.trim().parse::<f64>().ok().and_then(whole_or_float),
+        ("integer", Value::String(text)) => text.trim().parse::<i64>().ok().map(Value::from),
+        ("number" | "integer", Value::Bool(flag)) => Some(Value::from(i64::from(*flag))),
+        ("boolean", Value::Number(number)) => match number.as_f64() {
+            Some(0.0) => Some(false.into()),
+            Some(1.0) => Some(true.into()),
+            _ => None,
+        },
+        ("boolean", Value::String(text)) => text.parse::<bool>().ok().map(Value::from),
+        ("string", Value::Number(number)) => Some(Value::from(number.to_string())),
+        ("string", Value::Bool(flag)) => Some(Value::from(flag.to_string())),
+        _ => None,
+    }
+}
+
+fn whole_or_float(number: f64) -> Option<Value> {
+    let whole = number as i64;
+    match whole as f64 == number {
+        true => Some(Value::from(whole)),
+        false => serde_json::Number::from_f64(number).map(Value::Number),
+    }
+}

@@ -1,0 +1,4 @@
+//! The tools that the model is offered, and the check of what it calls them with.
+
+pub(super) mod arguments;
+pub(super) mod schema_cost;
