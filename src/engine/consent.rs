@@ -127,7 +127,7 @@ impl Engine {
         if !self.needs_consent(&name) {
             return self.admit(at);
         }
-        if self.input_is_over() {
+        if self.lifecycle.is_input_over() {
             return self.host_said(at, None);
         }
         self.ask_host(at, question(texts::confirm_call(&name, &shown(arguments))));

@@ -12,6 +12,7 @@ use crate::engine::{
     extensions::requests::Ask,
     host_lines::Waiting,
     ids::Ids,
+    lifecycle::Lifecycle,
     limits::Limits,
     queues::Queue,
     run::after::AfterRun,
@@ -139,24 +140,13 @@ pub struct Engine {
     pub(in crate::engine) now: Now,
     /// Lines that wait for the command before them, in dialects that serve them one by one.
     pub(in crate::engine) waiting: VecDeque<Waiting>,
-    pub(in crate::engine) closing: bool,
-    /// The input has ended, or is not read any more.
-    pub(in crate::engine) over: bool,
-    /// The input has ended, and in this dialect nothing is waited for any more.
-    pub(in crate::engine) leaving: bool,
-    /// The process was told to stop: no run is opened any more.
-    pub(in crate::engine) stopping: bool,
-    /// The end has come in a dialect that tells nothing of it: responses are still given, events are not.
-    pub(in crate::engine) silent: bool,
+    pub(in crate::engine) lifecycle: Lifecycle,
     /// The run that is being opened was aborted before.
     pub(in crate::engine) unasked: bool,
     /// What came in before every extension had registered.
     pub(in crate::engine) held: VecDeque<Input>,
     /// Since when no extension is heard, because the host does not read.
     pub(in crate::engine) deaf: Option<Duration>,
-    /// The extensions were told that the process ends.
-    pub(in crate::engine) farewell: bool,
-    pub(in crate::engine) exited: bool,
     outputs: VecDeque<Output>,
 }
 
@@ -248,16 +238,10 @@ impl Engine {
             calls: 0,
             now,
             waiting: VecDeque::new(),
-            closing: false,
-            over: false,
-            leaving: false,
-            stopping: false,
-            silent: false,
+            lifecycle: Lifecycle::start(),
             unasked: false,
             held: VecDeque::new(),
             deaf: None,
-            farewell: false,
-            exited: false,
             outputs: VecDeque::new(),
         };
         let taken_up = setup.session.is_some();
@@ -281,7 +265,7 @@ impl Engine {
 
     /// Takes an input. [`poll`](Self::poll) until there is nothing left before the next one.
     pub fn handle(&mut self, input: Input, now: Now) {
-        if self.exited {
+        if self.lifecycle.is_exited() {
             return;
         }
         self.now = now;
@@ -293,10 +277,11 @@ impl Engine {
 
     /// Takes in an input, or holds it until the host is greeted.
     pub(in crate::engine) fn receive(&mut self, input: Input) {
-        if matches!(input, Input::EndOfInput) && !self.extensions.is_served() {
-            self.nobody_answers();
+        if matches!(input, Input::EndOfInput) && !self.lifecycle.is_greeting_over() {
+            self.lifecycle.end_input_early();
+            self.end_all_dialogs();
         }
-        match self.waits_for_greeting(&input) && !self.stopping {
+        match self.waits_for_greeting(&input) && !self.lifecycle.aborts_work() {
             true => self.held.push_back(input),
             false => self.take_in(input),
         }
@@ -305,8 +290,8 @@ impl Engine {
     /// Does what an input leads to.
     pub(in crate::engine) fn take_in(&mut self, input: Input) {
         match input {
-            // Told to stop: whatever is still written comes too late.
-            Input::Frame(_) | Input::BadLine(_) if self.stopping => {}
+            // What the host still writes comes too late.
+            Input::Frame(_) | Input::BadLine(_) if self.lifecycle.aborts_work() => {}
             Input::Frame(frame) => self.frame(*frame),
             Input::BadLine(error) => match error.is_answered() {
                 true => self.take(Waiting::BadLine(error), false),
@@ -381,12 +366,12 @@ impl Engine {
     /// Does the next thing that nobody has to be waited for; `false` if there is none.
     fn advance(&mut self) -> bool {
         !self.is_disk_outstanding()
-            && !self.exited
+            && !self.lifecycle.is_exited()
             && (self.advance_storing()
                 || self.advance_greeting()
                 || self.advance_steps()
                 || self.advance_answers()
-                || match self.leaving {
+                || match self.lifecycle.leaves_work() {
                     // The calls that the host would have carried out have their results; nothing else goes on.
                     true => self.advance_ends(),
                     false => self.advance_work(),
@@ -452,7 +437,7 @@ impl Engine {
             && self.storing.is_none()
             && self.delayed.is_empty()
             && !self.is_telling()
-            && (self.extensions.is_served() || self.stopping)
+            && self.lifecycle.is_greeting_over()
             && !self.is_commanding()
             && !self.is_leave_hooked()
     }
@@ -509,7 +494,7 @@ impl Engine {
         let event = Outbound::AgentSessionEvent(event.into());
         let said = Said::from(event);
         let awaited = self.awaited(&said);
-        match self.silent {
+        match self.withholds_events() {
             true => self.show(&said),
             false => self.say(said),
         }

@@ -14,13 +14,13 @@ impl Engine {
     /// Greets the host, as soon as every extension has registered or cannot any more; `false` if that was done.
     pub(in crate::engine) fn advance_greeting(&mut self) -> bool {
         // Told to stop before that: nothing is said at all.
-        if self.extensions.greeted || self.stopping || self.extensions.are_starting() {
+        if self.lifecycle.is_greeted() || self.lifecycle.is_stopping() || self.extensions.are_starting() {
             return false;
         }
         if self.choose_again() {
             return true;
         }
-        self.extensions.greeted = true;
+        self.lifecycle.greet();
         self.greet();
         for error in std::mem::take(&mut self.extensions.early) {
             self.say(Outbound::ExtensionError(error));
@@ -33,12 +33,12 @@ impl Engine {
 
     /// From now on lines of the host are served.
     pub(in crate::engine) const fn serve_host(&mut self) {
-        self.extensions.served = true;
+        self.lifecycle.open();
     }
 
     /// Whether anything may be said to the host, and its lines are read.
     pub const fn is_open(&self) -> bool {
-        self.extensions.greeted
+        self.lifecycle.is_greeted()
     }
 
     /// Whether it leads to something that is said, and the host has not been greeted; or it is a line of the host, and
@@ -50,7 +50,7 @@ impl Engine {
             Input::EndOfInput => true,
             _ => false,
         };
-        (line && !self.extensions.is_served())
+        (line && !self.lifecycle.is_greeting_over())
             || !self.is_open()
                 && match input {
                     // What is answered at once, and what the session begins with.

@@ -65,7 +65,7 @@ impl Engine {
 
     /// Has the host carry out a call.
     pub(in crate::engine) fn call_host(&mut self, call: CallId, tool_call: ToolCall, arguments: JsonObject) {
-        if self.input_is_over() {
+        if self.lifecycle.is_input_over() {
             let text = errors::host_gone(self.dialect.base());
             return self.tool_end(call, error_result(&text), true);
         }

@@ -41,7 +41,7 @@ impl Engine {
         failure: Option<String>,
         made: Option<HookBash>,
     ) {
-        if self.is_cut_off() {
+        if self.lifecycle.is_stopping() {
             return self.unrun_shell(command);
         }
         if let Some(text) = failure {

@@ -107,7 +107,7 @@ impl Engine {
             return self.extension_strayed(process, &text);
         }
         let is_cancelled = origin.is_some_and(|origin| self.is_unwanted(origin));
-        if is_cancelled || self.input_is_over() {
+        if is_cancelled || self.lifecycle.is_input_over() {
             return self.answer_unshown(place, process, own, origin);
         }
         self.extensions.all[place].unshown.count = 0;
@@ -152,7 +152,7 @@ impl Engine {
     ) -> bool {
         let origin = origin.and_then(|origin| self.origin(process, origin));
         let is_cancelled = origin.is_some_and(|origin| self.is_unwanted(origin));
-        if is_cancelled || self.input_is_over() || self.has_too_many_dialogs(process) {
+        if is_cancelled || self.lifecycle.is_input_over() || self.has_too_many_dialogs(process) {
             return false;
         }
         if let Some(origin) = origin {
@@ -274,7 +274,7 @@ impl Engine {
             // Told to stop before the host was greeted.
             _ if !self.is_open() => {}
             // The original has ended by now.
-            _ if self.silent && !live => {}
+            _ if self.withholds_events() && !live => {}
             // Which dialogs are taken back is known here better than in an extension.
             RpcExtensionUIRequestKind::Cancel => {}
             _ => {
@@ -287,7 +287,7 @@ impl Engine {
     fn end_dialogs(&mut self, which: impl Fn(&Dialog) -> bool) {
         while let Some(dialog) = self.take_dialog(&which) {
             let editor = dialog.kind == RpcExtensionUIRequestKind::Editor;
-            if editor && self.dialect.record().dialogs.cancels_editor && !self.input_is_over() {
+            if editor && self.dialect.record().dialogs.cancels_editor && !self.lifecycle.is_input_over() {
                 let id = self.ui_id();
                 let cancel = CancelRequest { id, target_id: dialog.id };
                 self.say(Outbound::ExtensionUIRequest(cancel.into()));

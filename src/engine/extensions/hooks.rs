@@ -119,7 +119,7 @@ impl Engine {
     pub(in crate::engine) fn hook_as(&mut self, hook: CallId, event: HookEvent, then: Then) {
         let name = HookName::parse(event.kind().as_str());
         // The process is about to end: there is no time for anybody's say.
-        let name = name.filter(|_| !self.is_cut_off());
+        let name = name.filter(|_| !self.lifecycle.is_stopping());
         let left = match &event {
             HookEvent::Event(told) => {
                 name.map(|_| self.extensions.awaiting(event_type(&told.event))).unwrap_or_default()
@@ -270,7 +270,7 @@ impl Engine {
     fn hooked(&mut self, hook: CallId, then: Then, event: HookEvent, say: Say) {
         self.told_all(hook);
         // The end of a call is told all the same, and what was said is kept.
-        if !self.leaves_at_once() || matches!(then, Then::Result { .. } | Then::Keep) {
+        if !self.lifecycle.leaves_work() || matches!(then, Then::Result { .. } | Then::Keep) {
             self.go_on_with(hook, then, event, say);
         }
         self.tell_next();

@@ -44,7 +44,7 @@ impl Engine {
             FromExtension::SetSessionName(it) => self.rename(&it.name, reply(it.id)),
             FromExtension::Shutdown(it) => {
                 self.accept(&reply(it.id));
-                self.leave_when_done();
+                self.drain();
             }
             further => self.act_on(process, further),
         }

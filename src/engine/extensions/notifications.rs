@@ -85,7 +85,7 @@ impl Engine {
 
     /// Whether something was told that nobody has heard yet.
     pub(in crate::engine) const fn is_standing(&self) -> bool {
-        self.telling.hook.is_some() && !self.leaves_at_once()
+        self.telling.hook.is_some() && !self.lifecycle.leaves_work()
     }
 
     /// Whether something is told, or waits for that.

@@ -54,10 +54,6 @@ pub struct Extensions {
     unloaded: BTreeMap<String, String>,
     /// What went wrong before anything may be said.
     pub(in crate::engine) early: Vec<ExtensionError>,
-    /// The host has been greeted.
-    pub(in crate::engine) greeted: bool,
-    /// Lines of the host are served.
-    pub(in crate::engine) served: bool,
 }
 
 #[derive(Debug)]
@@ -135,8 +131,6 @@ impl Extensions {
             hosted,
             named_commands,
             early,
-            greeted: false,
-            served: false,
         }
     }
 
@@ -193,11 +187,6 @@ impl Extensions {
     /// Whether somebody waits for events of that type to be heard.
     fn is_awaited(&self, event: &str) -> bool {
         self.all.iter().any(|extension| extension.awaits(event))
-    }
-
-    /// Whether lines of the host are served.
-    pub const fn is_served(&self) -> bool {
-        self.served
     }
 
     /// The file of an extension.
@@ -347,7 +336,7 @@ impl Engine {
     /// The process of an extension is gone.
     pub(in crate::engine) fn extension_ended(&mut self, process: CallId, text: &str) {
         let Some(place) = self.extensions.of(process) else { return };
-        let leaving = self.is_leaving();
+        let leaving = self.lifecycle.disregards_extensions();
         let extension = &mut self.extensions.all[place];
         let registered = matches!(extension.stage, Stage::Running | Stage::Ending) && extension.due.is_none();
         extension.process = None;
@@ -428,7 +417,7 @@ impl Engine {
         if error.event == LOAD {
             self.extensions.unloaded.insert(error.extension_path.clone(), error.error.clone());
         }
-        match self.extensions.greeted {
+        match self.lifecycle.is_greeted() {
             true => self.say(Outbound::ExtensionError(error)),
             false => self.extensions.early.push(error),
         }

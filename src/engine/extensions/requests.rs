@@ -176,7 +176,7 @@ impl Engine {
 
     /// An extension has taken a command up.
     pub(in crate::engine) fn taken_up(&mut self, process: CallId, id: &str) {
-        let limit = self.is_ending().then(|| self.now.monotonic + AFTER_INPUT);
+        let limit = self.lifecycle.is_ending().then(|| self.now.monotonic + AFTER_INPUT);
         let ask = self.origin(process, id).and_then(|id| self.asks.get_mut(&id));
         let Some(ask) = ask else { return };
         let Asked::Command { reply, is_accepted, .. } = &mut ask.what else { return };

@@ -82,13 +82,13 @@ impl Engine {
             AfterRun::SwitchSession(command) => self.switch_session(command),
             AfterRun::Fork { id, kind, entry } => self.fork(id, kind, &entry),
             AfterRun::Clone(id) => self.clone_session(id),
-            AfterRun::Compact(command) if self.stopping => {
+            AfterRun::Compact(command) if self.lifecycle.aborts_work() => {
                 let text = errors::compaction_cancelled(self.dialect.base());
                 self.handler_failed(command.id, RpcCommandKind::Compact, text);
             }
             AfterRun::Compact(command) => self.compact(command),
             AfterRun::StoppedCompaction(command) => self.refuse_compaction(command),
-            AfterRun::Prompt(prompting) if self.stopping => {
+            AfterRun::Prompt(prompting) if self.lifecycle.aborts_work() => {
                 let error = errors::shutting_down(self.dialect.base());
                 self.refuse(&prompting.reply, error);
             }

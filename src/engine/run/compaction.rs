@@ -202,7 +202,7 @@ impl Engine {
 
     /// Whether contexts are compacted by themselves now.
     const fn may_compact(&self) -> bool {
-        self.auto_compaction && self.broken.is_none() && !self.stopping
+        self.auto_compaction && self.broken.is_none() && !self.lifecycle.aborts_work()
     }
 
     /// Compacts if it is time to, judged by the last answer. What is `next` waits for that, or is given back.

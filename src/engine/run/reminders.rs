@@ -48,7 +48,11 @@ impl Engine {
     pub(in crate::engine) fn remind(&mut self, ended: &Ended) {
         let calls = |block: &AssistantContent| matches!(block, AssistantContent::ToolCall(_));
         let well = ended.answer.stop_reason == StopReason::Stop && !ended.answer.content.iter().any(calls);
-        if !self.dialect.record().lanes.todos || !well || self.is_working() || self.is_leaving() {
+        if !self.dialect.record().lanes.todos
+            || !well
+            || self.is_working()
+            || self.lifecycle.disregards_extensions()
+        {
             return;
         }
         let Some(reminder) = self.todos.reminder() else { return };

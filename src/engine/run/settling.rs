@@ -32,7 +32,7 @@ impl Engine {
         let Some(chain) = self.chain.as_ref().filter(|_| self.wait.is_none()) else { return false };
         let aborted = chain.aborted;
         let waits = !(self.steering.is_empty() && self.follow_up.is_empty());
-        if waits && !aborted && !self.is_cut_off() && self.broken.is_none() {
+        if waits && !aborted && !self.lifecycle.is_stopping() && self.broken.is_none() {
             self.run_queue();
         } else if !self.keep_deferred() {
             self.chain = None;

@@ -130,7 +130,7 @@ impl Engine {
 
     /// Whether a run that opens now ends before a model is asked: what was asked for after its prompt ends it, too.
     pub(in crate::engine) fn ends_at_once(&self) -> bool {
-        self.stopping || !self.after_run.iter().all(AfterRun::is_lined_up)
+        self.lifecycle.aborts_work() || !self.after_run.iter().all(AfterRun::is_lined_up)
     }
 
     /// Does the next thing of the open run; `false` when there is none, or it waits for a model or a tool.
@@ -337,7 +337,7 @@ impl Engine {
 
     /// A message is complete: it is kept, or what the extensions put in its place.
     pub(in crate::engine) fn conclude(&mut self, message: AgentMessage) {
-        match self.is_hooked(HookName::MessageEnd) && !self.leaves_at_once() {
+        match self.is_hooked(HookName::MessageEnd) && !self.lifecycle.leaves_work() {
             true => self.tell_all(MessageEndHook { message }.into(), Then::Keep),
             false => self.keep_message(message),
         }

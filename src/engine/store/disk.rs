@@ -73,7 +73,7 @@ impl Engine {
 
     /// Takes in the next delayed input; `false` if there is none, or the disk has yet to answer.
     pub(in crate::engine) fn advance_delayed(&mut self) -> bool {
-        if self.exited || self.is_disk_outstanding() {
+        if self.lifecycle.is_exited() || self.is_disk_outstanding() {
             return false;
         }
         let Some(input) = self.delayed.pop_front() else { return false };

@@ -1,0 +1,234 @@
+//! The life of the process: from the first extension that starts to the exit.
+//!
+//! ```text
+//! Greeting ─→ Open ─→ Draining ─→ Exited
+//!    └──────────┴────────┴─→ Stopping ─↗
+//! ```
+//!
+//! | State | Entered by | Commands of the host | Work under way |
+//! |---|---|---|---|
+//! | `Greeting` | the start | held | – |
+//! | `Open` | every extension has registered and knows the session | served | goes on |
+//! | `Draining` | the end of the input (`pi`), an extension's `shutdown` | served as long as the input is open | is finished |
+//! | `Stopping` | the end of the input (`pi-1`, `xcsh`), a signal | ignored after a signal | is aborted, or left as it is |
+//! | `Exited` | nothing is left to do | ignored | – |
+//!
+//! Source: settled, "End of input with bash or a run open", "SIGTERM, SIGHUP".
+
+use crate::protocol::DialectEndOfInput;
+
+/// How far the process is.
+#[derive(Debug)]
+pub enum Lifecycle {
+    /// Extensions start; commands of the host are held.
+    Greeting {
+        /// How far the greeting is.
+        greeting: Greeting,
+        /// The host's side of the pipe.
+        input: HostInput,
+    },
+    /// Commands of the host are served.
+    Open {
+        /// The host's side of the pipe: it may have ended behind commands that were held.
+        input: HostInput,
+    },
+    /// The process exits once everything under way is finished.
+    Draining {
+        /// Whether the extensions know.
+        farewell: Farewell,
+        /// The host's side of the pipe.
+        input: HostInput,
+    },
+    /// The process exits soon: no run opens any more. The input has ended, or is not read any more.
+    Stopping {
+        /// What becomes of the work under way.
+        stop: Stop,
+        /// Whether the extensions know.
+        farewell: Farewell,
+        /// Whether anything may be emitted: a process that is stopped before it has greeted the host stays silent.
+        is_greeted: bool,
+    },
+    /// Nothing happens any more.
+    Exited,
+}
+
+/// How far the greeting is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    /// Extensions register; nothing may be emitted.
+    Registering,
+    /// The host is greeted; extensions learn of the session, and name skills and templates.
+    Introducing {
+        /// An extension has asked for the exit meanwhile.
+        drains: bool,
+    },
+}
+
+/// The host's side of the pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostInput {
+    /// Frames may come.
+    Open,
+    /// The host has closed it: no dialog is answered any more.
+    Ended,
+}
+
+/// Whether extensions were notified of the exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Farewell {
+    /// Not yet.
+    Pending,
+    /// They were, and may take a moment.
+    Sent,
+}
+
+/// What becomes of the work under way when the process stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Nothing is waited for: `xcsh` after the end of the input.
+    Leave,
+    /// It is aborted: `pi-1` after the end of the input, every dialect after a signal.
+    Abort,
+    /// It is aborted by a signal that comes while it is being left.
+    LeaveAborted,
+}
+
+impl Lifecycle {
+    /// The start: extensions have still to register.
+    pub const fn start() -> Self {
+        Self::Greeting { greeting: Greeting::Registering, input: HostInput::Open }
+    }
+
+    /// Whether the host was greeted: anything may be emitted.
+    pub const fn is_greeted(&self) -> bool {
+        !matches!(
+            self,
+            Self::Greeting { greeting: Greeting::Registering, .. } | Self::Stopping { is_greeted: false, .. }
+        )
+    }
+
+    /// Whether commands of the host are not held any more.
+    pub const fn is_greeting_over(&self) -> bool {
+        !matches!(self, Self::Greeting { .. })
+    }
+
+    /// Whether the exit is decided.
+    pub const fn is_ending(&self) -> bool {
+        matches!(self, Self::Draining { .. } | Self::Stopping { .. } | Self::Exited)
+    }
+
+    /// Whether the host has closed its side of the pipe, or is not read any more.
+    pub const fn is_input_over(&self) -> bool {
+        match self {
+            Self::Greeting { input, .. } | Self::Open { input } | Self::Draining { input, .. } => {
+                matches!(input, HostInput::Ended)
+            }
+            Self::Stopping { .. } | Self::Exited => true,
+        }
+    }
+
+    /// Whether the work under way is left as it is, and nothing is waited for.
+    pub const fn leaves_work(&self) -> bool {
+        matches!(self, Self::Stopping { stop: Stop::Leave | Stop::LeaveAborted, .. })
+    }
+
+    /// Whether the work under way is aborted, and none begins.
+    pub const fn aborts_work(&self) -> bool {
+        matches!(self, Self::Stopping { stop: Stop::Abort | Stop::LeaveAborted, .. })
+    }
+
+    /// Whether nothing begins any more.
+    pub const fn is_stopping(&self) -> bool {
+        matches!(self, Self::Stopping { .. })
+    }
+
+    /// Whether what extensions do is of no interest any more.
+    pub const fn disregards_extensions(&self) -> bool {
+        matches!(self, Self::Stopping { .. } | Self::Draining { farewell: Farewell::Sent, .. } | Self::Exited)
+    }
+
+    /// Whether the process has exited.
+    pub const fn is_exited(&self) -> bool {
+        matches!(self, Self::Exited)
+    }
+
+    /// The host is greeted.
+    pub const fn greet(&mut self) {
+        if let Self::Greeting { greeting, .. } = self {
+            *greeting = Greeting::Introducing { drains: false };
+        }
+    }
+
+    /// Extensions know the session: commands of the host are served.
+    pub const fn open(&mut self) {
+        if let Self::Greeting { greeting, input } = *self {
+            *self = match greeting {
+                Greeting::Introducing { drains: true } => {
+                    Self::Draining { farewell: Farewell::Pending, input }
+                }
+                _ => Self::Open { input },
+            };
+        }
+    }
+
+    /// The host has closed its side of the pipe before its commands were served.
+    pub const fn end_input_early(&mut self) {
+        if let Self::Greeting { input, .. } = self {
+            *input = HostInput::Ended;
+        }
+    }
+
+    /// The process exits once everything under way is finished.
+    pub const fn drain(&mut self) {
+        match *self {
+            Self::Greeting { ref mut greeting, .. } => *greeting = Greeting::Introducing { drains: true },
+            Self::Open { input } => *self = Self::Draining { farewell: Farewell::Pending, input },
+            Self::Draining { .. } | Self::Stopping { .. } | Self::Exited => {}
+        }
+    }
+
+    /// The host has closed its side of the pipe, behind everything that it wrote.
+    pub const fn end_input(&mut self, dialect: DialectEndOfInput) {
+        let farewell = self.farewell();
+        *self = match (dialect, &self) {
+            (_, Self::Exited) => return,
+            (
+                DialectEndOfInput::Exit,
+                Self::Stopping { stop: Stop::Abort | Stop::LeaveAborted, is_greeted, .. },
+            ) => Self::Stopping { stop: Stop::LeaveAborted, farewell, is_greeted: *is_greeted },
+            (_, Self::Stopping { .. }) => return,
+            (DialectEndOfInput::Finish, _) => Self::Draining { farewell, input: HostInput::Ended },
+            (DialectEndOfInput::Exit, _) => {
+                Self::Stopping { stop: Stop::Leave, farewell, is_greeted: self.is_greeted() }
+            }
+            (DialectEndOfInput::AbortRun, _) => {
+                Self::Stopping { stop: Stop::Abort, farewell, is_greeted: self.is_greeted() }
+            }
+        };
+    }
+
+    /// The process was signalled to stop.
+    pub const fn stop(&mut self) {
+        let stop = if self.leaves_work() { Stop::LeaveAborted } else { Stop::Abort };
+        *self = Self::Stopping { stop, farewell: self.farewell(), is_greeted: self.is_greeted() };
+    }
+
+    /// Whether extensions have still to be notified of the exit; they are, from now on.
+    pub const fn take_farewell(&mut self) -> bool {
+        match self {
+            Self::Draining { farewell, .. } | Self::Stopping { farewell, .. } => {
+                let is_pending = matches!(farewell, Farewell::Pending);
+                *farewell = Farewell::Sent;
+                is_pending
+            }
+            _ => false,
+        }
+    }
+
+    const fn farewell(&self) -> Farewell {
+        match self {
+            Self::Draining { farewell, .. } | Self::Stopping { farewell, .. } => *farewell,
+            _ => Farewell::Pending,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What ends the process: the end of the input, a signal, or an extension's `shutdown`.
+
+use crate::engine::{Engine, Input, Output, run::after::AfterRun};
+use crate::protocol::DialectEndOfInput;
+
+impl Engine {
+    /// Ends the input: work under way is finished, left or aborted, as the dialect has it.
+    pub(in crate::engine) fn end_of_input(&mut self) {
+        let dialect = self.dialect.record().end_of_input;
+        self.machine.end_of_input();
+        self.lifecycle.end_input(dialect);
+        // What could not be written gets a last chance.
+        self.broken = None;
+        self.end_all_dialogs();
+        self.host_gone();
+        self.limit_commands();
+        match dialect {
+            DialectEndOfInput::Finish => {}
+            // Shell commands of the host go on; nothing else does.
+            DialectEndOfInput::AbortRun => self.abort_work(),
+            DialectEndOfInput::Exit => {
+                self.leave_steps();
+                // Their responses were emitted, and their run does not end any more.
+                while self.keep_deferred() {}
+            }
+        }
+    }
+
+    /// Stops the process for a signal.
+    pub(in crate::engine) fn shut_down(&mut self) {
+        self.machine.end_of_input();
+        self.lifecycle.stop();
+        // What could not be written gets a last chance.
+        self.broken = None;
+        self.waiting.clear();
+        self.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
+        let held = std::mem::take(&mut self.held);
+        self.end_all_dialogs();
+        self.abort_work();
+        self.cancel_shells();
+        // What the host wrote comes too late; extensions still get a response to their actions.
+        for input in held {
+            if matches!(
+                input,
+                Input::Extension { .. }
+                    | Input::ExtensionStrayed { .. }
+                    | Input::ExtensionMisregistered { .. }
+                    | Input::ExtensionEnded { .. }
+            ) {
+                self.take_in(input);
+            }
+        }
+    }
+
+    /// Exits once everything under way is finished: an extension has asked for that.
+    pub(in crate::engine) fn drain(&mut self) {
+        self.machine.end_of_input();
+        self.lifecycle.drain();
+        self.limit_commands();
+    }
+
+    /// Aborts the run, and whatever leads to one.
+    fn abort_work(&mut self) {
+        self.unask_all();
+        self.abort_chain();
+        self.abort_run();
+        self.cancel_retry();
+        self.cancel_compaction();
+    }
+
+    /// Notifies the extensions of the exit, then exits, once nothing is left to do; `false` if that is not so.
+    pub(in crate::engine) fn exit_when_done(&mut self) -> bool {
+        if !self.lifecycle.is_ending() || !(self.lifecycle.leaves_work() || self.is_idle()) {
+            return false;
+        }
+        if self.lifecycle.take_farewell() {
+            self.say_farewell();
+            return true;
+        }
+        let exits = !self.is_parting();
+        if exits {
+            self.exit();
+        }
+        exits
+    }
+
+    /// Exits; requests to extensions end with their processes.
+    pub(in crate::engine) fn exit(&mut self) {
+        if !self.lifecycle.is_exited() {
+            self.lifecycle = crate::engine::lifecycle::Lifecycle::Exited;
+            self.asks.clear();
+            self.end_actions();
+            self.push(Output::Exit);
+        }
+    }
+
+    /// Whether events are withheld from the host, because the end of the input has aborted the work: responses still go out.
+    pub(in crate::engine) fn withholds_events(&self) -> bool {
+        self.lifecycle.aborts_work() && self.dialect.record().end_of_input == DialectEndOfInput::AbortRun
+    }
+}
