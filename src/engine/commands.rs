@@ -2,10 +2,11 @@
 
 use crate::engine::{
     Engine,
+    activity::Activity,
     io::not_yet,
     prompts::{Prompting, Reply},
     run::after::AfterRun,
-    run::compaction::Compacting,
+    run::compaction::Compaction,
 };
 use crate::protocol::{
     Case, DialectReady, Disposition, FlowState, GetAvailableModelsResponse, GetBranchMessagesResponse,
@@ -48,7 +49,8 @@ impl Engine {
                 let prompting = Prompting::of_host(command, text, images, unasked);
                 match disposition {
                     Disposition::Preempt => {
-                        self.skips_compaction = self.compacting.as_ref().is_some_and(|it| !it.is_asked_for());
+                        self.skips_compaction =
+                            self.activity.compaction().is_some_and(|it| !it.is_asked_for());
                         self.preempt(AfterRun::Prompt(Box::new(prompting)));
                     }
                     _ => self.prompt(prompting),
@@ -60,11 +62,11 @@ impl Engine {
                 self.stop_waiting_work();
                 self.unask_prompts();
                 self.abort_chain();
-                self.compacting.iter_mut().for_each(Compacting::ask_no_more);
+                self.activity.compaction_mut().into_iter().for_each(Compaction::ask_no_more);
                 if disposition == Disposition::Preempt {
                     return self.preempt(AfterRun::Answer { id, kind });
                 }
-                let has_prompt = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
+                let has_prompt = self.activity.compaction().is_some_and(Compaction::has_prompt);
                 let ends_prompt = has_prompt || self.is_preparing();
                 let waits = ends_prompt || self.after_run.iter().any(AfterRun::is_stopped);
                 if ends_prompt {
@@ -74,7 +76,7 @@ impl Engine {
                 if waits {
                     self.after_run.push_back(AfterRun::Answer { id: id.clone(), kind });
                 }
-                if self.compacting.as_ref().is_some_and(Compacting::is_asked_for) {
+                if self.activity.compaction().is_some_and(Compaction::is_asked_for) {
                     self.cancel_compaction();
                 }
                 if !waits {
@@ -178,7 +180,7 @@ impl Engine {
     pub(in crate::engine) fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
         use RpcCommandKind::{AbortAndPrompt, Prompt};
         let base = self.dialect.base();
-        let flow = match &self.compacting {
+        let flow = match self.activity.compaction() {
             Some(it) if it.has_prompt() && matches!(command.kind(), Prompt | AbortAndPrompt) => {
                 FlowState::Starting
             }
@@ -188,7 +190,9 @@ impl Engine {
             }
             Some(_) => FlowState::Compacting,
             None => match self.machine.state().flow {
-                FlowState::Idle | FlowState::Starting if self.starting => FlowState::Starting,
+                FlowState::Idle | FlowState::Starting if matches!(self.activity, Activity::Starting) => {
+                    FlowState::Starting
+                }
                 FlowState::Starting => FlowState::Idle,
                 flow => flow,
             },

@@ -2,6 +2,7 @@
 
 use crate::engine::{
     CallId, Choice, Input, Now, Output, Place, RetryPlan, Setup, Toolbox,
+    activity::Activity,
     consent::Guard,
     extensions::actions::Action,
     extensions::dialogs::Dialog,
@@ -16,9 +17,8 @@ use crate::engine::{
     limits::Limits,
     queues::Queue,
     run::after::AfterRun,
-    run::compaction::{Compacting, CompactionPlan},
+    run::compaction::CompactionPlan,
     run::settling::Chain,
-    run::turns::{Ended, Run},
     store::disk::Awaiting,
     store::persist::Tell,
     todos::Todos,
@@ -63,7 +63,7 @@ pub struct Engine {
     pub(in crate::engine) interrupt: InterruptMode,
     pub(in crate::engine) auto_compaction: bool,
     pub(in crate::engine) auto_retry: bool,
-    pub(in crate::engine) run: Option<Run>,
+    pub(in crate::engine) activity: Activity,
     /// What waits for the open run to end, in order.
     pub(in crate::engine) after_run: VecDeque<AfterRun>,
     /// Shell commands of the host that run.
@@ -82,17 +82,12 @@ pub struct Engine {
     pub(in crate::engine) broken: Option<String>,
     /// A file that was asked for.
     pub(in crate::engine) awaiting: Option<Awaiting>,
-    /// The run that just ended: what follows it is to be decided.
-    pub(in crate::engine) ended: Option<Ended>,
     /// Runs that follow one another by themselves, in dialects that tell when all is done.
     pub(in crate::engine) chain: Option<Chain>,
     pub(in crate::engine) retry_plan: RetryPlan,
     /// How often in a row a failed run was tried again.
     pub(in crate::engine) attempt: u64,
-    /// When it is tried again, on the monotonic clock.
-    pub(in crate::engine) wait: Option<Duration>,
     pub(in crate::engine) compaction_plan: CompactionPlan,
-    pub(in crate::engine) compacting: Option<Compacting>,
     /// An automatic compaction was ended for a prompt: its run opens without one.
     pub(in crate::engine) skips_compaction: bool,
     /// The context was too long once already: compacting it again would not help.
@@ -112,8 +107,6 @@ pub struct Engine {
     pub(in crate::engine) commands: Commands,
     /// A prompt is looked at: nobody knows yet what it means.
     pub(in crate::engine) understanding: bool,
-    /// A run is about to begin.
-    pub(in crate::engine) starting: bool,
     /// Messages of extensions that the model is to answer, with a run or without one.
     pub(in crate::engine) triggering: Vec<AgentMessage>,
     /// Messages of extensions that go with what the user says next.
@@ -188,7 +181,7 @@ impl Engine {
             interrupt: setup.modes.interrupt,
             auto_compaction: setup.modes.auto_compaction,
             auto_retry: setup.modes.auto_retry,
-            run: None,
+            activity: Activity::Idle,
             after_run: VecDeque::new(),
             shells: BTreeMap::new(),
             deferred: VecDeque::new(),
@@ -198,13 +191,10 @@ impl Engine {
             delayed: VecDeque::new(),
             broken: None,
             awaiting: None,
-            ended: None,
             chain: None,
             retry_plan: setup.modes.retry,
             attempt: 0,
-            wait: None,
             compaction_plan: setup.modes.compaction,
-            compacting: None,
             skips_compaction: false,
             overflowed: false,
             directory: None,
@@ -222,7 +212,6 @@ impl Engine {
             telling: Telling::default(),
             commands: setup.extending.commands,
             understanding: false,
-            starting: false,
             triggering: Vec::new(),
             next_turn: Vec::new(),
             host_calls: BTreeMap::new(),
@@ -343,7 +332,7 @@ impl Engine {
     /// When [`Input::Time`] is due, on the monotonic clock.
     pub fn deadline(&self) -> Option<Duration> {
         let dues = [
-            self.wait,
+            self.activity.retry_due(),
             self.summary_due(),
             self.dialogs_due(),
             self.asks_due(),
@@ -391,18 +380,24 @@ impl Engine {
 
     /// What is left to do between runs.
     fn advance_idle(&mut self) -> bool {
-        if self.run.is_some() {
+        if self.activity.is_streaming() {
             return false;
         }
         // Where runs follow one another, it follows the last of them.
         if self.chain.is_none() && self.keep_deferred() {
             return true;
         }
-        if let Some(ended) = self.ended.take() {
-            self.follow(&ended);
-        } else if self.compacting.is_some() {
-            return self.after_run_compacting();
-        } else if self.is_preparing() {
+        match &mut self.activity {
+            Activity::Settling(ended @ Some(_)) => {
+                let ended = ended.take();
+                self.activity = self.resting();
+                ended.into_iter().for_each(|ended| self.follow(&ended));
+                return true;
+            }
+            Activity::Compacting(_) => return self.after_run_compacting(),
+            _ => {}
+        }
+        if self.is_preparing() {
             // What was asked for since waits until it is known what becomes of the prompt.
             return false;
         } else if self.settle() {

@@ -3,7 +3,7 @@
 //! In dialects that serve them one by one, a line waits while a command before it is in hand, but for commands that
 //! overtake. Reads never wait, in any dialect. Source: settled.
 
-use crate::engine::{Engine, run::after::AfterRun, run::compaction::Compacting};
+use crate::engine::{Engine, run::after::AfterRun, run::compaction::Compaction};
 use crate::protocol::{BashCommand, CompactCommand, DialectDispatch, LineError, Outbound, RpcCommand};
 
 /// A line that waits for the command before it.
@@ -48,7 +48,7 @@ impl Engine {
 
     /// Whether a command is in hand whose response the next one waits for.
     fn is_busy(&self) -> bool {
-        let compacts = self.compacting.as_ref().is_some_and(Compacting::is_asked_for);
+        let compacts = self.activity.compaction().is_some_and(Compaction::is_asked_for);
         let waits = !self.shells.is_empty() || !self.after_run.is_empty();
         waits || compacts || self.is_command_hooked() || self.is_to_be_taken_up()
     }

@@ -26,6 +26,7 @@
 //! conversation, take up another branch of the session (`navigation`), bring models of their own (`providers`), and ask how
 //! things are (`queries`).
 
+mod activity;
 mod commands;
 pub mod consent;
 mod core;

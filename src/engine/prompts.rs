@@ -9,8 +9,8 @@
 //! One prompt at a time is on this way; others line up. Source: pi source; settled, "Prompt acknowledged when?".
 
 use crate::engine::{
-    Awaiting, Engine, Output, extensions::hooks::Then, extensions::processes::Failing, queues::TurnInput,
-    run::after::AfterRun, store::persist::Tell, todos::TODO_WRITE,
+    Awaiting, Engine, Output, activity::Activity, extensions::hooks::Then, extensions::processes::Failing,
+    queues::TurnInput, run::after::AfterRun, store::persist::Tell, todos::TODO_WRITE,
 };
 use crate::protocol::{
     AgentMessage, Attribution, BeforeAgentStartHook, CustomMessage, DialectPromptAck, Disposition, ErrorText,
@@ -351,7 +351,7 @@ impl Engine {
     /// The extensions have their say, then the run opens.
     pub(in crate::engine) fn begin(&mut self, mut starting: Starting) {
         self.tell_started(&mut starting);
-        self.starting = true;
+        self.activity = Activity::Starting;
         // Where no model is asked, nobody needs a say.
         if starting.unasked || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
             return self.started(starting, Vec::new(), None);
@@ -376,7 +376,6 @@ impl Engine {
         added: Vec<ExtensionMessage>,
         system_prompt: Option<String>,
     ) {
-        self.starting = false;
         let waiting = std::mem::take(&mut self.next_turn);
         let added: Vec<AgentMessage> =
             added.into_iter().map(|message| self.custom_message(message).into()).collect();
@@ -388,15 +387,15 @@ impl Engine {
         self.unasked = starting.unasked;
         self.start_run_under(system_prompt, inputs.chain(waiting).chain(added).map(TurnInput::from));
         self.unasked = false;
-        if let Some(run) = self.run.as_mut().filter(|_| planned) {
-            run.force(TODO_WRITE);
+        if let Some(run) = self.activity.run_mut().filter(|_| planned) {
+            run.forced_tool = Some(TODO_WRITE.to_owned());
         }
     }
 
     /// Whether what was said is on its way to a run, or to an answer; or the session is being changed, where nothing may
     /// begin either.
     pub(in crate::engine) const fn is_preparing(&self) -> bool {
-        self.understanding || self.starting || self.is_between_sessions()
+        self.understanding || matches!(self.activity, Activity::Starting | Activity::Switching)
     }
 
     /// An abort means what is on its way, too: its run ends before a model is asked.

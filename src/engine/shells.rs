@@ -129,7 +129,7 @@ impl Engine {
             self.directory = Some(directory.clone());
         }
         let response = BashResponse { id: shell.id, data: Self::bash_result(end) };
-        let goes_on = self.run.is_some() || self.chain.is_some();
+        let goes_on = self.activity.is_streaming() || self.chain.is_some();
         if shell.session == self.session.id() && !goes_on {
             let before = Before { changes: 1, ..self.before() };
             self.keep(NewEntry::Message(message));

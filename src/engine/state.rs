@@ -1,6 +1,6 @@
 //! What the engine tells of itself.
 
-use crate::engine::{Engine, run::compaction::Compacting};
+use crate::engine::{Engine, activity::Activity, run::compaction::Compaction};
 use crate::{
     protocol::{
         AgentMessage, AgentMessageKind, AssistantContent, ContextUsage, DialectStatsOver,
@@ -18,23 +18,23 @@ impl Engine {
     pub(in crate::engine) fn session_state(&self) -> SessionState {
         let pending = Some(self.queued() as u64);
         let is_streaming = match self.dialect.record().streaming_flag {
-            DialectStreamingFlag::Run => self.run.is_some(),
+            DialectStreamingFlag::Run => self.activity.is_streaming(),
             // The host's own compaction is no work towards a run.
             DialectStreamingFlag::Busy => {
-                let on_request = |it: &Compacting| it.is_asked_for() && !it.has_prompt();
-                self.is_working() && !self.compacting.as_ref().is_some_and(on_request)
+                let on_request = |it: &Compaction| it.is_asked_for() && !it.has_prompt();
+                self.is_working() && !self.activity.compaction().is_some_and(on_request)
             }
             // Also while a prompt waits for a compaction that it needs; not while the host's own one is under way.
             DialectStreamingFlag::Settled => {
-                let compacts_first = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
-                self.chain.is_some() || self.starting || compacts_first
+                let compacts_first = self.activity.compaction().is_some_and(Compaction::has_prompt);
+                self.chain.is_some() || matches!(self.activity, Activity::Starting) || compacts_first
             }
         };
         SessionState {
             model: self.model_in_use(),
             thinking_level: self.level,
             is_streaming,
-            is_compacting: self.compacting.is_some(),
+            is_compacting: self.activity.compaction().is_some(),
             steering_mode: self.steering.mode,
             follow_up_mode: self.follow_up.mode,
             interrupt_mode: Some(self.interrupt),
@@ -121,8 +121,14 @@ impl Engine {
 
     /// A run, a wait for another try, a compaction, or what else is to come before all is done.
     pub(in crate::engine) const fn is_under_way(&self) -> bool {
-        let follows = self.ended.is_some() || self.chain.is_some();
-        self.run.is_some() || self.wait.is_some() || self.compacting.is_some() || follows
+        let is_busy = matches!(
+            self.activity,
+            Activity::Streaming(_)
+                | Activity::Settling(Some(_))
+                | Activity::Retrying(_)
+                | Activity::Compacting(_)
+        );
+        is_busy || self.chain.is_some()
     }
 
     /// The header of the session, as its file begins.

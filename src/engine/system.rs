@@ -3,7 +3,7 @@
 //! Dialects with system messages open the first run of a session with one that says everything. Later ones say what has
 //! changed since. What the providers are sent is not made of them. Source: pi 1 source, its message reference, observed.
 
-use crate::engine::{Engine, run::turns::Run, toolbox::arguments::Owner};
+use crate::engine::{Engine, toolbox::arguments::Owner};
 use crate::{
     model::types::ToolSpec,
     prompt::{Section, ToolLine, tool_line},
@@ -45,14 +45,14 @@ impl Engine {
         let instructions = source.instructions(&lines, &guidelines, &self.commands.skills);
         let before = std::mem::replace(&mut self.system_prompt, instructions.text().into());
         self.sections = instructions.0;
-        if let Some(run) = &mut self.run {
-            run.instruct(&before, &self.system_prompt);
+        if let Some(run) = self.activity.run_mut() {
+            run.replace_instructions(&before, &self.system_prompt);
         }
     }
 
     /// The instructions of the open run, or of the next one.
     pub(in crate::engine) fn instructions_now(&self) -> &Arc<str> {
-        self.run.as_ref().map_or(&self.system_prompt, Run::instructions)
+        self.activity.run().map_or(&self.system_prompt, |run| &run.system_prompt)
     }
 
     /// What an extension says about the use of its tool.

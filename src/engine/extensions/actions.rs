@@ -6,7 +6,7 @@
 
 use crate::engine::{
     CallId, Engine, Output, extensions::navigation::Navigating, run::after::AfterRun,
-    run::compaction::Compacting, run::partial_message::Growing,
+    run::compaction::Compaction, run::partial_message::PartialMessage,
 };
 use crate::protocol::{
     AbortCommand, AgentMessage, BranchCommand, CompactCommand, Dialect, ExtensionFork, ExtensionNewSession,
@@ -43,7 +43,7 @@ pub enum Acting {
     /// A tool runs outside of the conversation.
     Tool,
     /// A model is asked outside of the conversation.
-    Asking(Box<Growing>),
+    Asking(Box<PartialMessage>),
     /// Another branch of the session is taken up.
     Navigating(Box<Navigating>),
 }
@@ -215,7 +215,7 @@ impl Engine {
             self.after_run.remove(at);
             let text = errors::compaction_cancelled(self.dialect.base());
             self.end_action(call, Err(text));
-        } else if self.compacting.as_ref().is_some_and(|it: &Compacting| it.is_asked_by(id)) {
+        } else if self.activity.compaction().is_some_and(|it: &Compaction| it.is_asked_by(id)) {
             self.cancel_compaction();
         }
     }

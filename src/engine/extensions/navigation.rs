@@ -12,9 +12,9 @@ use crate::engine::{
     extensions::actions::Acting,
     extensions::hook_results::Say,
     extensions::hooks::Then,
-    run::partial_message::{Growing, Grown},
+    run::partial_message::{PartialMessage, Progress},
+    run::state::has_failed,
     run::summaries::text_of,
-    run::turns::has_failed,
     store::persist::Tell,
 };
 use crate::{
@@ -42,7 +42,7 @@ enum Stage {
     /// Extensions have their say, by this hook.
     Asking(CallId),
     /// A model sums up what is left behind.
-    Summarising(Box<Growing>, Branch),
+    Summarising(Box<PartialMessage>, Branch),
     /// The leaf has moved; this is what came of it.
     Moved(Value),
 }
@@ -103,11 +103,14 @@ impl Engine {
     /// Why the leaf cannot move now; `None`: it can.
     fn no_navigation(&self) -> Option<String> {
         let base = self.dialect.base();
-        let in_run = self.run.is_some() || self.wait.is_some() || self.chain.is_some() || self.is_preparing();
+        let in_run = self.activity.is_streaming()
+            || self.activity.is_retrying()
+            || self.chain.is_some()
+            || self.is_preparing();
         if in_run {
             return Some(errors::navigation_in_run(base));
         }
-        let is_busy = self.compacting.is_some() || self.is_navigating();
+        let is_busy = self.activity.compaction().is_some() || self.is_navigating();
         is_busy.then(|| errors::navigation_busy(base))
     }
 
@@ -174,7 +177,7 @@ impl Engine {
         let model = self.models[self.model].model.clone();
         let thinks = model.reasoning && self.dialect.record().extension_api == DialectExtensionApi::V15;
         let level = self.level.filter(|_| thinks);
-        let growing = Growing::new(call, &model, self.dialect, self.now);
+        let growing = PartialMessage::new(call, &model, self.dialect, self.now);
         self.set_stage(call, Stage::Summarising(Box::new(growing), branch));
         let text = UserContent::Text(TextContent { text: request.text.clone(), text_signature: None });
         let message = UserMessage {
@@ -210,7 +213,7 @@ impl Engine {
         let now = self.now;
         let Some(Navigating { stage, .. }) = self.navigating(call) else { return Some(event) };
         let Stage::Summarising(growing, _) = stage else { return Some(event) };
-        if growing.apply(event, now) != Grown::Over {
+        if growing.apply(event, now) != Progress::Over {
             return None;
         }
         let Stage::Summarising(growing, branch) = std::mem::replace(stage, Stage::Between) else {

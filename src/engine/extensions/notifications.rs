@@ -6,7 +6,8 @@
 //! kept as a [`Step`], so that what an extension does in answer counts for what comes next. Source: pi source.
 
 use crate::engine::{
-    CallId, Engine, extensions::hooks::Then, prompts::Prompting, queues::TurnInput, run::turns::NextTurn,
+    CallId, Engine, activity::Activity, extensions::hooks::Then, prompts::Prompting, queues::TurnInput,
+    run::state::NextTurn,
 };
 use crate::machine::Rule;
 use crate::protocol::{
@@ -25,8 +26,6 @@ pub struct Telling {
     waiting: VecDeque<(HookEvent, Then)>,
     /// What the engine does when all of it was heard.
     steps: VecDeque<Step>,
-    /// The session is being changed: commands of the host are for the next one.
-    between: bool,
     /// What was said, and whether it was dealt with: it waits until it is decided what follows the run that has ended.
     pub(in crate::engine) heard: Option<(Box<Prompting>, bool)>,
     /// An extension has put a message in the place of one that the host may have seen grow.
@@ -96,12 +95,7 @@ impl Engine {
     /// Whether commands of the host wait: it is not decided yet what follows the run that has just ended, or the session
     /// is being changed.
     pub(in crate::engine) const fn holds_commands(&self) -> bool {
-        self.ended.is_some() || self.telling.between
-    }
-
-    /// Whether the session is being changed.
-    pub(in crate::engine) const fn is_between_sessions(&self) -> bool {
-        self.telling.between
+        self.activity.is_undecided() || matches!(self.activity, Activity::Switching)
     }
 
     /// The input has ended, and nobody is waited for: what was said is kept as it is, and nothing else begins.
@@ -115,7 +109,9 @@ impl Engine {
 
     /// Asks whoever wants a say in `event` when everything before it was heard, then goes on with `then`.
     pub(in crate::engine) fn tell_all(&mut self, event: HookEvent, then: Then) {
-        self.telling.between |= then.changes_session();
+        if then.changes_session() {
+            self.activity = Activity::Switching;
+        }
         self.telling.waiting.push_back((event, then));
         self.tell_next();
     }
@@ -194,13 +190,17 @@ impl Engine {
 
     /// The extensions know of the session.
     pub(in crate::engine) fn session_begun_told(&mut self, response: RpcSuccess) {
-        self.telling.between = false;
+        self.activity = self.resting();
         self.succeed(response);
     }
 
     /// The session was not left after all: extensions that have taken leave of it begin anew.
     pub(in crate::engine) fn session_stays(&mut self) {
-        if std::mem::take(&mut self.telling.between) && self.is_hooked(HookName::SessionStart) {
+        if !matches!(self.activity, Activity::Switching) {
+            return;
+        }
+        self.activity = self.resting();
+        if self.is_hooked(HookName::SessionStart) {
             let reason = SessionStartReason::Resume;
             let event = SessionStartHook { reason, previous_session_file: self.session_file() };
             self.tell_all(event.into(), Then::Told);

@@ -4,7 +4,7 @@ use crate::engine::{
     CallId, Engine, ModelCall, Purpose,
     extensions::actions::{Acting, Action},
     prompts::Reply,
-    run::partial_message::{Growing, Grown},
+    run::partial_message::{PartialMessage, Progress},
     store::persist::{Answer, Before},
 };
 use crate::{
@@ -81,7 +81,7 @@ impl Engine {
         };
         let choice = &self.models[place];
         let (model, level) = (choice.model.clone(), level.map(|level| choice.clamp(level)));
-        let growing = Growing::new(0, &model, self.dialect, self.now).at(level);
+        let growing = PartialMessage::new(0, &model, self.dialect, self.now).at(level);
         let call = self.open_action(process, Some(id), Acting::Asking(Box::new(growing)));
         let count = self.calls;
         self.calls += 1;
@@ -111,7 +111,7 @@ impl Engine {
         else {
             return self.branch_event(call, event);
         };
-        if growing.apply(event, now) == Grown::Over {
+        if growing.apply(event, now) == Progress::Over {
             self.answered_outside(call);
         }
         None

@@ -1,7 +1,7 @@
 //! What follows a run: what waited for its end, another try, a compaction.
 
 use crate::engine::{
-    Engine, extensions::hooks::Then, prompts::Prompting, run::compaction::Compacting, run::turns::Ended,
+    Engine, extensions::hooks::Then, prompts::Prompting, run::compaction::Compaction, run::state::EndedRun,
 };
 use crate::protocol::{
     CompactCommand, HookName, NewSessionCommand, RequestId, RpcCommandKind, ShutdownHook, ShutdownReason,
@@ -99,7 +99,7 @@ impl Engine {
     /// Does what waited and came later than the compaction that is under way; `false` if nothing did. An abort that
     /// meant the prompt which waits for the compaction is answered when that prompt's run is over.
     pub(in crate::engine) fn after_run_compacting(&mut self) -> bool {
-        let held = self.compacting.as_ref().is_some_and(Compacting::has_prompt);
+        let held = self.activity.compaction().is_some_and(Compaction::has_prompt);
         let held = held || self.is_preparing();
         let waits = |next: &AfterRun| match next {
             AfterRun::Answer { .. } => held,
@@ -130,7 +130,7 @@ impl Engine {
     }
 
     /// Decides what follows the run that just ended: what waits for it, another try, a compaction, or nothing.
-    pub(in crate::engine) fn follow(&mut self, ended: &Ended) {
+    pub(in crate::engine) fn follow(&mut self, ended: &EndedRun) {
         if self.ends_at_once() {
             self.end_retry(errors::retry_cancelled(self.dialect.base()));
         } else if !self.inject_rules(ended) && !self.retry(ended) {

@@ -11,7 +11,11 @@
 //! when all have ended. A message that was cut off has its results one by one all the same.
 
 use crate::engine::{
-    CallId, Engine, extensions::notifications::Step, run::turns::has_failed, toolbox::arguments::Owner,
+    CallId, Engine,
+    extensions::notifications::Step,
+    run::state::has_failed,
+    run::state::{Phase, Run},
+    toolbox::arguments::Owner,
 };
 use crate::protocol::{
     AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, HookName, InterruptMode,
@@ -109,8 +113,10 @@ impl Engine {
         };
         let calls = calls.into_iter().map(slot).collect();
         let unrun = has_failed(message).then(|| self.failed_text(message));
-        if let Some(run) = &mut self.run {
-            run.batch = Some(Batch {
+        if let Some(run) = self.activity.run_mut()
+            && let Phase::Tools { batch, .. } = &mut run.phase
+        {
+            *batch = Some(Box::new(Batch {
                 calls,
                 results: Vec::new(),
                 skipping: false,
@@ -119,12 +125,12 @@ impl Engine {
                 cut_off: message.stop_reason == StopReason::Length,
                 terminates: true,
                 in_turn,
-            });
+            }));
         }
     }
 
     pub(in crate::engine) fn tool_progress(&mut self, call: CallId, partial_result: AgentToolResult) {
-        let ending = self.run.as_ref().is_none_or(|run| run.ending.is_some());
+        let ending = self.activity.run().is_none_or(Run::ends_early);
         let Some(at) = self.running(call).filter(|_| !ending) else { return };
         let Some(call) = self.batch().map(|batch| batch.calls[at].call.clone()) else { return };
         self.event(ToolExecutionUpdateEvent {
@@ -314,7 +320,7 @@ impl Engine {
 
     /// After each call: steering that waits skips the rest, where the style says so.
     fn look_for_steering(&mut self) {
-        let interrupt = self.run.as_ref().map(|run| run.interrupt);
+        let interrupt = self.activity.run().map(|run| run.interrupt);
         let skips = match self.style() {
             DialectToolExecution::SequentialSkip => true,
             DialectToolExecution::Interrupt => interrupt == Some(InterruptMode::Immediate),
@@ -327,7 +333,7 @@ impl Engine {
     }
 
     fn skip(&mut self) {
-        if let Some(batch) = self.run.as_mut().and_then(|run| run.batch.as_mut()) {
+        if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
             batch.skipping = true;
         }
     }
@@ -377,7 +383,7 @@ impl Engine {
 
     /// The result of a call that was never started: aborted or skipped.
     pub(in crate::engine) fn unrun(&self, at: usize) -> AgentToolResult {
-        if self.run.as_ref().is_none_or(|run| run.ending.is_none()) {
+        if !self.activity.run().is_some_and(Run::ends_early) {
             return self.skipped().0;
         }
         let base = self.dialect.base();
@@ -426,7 +432,7 @@ impl Engine {
             nested_calls: None,
         };
         self.whole_message(AgentMessage::ToolResult(message.clone()));
-        if let Some(batch) = self.run.as_mut().and_then(|run| run.batch.as_mut()) {
+        if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
             batch.results.push(message);
             batch.terminates &= terminates;
             batch.looking = true;
@@ -460,16 +466,16 @@ impl Engine {
     }
 
     fn batch(&self) -> Option<&Batch> {
-        self.run.as_ref()?.batch.as_ref()
+        self.activity.run()?.batch()
     }
 
     fn slot(&mut self, at: usize) -> Option<&mut Slot> {
-        self.run.as_mut()?.batch.as_mut()?.calls.get_mut(at)
+        self.activity.run_mut()?.batch_mut()?.calls.get_mut(at)
     }
 
     /// Whether the end of a call was said since this was last asked.
     fn is_looking(&mut self) -> bool {
-        let batch = self.run.as_mut().and_then(|run| run.batch.as_mut());
+        let batch = self.activity.run_mut().and_then(Run::batch_mut);
         batch.is_some_and(|batch| std::mem::take(&mut batch.looking))
     }
 
@@ -572,12 +578,14 @@ impl Engine {
 
     /// Whether calls that have not begun are not run any more.
     pub(in crate::engine) fn is_stopping(&self) -> bool {
-        self.run.as_ref().is_none_or(|run| run.ending.is_some())
-            || self.batch().is_some_and(|batch| batch.skipping)
+        self.activity.run().is_none_or(Run::ends_early) || self.batch().is_some_and(|batch| batch.skipping)
     }
 
     fn end_batch(&mut self) {
-        if let Some(batch) = self.run.as_mut().and_then(|run| run.batch.take()) {
+        let phase = self.activity.run_mut().map(|run| &mut run.phase);
+        if let Some(Phase::Tools { batch, .. }) = phase
+            && let Some(batch) = batch.take()
+        {
             self.batch_over(batch.results, batch.terminates);
         }
     }

@@ -10,11 +10,12 @@
 
 use crate::engine::{
     CallId, Engine,
+    activity::Activity,
     extensions::hook_results::Say,
     extensions::hooks::Then,
     prompts::Starting,
+    run::state::{EndedRun, NextTurn, Phase, has_failed},
     run::summaries::Summaries,
-    run::turns::{Ended, NextTurn, has_failed},
     store::persist::Tell,
 };
 use crate::{
@@ -46,7 +47,7 @@ pub struct CompactionPlan {
 
 /// A compaction that is under way.
 #[derive(Debug)]
-pub struct Compacting {
+pub struct Compaction {
     why: Why,
     pub(in crate::engine) preparation: Preparation,
     /// The hook by which extensions have a say in it.
@@ -87,7 +88,7 @@ enum Next {
     Turn(NextTurn),
 }
 
-impl Compacting {
+impl Compaction {
     /// Whether a command waits for it.
     pub(in crate::engine) const fn is_asked_for(&self) -> bool {
         matches!(self.why, Why::Asked(_))
@@ -160,7 +161,7 @@ impl Engine {
     }
 
     /// After a run: compacts if its request did not fit, or its answer leaves too little of the context free.
-    pub(in crate::engine) fn compact_if_full(&mut self, ended: &Ended) {
+    pub(in crate::engine) fn compact_if_full(&mut self, ended: &EndedRun) {
         if ended.answer.stop_reason != StopReason::Aborted {
             self.look_at_context(&ended.answer, Next::Nothing);
         }
@@ -181,9 +182,9 @@ impl Engine {
     /// Before a run: gives the prompt back if its run may start. Otherwise it waits for a compaction: one that is under
     /// way, or one that the context needs first.
     pub(in crate::engine) fn compacting_first(&mut self, starting: Starting) -> Option<Starting> {
-        if let Some(compacting) = &mut self.compacting {
-            compacting.unasked = starting.unasked;
-            compacting.next = Next::Prompt(Box::new(starting));
+        if let Some(compaction) = self.activity.compaction_mut() {
+            compaction.unasked = starting.unasked;
+            compaction.next = Next::Prompt(Box::new(starting));
             return None;
         }
         if std::mem::take(&mut self.skips_compaction) || starting.unasked {
@@ -298,7 +299,7 @@ impl Engine {
 
     fn begin_compaction(&mut self, why: Why, preparation: Preparation, focus: Option<&str>, next: Next) {
         let hook = self.ids.call();
-        let compacting = Compacting {
+        let compaction = Compaction {
             why,
             preparation,
             hook,
@@ -310,8 +311,12 @@ impl Engine {
             done: false,
         };
         let asks = self.is_hooked(HookName::SessionBeforeCompact);
-        let event = asks.then(|| hook_event(&compacting, focus, self.compaction_plan));
-        self.compacting = Some(compacting);
+        let event = asks.then(|| hook_event(&compaction, focus, self.compaction_plan));
+        let compaction = Box::new(compaction);
+        match self.activity.run_mut() {
+            Some(run) => run.phase = Phase::Compacting(compaction),
+            None => self.activity = Activity::Compacting(compaction),
+        }
         let focus = focus.map(str::to_owned);
         match event {
             Some(event) => self.hook_as(hook, event.into(), Then::Compact { focus }),
@@ -321,20 +326,20 @@ impl Engine {
 
     /// An abort waits for the compaction: no extension is waited for on top of that.
     pub(in crate::engine) fn unask_compaction(&mut self) {
-        if let Some(Compacting { hook, .. }) = self.compacting {
+        if let Some(hook) = self.activity.compaction().map(|compaction| compaction.hook) {
             self.unask_hook(hook);
         }
     }
 
     /// The extensions have had their say: it is given up, or done already, or a model is asked.
     pub(in crate::engine) fn compaction_said(&mut self, hook: CallId, focus: Option<&str>, say: Say) {
-        let Some(compacting) = self.compacting.as_ref().filter(|it| it.hook == hook) else { return };
+        let Some(compaction) = self.activity.compaction().filter(|it| it.hook == hook) else { return };
         if say.cancel {
             return self.end_compaction(None);
         }
         let Some(made) = say.compaction else { return self.ask_for_summaries(focus) };
         let rules = &self.dialect.record().compaction;
-        let mut result = compacting.preparation.clone().result(made.summary, None, rules);
+        let mut result = compaction.preparation.clone().result(made.summary, None, rules);
         let on_path = |entry: &&Entry| **entry.id() == *made.first_kept_entry_id;
         if self.session.tree().path().iter().find(|entry| on_path(entry)).is_none() {
             let text = errors::kept_entry_unknown(self.dialect.base(), &made.first_kept_entry_id);
@@ -349,9 +354,9 @@ impl Engine {
     pub(in crate::engine) fn keep_compaction(&mut self, result: CompactionResult, from_hook: bool) {
         let system_message = checkpoint(self.session.system_messages(), self.now.wall).map(Box::new);
         self.keep(NewEntry::Compaction { result: Box::new(result.clone()), from_hook, system_message });
-        if let Some(compacting) = &mut self.compacting {
-            compacting.result = Some(result);
-            compacting.from_extension = from_hook;
+        if let Some(compaction) = self.activity.compaction_mut() {
+            compaction.result = Some(result);
+            compaction.from_extension = from_hook;
         }
         self.tell = Some(Tell::Compacted);
     }
@@ -359,10 +364,10 @@ impl Engine {
     /// The entry is stored: the model is told the summary from now on, and the extensions that there is one.
     pub(in crate::engine) fn compacted(&mut self) {
         self.session.rebuild();
-        let Some(compacting) = &mut self.compacting else { return };
-        compacting.done = true;
+        let Some(compaction) = self.activity.compaction_mut() else { return };
+        compaction.done = true;
         let (reason, will_retry, from_extension) =
-            (compacting.hook_reason(), compacting.will_retry(), compacting.from_extension);
+            (compaction.hook_reason(), compaction.will_retry(), compaction.from_extension);
         let told = self.tell_compacted(|compaction_entry| CompactedHook {
             compaction_entry,
             from_extension,
@@ -376,10 +381,8 @@ impl Engine {
 
     /// The extensions know of the summary: the host is told, and what waited goes on.
     pub(in crate::engine) fn compaction_over(&mut self) {
-        let Some(Compacting { why, result: Some(mut result), next, unasked, .. }) = self.compacting.take()
-        else {
-            return;
-        };
+        let Some(compaction) = self.take_compaction() else { return };
+        let Compaction { why, result: Some(mut result), next, unasked, .. } = compaction else { return };
         let messages = self.session.messages();
         result.estimated_tokens_after = Some(context_tokens(messages, messages.len()));
         match why {
@@ -450,17 +453,16 @@ impl Engine {
 
     /// Gives a compaction up, if one is under way.
     pub(in crate::engine) fn cancel_compaction(&mut self) {
-        match &mut self.compacting {
-            Some(compacting) if compacting.done => compacting.unasked = true,
+        match self.activity.compaction_mut() {
+            Some(compaction) if compaction.done => compaction.unasked = true,
             _ => self.end_compaction(None),
         }
     }
 
     /// Ends a compaction that comes to nothing: it failed for that reason, or was cancelled.
     pub(in crate::engine) fn end_compaction(&mut self, failure: Option<String>) {
-        let Some(Compacting { why, hook, summaries, next, unasked, .. }) = self.compacting.take() else {
-            return;
-        };
+        let Some(compaction) = self.take_compaction() else { return };
+        let Compaction { why, hook, summaries, next, unasked, .. } = compaction;
         self.unask_hook(hook);
         self.unask_summaries(summaries);
         match why {
@@ -476,6 +478,24 @@ impl Engine {
             }
         }
         self.go_on(next, unasked);
+    }
+
+    /// Takes the compaction that is under way: what it came between goes on.
+    fn take_compaction(&mut self) -> Option<Compaction> {
+        let resting = self.resting();
+        match &mut self.activity {
+            Activity::Streaming(run) if matches!(run.phase, Phase::Compacting(_)) => {
+                match std::mem::replace(&mut run.phase, Phase::Between) {
+                    Phase::Compacting(compaction) => Some(*compaction),
+                    _ => None,
+                }
+            }
+            Activity::Compacting(_) => match std::mem::replace(&mut self.activity, resting) {
+                Activity::Compacting(compaction) => Some(*compaction),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Answers a `compact` that came to nothing: for that reason, or because it was cancelled.
@@ -534,8 +554,8 @@ impl Engine {
 }
 
 /// What extensions are told of a compaction.
-fn hook_event(compacting: &Compacting, focus: Option<&str>, plan: CompactionPlan) -> BeforeCompactHook {
-    let preparation = &compacting.preparation;
+fn hook_event(compaction: &Compaction, focus: Option<&str>, plan: CompactionPlan) -> BeforeCompactHook {
+    let preparation = &compaction.preparation;
     let CompactionDetails { read_files, modified_files } = preparation.files.details();
     let owned = |messages: &[Arc<AgentMessage>]| messages.iter().map(|it| it.as_ref().clone()).collect();
     let messages = preparation.history.iter().chain(&preparation.prefix);
@@ -551,8 +571,8 @@ fn hook_event(compacting: &Compacting, focus: Option<&str>, plan: CompactionPlan
         modified_files: Some(modified_files),
         reserve_tokens: Some(plan.reserve),
         keep_recent_tokens: Some(plan.keep_recent),
-        reason: Some(compacting.hook_reason()),
-        will_retry: Some(compacting.will_retry()),
+        reason: Some(compaction.hook_reason()),
+        will_retry: Some(compaction.will_retry()),
     }
 }
 

@@ -9,5 +9,6 @@ pub(super) mod reminders;
 pub(super) mod retry;
 pub(super) mod rules;
 pub(super) mod settling;
+pub(super) mod state;
 pub(super) mod summaries;
 pub(super) mod turns;

@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 /// A message while it streams.
 #[derive(Debug)]
-pub struct Growing {
+pub struct PartialMessage {
     /// The model call that makes it.
     pub call: CallId,
     /// What has arrived so far.
@@ -39,7 +39,7 @@ pub struct Growing {
 /// What a step of the stream leads to.
 #[derive(Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "most are updates; none is kept")]
-pub enum Grown {
+pub enum Progress {
     /// Nothing to say.
     Quiet,
     /// An update to say.
@@ -48,7 +48,7 @@ pub enum Grown {
     Over,
 }
 
-impl Growing {
+impl PartialMessage {
     /// An empty message, as `message_start` says it.
     pub fn new(call: CallId, model: &Model, dialect: Dialect, now: Now) -> Self {
         let message = AssistantMessage {
@@ -99,34 +99,34 @@ impl Growing {
     }
 
     /// Applies one step. Steps that do not fit (a block that is not open) are ignored.
-    pub fn apply(&mut self, event: StreamEvent, now: Now) -> Grown {
+    pub fn apply(&mut self, event: StreamEvent, now: Now) -> Progress {
         match event {
             StreamEvent::ResponseId(id) => {
                 self.message.response_id = Some(id);
                 self.changed = true;
-                Grown::Quiet
+                Progress::Quiet
             }
             StreamEvent::Model(name) => {
                 self.message.response_model = Some(name).filter(|name| *name != self.message.model);
                 self.changed |= self.message.response_model.is_some();
-                Grown::Quiet
+                Progress::Quiet
             }
             StreamEvent::Usage(counts) => {
                 // No provider tells its price.
                 self.message.usage = usage(counts, &self.price, Some(false));
                 self.changed = true;
-                Grown::Quiet
+                Progress::Quiet
             }
             StreamEvent::Word(word) => {
                 self.word = Some(word);
-                Grown::Quiet
+                Progress::Quiet
             }
             StreamEvent::Start { index, block } => self.start(index, block, now),
             StreamEvent::Delta { index, delta } => self.delta(index, delta),
             StreamEvent::End { index, signature } => self.end(index, signature),
             StreamEvent::Signature { index, signature } => {
                 self.sign(index, signature);
-                Grown::Quiet
+                Progress::Quiet
             }
             StreamEvent::Finish(finish) => {
                 let reason = match finish {
@@ -136,12 +136,12 @@ impl Growing {
                 };
                 self.message.raw_stop_reason = self.word.take();
                 self.close(reason, None, now);
-                Grown::Over
+                Progress::Over
             }
             StreamEvent::Fail { message, retry_after } => {
                 self.retry_after = retry_after;
                 self.close(StopReason::Error, Some(message), now);
-                Grown::Over
+                Progress::Over
             }
         }
     }
@@ -159,9 +159,9 @@ impl Growing {
         }
     }
 
-    fn start(&mut self, index: usize, block: BlockStart, now: Now) -> Grown {
+    fn start(&mut self, index: usize, block: BlockStart, now: Now) -> Progress {
         if index != self.message.content.len() {
-            return Grown::Quiet;
+            return Progress::Quiet;
         }
         self.first.get_or_insert(now.monotonic);
         let content = match block {
@@ -188,22 +188,22 @@ impl Growing {
         self.update(index, Step::Start(content))
     }
 
-    fn delta(&mut self, index: usize, delta: String) -> Grown {
-        let Some(raw) = self.open.get_mut(&index) else { return Grown::Quiet };
+    fn delta(&mut self, index: usize, delta: String) -> Progress {
+        let Some(raw) = self.open.get_mut(&index) else { return Progress::Quiet };
         match self.message.content.get_mut(index) {
             Some(AssistantContent::Text(block)) => block.text.push_str(&delta),
             Some(AssistantContent::Thinking(block)) if block.redacted != Some(true) => {
                 block.thinking.push_str(&delta);
             }
             Some(AssistantContent::ToolCall(_)) => raw.push_str(&delta),
-            _ => return Grown::Quiet,
+            _ => return Progress::Quiet,
         }
         self.update(index, Step::Delta(delta))
     }
 
-    fn end(&mut self, index: usize, signature: Option<String>) -> Grown {
+    fn end(&mut self, index: usize, signature: Option<String>) -> Progress {
         let (Some(raw), Some(block)) = (self.open.remove(&index), self.message.content.get_mut(index)) else {
-            return Grown::Quiet;
+            return Progress::Quiet;
         };
         if let AssistantContent::ToolCall(call) = block {
             call.arguments = parse_partial(&raw);
@@ -226,7 +226,7 @@ impl Growing {
         }
     }
 
-    fn update(&mut self, index: usize, step: Step) -> Grown {
+    fn update(&mut self, index: usize, step: Step) -> Progress {
         let rest = std::mem::take(&mut self.changed).then(|| {
             let content = std::mem::take(&mut self.message.content);
             let rest = Box::new(self.message.clone());
@@ -234,7 +234,7 @@ impl Growing {
             rest
         });
         let block = self.message.content[index].block_kind();
-        Grown::Update(Update { index, block, step, rest })
+        Progress::Update(Update { index, block, step, rest })
     }
 
     /// The message as it stands when it ends here; calls that are still open show what they have.

@@ -3,7 +3,7 @@
 use crate::engine::{
     CallId, Engine,
     run::batch::error_result,
-    run::turns::Ended,
+    run::state::EndedRun,
     todos::{TODO_WRITE, Todos},
 };
 use crate::protocol::{
@@ -45,7 +45,7 @@ impl Engine {
     }
 
     /// After a run that ended well: the model goes on if it has left todos open.
-    pub(in crate::engine) fn remind(&mut self, ended: &Ended) {
+    pub(in crate::engine) fn remind(&mut self, ended: &EndedRun) {
         let calls = |block: &AssistantContent| matches!(block, AssistantContent::ToolCall(_));
         let well = ended.answer.stop_reason == StopReason::Stop && !ended.answer.content.iter().any(calls);
         if !self.dialect.record().lanes.todos

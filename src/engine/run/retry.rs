@@ -1,6 +1,6 @@
 //! What follows a run that failed for a passing reason: a wait, and another run.
 
-use crate::engine::{Engine, run::turns::Ended, store::persist::Tell};
+use crate::engine::{Engine, activity::Activity, run::state::EndedRun, store::persist::Tell};
 use crate::{
     model::failure,
     protocol::{AgentSessionEventKind, AutoRetryEndEvent, AutoRetryStartEvent, StopReason, errors},
@@ -21,7 +21,7 @@ pub struct RetryPlan {
 
 impl Engine {
     /// Waits for another try if the run that just ended is worth one; `false` if nothing follows it.
-    pub(in crate::engine) fn retry(&mut self, ended: &Ended) -> bool {
+    pub(in crate::engine) fn retry(&mut self, ended: &EndedRun) -> bool {
         let text = ended.answer.error_message.clone().unwrap_or_default();
         match ended.answer.stop_reason {
             StopReason::Error => {}
@@ -43,16 +43,16 @@ impl Engine {
             error_message: text,
         });
         self.leave_out_answer(StopReason::Error);
-        self.wait = Some(self.now.monotonic + delay);
+        self.activity = Activity::Retrying(self.now.monotonic + delay);
         true
     }
 
     /// How long to wait before a run that ended so is tried again; `None`: it is not.
-    pub(in crate::engine) fn retry_wait(&self, ended: &Ended) -> Option<Duration> {
+    pub(in crate::engine) fn retry_wait(&self, ended: &EndedRun) -> Option<Duration> {
         let text = ended.answer.error_message.as_deref().unwrap_or_default();
         let plan = self.retry_plan;
         let rules = &self.dialect.record().retry;
-        let failed = ended.answer.stop_reason == StopReason::Error && !ended.unkept;
+        let failed = ended.answer.stop_reason == StopReason::Error && !ended.is_unpersisted;
         let worth = failed && self.auto_retry && failure::is_transient(text, rules);
         let delay = failure::delay(self.attempt + 1, plan.base_ms, ended.retry_after, plan.cap_ms, rules);
         delay.filter(|_| worth && self.attempt < plan.most)
@@ -77,15 +77,16 @@ impl Engine {
 
     /// The time has come to try again, if that is what is waited for.
     pub(in crate::engine) fn try_again(&mut self) {
-        if self.wait.is_some_and(|due| due <= self.now.monotonic) {
-            self.wait = None;
+        if self.activity.retry_due().is_some_and(|due| due <= self.now.monotonic) {
+            self.activity = self.resting();
             self.start_run([]);
         }
     }
 
     /// Ends the wait for another try, if there is one.
     pub(in crate::engine) fn cancel_retry(&mut self) {
-        if self.wait.take().is_some() {
+        if self.activity.is_retrying() {
+            self.activity = self.resting();
             self.end_retry(errors::retry_cancelled(self.dialect.base()));
         }
     }

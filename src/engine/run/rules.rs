@@ -3,11 +3,11 @@
 
 use crate::engine::{
     Engine,
-    run::turns::{Ended, Run},
+    run::state::{EndedRun, Run},
     ttsr::{Rules, Watched},
 };
 use crate::{
-    protocol::{AgentMessage, Rule, Step, StopReason, TtsrTriggeredEvent, Update, errors},
+    protocol::{AgentMessage, Rule, Step, StopReason, TtsrTriggeredEvent, Update},
     session::NewEntry,
 };
 
@@ -15,7 +15,7 @@ impl Engine {
     /// Looks at what was just written; an answer that goes against a rule ends here.
     pub(in crate::engine) fn watch(&mut self, update: &Update) {
         let Step::Delta(delta) = &update.step else { return };
-        let Some(growing) = self.run.as_ref().and_then(Run::growing) else { return };
+        let Some(growing) = self.activity.run().and_then(Run::partial) else { return };
         let Some(watched) = growing.message.content.get(update.index).and_then(Watched::of) else { return };
         let Some(broken) = self.rules.feed(update.index, watched, delta) else { return };
         self.event(TtsrTriggeredEvent { rules: broken.clone() });
@@ -23,8 +23,8 @@ impl Engine {
     }
 
     /// After a run that a rule has ended: the next one begins with the rules. `false` if none has.
-    pub(in crate::engine) fn inject_rules(&mut self, ended: &Ended) -> bool {
-        let broken = ended.broken.clone();
+    pub(in crate::engine) fn inject_rules(&mut self, ended: &EndedRun) -> bool {
+        let broken = ended.broken_rules.clone();
         if broken.is_empty() {
             return false;
         }
@@ -43,13 +43,9 @@ impl Engine {
     }
 
     fn stop_answer(&mut self, broken: Vec<Rule>) {
-        let text = errors::request_aborted(self.dialect.base());
-        let now = self.now;
-        let Some(run) = &mut self.run else { return };
-        let Some(mut growing) = run.take_growing() else { return };
-        run.broken = broken;
-        growing.close(StopReason::Aborted, Some(text), now);
-        self.cancel_model(growing.call);
-        self.message_over(growing);
+        let Some(run) = self.activity.run_mut() else { return };
+        let Some(partial) = run.take_partial() else { return };
+        run.broken_rules = broken;
+        self.stop_message(partial);
     }
 }

@@ -2,6 +2,7 @@
 //! Dialects with `agent_settled` say it, once, as the last frame of all that. Source: pi 1 source, observed.
 
 use crate::engine::Engine;
+use crate::engine::activity::Activity;
 use crate::protocol::{AgentMessage, AgentSessionEventKind, AgentSettledEvent};
 
 /// Runs that follow one another by themselves, from the first `agent_start` on.
@@ -29,13 +30,14 @@ impl Engine {
     /// Nothing goes on any more: what was queued since the last run begins one, unless it could not be stored; else the
     /// chain ends. `false` if none is open.
     pub(in crate::engine) fn settle(&mut self) -> bool {
-        let Some(chain) = self.chain.as_ref().filter(|_| self.wait.is_none()) else { return false };
+        let Some(chain) = self.chain.as_ref().filter(|_| !self.activity.is_retrying()) else { return false };
         let aborted = chain.aborted;
         let waits = !(self.steering.is_empty() && self.follow_up.is_empty());
         if waits && !aborted && !self.lifecycle.is_stopping() && self.broken.is_none() {
             self.run_queue();
         } else if !self.keep_deferred() {
             self.chain = None;
+            self.activity = Activity::Idle;
             self.event(AgentSettledEvent { aborted });
         }
         true

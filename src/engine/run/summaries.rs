@@ -7,8 +7,8 @@
 
 use crate::engine::{
     CallId, Engine, ModelCall, Purpose,
-    run::partial_message::{Growing, Grown},
-    run::turns::has_failed,
+    run::partial_message::{PartialMessage, Progress},
+    run::state::has_failed,
 };
 use crate::{
     model::{failure, types::StreamEvent},
@@ -37,7 +37,7 @@ struct Asked {
     request: SummaryRequest,
     call: CallId,
     /// While the answer comes.
-    growing: Option<Growing>,
+    growing: Option<PartialMessage>,
     /// When it is asked for again, on the monotonic clock.
     wait: Option<Duration>,
     /// How often it was asked for again.
@@ -80,7 +80,7 @@ impl Engine {
     /// Has models write the summary; `focus` is what it is to dwell on.
     pub(in crate::engine) fn ask_for_summaries(&mut self, focus: Option<&str>) {
         let reserve = self.compaction_plan.reserve;
-        let Some(compacting) = &mut self.compacting else { return };
+        let Some(compacting) = self.activity.compaction_mut() else { return };
         let preparation = &compacting.preparation;
         let requests = [
             (Part::History, preparation.history_request(reserve, focus)),
@@ -94,13 +94,13 @@ impl Engine {
     /// Asks for what is missing, and goes on when every part of the summary is there.
     fn summarised(&mut self) {
         let in_turn = self.retries_summaries();
-        while let Some(summaries) = self.compacting.as_mut().map(|compacting| &mut compacting.summaries)
+        while let Some(summaries) = self.activity.compaction_mut().map(|compacting| &mut compacting.summaries)
             && !(in_turn && summaries.is_open())
             && let Some((part, request)) = summaries.waiting.pop_front()
         {
             self.ask_for_summary(part, request);
         }
-        let Some(compacting) = &self.compacting else { return };
+        let Some(compacting) = self.activity.compaction() else { return };
         let summaries = &compacting.summaries;
         if summaries.is_open() {
             return;
@@ -121,12 +121,12 @@ impl Engine {
         let (call, growing) = self.call_for_summary(&request);
         let asked =
             Asked { part, request, call, growing, wait: None, attempt: 0, text: String::new(), usage: None };
-        if let Some(compacting) = &mut self.compacting {
+        if let Some(compacting) = self.activity.compaction_mut() {
             compacting.summaries.asked.push(asked);
         }
     }
 
-    fn call_for_summary(&mut self, request: &SummaryRequest) -> (CallId, Option<Growing>) {
+    fn call_for_summary(&mut self, request: &SummaryRequest) -> (CallId, Option<PartialMessage>) {
         let call = self.ids.call();
         let model = self.models[self.model].model.clone();
         let text = UserContent::Text(TextContent { text: request.text.clone(), text_signature: None });
@@ -137,7 +137,7 @@ impl Engine {
             provider_payload: None,
             timestamp: self.now.wall,
         };
-        let growing = Growing::new(call, &model, self.dialect, self.now);
+        let growing = PartialMessage::new(call, &model, self.dialect, self.now);
         let level = model.reasoning.then(|| self.models[self.model].clamp(ThinkingLevel::High));
         self.ask_model(ModelCall {
             call,
@@ -163,9 +163,10 @@ impl Engine {
         event: StreamEvent,
     ) -> Option<StreamEvent> {
         let now = self.now;
-        let asked = self.compacting.iter_mut().flat_map(|compacting| &mut compacting.summaries.asked);
+        let asked = self.activity.compaction_mut().into_iter();
+        let asked = asked.flat_map(|compacting| &mut compacting.summaries.asked);
         let Some(asked) = asked.into_iter().find(|asked| asked.call == call) else { return Some(event) };
-        if asked.growing.as_mut()?.apply(event, now) != Grown::Over {
+        if asked.growing.as_mut()?.apply(event, now) != Progress::Over {
             return None;
         }
         let growing = asked.growing.take()?;
@@ -209,7 +210,7 @@ impl Engine {
     }
 
     fn asked_by(&mut self, call: CallId) -> Option<&mut Asked> {
-        self.compacting.as_mut()?.summaries.asked.iter_mut().find(|asked| asked.call == call)
+        self.activity.compaction_mut()?.summaries.asked.iter_mut().find(|asked| asked.call == call)
     }
 }
 
@@ -242,14 +243,15 @@ impl Engine {
 
     /// When the next request is made again, on the monotonic clock.
     pub(in crate::engine) fn summary_due(&self) -> Option<Duration> {
-        let asked = self.compacting.iter().flat_map(|compacting| &compacting.summaries.asked);
+        let asked = self.activity.compaction().into_iter();
+        let asked = asked.flat_map(|compacting| &compacting.summaries.asked);
         asked.filter_map(|asked| asked.wait).min()
     }
 
     /// Makes the requests again whose time has come.
     pub(in crate::engine) fn ask_for_summaries_again(&mut self) {
         let now = self.now.monotonic;
-        while let Some(compacting) = &mut self.compacting
+        while let Some(compacting) = self.activity.compaction_mut()
             && let Some(asked) =
                 compacting.summaries.asked.iter_mut().find(|asked| asked.wait.is_some_and(|due| due <= now))
         {

@@ -5,7 +5,7 @@
 //! as soon as a file works again, which every further entry tries; a change of settings is taken back.
 
 use crate::engine::{
-    CallId, Engine, Output, extensions::processes::Failing, prompts::Reply, run::turns::Ending,
+    CallId, Engine, Output, extensions::processes::Failing, prompts::Reply, run::state::EarlyEnd,
     store::sessions::SESSION,
 };
 use crate::{
@@ -280,8 +280,11 @@ impl Engine {
     }
 
     fn message_told(&mut self, message: Arc<AgentMessage>) {
-        if let Some(run) = &mut self.run {
+        if let Some(run) = self.activity.run_mut() {
             run.messages.push(message.clone());
+        }
+        if let (Some(run), AgentMessage::Assistant(_)) = (self.activity.run_mut(), message.as_ref()) {
+            run.answer_emitted();
         }
         self.event(MessageEndEvent { message: message.as_ref().clone() });
         let answered = match message.as_ref() {
@@ -297,12 +300,12 @@ impl Engine {
 
     /// The run of a message that could not be stored ends, and says why.
     fn message_unkept(&mut self, message: Arc<AgentMessage>, text: String) {
-        if let Some(run) = &mut self.run {
-            run.unkept = true;
+        if let Some(run) = self.activity.run_mut() {
+            run.is_unpersisted = true;
         }
         let AgentMessage::Assistant(answer) = message.as_ref() else {
-            if let Some(run) = &mut self.run {
-                run.ending.get_or_insert(Ending::Failed(text));
+            if let Some(run) = self.activity.run_mut() {
+                run.early_end.get_or_insert(EarlyEnd::Failed(text));
             }
             self.message_told(message);
             return self.cancel_tools();
@@ -310,10 +313,10 @@ impl Engine {
         let mut answer = answer.clone();
         answer.stop_reason = StopReason::Error;
         answer.error_message = Some(text);
-        if let Some(run) = &mut self.run {
-            run.assistant = Some(answer.clone());
-        }
         let answer = Arc::new(AgentMessage::Assistant(answer));
+        if let Some(run) = self.activity.run_mut() {
+            run.replace(&answer);
+        }
         self.session.undo();
         let broken = self.broken.take();
         self.keep(NewEntry::Message(answer.clone()));

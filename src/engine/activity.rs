@@ -1,0 +1,92 @@
+//! What the agent is doing: the states of the [chart](crate::machine), each with what it alone has.
+
+use crate::engine::run::{
+    compaction::Compaction,
+    state::{EndedRun, Phase, Run},
+};
+use std::time::Duration;
+
+/// What the agent is doing. What a state does not hold cannot be touched in it.
+#[derive(Debug)]
+pub enum Activity {
+    /// Nothing: the next prompt opens a run.
+    Idle,
+    /// A prompt is accepted, and extensions have a say in its run, which opens then.
+    Starting,
+    /// A run is open, from `agent_start` to `agent_end`.
+    Streaming(Box<Run>),
+    /// A run has ended. What follows it is to be decided, or, without it, has been: in dialects with `agent_settled`
+    /// that comes next.
+    Settling(Option<Box<EndedRun>>),
+    /// A failed run is tried again when this moment of the monotonic clock has come.
+    Retrying(Duration),
+    /// The conversation is compacted between runs.
+    Compacting(Box<Compaction>),
+    /// Another session takes the place of this one, and extensions are notified.
+    Switching,
+}
+
+impl Activity {
+    /// The open run.
+    pub fn run(&self) -> Option<&Run> {
+        match self {
+            Self::Streaming(run) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// The open run.
+    pub fn run_mut(&mut self) -> Option<&mut Run> {
+        match self {
+            Self::Streaming(run) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// The compaction under way, between runs or between two turns of one.
+    pub fn compaction(&self) -> Option<&Compaction> {
+        match self {
+            Self::Compacting(compaction) => Some(compaction),
+            Self::Streaming(run) => match &run.phase {
+                Phase::Compacting(compaction) => Some(compaction),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The compaction under way, between runs or between two turns of one.
+    pub fn compaction_mut(&mut self) -> Option<&mut Compaction> {
+        match self {
+            Self::Compacting(compaction) => Some(compaction),
+            Self::Streaming(run) => match &mut run.phase {
+                Phase::Compacting(compaction) => Some(compaction),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether a run is open.
+    pub const fn is_streaming(&self) -> bool {
+        matches!(self, Self::Streaming(_))
+    }
+
+    /// Whether a failed run waits to be tried again.
+    pub const fn is_retrying(&self) -> bool {
+        matches!(self, Self::Retrying(_))
+    }
+
+    /// Whether it is still to be decided what follows a run.
+    pub const fn is_undecided(&self) -> bool {
+        matches!(self, Self::Settling(Some(_)))
+    }
+
+    /// When a failed run is tried again, on the monotonic clock.
+    pub const fn retry_due(&self) -> Option<Duration> {
+        match self {
+            Self::Retrying(due) => Some(*due),
+            _ => None,
+        }
+    }
+}
