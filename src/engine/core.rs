@@ -6,7 +6,8 @@ use crate::engine::{
     consent::Guard,
     extensions::actions::Action,
     extensions::dialogs::Dialog,
-    extensions::hooks::{Hooking, Then},
+    extensions::hook::Hook,
+    extensions::hooks::OutstandingHook,
     extensions::notifications::{self, Telling},
     extensions::processes::Extensions,
     extensions::providers::{Beginning, Providers},
@@ -100,7 +101,7 @@ pub struct Engine {
     /// The dialogs that are open, oldest first.
     pub(in crate::engine) dialogs: Vec<Dialog>,
     /// What extensions have a say in just now.
-    pub(in crate::engine) hooks: BTreeMap<CallId, Hooking>,
+    pub(in crate::engine) hooks: BTreeMap<CallId, OutstandingHook>,
     /// What extensions are told and waited for.
     pub(in crate::engine) telling: Telling,
     /// Skills and prompt templates.
@@ -494,7 +495,7 @@ impl Engine {
             false => self.say(said),
         }
         if let Some(event) = awaited {
-            self.tell_all(event.into(), Then::Told);
+            self.tell_all(Hook::Event { event });
         }
     }
 

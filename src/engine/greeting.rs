@@ -7,7 +7,10 @@
 //!
 //! What comes before its time is held; answers to dialogs are taken in as soon as the host is greeted.
 
-use crate::engine::{Engine, Input, extensions::hooks::Then};
+use crate::engine::{
+    Engine, Input,
+    extensions::hook::{Hook, SessionStartContinuation},
+};
 use crate::protocol::{FromExtension, Inbound, Outbound, SessionStartHook, SessionStartReason};
 
 impl Engine {
@@ -27,7 +30,7 @@ impl Engine {
         }
         self.check_guard();
         let event = SessionStartHook { reason: SessionStartReason::Startup, previous_session_file: None };
-        self.hook(event.into(), Then::Discover);
+        self.hook(Hook::SessionStart { event, then: SessionStartContinuation::Discover });
         true
     }
 

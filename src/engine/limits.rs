@@ -1,14 +1,13 @@
 //! How much is kept for whom, and the limits of extensions, for those who tell people of them.
 
-use crate::engine::{Engine, extensions::hooks::Hooking, prompts::Prompting, run::after::AfterRun};
+use crate::engine::{Engine, extensions::hook::Hook, prompts::Prompting, run::after::AfterRun};
 pub use crate::engine::{
     extensions::dialogs::{DIALOGS, UNSHOWN},
     extensions::processes::{HANGS, REGISTER, RESTARTS, STRAYS},
     extensions::requests::{ACCEPT, AFTER_INPUT, FAREWELL, GRACE, HOOK},
 };
 use crate::protocol::{
-    AgentMessage, Disposition, HookEvent, ImageContent, MessageContent, RpcCommand, RpcCommandKind,
-    UserContent, errors,
+    AgentMessage, Disposition, ImageContent, MessageContent, RpcCommand, RpcCommandKind, UserContent, errors,
 };
 
 /// How much an engine keeps for a host that says more than can be done. What is refused for it is answered with an error
@@ -86,7 +85,7 @@ impl Engine {
     fn waiting_bytes(&self) -> usize {
         let queued = self.steering.bytes() + self.follow_up.bytes();
         let behind: usize = self.after_run.iter().map(after_run_bytes).sum();
-        let asked: usize = self.hooks.values().map(hook_bytes).sum();
+        let asked: usize = self.hooks.values().map(|it| hook_bytes(&it.hook)).sum();
         let of_extensions = self.next_turn.iter().chain(&self.triggering);
         let messages = self.deferred.iter().map(|message| &**message).chain(of_extensions);
         queued + behind + asked + messages.map(message_bytes).sum::<usize>()
@@ -104,9 +103,9 @@ fn prompting_bytes(prompting: &Prompting) -> usize {
     ITEM + prompting.text.len() + image_bytes(prompting.images.iter().flatten())
 }
 
-fn hook_bytes(hooking: &Hooking) -> usize {
-    match &hooking.event {
-        HookEvent::Input(event) => ITEM + event.text.len() + image_bytes(event.images.iter().flatten()),
+fn hook_bytes(hook: &Hook) -> usize {
+    match hook {
+        Hook::Input { event, .. } => ITEM + event.text.len() + image_bytes(event.images.iter().flatten()),
         _ => ITEM,
     }
 }

@@ -30,6 +30,7 @@ mod activity;
 mod commands;
 pub mod consent;
 mod core;
+mod extension_outcomes;
 mod extensions;
 mod greeting;
 mod host_lines;

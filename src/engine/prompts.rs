@@ -9,8 +9,14 @@
 //! One prompt at a time is on this way; others line up. Source: pi source; settled, "Prompt acknowledged when?".
 
 use crate::engine::{
-    Awaiting, Engine, Output, activity::Activity, extensions::hooks::Then, extensions::processes::Failing,
-    queues::TurnInput, run::after::AfterRun, store::persist::Tell, todos::TODO_WRITE,
+    Awaiting, Engine, Output,
+    activity::Activity,
+    extensions::hook::{Hook, InputContinuation},
+    extensions::processes::Failing,
+    queues::TurnInput,
+    run::after::AfterRun,
+    store::persist::Tell,
+    todos::TODO_WRITE,
 };
 use crate::protocol::{
     AgentMessage, Attribution, BeforeAgentStartHook, CustomMessage, DialectPromptAck, Disposition, ErrorText,
@@ -147,7 +153,8 @@ impl Engine {
             source,
             streaming_behavior,
         };
-        self.hook(event.into(), Then::Prompt(Box::new(prompting)));
+        let then = InputContinuation::Prompt(Box::new(prompting));
+        self.hook(Hook::Input { event, is_handled: false, then });
     }
 
     /// Takes up the next of those that line up; `false` if none can be.
@@ -220,7 +227,8 @@ impl Engine {
         };
         let streaming_behavior = self.is_under_way().then_some(behavior);
         let event = InputHook { text, images, source: InputSource::Rpc, streaming_behavior };
-        self.hook(event.into(), Then::Queue { id, kind });
+        let then = InputContinuation::Queue { id, kind };
+        self.hook(Hook::Input { event, is_handled: false, then });
     }
 
     /// The extensions have had their say in a message for a queue.
@@ -359,7 +367,8 @@ impl Engine {
         let (prompt, images) = parts(&starting.message.content);
         let system_prompt = self.system_prompt.to_string();
         let event = BeforeAgentStartHook { prompt, images, system_prompt };
-        self.hook(event.into(), Then::Start(Box::new(starting)));
+        let start = Box::new(starting);
+        self.hook(Hook::BeforeAgentStart { event, messages: Vec::new(), start });
     }
 
     /// Tells who said it that its run starts, once.

@@ -3,7 +3,7 @@
 use crate::engine::{
     Engine, Output, ShellEnd, ShellStart,
     core::Shell,
-    extensions::hooks::Then,
+    extensions::hook::Hook,
     store::persist::{Answer, Before, Tell},
 };
 use crate::{
@@ -31,7 +31,8 @@ impl Engine {
             exclude_from_context: command.exclude_from_context == Some(true),
             cwd: self.directory.clone().unwrap_or_else(|| self.place.directory.clone()),
         };
-        self.hook(event.into(), Then::Shell(Box::new(command)));
+        let command = Box::new(command);
+        self.hook(Hook::UserBash { event, failure: None, result: None, command });
     }
 
     /// The extensions have had their say in a shell command.

@@ -1,5 +1,8 @@
 use pi_rpc::oracle::random::Choices;
-use pi_rpc_test_kit::{Kind, random::{conversation, play}};
+use pi_rpc_test_kit::{
+    Kind,
+    random::{conversation, play},
+};
 use std::hash::{DefaultHasher, Hash, Hasher};
 fn main() {
     let a: Vec<String> = std::env::args().collect();
@@ -15,14 +18,18 @@ fn main() {
     std::thread::scope(|s| {
         for half in 0..2u64 {
             s.spawn(move || {
-                for kind in Kind::ALL { if only.is_some_and(|o| *o != format!("{kind:?}")) { continue }
-                for d in kind.dialects() {
-                    for seed in (from..to).filter(|s| s % 2 == half) {
-                        let mut h = DefaultHasher::new();
-                        text(kind, *d, seed).hash(&mut h);
-                        println!("{kind:?} {d:?} {seed} {:016x}", h.finish());
+                for kind in Kind::ALL {
+                    if only.is_some_and(|o| *o != format!("{kind:?}")) {
+                        continue;
                     }
-                } }
+                    for d in kind.dialects() {
+                        for seed in (from..to).filter(|s| s % 2 == half) {
+                            let mut h = DefaultHasher::new();
+                            text(kind, *d, seed).hash(&mut h);
+                            println!("{kind:?} {d:?} {seed} {:016x}", h.finish());
+                        }
+                    }
+                }
             });
         }
     });
@@ -32,9 +39,27 @@ fn text(kind: Kind, d: pi_rpc::protocol::Dialect, seed: u64) -> String {
     match play(&c) {
         Err(e) => e,
         Ok(p) => {
-            let steps: String = p.steps.iter().map(|s| format!("{} {} {} {}\n", s.at, s.who, s.frame, s.state)).collect();
-            let called: String = p.called.iter().map(|c| format!("{} {:?} {}\n", c.instructions.len(), c.tools, serde_json::to_string(&c.messages).unwrap())).collect();
-            format!("{}\n--steps\n{steps}\n--started {:?}\n--asked {:?}\n--called\n{called}\n--disk {:?}", p.log, p.started, p.asked, p.disk.paths().map(|x| (x, p.disk.text(x))).collect::<Vec<_>>())
+            let steps: String =
+                p.steps.iter().map(|s| format!("{} {} {} {}\n", s.at, s.who, s.frame, s.state)).collect();
+            let called: String = p
+                .called
+                .iter()
+                .map(|c| {
+                    format!(
+                        "{} {:?} {}\n",
+                        c.instructions.len(),
+                        c.tools,
+                        serde_json::to_string(&c.messages).unwrap()
+                    )
+                })
+                .collect();
+            format!(
+                "{}\n--steps\n{steps}\n--started {:?}\n--asked {:?}\n--called\n{called}\n--disk {:?}",
+                p.log,
+                p.started,
+                p.asked,
+                p.disk.paths().map(|x| (x, p.disk.text(x))).collect::<Vec<_>>()
+            )
         }
     }
 }

@@ -2,7 +2,7 @@
 
 pub(super) mod actions;
 pub(super) mod dialogs;
-pub(super) mod hook_results;
+pub(super) mod hook;
 pub(super) mod hooks;
 pub(super) mod messages;
 pub(super) mod model_stream;

@@ -10,8 +10,7 @@
 use crate::engine::{
     CallId, Engine, ModelCall, Purpose,
     extensions::actions::Acting,
-    extensions::hook_results::Say,
-    extensions::hooks::Then,
+    extensions::hook::Hook,
     run::partial_message::{PartialMessage, Progress},
     run::state::has_failed,
     run::summaries::text_of,
@@ -21,7 +20,8 @@ use crate::{
     model::types::StreamEvent,
     protocol::{
         AgentMessage, BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf,
-        JsonObject, MessageContent, TextContent, TreeHook, UserContent, UserMessage, errors, texts,
+        HookSummary, JsonObject, MessageContent, TextContent, TreeHook, UserContent, UserMessage, errors,
+        texts,
     },
     session::{Branch, Entry, NewEntry, Session, SummaryRequest},
 };
@@ -87,7 +87,10 @@ impl Engine {
         };
         let hook = self.ids.call();
         self.set_stage(call, Stage::Asking(hook));
-        self.hook_as(hook, event.into(), Then::Navigate(call));
+        self.hook_as(
+            hook,
+            Hook::SessionBeforeTree { event, is_cancelled: false, summary: None, action: call },
+        );
     }
 
     /// Goes on behind another entry at once.
@@ -120,13 +123,14 @@ impl Engine {
         hook: CallId,
         call: CallId,
         event: BeforeTreeHook,
-        say: Say,
+        is_cancelled: bool,
+        summary: Option<HookSummary>,
     ) {
         let asked = |it: &mut Navigating| matches!(it.stage, Stage::Asking(own) if own == hook);
         if !self.navigating(call).is_some_and(asked) {
             return;
         }
-        if say.cancel {
+        if is_cancelled {
             return self.end_action(call, Ok(Some(json!({ "cancelled": true }))));
         }
         let BeforeTreeHook { custom_instructions, replace_instructions, label, user_wants_summary, .. } =
@@ -135,7 +139,7 @@ impl Engine {
         if let Some(navigating) = self.navigating(call) {
             navigating.wanted.label = label;
         }
-        let made = say.summary.filter(|_| user_wants_summary).map(|made| Summary {
+        let made = summary.filter(|_| user_wants_summary).map(|made| Summary {
             text: made.summary,
             details: made.details,
             from_extension: true,
@@ -282,7 +286,7 @@ impl Engine {
         self.session.rebuild();
         self.overflowed = false;
         self.restore();
-        self.hook(event.into(), Then::Moved(call));
+        self.hook(Hook::SessionTree { event, action: call });
     }
 
     /// The new branch could not be stored: the session stays where it was.

@@ -6,14 +6,18 @@
 //! kept as a [`Step`], so that what an extension does in answer counts for what comes next. Source: pi source.
 
 use crate::engine::{
-    CallId, Engine, activity::Activity, extensions::hooks::Then, prompts::Prompting, queues::TurnInput,
+    CallId, Engine,
+    activity::Activity,
+    extensions::hook::{Hook, SessionStartContinuation},
+    prompts::Prompting,
+    queues::TurnInput,
     run::state::NextTurn,
 };
 use crate::machine::Rule;
 use crate::protocol::{
-    AgentMessage, AssistantContent, CompactedHook, HookEvent, HookName, JsonObject, LevelSelectHook,
-    ModelSelectHook, ModelSelectSource, ObservedStep, ObservedUpdate, Outbound, RpcSuccess, Said,
-    SessionStartHook, SessionStartReason, Step as Grows, ThinkingLevel,
+    AgentMessage, AssistantContent, CompactedHook, HookName, JsonObject, LevelSelectHook, ModelSelectHook,
+    ModelSelectSource, ObservedStep, ObservedUpdate, Outbound, RpcSuccess, Said, SessionStartHook,
+    SessionStartReason, Step as Grows, ThinkingLevel,
 };
 use std::collections::VecDeque;
 
@@ -23,7 +27,7 @@ pub struct Telling {
     /// What is told just now.
     hook: Option<CallId>,
     /// What is told behind it.
-    waiting: VecDeque<(HookEvent, Then)>,
+    waiting: VecDeque<Hook>,
     /// What the engine does when all of it was heard.
     steps: VecDeque<Step>,
     /// What was said, and whether it was dealt with: it waits until it is decided what follows the run that has ended.
@@ -107,12 +111,12 @@ impl Engine {
         self.telling.waiting.clear();
     }
 
-    /// Asks whoever wants a say in `event` when everything before it was heard, then goes on with `then`.
-    pub(in crate::engine) fn tell_all(&mut self, event: HookEvent, then: Then) {
-        if then.changes_session() {
+    /// Sends a hook once those before it have completed.
+    pub(in crate::engine) fn tell_all(&mut self, hook: Hook) {
+        if hook.changes_session() {
             self.activity = Activity::Switching;
         }
-        self.telling.waiting.push_back((event, then));
+        self.telling.waiting.push_back(hook);
         self.tell_next();
     }
 
@@ -128,10 +132,10 @@ impl Engine {
         if self.telling.hook.is_some() {
             return;
         }
-        let Some((event, then)) = self.telling.waiting.pop_front() else { return };
-        let hook = self.ids.call();
-        self.telling.hook = Some(hook);
-        self.hook_as(hook, event, then);
+        let Some(hook) = self.telling.waiting.pop_front() else { return };
+        let id = self.ids.call();
+        self.telling.hook = Some(id);
+        self.hook_as(id, hook);
     }
 
     /// Tells which model was chosen, and which level, where that has changed.
@@ -144,7 +148,7 @@ impl Engine {
         if self.level != level && self.is_hooked(HookName::ThinkingLevelSelect) {
             let named = |level: Option<ThinkingLevel>| level.unwrap_or(ThinkingLevel::Off);
             let event = LevelSelectHook { level: named(self.level), previous_level: named(level) };
-            self.tell_all(event.into(), Then::Told);
+            self.tell_all(Hook::ThinkingLevelSelect { event });
         }
         if self.model != model && self.is_hooked(HookName::ModelSelect) {
             let event = ModelSelectHook {
@@ -156,7 +160,7 @@ impl Engine {
                     .map(|choice| choice.model.clone()),
                 source,
             };
-            self.tell_all(event.into(), Then::Told);
+            self.tell_all(Hook::ModelSelect { event });
         }
     }
 
@@ -169,7 +173,7 @@ impl Engine {
             return false;
         }
         let entry = self.session.tree().leaf().and_then(|entry| serde_json::from_slice(entry.line()).ok());
-        self.tell_all(event(entry.unwrap_or_default()).into(), Then::Compacted);
+        self.tell_all(Hook::SessionCompact { event: event(entry.unwrap_or_default()) });
         true
     }
 
@@ -185,7 +189,7 @@ impl Engine {
             return self.session_begun_told(*response);
         }
         let event = SessionStartHook { reason, previous_session_file: previous };
-        self.tell_all(event.into(), Then::Begun(response));
+        self.tell_all(Hook::SessionStart { event, then: SessionStartContinuation::Respond(response) });
     }
 
     /// The extensions know of the session.
@@ -203,7 +207,7 @@ impl Engine {
         if self.is_hooked(HookName::SessionStart) {
             let reason = SessionStartReason::Resume;
             let event = SessionStartHook { reason, previous_session_file: self.session_file() };
-            self.tell_all(event.into(), Then::Told);
+            self.tell_all(Hook::SessionStart { event, then: SessionStartContinuation::Nothing });
         }
     }
 }

@@ -14,7 +14,9 @@
 //! of it fail, and what it might have blocked is blocked. Source: own; pi source for what a host sees.
 
 use crate::engine::{
-    CallId, Engine, Hosted, NamedCommands, Output, extensions::dialogs::Unshown, extensions::hooks::Then,
+    CallId, Engine, Hosted, NamedCommands, Output,
+    extensions::dialogs::Unshown,
+    extensions::hook::{Hook, SessionStartContinuation},
     extensions::notifications::observed,
 };
 use crate::protocol::{
@@ -521,7 +523,9 @@ impl Engine {
         }
         if again && self.extensions.all[place].wants(HookName::SessionStart) {
             let event = SessionStartHook { reason: SessionStartReason::Reload, previous_session_file: None };
-            self.hook_among([place], event.into(), Then::Told);
+            let id = self.ids.call();
+            let then = SessionStartContinuation::Nothing;
+            self.hook_among(id, [place], Hook::SessionStart { event, then });
         }
         self.renew_instructions();
     }

@@ -1,23 +1,24 @@
-//! What extensions have a say in that happens beside the engine: a request to a provider, and the head of its answer.
-//! Whoever performs the request asks by [`Input::Hook`](crate::engine::Input::Hook), and hears by
-//! [`Output::Hooked`](crate::engine::Output::Hooked) what became of it.
+//! Hooks for what happens beside the engine: a request to a provider, and the head of its response.
+//!
+//! The server, which performs the request, sends them by [`Input::Hook`](crate::engine::Input::Hook) and receives the
+//! outcome by [`Output::Hooked`](crate::engine::Output::Hooked).
 
-use crate::engine::{CallId, Engine, extensions::hooks::Then};
-use crate::protocol::{HookEvent, HookName, HookResult};
+use crate::engine::{CallId, Engine, Output, extensions::hook::Hook};
+use crate::protocol::{HookEvent, HookName};
 
-/// What about a request to a provider somebody wants a say in. Source: pi source.
+/// The hooks of a provider's request that some extension registered for. Source: pi source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestHooks {
     /// Its headers: `before_provider_headers`.
     pub headers: bool,
     /// Its body: `before_provider_request`.
     pub payload: bool,
-    /// The head of the answer: `after_provider_response`.
+    /// The head of the response: `after_provider_response`.
     pub response: bool,
 }
 
 impl Engine {
-    /// What about the next turn's request somebody wants a say in: nobody else is asked.
+    /// The hooks that the server has to send for the next request to a provider.
     pub fn request_hooks(&self) -> RequestHooks {
         RequestHooks {
             headers: self.is_hooked(HookName::BeforeProviderHeaders),
@@ -26,25 +27,24 @@ impl Engine {
         }
     }
 
-    /// Asks for whoever performs a request.
-    pub(in crate::engine) fn hook_outside(&mut self, ask: CallId, event: HookEvent) {
-        self.hook(event, Then::Outside(ask));
+    /// Sends a hook of the server; an event that is none of a provider comes back unchanged.
+    pub(in crate::engine) fn hook_outside(&mut self, request: CallId, event: HookEvent) {
+        match event {
+            HookEvent::BeforeProviderRequest(event) => {
+                self.hook(Hook::BeforeProviderRequest { event, request });
+            }
+            HookEvent::BeforeProviderHeaders(event) => {
+                self.hook(Hook::BeforeProviderHeaders { event, request });
+            }
+            HookEvent::AfterProviderResponse(event) => {
+                self.hook(Hook::AfterProviderResponse { event, request });
+            }
+            event => self.provider_hooked(request, event),
+        }
     }
-}
 
-/// Makes of a request what an extension said.
-pub(in crate::engine) fn change(event: &mut HookEvent, result: HookResult) {
-    match event {
-        HookEvent::BeforeProviderRequest(request) => {
-            if let Some(payload) = result.payload {
-                request.payload = payload;
-            }
-        }
-        HookEvent::BeforeProviderHeaders(request) => {
-            if let Some(headers) = result.headers {
-                request.headers = headers;
-            }
-        }
-        _ => {}
+    /// Gives the outcome to the server.
+    pub(in crate::engine) fn provider_hooked(&mut self, request: CallId, event: impl Into<HookEvent>) {
+        self.push(Output::Hooked { ask: request, event: Box::new(event.into()) });
     }
 }

@@ -69,15 +69,15 @@ pub enum Asked {
         /// Which of the hooks that are under way.
         hook: CallId,
         /// What it belongs to.
-        bound: Bound,
+        owner: Owner,
     },
     /// To get ready for the end.
     Farewell,
 }
 
-/// What a say belongs to.
+/// What a hook belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum Owner {
     /// A tool call.
     Call,
     /// A prompt on its way to a run.
@@ -106,11 +106,11 @@ impl Due {
 
 impl Asked {
     const fn is_of_call(&self) -> bool {
-        matches!(self, Self::Tool(_) | Self::Hook { bound: Bound::Call, .. })
+        matches!(self, Self::Tool(_) | Self::Hook { owner: Owner::Call, .. })
     }
 
     const fn is_of_run(&self) -> bool {
-        self.is_of_call() || matches!(self, Self::Hook { bound: Bound::Prompt, .. })
+        self.is_of_call() || matches!(self, Self::Hook { owner: Owner::Prompt, .. })
     }
 }
 
@@ -158,11 +158,11 @@ impl Engine {
         &mut self,
         place: usize,
         hook: CallId,
-        bound: Bound,
+        owner: Owner,
         event: HookEvent,
     ) -> bool {
         let Some(process) = self.extensions.running(place) else { return false };
-        let id = self.ask(place, process, Asked::Hook { hook, bound }, Some(HOOK));
+        let id = self.ask(place, process, Asked::Hook { hook, owner }, Some(HOOK));
         self.tell_extension(process, ExtensionHook { id, hook: event });
         true
     }
@@ -202,7 +202,7 @@ impl Engine {
                 let hook = *hook;
                 let Some(ask) = self.end_ask(id) else { return };
                 self.extensions.answered(ask.place);
-                self.said(hook, ask.place, result);
+                self.hook_responded(hook, ask.place, result);
             }
             Some(Asked::Command { .. } | Asked::Farewell) => {
                 let ended = self.end_ask(id).map(|ask| ask.what);
@@ -448,7 +448,7 @@ impl Engine {
                     if ask.unwanted { errors::tool_aborted(self.dialect.base()) } else { text.to_owned() };
                 self.tool_end(call, crate::engine::run::batch::error_result(&text), true);
             }
-            Asked::Hook { hook, .. } => self.say_failed(hook, ask.place, text, ask.unwanted),
+            Asked::Hook { hook, .. } => self.hook_failed(hook, ask.place, text, ask.unwanted),
             Asked::Farewell => {}
         }
     }

@@ -1,7 +1,7 @@
 //! Skills and prompt templates of extensions: asked for when the session has begun for them, and before the host is served.
 //! Those that are known already count before them. Source: pi source.
 
-use crate::engine::{Awaiting, Engine, Output, extensions::hooks::Then};
+use crate::engine::{Awaiting, Engine, Output, extensions::hook::Hook};
 use crate::{
     prompt::Commands,
     protocol::{ResourcesHook, SessionStartReason},
@@ -11,7 +11,7 @@ impl Engine {
     /// Asks the extensions where to look.
     pub(in crate::engine) fn discover(&mut self) {
         let event = ResourcesHook { cwd: self.place.directory.clone(), reason: SessionStartReason::Startup };
-        self.hook(event.into(), Then::Look);
+        self.hook(Hook::ResourcesDiscover { event, skills: Vec::new(), templates: Vec::new() });
     }
 
     /// Looks there; goes on in [`resources_found`](Self::resources_found).

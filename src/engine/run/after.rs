@@ -1,7 +1,7 @@
 //! What follows a run: what waited for its end, another try, a compaction.
 
 use crate::engine::{
-    Engine, extensions::hooks::Then, prompts::Prompting, run::compaction::Compaction, run::state::EndedRun,
+    Engine, extensions::hook::Hook, prompts::Prompting, run::compaction::Compaction, run::state::EndedRun,
 };
 use crate::protocol::{
     CompactCommand, HookName, NewSessionCommand, RequestId, RpcCommandKind, ShutdownHook, ShutdownReason,
@@ -68,7 +68,7 @@ impl Engine {
             return self.leave_now(next);
         }
         let event = ShutdownHook { reason: Some(reason), target_session_file };
-        self.tell_all(event.into(), Then::Left(Box::new(next)));
+        self.tell_all(Hook::SessionShutdown { event, next: Box::new(next) });
     }
 
     /// Does it now.

@@ -7,7 +7,7 @@
 
 use crate::engine::{
     CallId, Engine, Output, ToolStart,
-    extensions::hooks::Then,
+    extensions::hook::{Hook, Veto},
     run::batch::{Stage, error_result},
     todos::TODO_WRITE,
     toolbox::arguments::Owner,
@@ -23,7 +23,8 @@ impl Engine {
         self.set(at, Stage::Preparing);
         let event =
             PrepareArgumentsHook { tool_call_id: call.id, tool_name: call.name, input: call.arguments };
-        self.hook_among([place], event.into(), Then::Prepare(at));
+        let id = self.ids.call();
+        self.hook_among(id, [place], Hook::PrepareArguments { event, failure: None, at });
     }
 
     /// The extension of the call's tool has answered; `failure`: why it has no arguments.
@@ -55,17 +56,16 @@ impl Engine {
         let Some(call) = self.called(at).cloned() else { return };
         self.set(at, Stage::Asked(arguments.clone()));
         let event = ToolCallHook { tool_call_id: call.id, tool_name: call.name, input: arguments };
-        self.hook(event.into(), Then::Call(at));
+        self.hook(Hook::ToolCall { event, is_changed: false, veto: None, at });
     }
 
-    /// The extensions have had their say: the host has its own, or the call runs. `changed`: with these arguments;
-    /// `terminates`: a call that is blocked wants the model not to be asked again.
+    /// The extensions have had their say: the host has its own, or the call runs. `changed`: with these
+    /// arguments.
     pub(in crate::engine) fn call_said(
         &mut self,
         at: usize,
         changed: Option<JsonObject>,
-        block: Option<String>,
-        terminates: bool,
+        veto: Option<Veto>,
     ) {
         let Some(mut arguments) = self.asked(at) else { return };
         if let Some(changed) = changed {
@@ -76,7 +76,7 @@ impl Engine {
             let result = self.unrun(at);
             return self.call_unrun(at, result);
         }
-        if let Some(reason) = block {
+        if let Some(Veto { reason, terminates }) = veto {
             let base = self.dialect.base();
             let reason = if reason.is_empty() { errors::blocked(base) } else { reason };
             let terminate = terminates.then_some(true);
@@ -152,6 +152,6 @@ impl Engine {
             structured_content: result.structured_content.clone(),
         };
         self.set(at, Stage::Ended);
-        self.hook(event.into(), Then::Result { at, original: Box::new(result) });
+        self.hook(Hook::ToolResult { event, original: Box::new(result), at });
     }
 }

@@ -11,8 +11,7 @@
 use crate::engine::{
     CallId, Engine,
     activity::Activity,
-    extensions::hook_results::Say,
-    extensions::hooks::Then,
+    extensions::hook::Hook,
     prompts::Starting,
     run::state::{EndedRun, NextTurn, Phase, has_failed},
     run::summaries::Summaries,
@@ -24,8 +23,8 @@ use crate::{
         AgentMessage, AgentSessionEventKind, AssistantMessage, Attribution, AutoCompactionEndEvent,
         AutoCompactionStartEvent, BeforeCompactHook, CompactCommand, CompactResponse, CompactedHook,
         CompactionAction, CompactionDetails, CompactionEndEvent, CompactionReason, CompactionResult,
-        CompactionStartEvent, DeveloperMessage, DialectCompactionSkipped, HookName, HookReason,
-        MessageContent, RequestId, RpcCommandKind, StopReason, TextContent, UserContent, errors,
+        CompactionStartEvent, DeveloperMessage, DialectCompactionSkipped, HookCompaction, HookName,
+        HookReason, MessageContent, RequestId, RpcCommandKind, StopReason, TextContent, UserContent, errors,
     },
     session::{
         Entry, NewEntry,
@@ -319,7 +318,11 @@ impl Engine {
         }
         let focus = focus.map(str::to_owned);
         match event {
-            Some(event) => self.hook_as(hook, event.into(), Then::Compact { focus }),
+            Some(event) => {
+                let before =
+                    Hook::SessionBeforeCompact { event, is_cancelled: false, compaction: None, focus };
+                self.hook_as(hook, before);
+            }
             None => self.ask_for_summaries(focus.as_deref()),
         }
     }
@@ -332,14 +335,20 @@ impl Engine {
     }
 
     /// The extensions have had their say: it is given up, or done already, or a model is asked.
-    pub(in crate::engine) fn compaction_said(&mut self, hook: CallId, focus: Option<&str>, say: Say) {
-        let Some(compaction) = self.activity.compaction().filter(|it| it.hook == hook) else { return };
-        if say.cancel {
+    pub(in crate::engine) fn compaction_said(
+        &mut self,
+        hook: CallId,
+        focus: Option<&str>,
+        is_cancelled: bool,
+        compaction: Option<HookCompaction>,
+    ) {
+        let Some(under_way) = self.activity.compaction().filter(|it| it.hook == hook) else { return };
+        if is_cancelled {
             return self.end_compaction(None);
         }
-        let Some(made) = say.compaction else { return self.ask_for_summaries(focus) };
+        let Some(made) = compaction else { return self.ask_for_summaries(focus) };
         let rules = &self.dialect.record().compaction;
-        let mut result = compaction.preparation.clone().result(made.summary, None, rules);
+        let mut result = under_way.preparation.clone().result(made.summary, None, rules);
         let on_path = |entry: &&Entry| **entry.id() == *made.first_kept_entry_id;
         if self.session.tree().path().iter().find(|entry| on_path(entry)).is_none() {
             let text = errors::kept_entry_unknown(self.dialect.base(), &made.first_kept_entry_id);

@@ -3,7 +3,8 @@
 use crate::engine::{
     CallId, Engine, ModelCall, Purpose,
     activity::Activity,
-    extensions::{hooks::Then, notifications::Step},
+    extensions::hook::Hook,
+    extensions::notifications::Step,
     queues::TurnInput,
     run::{
         after::AfterRun,
@@ -218,7 +219,7 @@ impl Engine {
         let messages = self.session.messages().iter().map(AsRef::as_ref);
         let messages = messages.filter(|message| !matches!(message, AgentMessage::System(_)));
         let event = ContextHook { messages: messages.cloned().collect() };
-        self.tell_all(event.into(), Then::Ask);
+        self.tell_all(Hook::Context { event, is_changed: false });
     }
 
     /// The extensions have had their say in the conversation; `None`: it stays.
@@ -278,7 +279,10 @@ impl Engine {
     /// A message is complete: it is kept, or what the extensions put in its place.
     pub(in crate::engine) fn conclude(&mut self, message: AgentMessage) {
         match self.is_hooked(HookName::MessageEnd) && !self.lifecycle.leaves_work() {
-            true => self.tell_all(MessageEndHook { message }.into(), Then::Keep),
+            true => {
+                let event = MessageEndHook { message };
+                self.tell_all(Hook::MessageEnd { event, is_changed: false });
+            }
             false => self.keep_message(message),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::engine::{
     Awaiting, Engine, Output,
-    extensions::hooks::Then,
+    extensions::hook::Hook,
     extensions::processes::Failing,
     prompts::Reply,
     run::after::AfterRun,
@@ -28,12 +28,12 @@ use std::{path::Path, sync::Arc};
 impl Engine {
     /// The host wants another session: the extensions have their say first, and whatever goes on goes on meanwhile.
     pub(in crate::engine) fn leave_session(&mut self, command: RpcCommand) {
-        let event = match &command {
-            RpcCommand::SwitchSession(it) => BeforeSwitchHook {
-                reason: SwitchReason::Resume,
-                target_session_file: Some(it.session_path.clone()),
+        let hook = match &command {
+            RpcCommand::SwitchSession(it) => {
+                let target_session_file = Some(it.session_path.clone());
+                let event = BeforeSwitchHook { reason: SwitchReason::Resume, target_session_file };
+                Hook::SessionBeforeSwitch { event, is_cancelled: false, command }
             }
-            .into(),
             RpcCommand::Fork(ForkCommand { entry_id, .. })
             | RpcCommand::Branch(BranchCommand { entry_id, .. }) => {
                 if !self.can_fork(command.id(), entry_id) {
@@ -44,20 +44,25 @@ impl Engine {
                     true => Some(ForkPosition::At),
                     false => self.tells_fork_position().then_some(ForkPosition::Before),
                 };
-                BeforeForkHook { entry_id: entry_id.clone(), position }.into()
+                let event = BeforeForkHook { entry_id: entry_id.clone(), position };
+                Hook::SessionBeforeFork { event, is_cancelled: false, command }
             }
             RpcCommand::Clone(_) => match self.cloned_at() {
                 Ok(entry_id) => {
                     let position = self.tells_fork_position().then_some(ForkPosition::At);
-                    BeforeForkHook { entry_id, position }.into()
+                    let event = BeforeForkHook { entry_id, position };
+                    Hook::SessionBeforeFork { event, is_cancelled: false, command }
                 }
                 Err(text) => {
                     return self.handler_failed(command.id().cloned(), command.kind(), text);
                 }
             },
-            _ => BeforeSwitchHook { reason: SwitchReason::New, target_session_file: None }.into(),
+            _ => {
+                let event = BeforeSwitchHook { reason: SwitchReason::New, target_session_file: None };
+                Hook::SessionBeforeSwitch { event, is_cancelled: false, command }
+            }
         };
-        self.hook(event, Then::Leave(command));
+        self.hook(hook);
     }
 
     /// Whether extensions are told where a forked session ends: since it can be cloned (source: pi source).
