@@ -2,17 +2,15 @@
 
 use crate::engine::{
     Engine,
-    activity::Activity,
     io::not_yet,
     prompts::{Prompting, Reply},
     run::after::AfterRun,
     run::compaction::Compaction,
 };
 use crate::protocol::{
-    Case, DialectReady, Disposition, FlowState, GetAvailableModelsResponse, GetBranchMessagesResponse,
-    GetCommandsResponse, GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse,
-    GetStateResponse, LastAssistantText, ModelList, Outbound, ReadyFrame, RequestId, RpcCommand,
-    RpcCommandKind, Said, errors,
+    DialectReady, Disposition, GetAvailableModelsResponse, GetBranchMessagesResponse, GetCommandsResponse,
+    GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse, GetStateResponse,
+    LastAssistantText, ModelList, Outbound, ReadyFrame, RequestId, RpcCommand, RpcCommandKind, Said, errors,
 };
 
 impl Engine {
@@ -27,7 +25,7 @@ impl Engine {
     /// Does what the machine's disposition says of the command here. `unasked`: it is a prompt that was aborted before it
     /// was served.
     pub(in crate::engine) fn command(&mut self, command: RpcCommand, unasked: bool) {
-        let case = self.disposition(&command);
+        let case = self.machine.disposition(&command);
         let disposition = case.map_or(Disposition::Control, |case| case.disposition);
         let kind = command.kind();
         let id = command.id().cloned();
@@ -172,33 +170,6 @@ impl Engine {
             // Not served: refused above.
             RpcCommand::SetLocale(_) | RpcCommand::GetIntegrations(_) => {}
         }
-    }
-
-    /// What becomes of a command here. A compaction is a state of its own, also the one that nobody but the host was told
-    /// of; and a prompt that waits for it is one that begins. A prompt that was acknowledged and led to nothing has left
-    /// nothing behind.
-    pub(in crate::engine) fn disposition(&self, command: &RpcCommand) -> Option<&'static Case> {
-        use RpcCommandKind::{AbortAndPrompt, Prompt};
-        let base = self.dialect.base();
-        let flow = match self.activity.compaction() {
-            Some(it) if it.has_prompt() && matches!(command.kind(), Prompt | AbortAndPrompt) => {
-                FlowState::Starting
-            }
-            Some(it) if it.is_between_turns() => self.machine.state().flow,
-            Some(it) if it.is_asked_for() && FlowState::CompactingManual.is_in(base) => {
-                FlowState::CompactingManual
-            }
-            Some(_) => FlowState::Compacting,
-            None => match self.machine.state().flow {
-                FlowState::Idle | FlowState::Starting if matches!(self.activity, Activity::Starting) => {
-                    FlowState::Starting
-                }
-                FlowState::Starting => FlowState::Idle,
-                flow => flow,
-            },
-        };
-        let cases = command.kind().cases(flow);
-        Case::first(cases, base, |field| command.choice(field))
     }
 
     /// The plain success of a command without data.

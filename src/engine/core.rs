@@ -26,11 +26,12 @@ use crate::engine::{
     ttsr::Rules,
 };
 use crate::{
-    machine::{Machine, Rule},
+    machine::{Machine, Rule, Step},
     prompt::{Commands, PromptSource, Section},
     protocol::{
-        AgentMessage, AgentSessionEvent, Dialect, Inbound, InterruptMode, Outbound, RequestId,
-        RpcCommandKind, RpcErrorResponse, RpcSuccess, Said, Side, StreamingBehavior, ThinkingLevel, read,
+        AgentMessage, AgentSessionEvent, AgentSessionEventKind, Dialect, FlowState, Inbound, InterruptMode,
+        Outbound, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess, Said, Side, StreamingBehavior,
+        ThinkingLevel, read,
     },
     session::{Session, new_header},
 };
@@ -325,6 +326,11 @@ impl Engine {
                 return Some(output);
             }
             if !self.advance() && !self.advance_delayed() {
+                debug_assert_eq!(
+                    self.activity_state(),
+                    self.machine.flow(),
+                    "the activity, and the machine's state"
+                );
                 return None;
             }
         }
@@ -414,6 +420,30 @@ impl Engine {
         true
     }
 
+    /// The state of the chart that the activity is in.
+    fn activity_state(&self) -> FlowState {
+        let settles = AgentSessionEventKind::AgentSettled.is_in(self.dialect.base());
+        match &self.activity {
+            Activity::Idle | Activity::Switching => FlowState::Idle,
+            Activity::Starting => FlowState::Starting,
+            Activity::Streaming(run) => run.state(),
+            // Its `agent_end` waits until the session is synced.
+            Activity::Settling(_) if matches!(self.tell, Some(Tell::RunEnd(_))) => {
+                FlowState::StreamingBetween
+            }
+            Activity::Settling(_) if settles => FlowState::Settling,
+            Activity::Settling(_) => FlowState::Idle,
+            Activity::Retrying(_) => FlowState::Retrying,
+            Activity::Compacting(compaction) => compaction.state(),
+        }
+    }
+
+    /// Takes a step that no frame announces.
+    pub(in crate::engine) fn enter(&mut self, step: Step) {
+        let violations = self.machine.unannounced(step);
+        self.outputs.extend(violations.into_iter().map(Output::Violation));
+    }
+
     /// The machine that everything said has passed.
     pub const fn machine(&self) -> &Machine {
         &self.machine
@@ -491,7 +521,10 @@ impl Engine {
         let said = Said::from(event);
         let awaited = self.awaited(&said);
         match self.withholds_events() {
-            true => self.show(&said),
+            true => {
+                self.machine.withheld(&said);
+                self.show(&said);
+            }
             false => self.say(said),
         }
         if let Some(event) = awaited {

@@ -18,12 +18,13 @@ use crate::engine::{
     store::persist::Tell,
     todos::TODO_WRITE,
 };
+use crate::machine::Step;
 use crate::protocol::{
     AgentMessage, Attribution, BeforeAgentStartHook, CustomMessage, DialectPromptAck, Disposition, ErrorText,
-    ExtensionMessage, ExtensionResponse, FollowUpResponse, HookName, ImageContent, InputHook, InputSource,
-    MessageContent, PromptDisposition, PromptOutcome, PromptResponse, QueueDisposition, QueueOutcome,
-    RequestId, RpcCommand, RpcCommandKind, SteerResponse, StreamingBehavior, TextContent, UserContent,
-    UserMessage, errors,
+    ExtensionMessage, ExtensionResponse, FlowState, FollowUpResponse, HookName, ImageContent, InputHook,
+    InputSource, MessageContent, PromptDisposition, PromptOutcome, PromptResponse, QueueDisposition,
+    QueueOutcome, RequestId, RpcCommand, RpcCommandKind, SteerResponse, StreamingBehavior, TextContent,
+    UserContent, UserMessage, errors,
 };
 use std::sync::Arc;
 
@@ -303,7 +304,7 @@ impl Engine {
     /// Queues it, refuses it, or opens its run.
     fn understood(&mut self, prompting: Prompting) {
         self.understanding = false;
-        let case = self.disposition(&prompting.command);
+        let case = self.machine.disposition(&prompting.command);
         let behavior = match &prompting.command {
             RpcCommand::Prompt(command) => command.streaming_behavior,
             _ => None,
@@ -360,6 +361,7 @@ impl Engine {
     pub(in crate::engine) fn begin(&mut self, mut starting: Starting) {
         self.tell_started(&mut starting);
         self.activity = Activity::Starting;
+        self.enter(Step::PromptBegins);
         // Where no model is asked, nobody needs a say.
         if starting.unasked || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
             return self.started(starting, Vec::new(), None);
@@ -440,6 +442,19 @@ impl Engine {
             }
             reply => self.accept(reply),
         }
+        if disposition != PromptDisposition::Started {
+            self.reenter_starting();
+        }
+    }
+
+    /// Puts right what the response to a prompt that starts no run has made of the machine's state.
+    fn reenter_starting(&mut self) {
+        match (&self.activity, self.machine.flow()) {
+            (Activity::Starting, FlowState::Idle | FlowState::Settling) => self.enter(Step::PromptBegins),
+            (Activity::Starting, _) => {}
+            (_, FlowState::Starting) => self.enter(Step::PromptEnds),
+            _ => {}
+        }
     }
 
     /// The same of a message for a queue.
@@ -467,7 +482,10 @@ impl Engine {
     /// It comes to nothing.
     pub(in crate::engine) fn refuse(&mut self, reply: &Reply, text: String) {
         match reply.clone() {
-            Reply::Host { id, kind } => self.fail(id, kind, text),
+            Reply::Host { id, kind } => {
+                self.fail(id, kind, text);
+                self.reenter_starting();
+            }
             Reply::Extension { process, id, event } => {
                 if let Some(event) = event {
                     self.extension_failed(Failing::Runtime(event), &text);

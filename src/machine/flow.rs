@@ -13,14 +13,17 @@
 //! ├─ settling      the run is over, what follows by itself is to come
 //! ├─ retrying      a failed run waits to be tried again
 //! ├─ compacting    an automatic compaction is under way
-//! └─ compacting_manual   a compaction that the host asked for, and that events tell of
+//! ├─ compacting_manual   a compaction that the host asked for is under way
+//! └─ compacting_before_prompt   a compaction is under way, and a prompt waits for it
 //! ```
 //!
-//! Only dialects that say `agent_settled` have `settling`; the others are idle there.
+//! Only dialects that emit `agent_settled` have `settling`; the others are idle there. What no frame announces moves the
+//! server's own machine alone, as an unannounced [`Step`].
 
-use super::Kind;
+use super::{Kind, Step};
 use crate::protocol::{
     AgentMessageKind as Role, AgentSessionEventKind as Event, Base, FlowState, RpcCommandKind as Command,
+    fires_anywhere,
 };
 use statig::prelude::*;
 
@@ -76,12 +79,15 @@ impl Flow {
             Kind::Response(Some(Command::Prompt | Command::AbortAndPrompt), true) => {
                 Transition(State::starting())
             }
+            Kind::Unannounced(Step::PromptBegins) => Transition(State::starting()),
             Kind::Event(Event::AgentStart) => Transition(State::between()),
             Kind::Event(Event::AutoRetryStart) if !self.settles => Transition(State::retrying()),
             Kind::Event(Event::AutoCompactionStart) | Kind::CompactionStart(false) => {
                 Transition(State::compacting())
             }
-            Kind::CompactionStart(true) => Transition(State::compacting_manual()),
+            Kind::CompactionStart(true) | Kind::Unannounced(Step::CompactionBegins) => {
+                Transition(State::compacting_manual())
+            }
             // Every attempt was used up; or a second overflow in a row is only told of.
             Kind::RetryEnd(false) | Kind::CompactionEnd(false) if !self.settles => Handled,
             // An extension adds a message; or unfinished todos open a run.
@@ -101,16 +107,20 @@ impl Flow {
             Kind::Response(Some(Command::Prompt | Command::AbortAndPrompt), false) => {
                 Transition(State::idle())
             }
+            Kind::Unannounced(Step::PromptEnds) => Transition(State::idle()),
             Kind::MessageStart(Role::Custom)
             | Kind::MessageEnd(Role::Custom)
-            | Kind::Event(Event::TodoReminder) => Handled,
+            | Kind::Event(Event::TodoReminder)
+            | Kind::Unannounced(Step::PromptBegins) => Handled,
             Kind::RetryEnd(false) | Kind::CompactionEnd(false) if !self.settles => Handled,
             Kind::Event(Event::AgentStart) => Transition(State::between()),
             Kind::Event(Event::AutoRetryStart) if !self.settles => Transition(State::retrying()),
             Kind::Event(Event::AutoCompactionStart) | Kind::CompactionStart(false) => {
                 Transition(State::compacting())
             }
-            Kind::CompactionStart(true) => Transition(State::compacting_manual()),
+            Kind::CompactionStart(true) | Kind::Unannounced(Step::CompactionBegins) => {
+                Transition(State::compacting_manual())
+            }
             _ => Super,
         }
     }
@@ -178,6 +188,7 @@ impl Flow {
     fn settling(event: &Kind) -> Outcome<State> {
         match event {
             Kind::Event(Event::AgentSettled) => Transition(State::idle()),
+            Kind::Unannounced(Step::PromptBegins) => Transition(State::starting()),
             Kind::Event(Event::AgentStart) => Transition(State::between()),
             Kind::Event(Event::AutoRetryStart) => Transition(State::retrying()),
             Kind::CompactionStart(false) => Transition(State::compacting()),
@@ -206,6 +217,7 @@ impl Flow {
             Kind::Event(Event::AutoCompactionEnd) | Kind::CompactionEnd(false) => {
                 Transition(self.after_run())
             }
+            Kind::Unannounced(Step::PromptWaits) => Transition(State::compacting_before_prompt()),
             Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
             _ => Super,
         }
@@ -214,7 +226,20 @@ impl Flow {
     #[state(superstate = "session")]
     fn compacting_manual(event: &Kind) -> Outcome<State> {
         match event {
-            Kind::CompactionEnd(true) => Transition(State::idle()),
+            Kind::CompactionEnd(true) | Kind::Unannounced(Step::CompactionEnds) => Transition(State::idle()),
+            Kind::Unannounced(Step::PromptWaits) => Transition(State::compacting_before_prompt()),
+            Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
+            _ => Super,
+        }
+    }
+
+    #[state(superstate = "session")]
+    fn compacting_before_prompt(&self, event: &Kind) -> Outcome<State> {
+        match event {
+            Kind::Event(Event::AutoCompactionEnd) | Kind::CompactionEnd(false) => {
+                Transition(self.after_run())
+            }
+            Kind::CompactionEnd(true) | Kind::Unannounced(Step::CompactionEnds) => Transition(State::idle()),
             Kind::MessageStart(Role::Custom) | Kind::MessageEnd(Role::Custom) => Handled,
             _ => Super,
         }
@@ -251,21 +276,8 @@ impl Flow {
             | Kind::Stray
             | Kind::Response(..)
             | Kind::Ask(_)
-            | Kind::ExtensionError
-            | Kind::Event(
-                Event::TodoAutoClear
-                | Event::TtsrTriggered
-                | Event::RetryFallbackApplied
-                | Event::RetryFallbackSucceeded
-                | Event::QueueUpdate
-                | Event::SummarizationRetryScheduled
-                | Event::SummarizationRetryAttemptStart
-                | Event::SummarizationRetryFinished
-                | Event::BashExecutionUpdate
-                | Event::EntryAppended
-                | Event::SessionInfoChanged
-                | Event::ThinkingLevelChanged,
-            ) => Handled,
+            | Kind::ExtensionError => Handled,
+            Kind::Event(event) if fires_anywhere(event.as_str()) => Handled,
             Kind::Event(Event::AgentStart) => context.lost(State::between()),
             Kind::Event(Event::TurnStart) => context.lost(State::turn()),
             Kind::MessageStart(Role::Assistant) => context.lost(State::message()),
@@ -297,6 +309,7 @@ impl State {
             Self::Retrying {} => FlowState::Retrying,
             Self::Compacting {} => FlowState::Compacting,
             Self::CompactingManual {} => FlowState::CompactingManual,
+            Self::CompactingBeforePrompt {} => FlowState::CompactingBeforePrompt,
         }
     }
 
@@ -314,6 +327,7 @@ impl State {
             FlowState::Retrying => Self::retrying(),
             FlowState::Compacting => Self::compacting(),
             FlowState::CompactingManual => Self::compacting_manual(),
+            FlowState::CompactingBeforePrompt => Self::compacting_before_prompt(),
         }
     }
 

@@ -53,6 +53,55 @@ pub enum Kind {
     HostToolCall,
     /// A call of a tool of the host is cancelled.
     HostToolCancel,
+    /// A step that no frame announces: the server alone takes it.
+    Unannounced(Step),
+}
+
+/// A step of the server that no frame announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Step {
+    /// A prompt is accepted: its run opens next.
+    PromptBegins,
+    /// A prompt that was acknowledged leads to no run.
+    PromptEnds,
+    /// A prompt is accepted, and waits for the compaction under way.
+    PromptWaits,
+    /// A compaction that the host asked for begins, in dialects without an event for that.
+    CompactionBegins,
+    /// That compaction ends.
+    CompactionEnds,
+}
+
+impl Step {
+    /// All steps.
+    pub const ALL: [Self; 5] = [
+        Self::PromptBegins,
+        Self::PromptEnds,
+        Self::PromptWaits,
+        Self::CompactionBegins,
+        Self::CompactionEnds,
+    ];
+
+    /// Whether dialects built on `base` take it: a step that has an event there is announced.
+    pub fn is_in(self, base: Base) -> bool {
+        match self {
+            Self::PromptBegins | Self::PromptEnds | Self::PromptWaits => true,
+            Self::CompactionBegins | Self::CompactionEnds => {
+                !AgentSessionEventKind::CompactionStart.is_in(base)
+            }
+        }
+    }
+
+    /// The step in words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PromptBegins => "a prompt begins",
+            Self::PromptEnds => "a prompt leads to no run",
+            Self::PromptWaits => "a prompt waits for it",
+            Self::CompactionBegins => "a compaction of the host begins",
+            Self::CompactionEnds => "it ends",
+        }
+    }
 }
 
 impl Kind {
@@ -84,6 +133,7 @@ impl Kind {
         all.extend([true, false].map(Self::CompactionEnd));
         all.extend(RpcExtensionUIRequestKind::ALL.into_iter().map(Self::Ask));
         all.extend([Self::ExtensionError, Self::Ready, Self::HostToolCall, Self::HostToolCancel]);
+        all.extend(Step::ALL.map(Self::Unannounced));
         all
     }
 
@@ -155,6 +205,7 @@ impl Kind {
         match self {
             Self::Command(command) | Self::Response(Some(command), _) => command.is_in(base),
             Self::AssistantEnd(reason) if !reason.is_in(base) => false,
+            Self::Unannounced(step) => step.is_in(base),
             _ => self.name().is_none() || self.fires(base).next().is_some(),
         }
     }
@@ -181,7 +232,8 @@ impl Kind {
             | Self::EndOfInput
             | Self::Exit
             | Self::Stray
-            | Self::Response(..) => return None,
+            | Self::Response(..)
+            | Self::Unannounced(_) => return None,
         })
     }
 
@@ -247,6 +299,7 @@ impl fmt::Display for Kind {
             Self::Ready => f.write_str("ready"),
             Self::HostToolCall => f.write_str("host_tool_call"),
             Self::HostToolCancel => f.write_str("host_tool_cancel"),
+            Self::Unannounced(step) => write!(f, "unannounced({})", step.as_str()),
         }
     }
 }

@@ -28,7 +28,7 @@ pub use chart::{Arrow, Cell, Edge, around, arrows, before, chart, edges, walk};
 pub use checks::{Beside, Checks, End, Moment};
 pub use envelope::Envelope;
 pub use findings::{Findings, RuleSet};
-pub use kind::Kind;
+pub use kind::{Kind, Step};
 pub use regions::{Machine, State};
 pub use requests::{Answer, Answered, Open, Requests};
 pub use unread::Unread;

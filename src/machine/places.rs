@@ -10,10 +10,10 @@ pub const fn rule_of(kind: Kind, at: FlowState, ready: DialectReady) -> Rule {
         Kind::Event(Event::AgentStart | Event::AgentEnd) => Rule::RunNesting,
         Kind::Event(Event::AgentSettled) => Rule::Settled,
         Kind::Event(Event::TurnEnd) if matches!(at, FlowState::StreamingTurn) => Rule::OneAssistantPerTurn,
-        Kind::Event(Event::TurnStart | Event::TurnEnd) if is_streaming(at) => Rule::TurnNesting,
-        Kind::MessageStart(role) if is_streaming(at) => starting(role, at),
-        Kind::MessageEnd(role) if is_streaming(at) => ending(role, at),
-        Kind::AssistantEnd(_) if is_streaming(at) => ending(Role::Assistant, at),
+        Kind::Event(Event::TurnStart | Event::TurnEnd) if at.is_streaming() => Rule::TurnNesting,
+        Kind::MessageStart(role) if at.is_streaming() => starting(role, at),
+        Kind::MessageEnd(role) if at.is_streaming() => ending(role, at),
+        Kind::AssistantEnd(_) if at.is_streaming() => ending(Role::Assistant, at),
         Kind::MessageStart(_) | Kind::MessageEnd(_) | Kind::AssistantEnd(_) => Rule::RunNesting,
         Kind::Event(Event::ToolExecutionStart | Event::ToolExecutionUpdate | Event::ToolExecutionEnd) => {
             tool(at)
@@ -22,7 +22,7 @@ pub const fn rule_of(kind: Kind, at: FlowState, ready: DialectReady) -> Rule {
         Kind::Event(Event::AutoRetryStart) => Rule::RetryPairs,
         Kind::RetryEnd(_) => Rule::RetryEndPlace,
         // What the host has asked for takes the session away from the run.
-        Kind::CompactionStart(true) if is_streaming(at) => Rule::RunCut,
+        Kind::CompactionStart(true) if at.is_streaming() => Rule::RunCut,
         Kind::Event(Event::AutoCompactionStart | Event::AutoCompactionEnd)
         | Kind::CompactionStart(_)
         | Kind::CompactionEnd(_) => Rule::CompactionPairs,
@@ -69,17 +69,6 @@ const fn tool(at: FlowState) -> Rule {
         FlowState::StreamingBetween | FlowState::StreamingCompacting => Rule::TurnNesting,
         _ => Rule::RunNesting,
     }
-}
-
-const fn is_streaming(at: FlowState) -> bool {
-    matches!(
-        at,
-        FlowState::StreamingTurn
-            | FlowState::StreamingMessage
-            | FlowState::StreamingTools
-            | FlowState::StreamingBetween
-            | FlowState::StreamingCompacting
-    )
 }
 
 /// The rules that a frame keeps, besides its own, by standing where it may.

@@ -1,7 +1,7 @@
 //! The four regions together.
 
 use super::{
-    Answer, Answered, Beside, Checks, End, Findings, Kind, Moment, Requests, Rule, RuleSet, Unread,
+    Answer, Answered, Beside, Checks, End, Findings, Kind, Moment, Requests, Rule, RuleSet, Step, Unread,
     Violation,
     checks::has_broken_down,
     flow::{Flow, Verdict},
@@ -89,7 +89,8 @@ impl Machine {
         State { flow: self.flow(), asks: self.asks.len(), shell, closing: self.closing }
     }
 
-    fn flow(&self) -> FlowState {
+    /// What the agent is doing.
+    pub fn flow(&self) -> FlowState {
         self.flow.state().name()
     }
 
@@ -123,6 +124,26 @@ impl Machine {
             Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) => {}
         }
         self.report(found, Kind::of_inbound(frame), met)
+    }
+
+    /// Takes a step that no frame announces. Gives a violation where the chart does not allow it.
+    pub fn unannounced(&mut self, step: Step) -> Vec<Violation> {
+        let (kind, met) = (Kind::Unannounced(step), self.state());
+        let mut verdict = Verdict::default();
+        self.flow.handle_with_context(&kind, &mut verdict);
+        let mut found = Findings::default();
+        if verdict.illegal {
+            found.broken(Rule::FiresIn, format!("no {kind} in {}", met.flow));
+        }
+        if self.flow() != met.flow {
+            self.requests.moved(self.flow());
+        }
+        self.report(found, kind, met)
+    }
+
+    /// Moves on by an event that is withheld from the host.
+    pub fn withheld(&mut self, event: &Said) {
+        self.flow.handle_with_context(&Kind::of_said(event), &mut Verdict::default());
     }
 
     /// A dialog is over without an answer: its time has come, or nobody wants the answer any more.

@@ -53,6 +53,7 @@ fn states(bundle: &Bundle) -> Result<TokenStream, String> {
         let (list, variant) = (bases(state, "dialects")?, camel(state["name"].as_str()?));
         Some(quote! { Self::#variant => base.is_in(#list), })
     });
+    let streaming: Vec<_> = leaves(bundle, "streaming").into_iter().map(camel).collect();
     let parents = names.iter().map(|n| n.split_once('.').map_or("", |(parent, _)| parent));
     Ok(quote! {
         /// The states of the region `flow`: what the agent is doing.
@@ -68,6 +69,9 @@ fn states(bundle: &Bundle) -> Result<TokenStream, String> {
             pub fn is_in(self, base: Base) -> bool { match self { #(#only)* _ => true } }
             /// The superstate, empty for a state of the top level.
             pub const fn parent(self) -> &'static str { match self { #(Self::#variants => #parents),* } }
+
+            /// Whether a run is open.
+            pub const fn is_streaming(self) -> bool { matches!(self, #(Self::#streaming)|*) }
         }
         impl ::std::fmt::Display for FlowState {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.write_str(self.as_str()) }
@@ -331,6 +335,7 @@ fn entries(bundle: &Bundle) -> Result<TokenStream, String> {
 
 fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut arms = TokenStream::new();
+    let mut anywhere = Vec::new();
     for (name, def) in &bundle.defs {
         let Some(cases) = def.get("x-fires-in").and_then(Value::as_array) else { continue };
         let value = def.pointer("/properties/method/const").or_else(|| def.pointer("/properties/type/const"));
@@ -350,8 +355,14 @@ fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
             );
         }
         arms.extend(quote! { #value => &[#(#rows),*], });
+        if cases.iter().any(|case| strings(case, "in").is_some_and(|states| states == ["*"])) {
+            anywhere.push(value);
+        }
     }
     Ok(quote! {
+        /// Whether the outbound frame of this `type` (of a dialog: `method`) may be emitted in every state.
+        pub fn fires_anywhere(frame: &str) -> bool { matches!(frame, #(#anywhere)|*) }
+
         /// Where the outbound frame of this `type` (of a dialog: `method`) may be said, and where it leads.
         /// Empty for a type that the schema does not know.
         pub fn fires(frame: &str) -> &'static [Fires] { match frame { #arms _ => &[] } }

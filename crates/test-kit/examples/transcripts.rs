@@ -39,8 +39,13 @@ fn text(kind: Kind, d: pi_rpc::protocol::Dialect, seed: u64) -> String {
     match play(&c) {
         Err(e) => e,
         Ok(p) => {
-            let steps: String =
-                p.steps.iter().map(|s| format!("{} {} {} {}\n", s.at, s.who, s.frame, s.state)).collect();
+            let strip = |l: &str| {
+                l.rsplit_once(' ').map_or(l.to_owned(), |(a, b)| {
+                    if b.starts_with('"') || b.ends_with('}') { l.to_owned() } else { a.to_owned() }
+                })
+            };
+            let log: String = p.log.lines().map(|l| strip(l) + "\n").collect();
+            let steps: String = p.steps.iter().map(|s| format!("{} {} {}\n", s.at, s.who, s.frame)).collect();
             let called: String = p
                 .called
                 .iter()
@@ -55,7 +60,7 @@ fn text(kind: Kind, d: pi_rpc::protocol::Dialect, seed: u64) -> String {
                 .collect();
             format!(
                 "{}\n--steps\n{steps}\n--started {:?}\n--asked {:?}\n--called\n{called}\n--disk {:?}",
-                p.log,
+                log,
                 p.started,
                 p.asked,
                 p.disk.paths().map(|x| (x, p.disk.text(x))).collect::<Vec<_>>()

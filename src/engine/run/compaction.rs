@@ -18,13 +18,15 @@ use crate::engine::{
     store::persist::Tell,
 };
 use crate::{
+    machine::Step,
     model::failure,
     protocol::{
         AgentMessage, AgentSessionEventKind, AssistantMessage, Attribution, AutoCompactionEndEvent,
         AutoCompactionStartEvent, BeforeCompactHook, CompactCommand, CompactResponse, CompactedHook,
         CompactionAction, CompactionDetails, CompactionEndEvent, CompactionReason, CompactionResult,
-        CompactionStartEvent, DeveloperMessage, DialectCompactionSkipped, HookCompaction, HookName,
-        HookReason, MessageContent, RequestId, RpcCommandKind, StopReason, TextContent, UserContent, errors,
+        CompactionStartEvent, DeveloperMessage, DialectCompactionSkipped, FlowState, HookCompaction,
+        HookName, HookReason, MessageContent, RequestId, RpcCommandKind, StopReason, TextContent,
+        UserContent, errors,
     },
     session::{
         Entry, NewEntry,
@@ -98,14 +100,18 @@ impl Compaction {
         matches!(&self.why, Why::Asked(Some(own)) if own == id)
     }
 
+    /// The state of the chart that a compaction between runs is in.
+    pub(in crate::engine) const fn state(&self) -> FlowState {
+        match (&self.next, &self.why) {
+            (Next::Prompt(_), _) => FlowState::CompactingBeforePrompt,
+            (_, Why::Asked(_)) => FlowState::CompactingManual,
+            (_, Why::Full { .. }) => FlowState::Compacting,
+        }
+    }
+
     /// Whether a prompt waits for it.
     pub(in crate::engine) const fn has_prompt(&self) -> bool {
         matches!(self.next, Next::Prompt(_))
-    }
-
-    /// Whether it comes between two turns of a run.
-    pub(in crate::engine) const fn is_between_turns(&self) -> bool {
-        matches!(self.next, Next::Turn(_))
     }
 
     /// Nothing is asked for afterwards: the run of a prompt that waits ends at once, and none opens by itself.
@@ -184,6 +190,7 @@ impl Engine {
         if let Some(compaction) = self.activity.compaction_mut() {
             compaction.unasked = starting.unasked;
             compaction.next = Next::Prompt(Box::new(starting));
+            self.enter(Step::PromptWaits);
             return None;
         }
         if std::mem::take(&mut self.skips_compaction) || starting.unasked {
@@ -309,6 +316,9 @@ impl Engine {
             from_extension: false,
             done: false,
         };
+        if compaction.has_prompt() {
+            self.enter(Step::PromptWaits);
+        }
         let asks = self.is_hooked(HookName::SessionBeforeCompact);
         let event = asks.then(|| hook_event(&compaction, focus, self.compaction_plan));
         let compaction = Box::new(compaction);
@@ -539,6 +549,9 @@ impl Engine {
             self.event(CompactionStartEvent { reason });
         } else if reason != CompactionReason::Manual {
             self.event(AutoCompactionStartEvent { reason, action: Some(CompactionAction::ContextFull) });
+        } else if matches!(self.machine.flow(), FlowState::Idle | FlowState::Starting) {
+            // Unless it is refused at once, beside whatever is under way.
+            self.enter(Step::CompactionBegins);
         }
     }
 
@@ -558,6 +571,11 @@ impl Engine {
                 error_message,
                 skipped: (came_to_nothing && flagged).then_some(true),
             });
+        } else if matches!(
+            self.machine.flow(),
+            FlowState::CompactingManual | FlowState::CompactingBeforePrompt
+        ) {
+            self.enter(Step::CompactionEnds);
         }
     }
 }

@@ -4,7 +4,9 @@ use crate::engine::{
     queues::TurnInput,
     run::{batch::Batch, compaction::Compaction, partial_message::PartialMessage},
 };
-use crate::protocol::{AgentMessage, AssistantMessage, InterruptMode, Rule, StopReason, ThinkingLevel};
+use crate::protocol::{
+    AgentMessage, AssistantMessage, FlowState, InterruptMode, Rule, StopReason, ThinkingLevel,
+};
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// An open run, from `agent_start` to `agent_end`.
@@ -93,6 +95,18 @@ impl Run {
     /// Whether the run ends before a model is asked again.
     pub const fn ends_early(&self) -> bool {
         self.early_end.is_some()
+    }
+
+    /// The state of the chart that the run is in.
+    pub fn state(&self) -> FlowState {
+        match &self.phase {
+            Phase::Between => FlowState::StreamingBetween,
+            Phase::Turn(_) | Phase::Context => FlowState::StreamingTurn,
+            Phase::Message(partial) if !partial.started => FlowState::StreamingTurn,
+            Phase::Message(_) | Phase::Answered(_) => FlowState::StreamingMessage,
+            Phase::Tools { .. } => FlowState::StreamingTools,
+            Phase::Compacting(_) => FlowState::StreamingCompacting,
+        }
     }
 
     /// The message that streams.

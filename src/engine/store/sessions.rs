@@ -73,7 +73,8 @@ impl Engine {
 
     /// The extensions have had their say in another session.
     pub(in crate::engine) fn leave_said(&mut self, command: RpcCommand, cancelled: bool) {
-        let disposition = self.disposition(&command).map_or(Disposition::Control, |case| case.disposition);
+        let disposition =
+            self.machine.disposition(&command).map_or(Disposition::Control, |case| case.disposition);
         let kind = command.kind();
         let data = SessionChange { cancelled };
         match command {

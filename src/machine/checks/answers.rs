@@ -1,9 +1,6 @@
 //! The answers to commands: whether they are the right ones for the states that the command met, and in time.
 
-use super::{
-    beside::{Moment, is_streaming},
-    queues::text_of,
-};
+use super::{beside::Moment, queues::text_of};
 use crate::{
     machine::{Answer, Answered, Findings, Kind, Open, Requests, Rule, State},
     protocol::{
@@ -75,14 +72,14 @@ impl Answers {
             digest: None,
             behavior: command.choice("streamingBehavior"),
             slash: false,
-            run: is_streaming(at.met.flow).then_some(self.runs),
+            run: at.met.flow.is_streaming().then_some(self.runs),
             warned: false,
         };
         if let RpcCommand::Prompt(prompt) = command {
             asked.digest = Some(digest(&prompt.message));
             asked.slash = prompt.message.trim_start().starts_with('/');
             if !asked.slash && asked.behavior.is_none() {
-                asked.warned = is_streaming(at.met.flow);
+                asked.warned = at.met.flow.is_streaming();
                 found.expect(Rule::HostPromptBusy, !asked.warned, || {
                     "`streamingBehavior`, as a run is open".to_owned()
                 });
@@ -101,7 +98,7 @@ impl Answers {
 
     /// A message begins. A run that opens with another message than the prompt's was begun by an extension.
     pub fn begins(&mut self, message: &AgentMessage, at: &Moment, found: &mut Findings) {
-        if !is_streaming(at.met.flow) || message.kind() == AgentMessageKind::System {
+        if !at.met.flow.is_streaming() || message.kind() == AgentMessageKind::System {
             return;
         }
         if std::mem::replace(&mut self.opened, true) {
@@ -131,7 +128,7 @@ impl Answers {
         if kind.is_event() {
             match starts {
                 // The end of the run before was missed: the prompt met none.
-                true if is_streaming(at.met.flow) => self.owed.clear(),
+                true if at.met.flow.is_streaming() => self.owed.clear(),
                 // Where the error comes behind the acknowledgement, it is there before the next run.
                 false if late => {}
                 _ => self.unrefused(at.base(), found),
@@ -266,7 +263,7 @@ impl Answers {
         {
             // Where the end of the input cuts a run off, nothing more is told of it.
             let untold = at.now.closing && at.dialect.record().end_of_input == DialectEndOfInput::AbortRun;
-            let open = run == self.runs && is_streaming(at.now.flow) && !untold;
+            let open = run == self.runs && at.now.flow.is_streaming() && !untold;
             found.expect(Rule::AbortAfterEnd, !open, || "the `agent_end` of the run first".to_owned());
         }
     }

@@ -17,8 +17,8 @@ use super::{
 use crate::{
     machine::{Answer, Answered, Findings, Kind, Requests, Rule, State},
     protocol::{
-        AgentSessionEvent, AgentSessionEventKind, Base, Dialect, FlowState, Inbound, Outbound,
-        PromptDisposition, RpcResponse, RpcSuccess, Said,
+        AgentSessionEvent, AgentSessionEventKind, Base, Dialect, Inbound, Outbound, PromptDisposition,
+        RpcResponse, RpcSuccess, Said,
     },
 };
 
@@ -239,14 +239,5 @@ pub(super) const fn is_unnested(kind: AgentSessionEventKind) -> bool {
             | Event::EntryAppended
             | Event::SessionInfoChanged
             | Event::ThinkingLevelChanged
-    )
-}
-
-/// Whether a run is open.
-pub(super) const fn is_streaming(state: FlowState) -> bool {
-    use FlowState::{StreamingBetween, StreamingCompacting, StreamingMessage, StreamingTools, StreamingTurn};
-    matches!(
-        state,
-        StreamingTurn | StreamingMessage | StreamingTools | StreamingBetween | StreamingCompacting
     )
 }

@@ -1,6 +1,6 @@
 //! What the server says of its own state, against what was seen.
 
-use super::beside::{Moment, is_streaming};
+use super::beside::Moment;
 use crate::{
     machine::{Findings, Kind, Open, Requests, Rule},
     protocol::{
@@ -62,7 +62,7 @@ impl Counts {
         if !reads && !matches!(kind, Kind::Ask(_)) {
             self.moment += 1;
         }
-        if is_streaming(at.met.flow) != is_streaming(at.now.flow) {
+        if at.met.flow.is_streaming() != at.now.flow.is_streaming() {
             self.cut = matches!(kind, Kind::Response(..));
             self.restless = true;
         }
@@ -139,8 +139,8 @@ impl Counts {
         // A run that is being prepared is seen when its prompt is answered.
         let prepares = || requests.waiting().any(|other| other.command == RpcCommandKind::Prompt);
         let (on, restless) = match at.dialect.record().streaming_flag {
-            DialectStreamingFlag::Run => (all(is_streaming), false),
-            DialectStreamingFlag::Busy => (all(is_streaming), self.restless),
+            DialectStreamingFlag::Run => (all(FlowState::is_streaming), false),
+            DialectStreamingFlag::Busy => (all(FlowState::is_streaming), self.restless),
             DialectStreamingFlag::Settled => (all(is_unsettled), prepares()),
         };
         let wanted = match (on, all(|state| state == FlowState::Idle)) {
@@ -164,11 +164,17 @@ impl Counts {
 
 /// Whether a run is open, or what follows one is to come.
 const fn is_unsettled(state: FlowState) -> bool {
-    is_streaming(state) || matches!(state, FlowState::Settling | FlowState::Retrying | FlowState::Compacting)
+    state.is_streaming() || matches!(state, FlowState::Settling | FlowState::Retrying | FlowState::Compacting)
 }
 
 const fn is_compacting(state: FlowState) -> bool {
-    matches!(state, FlowState::Compacting | FlowState::StreamingCompacting | FlowState::CompactingManual)
+    matches!(
+        state,
+        FlowState::Compacting
+            | FlowState::StreamingCompacting
+            | FlowState::CompactingManual
+            | FlowState::CompactingBeforePrompt
+    )
 }
 
 fn messages(entries: &[SessionEntry]) -> impl Iterator<Item = &AgentMessage> {

@@ -1,6 +1,5 @@
 //! How a process ends, and what it leaves undone.
 
-use super::beside::is_streaming;
 use crate::{
     machine::{Findings, Requests, Rule, State},
     protocol::{Dialect, DialectEndOfInput, FlowState, RpcCommandKind},
@@ -35,7 +34,7 @@ pub struct Ending {
 impl Ending {
     pub fn end_of_input(&mut self, state: State, requests: &Requests) {
         if !std::mem::replace(&mut self.over, true) {
-            self.run = is_streaming(state.flow) && state.asks == 0;
+            self.run = state.flow.is_streaming() && state.asks == 0;
             self.open = requests.waiting().map(|request| request.number).collect();
         }
     }
@@ -90,7 +89,7 @@ impl Ending {
     /// What was open when the input ended is done: a bash, and where the dialect does not end them, too, the runs.
     fn finishes(&self, runs: bool, state: State, requests: &Requests, found: &mut Findings) {
         if self.run && runs {
-            found.expect(Rule::EofFinishes, !is_streaming(state.flow), || {
+            found.expect(Rule::EofFinishes, !state.flow.is_streaming(), || {
                 "the `agent_end` of the open run".to_owned()
             });
         }

@@ -1,6 +1,6 @@
 //! The queues of messages, as the host can know them: what was accepted, less what was delivered.
 
-use super::beside::{Moment, is_streaming, is_unnested};
+use super::beside::{Moment, is_unnested};
 use crate::{
     machine::{Findings, Kind, Open, Rule},
     protocol::{
@@ -186,7 +186,7 @@ impl Queues {
                 return keep(&mut self.prompts, (request.number, text));
             }
             // A command of an extension is never delivered.
-            self.unsure |= text.grows || !request.met.iter().all(|state| is_streaming(*state));
+            self.unsure |= text.grows || !request.met.iter().all(|state| state.is_streaming());
         }
         let item = Item { text, turns: self.turns };
         self.unsure |= at.cut;
@@ -211,7 +211,7 @@ impl Queues {
             Event::QueueUpdate(update) => self.update(update, at, found),
             Event::TurnStart(_) => (self.steering.taken, self.follow_up.taken) = (0, 0),
             Event::TurnEnd(_) => self.turns += 1,
-            Event::MessageStart(start) if is_streaming(at.met.flow) => {
+            Event::MessageStart(start) if at.met.flow.is_streaming() => {
                 if let AgentMessage::User(message) = &start.message {
                     self.delivered(&text_of(&message.content), at, found);
                 }
@@ -225,7 +225,7 @@ impl Queues {
         let clears = self.asked.iter().any(|(_, asked)| matches!(asked, Asked::Clear));
         let empty = update.steering.is_empty() && update.follow_up.is_empty();
         // Messages are delivered in a run only. The session is left outside of one, also by extensions.
-        let leaves = empty && !clears && !is_streaming(at.met.flow);
+        let leaves = empty && !clears && !at.met.flow.is_streaming();
         let changes = [
             change(&self.steering.items, &update.steering),
             change(&self.follow_up.items, &update.follow_up),

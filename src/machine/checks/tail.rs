@@ -1,6 +1,6 @@
 //! What follows a run, or keeps from following: retries, compactions, reminders.
 
-use super::beside::{Moment, is_streaming, is_unnested};
+use super::beside::{Moment, is_unnested};
 use crate::{
     machine::{Findings, Kind, Open, Rule},
     protocol::{
@@ -78,7 +78,7 @@ impl Tail {
             Command::Abort | Command::AbortAndPrompt | Command::AbortRetry => self.promise = None,
             kind if kind.cuts() => self.promise = None,
             // Where it begins a run of its own, that run may come first.
-            Command::Prompt if !is_streaming(at.met.flow) => {
+            Command::Prompt if !at.met.flow.is_streaming() => {
                 let case =
                     Case::first(command.kind().cases(at.met.flow), at.base(), |field| command.choice(field));
                 self.preempts = at.met.flow == FlowState::Retrying
@@ -225,7 +225,7 @@ impl Tail {
                     "it right behind the assistant message".to_owned()
                 });
             }
-            false if !is_streaming(at.met.flow) => found.kept(Rule::RetryEndPlace),
+            false if !at.met.flow.is_streaming() => found.kept(Rule::RetryEndPlace),
             // The place itself is reported already.
             _ => {}
         }
