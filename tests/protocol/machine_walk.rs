@@ -2,7 +2,7 @@
 
 use crate::machine_support::snapshot;
 use pi_rpc::{
-    machine::{Cell, Kind, around, walk},
+    machine::{Cell, Kind, Step, around, walk},
     protocol::{
         AgentMessageKind, Base, Case, Dialect, Disposition, FlowState, RpcCommandKind, StreamingBehavior,
     },
@@ -29,6 +29,11 @@ fn is_inbound(kind: Kind) -> bool {
             | Kind::Exit
             | Kind::Stray
     )
+}
+
+/// Whether a kind stands for a step that no frame announces: the schema's tables do not have those.
+fn is_unannounced(kind: Kind) -> bool {
+    matches!(kind, Kind::Unannounced(_))
 }
 
 fn show(cell: &Cell) -> String {
@@ -74,7 +79,9 @@ fn what_comes_in_never_moves_the_flow() {
 #[test]
 fn events_are_legal_where_the_table_has_them_and_lead_where_it_says() {
     for (base, cell) in cells() {
-        if is_inbound(cell.kind) || matches!(cell.kind, Kind::Response(..)) || !cell.kind.is_in(base) {
+        let has_row =
+            !is_inbound(cell.kind) && !is_unannounced(cell.kind) && !matches!(cell.kind, Kind::Response(..));
+        if !has_row || !cell.kind.is_in(base) {
             continue;
         }
         let leads = table(base, cell.kind, cell.from);
@@ -88,6 +95,32 @@ fn events_are_legal_where_the_table_has_them_and_lead_where_it_says() {
         if !cell.illegal {
             assert_eq!(BTreeSet::from([cell.to]), leads, "{}", show(&cell));
         }
+    }
+}
+
+#[test]
+fn unannounced_steps_lead_where_listed() {
+    use FlowState::{Compacting, CompactingBeforePrompt, CompactingManual, Idle, Settling, Starting};
+    use Step::{CompactionBegins, CompactionEnds, PromptBegins, PromptEnds, PromptWaits};
+    let listed = [
+        (Idle, PromptBegins, Starting),
+        (Idle, CompactionBegins, CompactingManual),
+        (Starting, PromptBegins, Starting),
+        (Starting, PromptEnds, Idle),
+        (Starting, CompactionBegins, CompactingManual),
+        (Settling, PromptBegins, Starting),
+        (Compacting, PromptWaits, CompactingBeforePrompt),
+        (CompactingManual, PromptWaits, CompactingBeforePrompt),
+        (CompactingManual, CompactionEnds, Idle),
+        (CompactingBeforePrompt, CompactionEnds, Idle),
+    ];
+    for base in bases() {
+        let walked = walk(base).into_iter().filter_map(|cell| match cell.kind {
+            Kind::Unannounced(step) if !cell.illegal => Some((cell.from, step, cell.to)),
+            _ => None,
+        });
+        let expected = listed.into_iter().filter(|(from, ..)| from.is_in(base));
+        assert_eq!(walked.collect::<BTreeSet<_>>(), expected.collect(), "{base:?}");
     }
 }
 
@@ -108,7 +141,10 @@ fn is_never_said(kind: Kind) -> bool {
 fn every_kind_of_event_has_a_place() {
     let has_rows = |kind: &Kind| bases().into_iter().any(|base| kind.fires(base).next().is_some());
     for kind in Kind::all() {
-        let expected = !is_inbound(kind) && !matches!(kind, Kind::Response(..)) && !is_never_said(kind);
+        let expected = !is_inbound(kind)
+            && !is_unannounced(kind)
+            && !matches!(kind, Kind::Response(..))
+            && !is_never_said(kind);
         assert_eq!(has_rows(&kind), expected, "{kind}");
     }
 }

@@ -334,6 +334,9 @@ impl About<'_> {
     /// The frames that the machine takes for one: of compactions that nobody asked for, those for every such reason. Of
     /// prompts only those that a run follows lead on, where the answer says so.
     fn of_kind(&self, kind: Kind) -> Vec<Trigger> {
+        if matches!(kind, Kind::Unannounced(_)) {
+            return Vec::new();
+        }
         let mut trigger = trigger(kind);
         if kind == Kind::Response(Some(RpcCommandKind::Prompt), true)
             && self.frames.member("PromptOutcome", "disposition").is_some()

@@ -190,7 +190,7 @@ pub struct Region {
     pub initial: String,
     /// Its states; a state that is another's parent is never alone.
     pub states: Vec<StateAbout>,
-    /// What leads from one to another.
+    /// What leads from one to another. A step without frames is taken by the server alone.
     pub transitions: Vec<FlowStep>,
 }
 

@@ -14,8 +14,11 @@ use serde_json::Value;
 
 /// The superstate of the flow, and the states between which it stands: the first on its left, the others between both,
 /// from above, as far as the dialect has them. What is here by name is drawn; a test holds the chart to the machine's.
-const OUTER: (&str, &str, [&str; 5]) =
-    ("idle", "streaming", ["compacting_manual", "starting", "compacting", "settling", "retrying"]);
+const OUTER: (&str, &str, [&str; 6]) = (
+    "idle",
+    "streaming",
+    ["compacting_manual", "compacting_before_prompt", "starting", "compacting", "settling", "retrying"],
+);
 
 /// The states inside of it, from above.
 const INNER: [&str; 5] = ["between", "turn", "message", "tools", "compacting"];

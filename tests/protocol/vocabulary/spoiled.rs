@@ -265,6 +265,8 @@ pub const SPOILED: &[Spoiled] = &[
             "PromptCommand: in streaming reject names `busy`, which has no text for xcsh",
             "PromptCommand: in retrying reject names `busy`, which has no text for xcsh",
             "PromptCommand: in compacting reject names `busy`, which has no text for xcsh",
+            "PromptCommand: in compacting_manual reject names `busy`, which has no text for xcsh",
+            "PromptCommand: in compacting_before_prompt reject names `busy`, which has no text for xcsh",
         ],
     ),
     (
@@ -287,6 +289,8 @@ pub const SPOILED: &[Spoiled] = &[
             r#"PromptCommand: in streaming `streamingBehavior` is never "followUp""#,
             r#"PromptCommand: in retrying `streamingBehavior` is never "followUp""#,
             r#"PromptCommand: in compacting `streamingBehavior` is never "followUp""#,
+            r#"PromptCommand: in compacting_manual `streamingBehavior` is never "followUp""#,
+            r#"PromptCommand: in compacting_before_prompt `streamingBehavior` is never "followUp""#,
         ],
     ),
     (
