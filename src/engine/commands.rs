@@ -68,7 +68,7 @@ impl Engine {
                 let ends_prompt = has_prompt || self.is_preparing();
                 let waits = ends_prompt || self.after_run.iter().any(AfterRun::is_stopped);
                 if ends_prompt {
-                    self.unask_run();
+                    self.cancel_run_requests();
                     self.unask_compaction();
                 }
                 if waits {
@@ -193,7 +193,7 @@ impl Engine {
     pub(in crate::engine) fn preempt(&mut self, then: AfterRun) {
         self.after_run.push_back(then);
         self.abort_chain();
-        self.unask_run();
+        self.cancel_run_requests();
         self.cancel_retry();
         // Before the compaction: a turn that waits for it is to ask no model.
         self.abort_run();

@@ -5,77 +5,18 @@
 //! registered, or, where the host itself may lend tools, with the first call that needs consent for this reason.
 
 use crate::engine::{
-    CallId, Engine, Output, ToolStart,
-    extensions::actions::{Acting, Action},
-    extensions::processes::Failing,
-    run::batch::error_result,
+    actions::task::Task,
+    core::Engine,
+    extensions::process::FailureSource,
+    io::{CallId, Output, ToolStart},
+    tool_result::error_result,
 };
 use crate::protocol::{
     ExtensionRunTool, JsonObject, RpcExtensionUIRequest, RpcExtensionUIResponse, SelectRequest, errors, texts,
 };
-use globset::{Glob, GlobMatcher};
 use serde_json::Value;
 
-/// The patterns of `--confirm-tools`.
-#[derive(Debug, Default)]
-pub struct Guard {
-    patterns: Vec<Pattern>,
-    /// Those that no tool has matched yet.
-    unmatched: Vec<Pattern>,
-    /// The host has been told of [`Self::unmatched`].
-    reported: bool,
-}
-
-/// The name of a tool, or a glob over such names. Case counts.
-#[derive(Clone, Debug)]
-pub struct Pattern {
-    text: String,
-    /// `None`: the text is a name.
-    glob: Option<GlobMatcher>,
-}
-
-impl Pattern {
-    /// Reads a name, or a glob of `*`, `?` and `[…]`.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the glob.
-    pub fn new(text: &str) -> Result<Self, String> {
-        let is_glob = text.contains(['*', '?', '[', '{']);
-        let glob = is_glob.then(|| Glob::new(text)).transpose();
-        let glob = glob.map_err(|error| error.kind().to_string())?;
-        Ok(Self { text: text.to_owned(), glob: glob.map(|glob| glob.compile_matcher()) })
-    }
-
-    /// Whether the pattern means the tool `name`.
-    pub fn matches(&self, name: &str) -> bool {
-        self.glob.as_ref().map_or(self.text == name, |glob| glob.is_match(name))
-    }
-}
-
-/// The name of `known` that `name` was probably meant to be: the same in another case, or the nearest of those that differ
-/// in at most two letters that are missing, too many, wrong or exchanged.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.to_lowercase();
-    let distance = |it: &str| strsim::damerau_levenshtein(&lower, &it.to_lowercase());
-    let near = known.into_iter().map(|it| (distance(it), it));
-    // Of a short name hardly anything would be left.
-    near.filter(|(distance, it)| *distance <= 2 && 2 * *distance < it.len()).min().map(|(_, it)| it)
-}
-
-impl Guard {
-    /// The tools that `patterns` mean need consent; so do all until each of `unmatched` has matched one.
-    pub fn new(patterns: &[String], unmatched: &[String]) -> Self {
-        // A malformed glob is refused at the start; here it is a name that no tool has.
-        let read =
-            |text: &String| Pattern::new(text).unwrap_or_else(|_| Pattern { text: text.clone(), glob: None });
-        Self {
-            patterns: patterns.iter().map(read).collect(),
-            unmatched: unmatched.iter().map(read).collect(),
-            reported: false,
-        }
-    }
-}
+pub use crate::engine::guard::{Pattern, nearest};
 
 impl Engine {
     /// Whether the host has to consent to a call of the tool `name`.
@@ -117,7 +58,7 @@ impl Engine {
         };
         let texts: Vec<String> = self.guard.unmatched.iter().map(describe).collect();
         for text in texts {
-            self.extension_failed(Failing::File(OPTION, GUARD), &text);
+            self.report_failure(FailureSource::File(OPTION, GUARD), &text);
         }
     }
 
@@ -128,13 +69,14 @@ impl Engine {
             return self.admit(at);
         }
         if self.lifecycle.is_input_over() {
-            return self.host_said(at, None);
+            return self.call_consent(at, None);
         }
-        self.ask_host(at, question(texts::confirm_call(&name, &shown(arguments))));
+        let request = question(texts::confirm_call(&name, &shown(arguments)));
+        self.with_extensions(|host, context| host.request_call_consent(at, request, context));
     }
 
     /// The host has answered whether the call may run; anything but a yes is a no.
-    pub(in crate::engine) fn host_said(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
+    pub(in crate::engine) fn call_consent(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
         if self.asked(at).is_none() {
             return;
         }
@@ -159,36 +101,32 @@ impl Engine {
             return self.respond(process, Some(id), Err(errors::tool_not_found(base, &name)));
         }
         if !self.needs_consent(&name) {
-            let call = self.open_action(process, Some(id), Acting::Tool);
+            let call = self.open_task(process, Some(id), Task::Tool);
             return self.push(Output::StartTool(ToolStart { call, name, arguments }));
         }
         let place = self.extensions.place_of(process).unwrap_or_default();
         let title = texts::confirm_run_tool(&name, self.extensions.path(place), &shown(&arguments));
         let denied = errors::denied(base, &name);
-        let consent = Acting::Consent { tool_name: name, arguments };
-        let call = self.open_action(process, Some(id), consent);
-        if !self.ask_host_outside(process, call, origin.as_deref(), question(title)) {
+        let consent = Task::Consent { tool_name: name, arguments };
+        let call = self.open_task(process, Some(id), consent);
+        let is_asked = self.with_extensions(|host, context| {
+            host.request_action_consent(process, call, origin.as_deref(), question(title), context)
+        });
+        if !is_asked {
             self.end_action(call, Err(denied));
         }
     }
 
     /// The host has answered whether a tool may run for an extension.
-    pub(in crate::engine) fn host_said_outside(
-        &mut self,
-        call: CallId,
-        answer: Option<RpcExtensionUIResponse>,
-    ) {
-        let Some(Action { acting: Acting::Consent { tool_name, arguments }, .. }) = self.actions.get(&call)
-        else {
-            return;
-        };
+    pub(in crate::engine) fn action_consent(&mut self, call: CallId, answer: Option<RpcExtensionUIResponse>) {
+        let Some(Task::Consent { tool_name, arguments }) = self.tasks.0.get(&call) else { return };
         let (name, arguments) = (tool_name.clone(), arguments.clone());
         if !self.has_consented(&name, answer) {
             let text = errors::denied(self.dialect.base(), &name);
             return self.end_action(call, Err(text));
         }
-        if let Some(action) = self.actions.get_mut(&call) {
-            action.acting = Acting::Tool;
+        if let Some(task) = self.tasks.0.get_mut(&call) {
+            *task = Task::Tool;
             self.push(Output::StartTool(ToolStart { call, name, arguments }));
         }
     }

@@ -2,20 +2,17 @@
 
 use crate::engine::{
     CallId, Choice, Input, Now, Output, Place, RetryPlan, Setup, Toolbox,
+    actions::task::Tasks,
     activity::Activity,
-    consent::Guard,
-    extensions::actions::Action,
-    extensions::dialogs::Dialog,
     extensions::hook::Hook,
-    extensions::hooks::OutstandingHook,
-    extensions::notifications::{self, Telling},
-    extensions::processes::Extensions,
-    extensions::providers::{Beginning, Providers},
-    extensions::requests::Ask,
+    extensions::host::ExtensionHost,
+    first_model::{Beginning, FirstModel},
+    guard::Guard,
     host_lines::Waiting,
     ids::Ids,
     lifecycle::Lifecycle,
     limits::Limits,
+    pending::{Pending, is_of_messages},
     queues::Queue,
     run::after::AfterRun,
     run::compaction::CompactionPlan,
@@ -96,15 +93,9 @@ pub struct Engine {
     pub(in crate::engine) overflowed: bool,
     /// The shell's directory, where the dialect keeps it.
     pub(in crate::engine) directory: Option<String>,
-    pub(in crate::engine) extensions: Extensions,
-    /// What extensions were asked, by the id of the request.
-    pub(in crate::engine) asks: BTreeMap<CallId, Ask>,
-    /// The dialogs that are open, oldest first.
-    pub(in crate::engine) dialogs: Vec<Dialog>,
-    /// What extensions have a say in just now.
-    pub(in crate::engine) hooks: BTreeMap<CallId, OutstandingHook>,
-    /// What extensions are told and waited for.
-    pub(in crate::engine) telling: Telling,
+    pub(in crate::engine) extensions: ExtensionHost,
+    /// What waits for notifications.
+    pub(in crate::engine) pending: Pending,
     /// Skills and prompt templates.
     pub(in crate::engine) commands: Commands,
     /// A prompt is looked at: nobody knows yet what it means.
@@ -124,11 +115,11 @@ pub struct Engine {
     pub(in crate::engine) todos: Todos,
     /// What answers are watched for.
     pub(in crate::engine) rules: Rules,
-    /// What extensions do and is not over.
-    pub(in crate::engine) actions: BTreeMap<CallId, Action>,
+    /// What is done for actions of extensions.
+    pub(in crate::engine) tasks: Tasks,
     /// What the instructions are made of, for when the tools change.
     pub(in crate::engine) prompt_source: Option<PromptSource>,
-    pub(in crate::engine) providers: Providers,
+    pub(in crate::engine) first_model: FirstModel,
     pub(in crate::engine) ids: Ids,
     /// Model calls made in this process: ids are counted on from it.
     pub(in crate::engine) calls: usize,
@@ -140,8 +131,6 @@ pub struct Engine {
     pub(in crate::engine) unasked: bool,
     /// What came in before every extension had registered.
     pub(in crate::engine) held: VecDeque<Input>,
-    /// Since when no extension is heard, because the host does not read.
-    pub(in crate::engine) deaf: Option<Duration>,
     outputs: VecDeque<Output>,
 }
 
@@ -200,7 +189,7 @@ impl Engine {
             skips_compaction: false,
             overflowed: false,
             directory: None,
-            extensions: Extensions::new(
+            extensions: ExtensionHost::new(
                 setup.extending.extensions,
                 setup.extending.hosted,
                 setup.extending.named_commands,
@@ -208,10 +197,7 @@ impl Engine {
                 setup.extending.agent_directory,
                 setup.extending.max_frame,
             ),
-            asks: BTreeMap::new(),
-            dialogs: Vec::new(),
-            hooks: BTreeMap::new(),
-            telling: Telling::default(),
+            pending: Pending::default(),
             commands: setup.extending.commands,
             understanding: false,
             triggering: Vec::new(),
@@ -222,9 +208,9 @@ impl Engine {
             emits_title: setup.extending.emits_title,
             todos: Todos::new(setup.extending.clear_todos_after),
             rules: Rules::new(rules).0,
-            actions: BTreeMap::new(),
+            tasks: Tasks::default(),
             prompt_source: setup.extending.prompt_source,
-            providers: Providers::default(),
+            first_model: FirstModel::default(),
             ids: Ids::new(setup.seed),
             calls: 0,
             now,
@@ -232,7 +218,6 @@ impl Engine {
             lifecycle: Lifecycle::start(),
             unasked: false,
             held: VecDeque::new(),
-            deaf: None,
             outputs: VecDeque::new(),
         };
         let taken_up = setup.session.is_some();
@@ -246,11 +231,11 @@ impl Engine {
         engine.name_quietly(setup.name.as_deref());
         let beginning = Beginning { taken_up, chosen: setup.chosen, level: setup.level };
         if engine.extensions.are_any() {
-            engine.providers.beginning = Some(Box::new((engine.session.clone(), beginning)));
-            engine.providers.unchosen = setup.extending.unchosen;
+            engine.first_model.beginning = Some(Box::new((engine.session.clone(), beginning)));
+            engine.first_model.is_open = setup.extending.unchosen;
         }
         engine.begin_with_model(beginning);
-        engine.start_extensions();
+        engine.with_extensions(ExtensionHost::start_all);
         engine
     }
 
@@ -270,7 +255,7 @@ impl Engine {
     pub(in crate::engine) fn receive(&mut self, input: Input) {
         if matches!(input, Input::EndOfInput) && !self.lifecycle.is_greeting_over() {
             self.lifecycle.end_input_early();
-            self.end_all_dialogs();
+            self.close_all_dialogs();
         }
         match self.waits_for_greeting(&input) && !self.lifecycle.aborts_work() {
             true => self.held.push_back(input),
@@ -286,7 +271,7 @@ impl Engine {
             Input::Frame(frame) => self.frame(*frame),
             Input::BadLine(error) => match error.is_answered() {
                 true => self.take(Waiting::BadLine(error), false),
-                false => self.dialog_misanswered(&error),
+                false => self.with_extensions(|host, context| host.dialog_misanswered(&error, context)),
             },
             Input::Model { call, event } => self.model_event(call, event),
             Input::ToolProgress { call, result } => self.tool_progress(call, result),
@@ -298,19 +283,25 @@ impl Engine {
             }
             Input::ShellProgress { call, delta } => self.shell_progress(call, delta),
             Input::ShellEnd { call, end } => self.shell_end(call, end),
-            Input::Extension { from, frame } => self.extension_frame(from, *frame),
-            Input::ExtensionStrayed { from, text } => self.extension_strayed(from, &text),
-            Input::ExtensionMisregistered { from, text } => self.extension_misregistered(from, &text),
+            Input::Extension { from, frame } => {
+                self.with_extensions(|host, context| host.frame(from, *frame, context));
+            }
+            Input::ExtensionStrayed { from, text } => {
+                self.with_extensions(|host, context| host.stray(from, &text, context));
+            }
+            Input::ExtensionMisregistered { from, text } => {
+                self.with_extensions(|host, context| host.misregister(from, &text, context));
+            }
             Input::ExtensionEnded { from, text } => self.extension_ended(from, &text),
             Input::Hook { ask, event } => self.hook_outside(ask, *event),
             Input::FileRead(read) => self.file_read(read),
             Input::Found(found) => self.resources_found(*found),
-            Input::Hearing(hears) => self.hearing(hears),
+            Input::Hearing(hears) => self.extensions.suspend(hears, self.now.monotonic),
             Input::Time => self.time(),
             Input::Stored => self.stored(),
             Input::StoreFailed(reason) => self.store_failed(&reason),
             Input::Opened(opened) => self.opened(*opened),
-            Input::Known { to, answer } => self.tell_extension(to, *answer),
+            Input::Known { to, answer } => self.send_to_extension(to, *answer),
             Input::Provided(provided) => self.provided(provided),
             Input::Chosen(selected) => self.chosen(selected),
             Input::FileWritten(written) => self.file_written(written),
@@ -338,22 +329,14 @@ impl Engine {
 
     /// When [`Input::Time`] is due, on the monotonic clock.
     pub fn deadline(&self) -> Option<Duration> {
-        let dues = [
-            self.activity.retry_due(),
-            self.summary_due(),
-            self.dialogs_due(),
-            self.asks_due(),
-            self.extensions.due().filter(|_| self.deaf.is_none()),
-            self.todos.due(),
-        ];
+        let dues =
+            [self.activity.retry_due(), self.summary_due(), self.extensions.deadline(), self.todos.due()];
         dues.into_iter().flatten().min().filter(|_| !self.is_disk_outstanding())
     }
 
     /// Something is due.
     fn time(&mut self) {
         self.expire_extensions();
-        self.expire_dialogs();
-        self.expire_asks();
         self.clear_todos();
         self.ask_for_summaries_again();
         self.try_again();
@@ -366,7 +349,7 @@ impl Engine {
             && (self.advance_storing()
                 || self.advance_greeting()
                 || self.advance_steps()
-                || self.advance_answers()
+                || self.fail_next_call()
                 || match self.lifecycle.leaves_work() {
                     // The calls that the host would have carried out have their results; nothing else goes on.
                     true => self.advance_ends(),
@@ -377,10 +360,10 @@ impl Engine {
     }
 
     fn advance_work(&mut self) -> bool {
-        (!self.is_standing() && self.advance_run())
+        (!self.has_outstanding_hooks() && self.advance_run())
             || self.advance_heard()
             || self.advance_prompts()
-            || (!self.is_standing() && self.advance_idle())
+            || (!self.has_outstanding_hooks() && self.advance_idle())
             || self.serve_waiting()
             || self.advance_held()
     }
@@ -462,9 +445,9 @@ impl Engine {
             && !waits
             && self.storing.is_none()
             && self.delayed.is_empty()
-            && !self.is_telling()
+            && !self.is_notifying()
             && self.lifecycle.is_greeting_over()
-            && !self.is_commanding()
+            && !self.extensions.has_command()
             && !self.is_leave_hooked()
     }
 
@@ -483,7 +466,9 @@ impl Engine {
                     false => self.take(Waiting::Command(command), kind.is_control()),
                 }
             }
-            Inbound::ExtensionUIResponse(answer) => self.dialog_answered(answer),
+            Inbound::ExtensionUIResponse(answer) => {
+                self.with_extensions(|host, context| host.dialog_responded(answer, context));
+            }
             Inbound::HostToolUpdate(update) => self.host_tool_update(update),
             Inbound::HostToolResult(result) => self.host_tool_result(result),
         }
@@ -505,13 +490,13 @@ impl Engine {
             },
             _ => self.machine.outbound(&said),
         };
-        self.show(&said);
+        self.observe(&said);
         self.push(Output::Say(said));
         // What the host does wrong shows in our answers, too; that is no defect of ours.
         let ours = violations.into_iter().filter(|it| it.rule.about().side == Side::Server);
         // The frames do not show that titles were asked for.
         let ours = ours.filter(|it| !(self.emits_title && it.rule == Rule::NoTitle));
-        let ours = ours.filter(|it| !(self.telling.replaced && notifications::is_of_messages(it.rule)));
+        let ours = ours.filter(|it| !(self.pending.replaced && is_of_messages(it.rule)));
         self.outputs.extend(ours.map(Output::Violation));
     }
 
@@ -519,16 +504,16 @@ impl Engine {
     pub(in crate::engine) fn event(&mut self, event: impl Into<AgentSessionEvent>) {
         let event = Outbound::AgentSessionEvent(event.into());
         let said = Said::from(event);
-        let awaited = self.awaited(&said);
+        let awaited = self.extensions.awaited(&said);
         match self.withholds_events() {
             true => {
                 self.machine.withheld(&said);
-                self.show(&said);
+                self.observe(&said);
             }
             false => self.say(said),
         }
         if let Some(event) = awaited {
-            self.tell_all(Hook::Event { event });
+            self.notify(Hook::Event { event });
         }
     }
 

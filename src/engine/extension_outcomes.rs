@@ -1,24 +1,225 @@
-//! What the engine makes of the outcomes of extensions.
+//! The engine's side of the extensions: calls into the component, and what follows from its outputs.
 
 use crate::engine::{
-    CallId, Engine,
-    extensions::hook::{Hook, InputContinuation, SessionStartContinuation},
+    core::Engine,
+    extensions::{
+        hook::{Hook, InputContinuation, SessionStartContinuation},
+        host::{Context, ExtensionHost, ExtensionOutput},
+        process::FailureSource,
+        processes::REGISTERING,
+        registrations::CalledCommand,
+        request::{GRACE, RequestKind},
+    },
+    io::{CallId, ModelCall, Output},
+    toolbox::arguments::Owner,
 };
-use crate::protocol::{AgentToolResult, QueueDisposition, ToolResultHook};
+use crate::{
+    model::types::{StreamEvent, ToolSpec},
+    protocol::{
+        AgentToolResult, ExtensionTool, HookName, PromptDisposition, QueueDisposition, Said,
+        SessionStartHook, SessionStartReason, ToExtension, ToolResultHook, errors,
+    },
+};
+use std::time::Duration;
 
+/// How much of what is wrong with a registration is reported.
+const MAX_FAULTS: usize = 8;
+
+/// Calls into the component.
 impl Engine {
-    /// Every extension has responded to a hook, or there was none to do so.
-    pub(in crate::engine) fn hook_completed(&mut self, id: CallId, hook: Hook) {
-        self.told_all(id);
-        // A call still ends, and a message is still kept.
-        if !self.lifecycle.leaves_work() || matches!(hook, Hook::ToolResult { .. } | Hook::MessageEnd { .. })
-        {
-            self.resume(id, hook);
-        }
-        self.tell_next();
+    /// Calls the component, and carries out what the call leaves to do, before anything else.
+    pub(in crate::engine) fn with_extensions<R>(
+        &mut self,
+        call: impl FnOnce(&mut ExtensionHost, &mut Context<'_>) -> R,
+    ) -> R {
+        let mut context = Context {
+            now: self.now,
+            dialect: self.dialect,
+            lifecycle: &self.lifecycle,
+            withholds_events: self.withholds_events(),
+            emits_title: self.emits_title,
+            directory: &self.place.directory,
+            ids: &mut self.ids,
+        };
+        let result = call(&mut self.extensions, &mut context);
+        self.drain_extensions();
+        result
     }
 
-    /// Goes on with what waited for the hook.
+    fn drain_extensions(&mut self) {
+        for output in self.extensions.take_outputs() {
+            self.extension_output(output);
+        }
+    }
+
+    /// Sends a hook; goes on in `resume` once every extension has responded.
+    pub(in crate::engine) fn hook(&mut self, hook: Hook) {
+        let id = self.ids.call();
+        self.hook_as(id, hook);
+    }
+
+    /// Sends a hook under this id.
+    pub(in crate::engine) fn hook_as(&mut self, id: CallId, hook: Hook) {
+        self.with_extensions(|host, context| host.hook(id, hook, context));
+    }
+
+    /// Sends a hook to the extension at this place alone.
+    pub(in crate::engine) fn hook_one(&mut self, place: usize, hook: Hook) {
+        let id = self.ids.call();
+        self.with_extensions(|host, context| host.hook_among(id, [place], hook, context));
+    }
+
+    /// Whether an extension registered for the hook.
+    pub(in crate::engine) fn is_hooked(&self, name: HookName) -> bool {
+        self.extensions.is_hooked(name)
+    }
+
+    /// Whether a command waits for a hook, in dialects that serve commands one by one.
+    pub(in crate::engine) fn is_command_hooked(&self) -> bool {
+        self.extensions.hooks().any(Hook::holds_commands)
+    }
+
+    /// Whether the session is about to be left if no extension objects.
+    pub(in crate::engine) fn is_leave_hooked(&self) -> bool {
+        self.extensions.hooks().any(Hook::may_leave_session)
+    }
+
+    /// Whether a notification is outstanding.
+    pub(in crate::engine) const fn has_outstanding_hooks(&self) -> bool {
+        self.extensions.is_notifying() && !self.lifecycle.leaves_work()
+    }
+
+    /// Sends an event to the extensions that observe it.
+    pub(in crate::engine) fn observe(&mut self, said: &Said) {
+        self.extensions.observe(said);
+        self.drain_extensions();
+    }
+
+    /// The command of an extension that is called by that name.
+    pub(in crate::engine) fn extension_command(&self, name: &str) -> Option<CalledCommand> {
+        self.extensions.command(self.dialect.record().extension_api, name)
+    }
+
+    /// Writes a frame to an extension.
+    pub(in crate::engine) fn send_to_extension(&mut self, process: CallId, frame: impl Into<ToExtension>) {
+        self.push(Output::ToExtension { to: process, frame: Box::new(frame.into()) });
+    }
+
+    /// Reports a failure to the host by `extension_error`.
+    pub(in crate::engine) fn report_failure(&mut self, source: FailureSource<'_>, text: &str) {
+        self.with_extensions(|host, context| host.report(source, text, context));
+    }
+
+    /// Cancels the requests of the run, or of the prompt that leads to one.
+    pub(in crate::engine) fn cancel_run_requests(&mut self) {
+        self.with_extensions(|host, context| host.cancel_requests(RequestKind::is_of_run, GRACE, context));
+    }
+
+    /// Cancels the requests of the calls of the batch.
+    pub(in crate::engine) fn cancel_call_requests(&mut self) {
+        self.with_extensions(|host, context| host.cancel_requests(RequestKind::is_of_call, GRACE, context));
+    }
+
+    /// Cancels every request, and waits for none.
+    pub(in crate::engine) fn cancel_all_requests(&mut self) {
+        self.with_extensions(|host, context| host.cancel_requests(|_| true, Duration::ZERO, context));
+    }
+
+    /// Cancels the requests of a hook.
+    pub(in crate::engine) fn cancel_hook(&mut self, id: CallId) {
+        let is_of_it = |kind: &RequestKind| matches!(kind, RequestKind::Hook { hook, .. } if *hook == id);
+        self.with_extensions(|host, context| host.cancel_requests(is_of_it, GRACE, context));
+    }
+
+    /// Closes the dialogs by which the host is asked about calls of the batch.
+    pub(in crate::engine) fn close_call_dialogs(&mut self) {
+        while self.with_extensions(|host, context| host.close_next_dialog(|it| it.is_of_call(), context)) {}
+    }
+
+    /// Closes every dialog: nobody responds any more.
+    pub(in crate::engine) fn close_all_dialogs(&mut self) {
+        while self.with_extensions(|host, context| host.close_next_dialog(|_| true, context)) {}
+    }
+
+    /// Ends what is due: extensions that have not registered, dialogs, requests.
+    pub(in crate::engine) fn expire_extensions(&mut self) {
+        self.with_extensions(|host, context| {
+            host.expire_processes(context);
+            host.expire_dialogs(context);
+        });
+        for id in self.extensions.late_requests(self.now.monotonic) {
+            let hung = self.with_extensions(|host, context| host.expire_request(id, context));
+            if let Some(place) = hung {
+                self.with_extensions(|host, _| host.count_hang(place));
+            }
+        }
+    }
+
+    /// The process of an extension is gone.
+    pub(in crate::engine) fn extension_ended(&mut self, process: CallId, text: &str) {
+        let end = self.with_extensions(|host, context| host.end_process(process, text, context));
+        let Some(end) = end else { return };
+        while self.with_extensions(|host, context| host.fail_next_request(process, &end.text, context)) {}
+        self.with_extensions(|host, _| host.lose_actions(process));
+        self.with_extensions(|host, context| host.forget_process(process, &end, context));
+    }
+
+    /// Requests a model: from the server, or from the extension that streams its responses.
+    pub(in crate::engine) fn request_model(&mut self, call: ModelCall) {
+        self.with_extensions(|host, context| host.request_model(call, context));
+    }
+
+    /// Cancels the request of a model.
+    pub(in crate::engine) fn cancel_model(&mut self, call: CallId) {
+        self.with_extensions(|host, _| host.cancel_model(call));
+    }
+
+    /// Fails the next call of a model whose extension is not running; `false` if there is none.
+    pub(in crate::engine) fn fail_next_call(&mut self) -> bool {
+        let Some((call, message)) = self.extensions.take_failed_call() else { return false };
+        self.model_event(call, StreamEvent::Fail { message, retry_after: None });
+        true
+    }
+}
+
+/// What follows from its outputs.
+impl Engine {
+    fn extension_output(&mut self, output: ExtensionOutput) {
+        match output {
+            ExtensionOutput::Perform(output) => self.push(output),
+            ExtensionOutput::Emit(frame) => self.say(frame),
+            ExtensionOutput::HookCompleted { id, hook } => {
+                // A call still ends, and a message is still kept.
+                let is_kept = matches!(hook, Hook::ToolResult { .. } | Hook::MessageEnd { .. });
+                if is_kept || !self.lifecycle.leaves_work() {
+                    self.resume(id, hook);
+                }
+                self.with_extensions(ExtensionHost::advance_notifications);
+            }
+            ExtensionOutput::CommandHandled(reply) => self.accept_said(&reply, PromptDisposition::Handled),
+            ExtensionOutput::ToolProgress { call, result } => self.tool_progress(call, result),
+            ExtensionOutput::ToolEnded { call, result, is_error } => self.tool_end(call, result, is_error),
+            ExtensionOutput::Action { process, action } => self.act(process, action),
+            ExtensionOutput::Query { process, query } => self.query(process, query),
+            ExtensionOutput::DialogClosed(id) => self.machine.ask_over(&id),
+            ExtensionOutput::CallConsent { at, response } => self.call_consent(at, response),
+            ExtensionOutput::ActionConsent { action, response } => self.action_consent(action, response),
+            ExtensionOutput::ModelEvents { call, events } => {
+                for event in events {
+                    if matches!(event, StreamEvent::Finish(_) | StreamEvent::Fail { .. }) {
+                        self.extensions.end_model_stream(call);
+                    }
+                    self.model_event(call, event);
+                }
+            }
+            ExtensionOutput::Registered { place, restarted, faults } => {
+                self.extension_registered(place, restarted, faults);
+            }
+            ExtensionOutput::ActionLost(call) => self.abandon_action(call),
+        }
+    }
+
+    /// Goes on with what waited for a hook.
     fn resume(&mut self, id: CallId, hook: Hook) {
         match hook {
             Hook::Input { event, is_handled, then: InputContinuation::Prompt(mut prompt) } => {
@@ -40,7 +241,7 @@ impl Engine {
                 self.compaction_said(id, focus.as_deref(), is_cancelled, compaction);
             }
             Hook::SessionBeforeTree { event, is_cancelled, summary, action } => {
-                self.navigation_said(id, action, event, is_cancelled, summary);
+                self.navigation_hooked(id, action, event, is_cancelled, summary);
             }
             Hook::PrepareArguments { event, failure, at } => self.call_prepared(at, event.input, failure),
             Hook::ToolCall { event, is_changed, veto, at } => {
@@ -67,10 +268,10 @@ impl Engine {
             Hook::BeforeProviderRequest { event, request } => self.provider_hooked(request, event),
             Hook::BeforeProviderHeaders { event, request } => self.provider_hooked(request, event),
             Hook::AfterProviderResponse { event, request } => self.provider_hooked(request, event),
-            Hook::ResourcesDiscover { skills, templates, .. } => self.look_into(skills, templates),
-            Hook::SessionStart { then: SessionStartContinuation::Discover, .. } => self.discover(),
+            Hook::ResourcesDiscover { skills, templates, .. } => self.search_resources(skills, templates),
+            Hook::SessionStart { then: SessionStartContinuation::Discover, .. } => self.discover_resources(),
             Hook::SessionStart { then: SessionStartContinuation::Respond(response), .. } => {
-                self.session_begun_told(*response);
+                self.finish_session_change(*response);
             }
             Hook::SessionShutdown { next, .. } => {
                 // Messages that extensions sent meanwhile are not for the next session.
@@ -78,11 +279,69 @@ impl Engine {
                 self.leave_now(*next);
             }
             Hook::SessionCompact { .. } => self.compaction_over(),
-            Hook::SessionTree { action, .. } => self.navigated(action),
+            Hook::SessionTree { action, .. } => self.end_navigation(action),
             Hook::SessionStart { then: SessionStartContinuation::Nothing, .. }
             | Hook::ModelSelect { .. }
             | Hook::ThinkingLevelSelect { .. }
             | Hook::Event { .. } => {}
         }
+    }
+
+    /// An extension has registered: its tools are offered, and what is wrong is reported.
+    fn extension_registered(&mut self, place: usize, restarted: bool, mut faults: Vec<String>) {
+        let (own, of_others): (Vec<_>, Vec<_>) =
+            self.offer_tools(place).into_iter().partition(|(of, _)| *of == place);
+        faults.extend(own.into_iter().map(|(_, text)| text));
+        let more = faults.len().saturating_sub(MAX_FAULTS);
+        faults.truncate(MAX_FAULTS);
+        if more > 0 {
+            faults.push(errors::more_wrong(self.dialect.base(), &more.to_string()));
+        }
+        let faults = faults.into_iter().map(|text| (place, text));
+        for (place, text) in faults.chain(of_others) {
+            self.report_failure(FailureSource::Extension(place, REGISTERING), &text);
+        }
+        let is_hooked = || self.extensions.hooked(HookName::SessionStart).contains(&place);
+        if restarted && is_hooked() {
+            let event = SessionStartHook { reason: SessionStartReason::Reload, previous_session_file: None };
+            let then = SessionStartContinuation::Nothing;
+            self.hook_one(place, Hook::SessionStart { event, then });
+        }
+        self.renew_instructions();
+    }
+
+    /// Offers the model the tools of the extensions, one that has registered just now among them; gives what is wrong with
+    /// its tools, and which of others have lost their place to one of it.
+    fn offer_tools(&mut self, registered: usize) -> Vec<(usize, String)> {
+        let known = self.tools.take_of_extensions();
+        let tools: Vec<_> = self.extensions.tools().map(|(place, tool)| (place, tool.clone())).collect();
+        let mut faults = Vec::new();
+        for (place, tool) in tools {
+            let name = tool.name.trim();
+            let was_offered = known.iter().find(|(it, owner, _)| it == name && *owner == place);
+            let offered = was_offered.map_or(!tool.inactive.unwrap_or(false), |(.., offered)| *offered);
+            let is_new = place == registered || was_offered.is_some();
+            let added = self.add_tool(place, &tool, offered);
+            faults.extend(added.err().filter(|_| is_new).map(|text| (place, text)));
+        }
+        faults
+    }
+
+    fn add_tool(&mut self, place: usize, tool: &ExtensionTool, offered: bool) -> Result<(), String> {
+        let base = self.dialect.base();
+        let (name, description) = (tool.name.trim(), tool.description.trim());
+        if name.is_empty() || description.is_empty() {
+            return Err(errors::tool_name(base, name));
+        }
+        if self.tools.owner(name).is_some_and(|owner| owner != Owner::Server) {
+            return Err(errors::tool_conflict(base, name));
+        }
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            parameters: tool.parameters.clone().into(),
+            exclusive: tool.sequential.unwrap_or(false),
+        };
+        self.tools.add(spec, Owner::Extension(place), offered).map_err(|unsound| unsound.told(base, name))
     }
 }

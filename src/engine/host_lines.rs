@@ -50,7 +50,7 @@ impl Engine {
     fn is_busy(&self) -> bool {
         let compacts = self.activity.compaction().is_some_and(Compaction::is_asked_for);
         let waits = !self.shells.is_empty() || !self.after_run.is_empty();
-        waits || compacts || self.is_command_hooked() || self.is_to_be_taken_up()
+        waits || compacts || self.is_command_hooked() || self.extensions.has_unaccepted_command()
     }
 
     pub(in crate::engine) fn serve_waiting(&mut self) -> bool {

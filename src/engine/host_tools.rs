@@ -3,7 +3,7 @@
 use crate::engine::{
     CallId, Engine,
     prompts::texts,
-    run::batch::error_result,
+    tool_result::error_result,
     toolbox::arguments::{Owner, Unsound, examine},
 };
 use crate::{

@@ -19,7 +19,7 @@ impl Ids {
     }
 
     /// Tells apart what the engine starts.
-    pub const fn call(&mut self) -> crate::engine::CallId {
+    pub const fn call(&mut self) -> crate::engine::io::CallId {
         self.calls += 1;
         self.calls
     }

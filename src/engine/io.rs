@@ -1,6 +1,6 @@
 //! What goes into the engine and what comes out.
 
-use crate::engine::Choice;
+use crate::engine::levels::Choice;
 use crate::{
     machine::Violation,
     model::types::{StreamEvent, ToolSpec},
@@ -294,6 +294,17 @@ pub struct Selected {
     pub level: Option<ThinkingLevel>,
     /// What `cycle_model` goes round, if a scope was given.
     pub scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
+}
+
+/// The hooks of a provider's request that some extension registered for. Source: pi source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestHooks {
+    /// Its headers: `before_provider_headers`.
+    pub headers: bool,
+    /// Its body: `before_provider_request`.
+    pub payload: bool,
+    /// The head of the response: `after_provider_response`.
+    pub response: bool,
 }
 
 /// One tool call.

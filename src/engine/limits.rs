@@ -2,9 +2,9 @@
 
 use crate::engine::{Engine, extensions::hook::Hook, prompts::Prompting, run::after::AfterRun};
 pub use crate::engine::{
-    extensions::dialogs::{DIALOGS, UNSHOWN},
-    extensions::processes::{HANGS, REGISTER, RESTARTS, STRAYS},
-    extensions::requests::{ACCEPT, AFTER_INPUT, FAREWELL, GRACE, HOOK},
+    extensions::dialog::{DIALOGS, UNSHOWN},
+    extensions::process::{HANGS, REGISTER, RESTARTS, STRAYS},
+    extensions::request::{ACCEPT, AFTER_INPUT, FAREWELL, GRACE, HOOK},
 };
 use crate::protocol::{
     AgentMessage, Disposition, ImageContent, MessageContent, RpcCommand, RpcCommandKind, UserContent, errors,
@@ -85,7 +85,7 @@ impl Engine {
     fn waiting_bytes(&self) -> usize {
         let queued = self.steering.bytes() + self.follow_up.bytes();
         let behind: usize = self.after_run.iter().map(after_run_bytes).sum();
-        let asked: usize = self.hooks.values().map(|it| hook_bytes(&it.hook)).sum();
+        let asked: usize = self.extensions.hooks().map(hook_bytes).sum();
         let of_extensions = self.next_turn.iter().chain(&self.triggering);
         let messages = self.deferred.iter().map(|message| &**message).chain(of_extensions);
         queued + behind + asked + messages.map(message_bytes).sum::<usize>()

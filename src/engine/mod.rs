@@ -22,17 +22,20 @@
 //! (`compaction`, which has models write `summaries`), until all is done (`settling`), or what waited for its end
 //! (`after`); `sessions` leaves one session for another, `entries` tells what is in it.
 //!
-//! What extensions do (`actions`) may take a while (`acting`): they have tools run and models asked `outside` of the
-//! conversation, take up another branch of the session (`navigation`), bring models of their own (`providers`), and ask how
-//! things are (`queries`).
+//! A component runs the `extensions`; `extension_outcomes` calls it, and carries out what comes of each call. The engine does
+//! what their `actions` need, and answers their `queries`.
 
+mod actions;
 mod activity;
 mod commands;
 pub mod consent;
 mod core;
+mod extension_models;
 mod extension_outcomes;
 mod extensions;
+mod first_model;
 mod greeting;
+mod guard;
 mod host_lines;
 mod host_tools;
 mod ids;
@@ -41,22 +44,30 @@ mod levels;
 mod lifecycle;
 pub mod limits;
 mod models;
+mod notifications;
+mod pending;
 mod prompts;
+mod provider_hooks;
+mod queries;
 mod queues;
+mod resources;
 mod run;
 mod setup;
 mod shells;
 mod shutdown;
 mod state;
+mod steps;
 mod store;
 mod system;
 pub mod todos;
+mod tool_result;
 mod toolbox;
 pub mod ttsr;
 
 pub use core::Engine;
-pub use extensions::provider_hooks::RequestHooks;
-pub use io::{CallId, Input, ModelCall, Now, Output, Purpose, Selected, ShellEnd, ShellStart, ToolStart};
+pub use io::{
+    CallId, Input, ModelCall, Now, Output, Purpose, RequestHooks, Selected, ShellEnd, ShellStart, ToolStart,
+};
 pub use levels::Choice;
 pub use run::{compaction::CompactionPlan, retry::RetryPlan};
 pub use setup::{Extending, Hosted, Modes, NamedCommands, Place, Setup};

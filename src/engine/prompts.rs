@@ -12,7 +12,7 @@ use crate::engine::{
     Awaiting, Engine, Output,
     activity::Activity,
     extensions::hook::{Hook, InputContinuation},
-    extensions::processes::Failing,
+    extensions::process::FailureSource,
     queues::TurnInput,
     run::after::AfterRun,
     store::persist::Tell,
@@ -99,10 +99,12 @@ impl Engine {
         let from_host = matches!(prompting.reply, Reply::Host { .. });
         if from_host
             && let Some((name, arguments)) = slash(&prompting.text)
-            && let Some(called) = self.extension_command(name)
+            && let Some(command) = self.extension_command(name)
         {
             let (name, arguments) = (name.to_owned(), arguments.to_owned());
-            return self.ask_for_command(called, &name, &arguments, prompting.reply);
+            return self.with_extensions(|host, context| {
+                host.request_command(command, &name, &arguments, prompting.reply, context);
+            });
         }
         if from_host && let Some(error) = self.unloaded_command(&prompting.text) {
             self.accept_early(&prompting.reply);
@@ -131,7 +133,10 @@ impl Engine {
         if let Reply::Extension { process, id, .. } = &mut prompting.reply
             && let Some(id) = id.take()
         {
-            self.tell_extension(*process, ExtensionResponse { id, success: true, error: None, data: None });
+            self.send_to_extension(
+                *process,
+                ExtensionResponse { id, success: true, error: None, data: None },
+            );
         }
         self.after_run.push_back(AfterRun::LinedUp(Box::new(prompting)));
     }
@@ -173,7 +178,7 @@ impl Engine {
     /// The extensions have had their say: it goes on now, or when it is decided what follows the run that has just ended.
     pub(in crate::engine) fn hear(&mut self, prompting: Prompting, handled: bool) {
         match self.holds_commands() {
-            true => self.telling.heard = Some((Box::new(prompting), handled)),
+            true => self.pending.heard = Some((Box::new(prompting), handled)),
             false => self.heard(prompting, handled),
         }
     }
@@ -183,7 +188,7 @@ impl Engine {
         if self.holds_commands() {
             return false;
         }
-        let Some((prompting, handled)) = self.telling.heard.take() else { return false };
+        let Some((prompting, handled)) = self.pending.heard.take() else { return false };
         self.heard(*prompting, handled);
         true
     }
@@ -272,7 +277,7 @@ impl Engine {
             }
             Err(error) => {
                 let path = skill.path.clone();
-                self.extension_failed(Failing::Skill(&path.display().to_string()), &error);
+                self.report_failure(FailureSource::Skill(&path.display().to_string()), &error);
                 self.expanded(expanding, None);
             }
         }
@@ -416,7 +421,7 @@ impl Engine {
                 prompting.unasked = true;
             }
         }
-        self.unask_hooked();
+        self.extensions.abort_prompts();
     }
 
     /// The plain success of a command.
@@ -424,7 +429,7 @@ impl Engine {
         match reply.clone() {
             Reply::Host { id, kind } => self.acknowledge(kind, id),
             Reply::Extension { process, id: Some(id), .. } => {
-                self.tell_extension(
+                self.send_to_extension(
                     process,
                     ExtensionResponse { id, success: true, error: None, data: None },
                 );
@@ -488,10 +493,10 @@ impl Engine {
             }
             Reply::Extension { process, id, event } => {
                 if let Some(event) = event {
-                    self.extension_failed(Failing::Runtime(event), &text);
+                    self.report_failure(FailureSource::Runtime(event), &text);
                 }
                 if let Some(id) = id {
-                    self.tell_extension(
+                    self.send_to_extension(
                         process,
                         ExtensionResponse { id, success: false, error: Some(text), data: None },
                     );

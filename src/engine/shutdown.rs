@@ -1,6 +1,8 @@
 //! What ends the process: the end of the input, a signal, or an extension's `shutdown`.
 
-use crate::engine::{Engine, Input, Output, run::after::AfterRun};
+use crate::engine::{
+    Engine, Input, Output, actions::task::Tasks, extensions::host::ExtensionHost, run::after::AfterRun,
+};
 use crate::protocol::DialectEndOfInput;
 
 impl Engine {
@@ -11,9 +13,9 @@ impl Engine {
         self.lifecycle.end_input(dialect);
         // What could not be written gets a last chance.
         self.broken = None;
-        self.end_all_dialogs();
+        self.close_all_dialogs();
         self.host_gone();
-        self.limit_commands();
+        self.extensions.limit_commands(self.now.monotonic);
         match dialect {
             DialectEndOfInput::Finish => {}
             // Shell commands of the host go on; nothing else does.
@@ -35,7 +37,7 @@ impl Engine {
         self.waiting.clear();
         self.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
         let held = std::mem::take(&mut self.held);
-        self.end_all_dialogs();
+        self.close_all_dialogs();
         self.abort_work();
         self.cancel_shells();
         // What the host wrote comes too late; extensions still get a response to their actions.
@@ -56,12 +58,12 @@ impl Engine {
     pub(in crate::engine) fn drain(&mut self) {
         self.machine.end_of_input();
         self.lifecycle.drain();
-        self.limit_commands();
+        self.extensions.limit_commands(self.now.monotonic);
     }
 
     /// Aborts the run, and whatever leads to one.
     fn abort_work(&mut self) {
-        self.unask_all();
+        self.cancel_all_requests();
         self.abort_chain();
         self.abort_run();
         self.cancel_retry();
@@ -74,10 +76,10 @@ impl Engine {
             return false;
         }
         if self.lifecycle.take_farewell() {
-            self.say_farewell();
+            self.with_extensions(ExtensionHost::notify_exit);
             return true;
         }
-        let exits = !self.is_parting();
+        let exits = !self.extensions.has_exit_notification();
         if exits {
             self.exit();
         }
@@ -88,8 +90,11 @@ impl Engine {
     pub(in crate::engine) fn exit(&mut self) {
         if !self.lifecycle.is_exited() {
             self.lifecycle = crate::engine::lifecycle::Lifecycle::Exited;
-            self.asks.clear();
-            self.end_actions();
+            self.tasks = Tasks::default();
+            self.with_extensions(|host, context| {
+                host.drop_requests();
+                host.end_actions(context);
+            });
             self.push(Output::Exit);
         }
     }

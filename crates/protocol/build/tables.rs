@@ -17,6 +17,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
         dispositions(bundle),
         commands(bundle)?,
         dialogs(bundle)?,
+        extension_frames(bundle)?,
         entries(bundle)?,
         fires(bundle)?,
     ];
@@ -311,6 +312,45 @@ fn dialogs(bundle: &Bundle) -> Result<TokenStream, String> {
 
             /// Has it answer another one.
             pub fn set_id(&mut self, id: String) { match self { #(Self::#answers(answer) => answer.id = id),* } }
+        }
+    })
+}
+
+fn extension_frames(bundle: &Bundle) -> Result<TokenStream, String> {
+    let Shape::Tagged { branches, .. } = bundle.shape("FromExtension") else {
+        return Err("FromExtension is no union of its kind".into());
+    };
+    let has = |name: &str, field: &str| bundle.defs[name]["properties"].get(field).is_some();
+    let requires = |name: &str, field: &str| {
+        bundle.defs[name]["required"].as_array().into_iter().flatten().any(|it| it == field)
+    };
+    let (mut origins, mut required, mut optional) = (Vec::new(), Vec::new(), Vec::new());
+    for (value, name) in &branches {
+        let from_request = has(name, "origin");
+        match has(name, "id") {
+            true if !requires(name, "id") => optional.push(camel(value)),
+            true if from_request => required.push(camel(value)),
+            _ => {}
+        }
+        if from_request {
+            origins.push(camel(value));
+        }
+    }
+    Ok(quote! {
+        impl FromExtension {
+            /// The request that the frame belongs to.
+            pub fn origin(&self) -> Option<&str> {
+                match self { #(Self::#origins(frame) => frame.origin.as_deref(),)* _ => None }
+            }
+
+            /// The id of an action, if it has one: the extension waits for a response to it.
+            pub fn action_id(&self) -> Option<&str> {
+                match self {
+                    #(Self::#required(frame) => Some(&frame.id),)*
+                    #(Self::#optional(frame) => frame.id.as_deref(),)*
+                    _ => None,
+                }
+            }
         }
     })
 }

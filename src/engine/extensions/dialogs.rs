@@ -1,7 +1,7 @@
-//! Questions to the host that wait for an answer, and notices that do not.
+//! Dialogs of the host, and notices that need no response.
 //!
-//! A dialog ends once: by the host's answer, by its timeout, or because nobody wants the answer any more (what it
-//! belongs to was aborted, its extension is gone, the input has ended). Without an answer of the right kind its asker
+//! A dialog closes once: by the host's response, by its timeout, or because its response does not count any more (its
+//! request was cancelled, its extension is gone, the input has ended). Without a response of the right kind its owner
 //! gets the default: nothing chosen, nothing typed, not confirmed. A dialog outlives the request that opened it: from
 //! then on it belongs to the extension, as do dialogs opened later on behalf of that request.
 //!
@@ -9,350 +9,257 @@
 //! [`UNSHOWN`] of them in a row are answered so; later ones are withheld until their request is over, so that an extension
 //! that asks until it gets an answer does not flood the host. Source: pi RPC reference: extension UI; settled.
 
-use crate::engine::{CallId, Engine};
+use crate::engine::{
+    extensions::{
+        dialog::{DIALOGS, Dialog, DialogOwner, UNSHOWN, Withheld},
+        host::{Context, ExtensionHost, ExtensionOutput},
+    },
+    io::CallId,
+};
 use crate::protocol::{
     CancelRequest, DialectEmitsTitle, DialectIdsUi, ExtensionUIAnswer, ExtensionUICall, LineError, Outbound,
     RpcExtensionUIRequest, RpcExtensionUIRequestKind, RpcExtensionUIResponse, UICancelledResponse, errors,
 };
 use std::time::Duration;
 
-/// How many dialogs of one extension may be open.
-pub const DIALOGS: usize = 100;
-
-/// How many dialogs of one extension in a row are answered with the default without being shown.
-pub const UNSHOWN: usize = 16;
-
-/// A dialog that is open.
-#[derive(Debug)]
-pub struct Dialog {
-    /// Its id on the wire.
-    id: String,
-    kind: RpcExtensionUIRequestKind,
-    asker: Asker,
-    /// When it ends by itself.
-    due: Option<Duration>,
-}
-
-/// Who wants the answer.
-#[derive(Debug)]
-enum Asker {
-    /// An extension.
-    Extension {
-        process: CallId,
-        /// Its own id of the dialog.
-        id: String,
-        /// The request that it belongs to.
-        origin: Option<CallId>,
-    },
-    /// The server itself, before a tool call at this place of the batch runs.
-    Call(usize),
-    /// The server itself, before a tool runs for an extension.
-    Action {
-        /// The process of the extension.
-        process: CallId,
-        /// The action that waits for the answer.
-        call: CallId,
-        /// The request that the action belongs to.
-        origin: Option<CallId>,
-    },
-}
-
-/// The dialogs of an extension's process that were not shown.
-#[derive(Debug, Default)]
-pub struct Unshown {
-    /// How many in a row.
-    count: usize,
-    /// Those without an answer.
-    withheld: Vec<Withheld>,
-}
-
-#[derive(Debug)]
-struct Withheld {
-    /// The extension's own id of the dialog.
-    id: String,
-    /// The request that opened it; `None`: the extension.
-    origin: Option<CallId>,
-}
-
-impl Dialog {
-    /// Whether an extension's process has opened it.
-    const fn is_of(&self, of: CallId) -> bool {
-        matches!(self.asker, Asker::Extension { process, .. } | Asker::Action { process, .. } if process == of)
-    }
-
-    /// The request of an extension that it belongs to.
-    const fn origin(&self) -> Option<CallId> {
-        match self.asker {
-            Asker::Extension { origin, .. } | Asker::Action { origin, .. } => origin,
-            Asker::Call(_) => None,
-        }
-    }
-}
-
-impl Engine {
-    /// An extension wants something of the user interface.
-    pub(in crate::engine) fn ui(&mut self, process: CallId, call: ExtensionUICall) {
-        let ExtensionUICall { origin, mut request } = call;
-        let own = request.id().to_owned();
-        if !request.kind().wants_answer() {
-            let live = origin.is_some_and(|origin| self.origin(process, &origin).is_some());
-            return self.notice(request, live);
-        }
+impl ExtensionHost {
+    /// An extension requests something of the user interface.
+    pub(super) fn request_ui(&mut self, process: CallId, call: ExtensionUICall, context: &mut Context<'_>) {
+        let ExtensionUICall { origin, request } = call;
         // A request that is over has left its dialogs to the extension.
         let origin = origin.and_then(|origin| self.origin(process, &origin));
-        let Some(place) = self.extensions.place_of(process) else { return };
-        if self.has_too_many_dialogs(process) {
-            self.tell_answer(process, own, None);
-            let text = errors::too_many_dialogs(self.dialect.base(), &DIALOGS.to_string());
-            return self.extension_strayed(process, &text);
+        if !request.kind().wants_answer() {
+            return self.show_notice(request, origin.is_some(), context);
         }
-        let is_cancelled = origin.is_some_and(|origin| self.is_unwanted(origin));
-        if is_cancelled || self.lifecycle.is_input_over() {
+        let own = request.id().to_owned();
+        let Some(place) = self.place_of(process) else { return };
+        if self.has_too_many_dialogs(process) {
+            self.respond_to_dialog(process, own, None);
+            let text = errors::too_many_dialogs(context.dialect.base(), &DIALOGS.to_string());
+            return self.stray(process, &text, context);
+        }
+        if context.lifecycle.is_input_over() || origin.is_some_and(|origin| self.is_cancelled(origin)) {
             return self.answer_unshown(place, process, own, origin);
         }
-        self.extensions.all[place].unshown.count = 0;
-        if let Some(origin) = origin {
-            self.stand_still(origin);
+        self.all[place].unshown.count = 0;
+        let due = dialog_due(&request, context);
+        let owner = DialogOwner::Extension { process, id: own, origin };
+        self.open_dialog(owner, request, due, context);
+    }
+
+    /// Asks the host whether the call at this place of the batch may run.
+    pub fn request_call_consent(
+        &mut self,
+        at: usize,
+        request: RpcExtensionUIRequest,
+        context: &mut Context<'_>,
+    ) {
+        self.open_dialog(DialogOwner::Call(at), request, None, context);
+    }
+
+    /// Asks the host whether a tool may run for an action of `process`; `false` if the host cannot be asked.
+    pub fn request_action_consent(
+        &mut self,
+        process: CallId,
+        action: CallId,
+        origin: Option<&str>,
+        request: RpcExtensionUIRequest,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let origin = origin.and_then(|origin| self.origin(process, origin));
+        let is_cancelled = origin.is_some_and(|origin| self.is_cancelled(origin));
+        if is_cancelled || context.lifecycle.is_input_over() || self.has_too_many_dialogs(process) {
+            return false;
         }
-        let asker = Asker::Extension { process, id: own, origin };
-        let id = self.ui_id();
+        self.open_dialog(DialogOwner::Action { process, action, origin }, request, None, context);
+        true
+    }
+
+    fn open_dialog(
+        &mut self,
+        owner: DialogOwner,
+        mut request: RpcExtensionUIRequest,
+        due: Option<Duration>,
+        context: &mut Context<'_>,
+    ) {
+        let id = ui_id(context);
         request.set_id(id.clone());
-        let due = self.dialog_due(&request);
-        self.dialogs.push(Dialog { id, kind: request.kind(), asker, due });
-        self.say(Outbound::ExtensionUIRequest(request));
+        let dialog = Dialog { id, kind: request.kind(), owner, due };
+        if let Some(origin) = dialog.origin().and_then(|origin| self.requests.get_mut(&origin)) {
+            origin.open_dialog(context.now.monotonic);
+        }
+        self.dialogs.push(dialog);
+        self.push(ExtensionOutput::Emit(Outbound::ExtensionUIRequest(request)));
     }
 
-    fn has_too_many_dialogs(&self, process: CallId) -> bool {
-        let place = self.extensions.place_of(process);
-        let withheld = place.map_or(0, |place| self.extensions.all[place].unshown.withheld.len());
-        self.dialogs.iter().filter(|dialog| dialog.is_of(process)).count() + withheld >= DIALOGS
+    /// The host has responded to a dialog; a response to one that is not open is ignored.
+    pub fn dialog_responded(&mut self, response: RpcExtensionUIResponse, context: &Context<'_>) {
+        if let Some(dialog) = self.take_dialog(|dialog| dialog.id == response.id()) {
+            let response = Some(response).filter(|response| dialog.takes(response));
+            self.dialog_closed(dialog.owner, response, context);
+        }
     }
 
-    /// Resolves a dialog of an extension that is being ended with its default, without a request to the host.
-    pub(in crate::engine) fn dialog_declined(&mut self, process: CallId, own: String) {
-        let Some(place) = self.extensions.place_of(process) else { return };
-        // One that asks in a loop is answered no more.
-        if self.extensions.all[place].unshown.withheld.len() < DIALOGS {
+    /// The host has responded to a dialog with a malformed frame: that is the default.
+    pub fn dialog_misanswered(&mut self, error: &LineError, context: &Context<'_>) {
+        let LineError::Field { id: Some(id), .. } = error else { return };
+        let id = id.to_string();
+        if let Some(dialog) = self.take_dialog(|dialog| dialog.id == id) {
+            self.dialog_closed(dialog.owner, None, context);
+        }
+    }
+
+    /// Resolves a dialog of an extension that is being stopped with its default, without a request to the host.
+    pub(super) fn decline_dialog(&mut self, process: CallId, own: String) {
+        let Some(place) = self.place_of(process) else { return };
+        // One that asks in a loop gets no more responses.
+        if self.all[place].unshown.withheld.len() < DIALOGS {
             self.answer_unshown(place, process, own, None);
         }
     }
 
-    /// Asks the host whether the call at `at` may run.
-    pub(in crate::engine) fn ask_host(&mut self, at: usize, request: RpcExtensionUIRequest) {
-        self.open_dialog(Asker::Call(at), request);
-    }
-
-    /// Asks the host on behalf of an action of `process`; `false` if the host cannot be asked.
-    pub(in crate::engine) fn ask_host_outside(
-        &mut self,
-        process: CallId,
-        call: CallId,
-        origin: Option<&str>,
-        request: RpcExtensionUIRequest,
-    ) -> bool {
-        let origin = origin.and_then(|origin| self.origin(process, origin));
-        let is_cancelled = origin.is_some_and(|origin| self.is_unwanted(origin));
-        if is_cancelled || self.lifecycle.is_input_over() || self.has_too_many_dialogs(process) {
-            return false;
-        }
-        if let Some(origin) = origin {
-            self.stand_still(origin);
-        }
-        self.open_dialog(Asker::Action { process, call, origin }, request);
-        true
-    }
-
-    fn open_dialog(&mut self, asker: Asker, mut request: RpcExtensionUIRequest) {
-        let id = self.ui_id();
-        request.set_id(id.clone());
-        self.dialogs.push(Dialog { id, kind: request.kind(), asker, due: None });
-        self.say(Outbound::ExtensionUIRequest(request));
-    }
-
-    /// An extension withdraws an action that the host is asked about.
-    pub(in crate::engine) fn end_consent(&mut self, action: CallId) {
-        self.end_dialogs(|dialog| matches!(dialog.asker, Asker::Action { call, .. } if call == action));
-    }
-
-    /// The host has answered a dialog. An answer to one that is not open is ignored.
-    pub(in crate::engine) fn dialog_answered(&mut self, answer: RpcExtensionUIResponse) {
-        let Some(dialog) = self.take_dialog(|dialog| dialog.id == answer.id()) else { return };
-        let fits = fits(dialog.kind, &answer);
-        self.dialog_over(dialog.asker, Some(answer).filter(|_| fits));
-    }
-
-    /// The host has answered a dialog with something that is no answer: that is the default.
-    pub(in crate::engine) fn dialog_misanswered(&mut self, error: &LineError) {
-        let LineError::Field { id: Some(id), .. } = error else { return };
-        let id = id.to_string();
-        if let Some(dialog) = self.take_dialog(|dialog| dialog.id == id) {
-            self.dialog_over(dialog.asker, None);
-        }
-    }
-
-    /// Answers a dialog that cannot be shown with the default, or withholds it when too many were answered so.
-    fn answer_unshown(&mut self, place: usize, process: CallId, id: String, origin: Option<CallId>) {
-        let unshown = &mut self.extensions.all[place].unshown;
-        unshown.count += 1;
-        match unshown.count > UNSHOWN {
-            true => unshown.withheld.push(Withheld { id, origin }),
-            false => self.tell_answer(process, id, None),
-        }
-    }
-
-    /// Answers the withheld dialogs of that process that `which` picks with the default.
-    fn release_withheld(&mut self, process: CallId, which: impl Fn(&Withheld) -> bool) {
-        let Some(place) = self.extensions.place_of(process) else { return };
-        let withheld = &mut self.extensions.all[place].unshown.withheld;
-        let released: Vec<Withheld> = withheld.extract_if(.., |dialog| which(dialog)).collect();
-        for dialog in released {
-            self.tell_answer(process, dialog.id, None);
-        }
-    }
-
     /// Leaves the dialogs of a request that is over to the extension.
-    pub(in crate::engine) fn leave_dialogs(&mut self, process: CallId, request: CallId) {
-        for dialog in &mut self.dialogs {
-            if let Asker::Extension { origin, .. } | Asker::Action { origin, .. } = &mut dialog.asker {
-                origin.take_if(|origin| *origin == request);
-            }
-        }
+    pub(super) fn leave_dialogs(&mut self, process: CallId, request: CallId) {
+        self.dialogs.iter_mut().for_each(|dialog| dialog.leave(request));
         // An extension that ends its requests does not ask in a loop.
-        if let Some(place) = self.extensions.place_of(process) {
-            self.extensions.all[place].unshown.count = 0;
+        if let Some(place) = self.place_of(process) {
+            self.all[place].unshown.count = 0;
         }
         self.release_withheld(process, |dialog| dialog.origin == Some(request));
     }
 
     /// An extension takes one of its dialogs back.
-    pub(in crate::engine) fn dialog_withdrawn(&mut self, of: CallId, own: &str) {
+    pub(super) fn withdraw_dialog(&mut self, of: CallId, own: &str, context: &mut Context<'_>) {
         self.release_withheld(of, |dialog| dialog.id == own);
-        self.end_dialogs(|dialog| {
-            matches!(&dialog.asker, Asker::Extension { process, id, .. } if *process == of && id == own)
-        });
+        let is_it = |dialog: &Dialog| matches!(&dialog.owner, DialogOwner::Extension { process, id, .. } if *process == of && id == own);
+        self.close_dialogs(is_it, context);
     }
 
-    /// Ends the dialogs of a request that is cancelled.
-    pub(in crate::engine) fn dialogs_of(&mut self, request: CallId) {
-        self.end_dialogs(|dialog| dialog.origin() == Some(request));
+    /// Closes the dialog by which the host is asked about an action.
+    pub fn close_consent(&mut self, of: CallId, context: &mut Context<'_>) {
+        let is_it =
+            |dialog: &Dialog| matches!(dialog.owner, DialogOwner::Action { action, .. } if action == of);
+        self.close_dialogs(is_it, context);
     }
 
-    /// The process of an extension is gone.
-    pub(in crate::engine) fn dialogs_lost(&mut self, of: CallId) {
-        self.end_dialogs(|dialog| dialog.is_of(of));
-    }
-
-    /// The run is being ended: the server's own questions are over.
-    pub(in crate::engine) fn unask_host(&mut self) {
-        self.end_dialogs(|dialog| matches!(dialog.asker, Asker::Call(_)));
-    }
-
-    /// Nobody is left to answer.
-    pub(in crate::engine) fn end_all_dialogs(&mut self) {
-        self.end_dialogs(|_| true);
-    }
-
-    /// When the next dialog ends by itself.
-    pub(in crate::engine) fn dialogs_due(&self) -> Option<Duration> {
-        self.dialogs.iter().filter_map(|dialog| dialog.due).min()
-    }
-
-    /// Ends the dialogs whose time has come. No frame tells the host.
-    pub(in crate::engine) fn expire_dialogs(&mut self) {
-        let now = self.now.monotonic;
+    /// Closes the dialogs whose timeout has come. No frame tells the host.
+    pub fn expire_dialogs(&mut self, context: &Context<'_>) {
+        let now = context.now.monotonic;
         while let Some(dialog) = self.take_dialog(|dialog| dialog.due.is_some_and(|due| due <= now)) {
-            self.dialog_over(dialog.asker, None);
+            self.dialog_closed(dialog.owner, None, context);
         }
     }
 
-    /// Passes a notice on; a title only where the host is told titles.
-    /// `live`: it belongs to a request that is open.
-    fn notice(&mut self, mut request: RpcExtensionUIRequest, live: bool) {
-        let untitled = self.dialect.record().emits_title == DialectEmitsTitle::OptIn && !self.emits_title;
-        match request.kind() {
-            RpcExtensionUIRequestKind::SetTitle if untitled => {}
-            // Told to stop before the host was greeted.
-            _ if !self.is_open() => {}
-            // The original has ended by now.
-            _ if self.withholds_events() && !live => {}
-            // Which dialogs are taken back is known here better than in an extension.
-            RpcExtensionUIRequestKind::Cancel => {}
-            _ => {
-                request.set_id(self.ui_id());
-                self.say(Outbound::ExtensionUIRequest(request));
-            }
+    /// Closes the dialogs that `which` picks.
+    pub fn close_dialogs(&mut self, which: impl Fn(&Dialog) -> bool, context: &mut Context<'_>) {
+        while self.close_next_dialog(&which, context) {}
+    }
+
+    /// Closes the next dialog that `which` picks; `false` if there is none.
+    pub fn close_next_dialog(&mut self, which: impl Fn(&Dialog) -> bool, context: &mut Context<'_>) -> bool {
+        let Some(dialog) = self.take_dialog(which) else { return false };
+        let editor = dialog.kind == RpcExtensionUIRequestKind::Editor;
+        if editor && context.dialect.record().dialogs.cancels_editor && !context.lifecycle.is_input_over() {
+            let cancel = CancelRequest { id: ui_id(context), target_id: dialog.id };
+            self.push(ExtensionOutput::Emit(Outbound::ExtensionUIRequest(cancel.into())));
+        }
+        self.dialog_closed(dialog.owner, None, context);
+        true
+    }
+
+    /// Passes a notice on; `live`: it belongs to an outstanding request.
+    fn show_notice(&mut self, mut request: RpcExtensionUIRequest, live: bool, context: &mut Context<'_>) {
+        let hides_titles =
+            context.dialect.record().emits_title == DialectEmitsTitle::OptIn && !context.emits_title;
+        let is_hidden = match request.kind() {
+            RpcExtensionUIRequestKind::SetTitle => hides_titles,
+            // The dialogs that close are known here.
+            RpcExtensionUIRequestKind::Cancel => true,
+            _ => false,
+        };
+        // The original has exited by the time it would be silent.
+        if !is_hidden && context.lifecycle.is_greeted() && (live || !context.withholds_events) {
+            request.set_id(ui_id(context));
+            self.push(ExtensionOutput::Emit(Outbound::ExtensionUIRequest(request)));
         }
     }
 
-    fn end_dialogs(&mut self, which: impl Fn(&Dialog) -> bool) {
-        while let Some(dialog) = self.take_dialog(&which) {
-            let editor = dialog.kind == RpcExtensionUIRequestKind::Editor;
-            if editor && self.dialect.record().dialogs.cancels_editor && !self.lifecycle.is_input_over() {
-                let id = self.ui_id();
-                let cancel = CancelRequest { id, target_id: dialog.id };
-                self.say(Outbound::ExtensionUIRequest(cancel.into()));
-            }
-            self.dialog_over(dialog.asker, None);
+    fn has_too_many_dialogs(&self, process: CallId) -> bool {
+        let withheld = self.place_of(process).map_or(0, |place| self.all[place].unshown.withheld.len());
+        self.dialogs.iter().filter(|dialog| dialog.is_of(process)).count() + withheld >= DIALOGS
+    }
+
+    /// Answers a dialog that cannot be shown with the default, or withholds it when too many were answered so.
+    fn answer_unshown(&mut self, place: usize, process: CallId, id: String, origin: Option<CallId>) {
+        let unshown = &mut self.all[place].unshown;
+        unshown.count += 1;
+        match unshown.count > UNSHOWN {
+            true => unshown.withheld.push(Withheld { id, origin }),
+            false => self.respond_to_dialog(process, id, None),
+        }
+    }
+
+    /// Answers the withheld dialogs of that process that `which` picks with the default.
+    fn release_withheld(&mut self, process: CallId, which: impl Fn(&Withheld) -> bool) {
+        let Some(place) = self.place_of(process) else { return };
+        let withheld = &mut self.all[place].unshown.withheld;
+        let released: Vec<Withheld> = withheld.extract_if(.., |dialog| which(dialog)).collect();
+        for dialog in released {
+            self.respond_to_dialog(process, dialog.id, None);
         }
     }
 
     fn take_dialog(&mut self, which: impl Fn(&Dialog) -> bool) -> Option<Dialog> {
         let at = self.dialogs.iter().position(which)?;
         let dialog = self.dialogs.remove(at);
-        self.machine.ask_over(&dialog.id);
+        self.push(ExtensionOutput::DialogClosed(dialog.id.clone()));
         Some(dialog)
     }
 
-    /// Hands the answer, or the default, to whoever asked.
-    fn dialog_over(&mut self, asker: Asker, answer: Option<RpcExtensionUIResponse>) {
-        match asker {
-            Asker::Extension { process, id, origin } => {
-                if let Some(origin) = origin {
-                    self.move_on(origin);
-                }
-                self.tell_answer(process, id, answer);
-            }
-            Asker::Call(at) => self.host_said(at, answer),
-            Asker::Action { call, origin, .. } => {
-                if let Some(origin) = origin {
-                    self.move_on(origin);
-                }
-                self.host_said_outside(call, answer);
+    /// Gives the response, or the default, to the owner.
+    fn dialog_closed(
+        &mut self,
+        owner: DialogOwner,
+        response: Option<RpcExtensionUIResponse>,
+        context: &Context<'_>,
+    ) {
+        if let DialogOwner::Extension { origin: Some(origin), .. }
+        | DialogOwner::Action { origin: Some(origin), .. } = &owner
+            && let Some(request) = self.requests.get_mut(origin)
+        {
+            request.close_dialog(context.now.monotonic);
+        }
+        match owner {
+            DialogOwner::Extension { process, id, .. } => self.respond_to_dialog(process, id, response),
+            DialogOwner::Call(at) => self.push(ExtensionOutput::CallConsent { at, response }),
+            DialogOwner::Action { action, .. } => {
+                self.push(ExtensionOutput::ActionConsent { action, response });
             }
         }
     }
 
-    fn tell_answer(&mut self, process: CallId, id: String, answer: Option<RpcExtensionUIResponse>) {
+    fn respond_to_dialog(&mut self, process: CallId, id: String, response: Option<RpcExtensionUIResponse>) {
         let default = UICancelledResponse { id: id.clone(), timed_out: None };
-        let mut response = answer.unwrap_or(RpcExtensionUIResponse::UICancelledResponse(default));
+        let mut response = response.unwrap_or(RpcExtensionUIResponse::UICancelledResponse(default));
         response.set_id(id);
-        self.tell_extension(process, ExtensionUIAnswer { response });
-    }
-
-    fn dialog_due(&self, request: &RpcExtensionUIRequest) -> Option<Duration> {
-        let timeout = match request {
-            RpcExtensionUIRequest::Select(request) => request.timeout,
-            RpcExtensionUIRequest::Confirm(request) => request.timeout,
-            RpcExtensionUIRequest::Input(request) => request.timeout,
-            _ => None,
-        };
-        let expires = |ms: &u64| *ms > 0 || self.dialect.record().dialogs.zero_timeout_expires;
-        timeout.filter(expires).map(|ms| self.now.monotonic + Duration::from_millis(ms))
-    }
-
-    fn ui_id(&mut self) -> String {
-        match self.dialect.record().ids.ui {
-            DialectIdsUi::Uuid4 => self.ids.uuid(),
-            DialectIdsUi::Hex16 => self.ids.hex16(),
-        }
+        self.send(process, ExtensionUIAnswer { response });
     }
 }
 
-/// Whether the answer is of the kind that the dialog wants.
-const fn fits(kind: RpcExtensionUIRequestKind, answer: &RpcExtensionUIResponse) -> bool {
-    match answer {
-        RpcExtensionUIResponse::UIValueResponse(_) => !matches!(kind, RpcExtensionUIRequestKind::Confirm),
-        RpcExtensionUIResponse::UIConfirmedResponse(_) => matches!(kind, RpcExtensionUIRequestKind::Confirm),
-        RpcExtensionUIResponse::UICancelledResponse(_) => true,
+fn dialog_due(request: &RpcExtensionUIRequest, context: &Context<'_>) -> Option<Duration> {
+    let timeout = match request {
+        RpcExtensionUIRequest::Select(request) => request.timeout,
+        RpcExtensionUIRequest::Confirm(request) => request.timeout,
+        RpcExtensionUIRequest::Input(request) => request.timeout,
+        _ => None,
+    };
+    let expires = |ms: &u64| *ms > 0 || context.dialect.record().dialogs.zero_timeout_expires;
+    timeout.filter(expires).map(|ms| context.now.monotonic + Duration::from_millis(ms))
+}
+
+fn ui_id(context: &mut Context<'_>) -> String {
+    match context.dialect.record().ids.ui {
+        DialectIdsUi::Uuid4 => context.ids.uuid(),
+        DialectIdsUi::Hex16 => context.ids.hex16(),
     }
 }

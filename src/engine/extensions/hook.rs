@@ -4,8 +4,8 @@
 //! and what the engine needs to go on once every extension has responded.
 
 use crate::engine::{
-    CallId,
-    extensions::requests::Owner,
+    extensions::request::Owner,
+    io::CallId,
     prompts::{Prompting, Starting},
     run::after::AfterRun,
 };
@@ -17,6 +17,7 @@ use crate::protocol::{
     ProviderResponseHook, RequestId, ResourcesHook, RpcCommand, RpcCommandKind, RpcSuccess, SessionStartHook,
     ShutdownHook, ToolCallHook, ToolResultHook, TreeHook, UserBashHook, errors,
 };
+use std::collections::VecDeque;
 
 /// A hook with its outcome so far and its continuation.
 #[derive(Debug)]
@@ -128,6 +129,15 @@ pub enum Hook {
     ThinkingLevelSelect { event: LevelSelectHook },
     /// An event of the run, for extensions that registered for it in `awaits`.
     Event { event: EventHook },
+}
+
+/// A hook that is under way.
+#[derive(Debug)]
+pub struct OutstandingHook {
+    /// The hook, with its outcome so far.
+    pub hook: Hook,
+    /// The places of the extensions that have still to respond.
+    pub remaining: VecDeque<usize>,
 }
 
 /// What follows the hook `input`.

@@ -1,92 +1,124 @@
-//! The hooks under way.
+//! Sends hooks to extensions.
 //!
 //! A hook is sent to one extension after another, in the order in which they were given; each receives what those before
 //! it made of the event. A failed or late extension is passed over, except for a tool call: what the extension might have
-//! vetoed does not happen. Source: pi source.
+//! vetoed does not happen.
+//!
+//! A notification is a hook that the engine waits for: one is sent after the other, in the order of what happened.
+//! Source: pi source.
 
 use crate::engine::{
-    CallId, Engine,
-    extensions::hook::{Hook, InputContinuation},
-    extensions::processes::Failing,
+    extensions::{
+        hook::{Hook, InputContinuation, OutstandingHook},
+        host::{Context, ExtensionHost, ExtensionOutput},
+        process::FailureSource,
+    },
+    io::CallId,
 };
-use crate::protocol::{EventHook, HookName, HookResult, ShutdownHook};
+use crate::protocol::{EventHook, HookName, HookResult};
 use serde_json::Value;
-use std::collections::VecDeque;
 
-/// A hook that is under way.
-#[derive(Debug)]
-pub struct OutstandingHook {
-    /// The hook, with its outcome so far.
-    pub(in crate::engine) hook: Hook,
-    /// The places of the extensions that have still to respond.
-    remaining: VecDeque<usize>,
-}
-
-impl Engine {
-    /// Sends a hook to every extension that registered for it; completes at once if there is none.
-    pub(in crate::engine) fn hook(&mut self, hook: Hook) {
-        let id = self.ids.call();
-        self.hook_as(id, hook);
-    }
-
-    /// Sends a hook under this id.
-    pub(in crate::engine) fn hook_as(&mut self, id: CallId, hook: Hook) {
+impl ExtensionHost {
+    /// Sends a hook under this id to every extension that registered for it; completes at once if there is none.
+    pub fn hook(&mut self, id: CallId, hook: Hook, context: &mut Context<'_>) {
         let places = match &hook {
             // Too late for anyone to respond.
-            _ if self.lifecycle.is_stopping() => Vec::new(),
-            Hook::Event { event } => self.extensions.awaiting(event_type(event)),
-            hook => self.extensions.asked(hook.name()),
+            _ if context.lifecycle.is_stopping() => Vec::new(),
+            Hook::Event { event } => self.awaiting(event_type(event)),
+            hook => self.hooked(hook.name()),
         };
-        self.hook_among(id, places, hook);
+        self.hook_among(id, places, hook, context);
     }
 
     /// Sends a hook to the extensions at these places.
-    pub(in crate::engine) fn hook_among(
+    pub fn hook_among(
         &mut self,
         id: CallId,
         places: impl IntoIterator<Item = usize>,
         hook: Hook,
+        context: &mut Context<'_>,
     ) {
         let remaining = places.into_iter().collect();
         self.hooks.insert(id, OutstandingHook { hook, remaining });
-        self.advance_hook(id);
+        self.advance_hook(id, context);
     }
 
-    /// Whether an extension registered for the hook.
-    pub(in crate::engine) fn is_hooked(&self, name: HookName) -> bool {
-        self.extensions.is_asked(name)
+    /// Sends a hook as a notification: once those before it have completed.
+    pub fn notify(&mut self, hook: Hook, context: &mut Context<'_>) {
+        self.notifications.push_back(hook);
+        self.advance_notifications(context);
     }
 
-    /// Whether a command waits for a hook, in dialects that serve commands one by one.
-    pub(in crate::engine) fn is_command_hooked(&self) -> bool {
-        self.hooks.values().any(|it| it.hook.holds_commands())
+    /// Sends the next notification, if none is under way.
+    pub fn advance_notifications(&mut self, context: &mut Context<'_>) {
+        if self.notification.is_none()
+            && let Some(hook) = self.notifications.pop_front()
+        {
+            let id = context.ids.call();
+            self.notification = Some(id);
+            self.hook(id, hook, context);
+        }
     }
 
-    /// Whether the session is about to be left if no extension objects.
-    pub(in crate::engine) fn is_leave_hooked(&self) -> bool {
-        self.hooks.values().any(|it| it.hook.may_leave_session())
+    /// Whether a notification is under way.
+    pub const fn is_notifying(&self) -> bool {
+        self.notification.is_some()
+    }
+
+    /// Drops all notifications, and gives back the hook that is under way: nobody is waited for any more.
+    pub fn abandon_notifications(&mut self) -> Option<Hook> {
+        self.notifications.clear();
+        let id = self.notification.take()?;
+        self.hooks.remove(&id).map(|outstanding| outstanding.hook)
+    }
+
+    /// The hooks under way.
+    pub fn hooks(&self) -> impl Iterator<Item = &Hook> {
+        self.hooks.values().map(|outstanding| &outstanding.hook)
+    }
+
+    /// Marks the prompts under way as aborted: their runs end before a model is requested.
+    pub fn abort_prompts(&mut self) {
+        for outstanding in self.hooks.values_mut() {
+            match &mut outstanding.hook {
+                Hook::Input { then: InputContinuation::Prompt(prompt), .. } => prompt.unasked = true,
+                Hook::BeforeAgentStart { start, .. } => start.unasked = true,
+                _ => {}
+            }
+        }
     }
 
     /// The extension at this place has responded.
-    pub(in crate::engine) fn hook_responded(&mut self, id: CallId, place: usize, result: Option<HookResult>) {
-        let base = self.dialect.base();
-        let Some(outstanding) = self.hooks.get_mut(&id) else { return };
-        match result.map(|result| outstanding.hook.apply(base, result)) {
-            Some(Ok(true)) => outstanding.remaining.clear(),
+    pub(super) fn hook_responded(
+        &mut self,
+        id: CallId,
+        place: usize,
+        result: Option<HookResult>,
+        context: &mut Context<'_>,
+    ) {
+        let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) else { return };
+        match result.map(|result| hook.apply(context.dialect.base(), result)) {
+            Some(Ok(true)) => remaining.clear(),
             Some(Err(text)) => {
-                let name = outstanding.hook.name();
-                self.extension_failed(Failing::Extension(place, name.as_str()), &text);
+                let name = hook.name();
+                self.report(FailureSource::Extension(place, name.as_str()), &text, context);
             }
             Some(Ok(false)) | None => {}
         }
-        self.advance_hook(id);
+        self.advance_hook(id, context);
     }
 
     /// The extension at this place has failed; `cancelled`: the request was cancelled before.
-    pub(in crate::engine) fn hook_failed(&mut self, id: CallId, place: usize, text: &str, cancelled: bool) {
-        let base = self.dialect.base();
+    pub(super) fn hook_failed(
+        &mut self,
+        id: CallId,
+        place: usize,
+        text: &str,
+        cancelled: bool,
+        context: &mut Context<'_>,
+    ) {
         let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) else { return };
-        if hook.fail(base, text, cancelled) {
+        if hook.fail(context.dialect.base(), text, cancelled) {
             remaining.clear();
         }
         // The model alone learns of a tool's own failure.
@@ -95,60 +127,44 @@ impl Engine {
                 Hook::Event { event } => event_type(event).to_owned(),
                 hook => hook.name().as_str().to_owned(),
             };
-            self.extension_failed(Failing::Extension(place, &name), text);
+            self.report(FailureSource::Extension(place, &name), text, context);
         }
-        self.advance_hook(id);
-    }
-
-    /// Drops the extensions that have not received the hook yet.
-    pub(in crate::engine) fn ask_nobody_else(&mut self, id: CallId) {
-        if let Some(outstanding) = self.hooks.get_mut(&id) {
-            outstanding.remaining.clear();
-        }
-    }
-
-    /// Notifies the extensions of the exit, all at once: time is short.
-    pub(in crate::engine) fn say_farewell(&mut self) {
-        for place in self.extensions.asked(HookName::SessionShutdown) {
-            self.ask_for_farewell(place, ShutdownHook { reason: None, target_session_file: None }.into());
-        }
+        self.advance_hook(id, context);
     }
 
     /// Sends the hook to the next extension, or completes it.
-    fn advance_hook(&mut self, id: CallId) {
-        let base = self.dialect.base();
+    fn advance_hook(&mut self, id: CallId, context: &mut Context<'_>) {
         while let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) {
             let Some(place) = remaining.pop_front() else { break };
             let (event, owner) = (hook.event(), hook.owner());
-            if self.ask_for_say(place, id, owner, event) {
+            if self.request_hook(place, id, owner, event, context) {
                 return;
             }
             let Some(OutstandingHook { hook, remaining }) = self.hooks.get_mut(&id) else { break };
-            if hook.miss(base) {
+            if hook.miss(context.dialect.base()) {
                 remaining.clear();
             }
         }
         if let Some(OutstandingHook { hook, .. }) = self.hooks.remove(&id) {
-            self.hook_completed(id, hook);
+            self.notification.take_if(|notification| *notification == id);
+            self.push(ExtensionOutput::HookCompleted { id, hook });
         }
     }
 
-    /// Drops a hook whose outcome does not count any more: a message that it is about is kept as it is.
-    pub(in crate::engine) fn cut_short(&mut self, id: CallId) {
-        if let Some(OutstandingHook { hook: Hook::MessageEnd { event, .. }, .. }) = self.hooks.remove(&id) {
-            self.message_said(event.message, false);
-        }
+    /// The places of the extensions that registered for the hook, in order.
+    pub fn hooked(&self, hook: HookName) -> Vec<usize> {
+        let places = self.all.iter().enumerate().filter(|(_, extension)| extension.is_hooked(hook));
+        places.map(|(place, _)| place).collect()
     }
 
-    /// Marks the prompts under way as aborted: their runs end before a model is requested.
-    pub(in crate::engine) fn unask_hooked(&mut self) {
-        for outstanding in self.hooks.values_mut() {
-            match &mut outstanding.hook {
-                Hook::Input { then: InputContinuation::Prompt(prompt), .. } => prompt.unasked = true,
-                Hook::BeforeAgentStart { start, .. } => start.unasked = true,
-                _ => {}
-            }
-        }
+    /// Whether an extension registered for the hook.
+    pub fn is_hooked(&self, hook: HookName) -> bool {
+        self.all.iter().any(|extension| extension.is_hooked(hook))
+    }
+
+    fn awaiting(&self, event: &str) -> Vec<usize> {
+        let places = self.all.iter().enumerate().filter(|(_, extension)| extension.awaits(event));
+        places.map(|(place, _)| place).collect()
     }
 }
 

@@ -1,18 +1,24 @@
-//! Extensions: their processes, what they add, and what they are asked.
+//! Extensions: the component that runs them ([`host`]), and what it consists of.
+//!
+//! | Data | The component's methods |
+//! |---|---|
+//! | `process`, `model_stream` | `processes`, `registrations`, `frames`, `providers` |
+//! | `hook` | `hooks` |
+//! | `request` | `requests` |
+//! | `dialog` | `dialogs` |
+//! | `host` | `actions` |
 
 pub(super) mod actions;
+pub(super) mod dialog;
 pub(super) mod dialogs;
+pub(super) mod frames;
 pub(super) mod hook;
 pub(super) mod hooks;
-pub(super) mod messages;
+pub(super) mod host;
 pub(super) mod model_stream;
-pub(super) mod navigation;
-pub(super) mod notifications;
+pub(super) mod process;
 pub(super) mod processes;
-pub(super) mod provider_hooks;
 pub(super) mod providers;
-pub(super) mod queries;
 pub(super) mod registrations;
+pub(super) mod request;
 pub(super) mod requests;
-pub(super) mod resources;
-pub(super) mod side_calls;

@@ -1,9 +1,9 @@
-//! What a model of an extension says, as steps of an answer.
+//! The response of a model that an extension streams, as events of a stream.
 //!
 //! The events are those of pi's providers, without the message so far. Their last one has the whole message: what was not
 //! said before is taken from there. Source: pi source.
 
-use crate::engine::CallId;
+use crate::engine::io::CallId;
 use crate::{
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
@@ -15,9 +15,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// An extension that is asked as a model.
+/// A response that an extension streams.
 #[derive(Debug)]
-pub struct Speaking {
+pub struct ModelStream {
     /// Its process.
     pub process: CallId,
     /// The blocks that have begun, and whether they are complete.
@@ -79,18 +79,18 @@ struct Named {
     name: String,
 }
 
-impl Speaking {
-    /// Nothing was said yet.
+impl ModelStream {
+    /// A stream that has not begun.
     pub const fn new(process: CallId) -> Self {
         Self { process, blocks: BTreeMap::new() }
     }
 
-    /// The steps that an event stands for; `unsaid` is what went wrong if it ends the answer without a reason.
+    /// The stream events of a frame's event; `unsaid` is the error of one that fails without a reason.
     ///
     /// # Errors
     ///
     /// Why it is no event.
-    pub fn hear(&mut self, event: JsonObject, unsaid: &str) -> Result<Vec<StreamEvent>, String> {
+    pub fn read(&mut self, event: JsonObject, unsaid: &str) -> Result<Vec<StreamEvent>, String> {
         let event = serde_json::from_value(Value::Object(event));
         Ok(match event.map_err(|error| format!("model_event: event: {error}"))? {
             Event::Start {} => Vec::new(),
@@ -206,7 +206,7 @@ fn whole(block: &AssistantContent) -> (BlockStart, Option<String>) {
 
 /// A message as any provider understands it: of the user, of the model, or the result of a tool; `None`: models are not
 /// told of it. Source: pi source.
-pub(in crate::engine) fn understood(message: &AgentMessage) -> Option<AgentMessage> {
+pub fn portable(message: &AgentMessage) -> Option<AgentMessage> {
     let (content, timestamp) = match message {
         AgentMessage::User(_) | AgentMessage::Assistant(_) | AgentMessage::ToolResult(_) => {
             return Some(message.clone());

@@ -8,18 +8,15 @@
 //!
 //! Source: pi source.
 
-use crate::engine::{Engine, extensions::processes::Extensions, toolbox::arguments::Owner};
-use crate::{
-    model::types::ToolSpec,
-    protocol::{
-        CommandSource, DialectExtensionApi, ExtensionCommand, ExtensionTool, SlashCommand, SourceInfo,
-        SourceOrigin, SourceScope, errors,
-    },
+use crate::engine::extensions::{host::ExtensionHost, process::Stage};
+use crate::protocol::{
+    CommandSource, DialectExtensionApi, ExtensionCommand, ExtensionTool, SlashCommand, SourceInfo,
+    SourceOrigin, SourceScope,
 };
 use std::collections::HashSet;
 
 /// A slash command of an extension.
-pub struct Called {
+pub struct CalledCommand {
     /// The place of its process.
     pub place: usize,
     /// Its own name.
@@ -28,11 +25,11 @@ pub struct Called {
     pub path: Option<String>,
 }
 
-impl Extensions {
+impl ExtensionHost {
     /// The command that is called by that name.
-    pub fn commanded(&self, api: DialectExtensionApi, name: &str) -> Option<Called> {
+    pub fn command(&self, api: DialectExtensionApi, name: &str) -> Option<CalledCommand> {
         let called = self.named(api).into_iter().find(|(called, ..)| called == name);
-        called.map(|(_, place, command)| Called {
+        called.map(|(_, place, command)| CalledCommand {
             place,
             name: command.name.clone(),
             path: command.path.clone(),
@@ -57,7 +54,8 @@ impl Extensions {
     /// Each command with the name that it is called by, and the place of its process.
     fn named(&self, api: DialectExtensionApi) -> Vec<(String, usize, &ExtensionCommand)> {
         let all = self.all.iter().enumerate();
-        let all = all.flat_map(|(place, it)| it.adds.commands.iter().flatten().map(move |it| (place, it)));
+        let all =
+            all.flat_map(|(place, it)| it.registered.commands.iter().flatten().map(move |it| (place, it)));
         let all: Vec<_> = all.collect();
         let numbered = !matches!(api, DialectExtensionApi::V052 | DialectExtensionApi::V058);
         let mut taken = HashSet::new();
@@ -78,6 +76,30 @@ impl Extensions {
         named.collect()
     }
 
+    /// The extension that has a slash command of that name but was not loaded, and the reason.
+    pub fn unloaded_command(&self, name: &str) -> Option<(&str, &str)> {
+        let unhosted = self.hosted.as_ref().and_then(|hosted| self.all.get(hosted.place));
+        let unhosted =
+            unhosted.is_some_and(|host| host.stage != Stage::Running && host.registered.commands.is_none());
+        let named = self.named_commands.iter().filter(|it| it.names.iter().any(|known| known == name));
+        named.map(|it| it.path.as_str()).find_map(|path| match self.unloaded.get(path) {
+            Some(reason) => Some((path, reason.as_str())),
+            None => unhosted.then_some((path, UNHOSTED)),
+        })
+    }
+
+    /// The tools that the extensions have registered, each with the place of its extension, in order.
+    pub fn tools(&self) -> impl Iterator<Item = (usize, &ExtensionTool)> {
+        let all = self.all.iter().enumerate();
+        all.flat_map(|(place, it)| it.registered.tools.iter().flatten().map(move |tool| (place, tool)))
+    }
+
+    /// A tool of an extension, as it was registered.
+    pub fn tool(&self, place: usize, name: &str) -> Option<&ExtensionTool> {
+        let mut tools = self.all.get(place)?.registered.tools.iter().flatten();
+        tools.find(|tool| tool.name.trim() == name)
+    }
+
     /// Where something comes from that the process at this place has registered for that file.
     fn source(&self, place: usize, file: Option<&str>) -> SourceInfo {
         let members = self.hosted.iter().flat_map(|hosted| &hosted.members);
@@ -93,47 +115,5 @@ impl Extensions {
     }
 }
 
-impl Engine {
-    /// The command of an extension that is called by that name.
-    pub(in crate::engine) fn extension_command(&self, name: &str) -> Option<Called> {
-        self.extensions.commanded(self.dialect.record().extension_api, name)
-    }
-
-    /// Offers the model the tools of the extensions, one that has registered just now among them; says what is wrong with
-    /// its tools, and which of others have lost their place to one of it.
-    pub(in crate::engine) fn offer_tools(&mut self, registered: usize) -> Vec<(usize, String)> {
-        let known = self.tools.take_of_extensions();
-        let mut wrong = Vec::new();
-        for place in 0..self.extensions.all.len() {
-            let tools = self.extensions.all[place].adds.tools.clone();
-            for tool in tools.iter().flatten() {
-                let name = tool.name.trim();
-                let was_offered = known.iter().find(|(it, owner, _)| it == name && *owner == place);
-                let offered = was_offered.map_or(!tool.inactive.unwrap_or(false), |(.., offered)| *offered);
-                let added = self.add_tool(place, tool, offered);
-                let new = place == registered || was_offered.is_some();
-                wrong.extend(added.err().filter(|_| new).map(|text| (place, text)));
-            }
-        }
-        wrong
-    }
-
-    fn add_tool(&mut self, place: usize, tool: &ExtensionTool, offered: bool) -> Result<(), String> {
-        let base = self.dialect.base();
-        let (name, description) = (tool.name.trim(), tool.description.trim());
-        if name.is_empty() || description.is_empty() {
-            return Err(errors::tool_name(base, name));
-        }
-        if self.tools.owner(name).is_some_and(|owner| owner != Owner::Server) {
-            return Err(errors::tool_conflict(base, name));
-        }
-        let spec = ToolSpec {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            parameters: tool.parameters.clone().into(),
-            exclusive: tool.sequential.unwrap_or(false),
-        };
-        let owner = Owner::Extension(place);
-        self.tools.add(spec, owner, offered).map_err(|unsound| unsound.told(base, name))
-    }
-}
+/// Why no extension of pi's own kind is loaded.
+const UNHOSTED: &str = "the process that hosts it is not running";

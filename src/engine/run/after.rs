@@ -68,7 +68,7 @@ impl Engine {
             return self.leave_now(next);
         }
         let event = ShutdownHook { reason: Some(reason), target_session_file };
-        self.tell_all(Hook::SessionShutdown { event, next: Box::new(next) });
+        self.notify(Hook::SessionShutdown { event, next: Box::new(next) });
     }
 
     /// Does it now.

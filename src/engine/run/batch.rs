@@ -12,17 +12,18 @@
 
 use crate::engine::{
     CallId, Engine,
-    extensions::notifications::Step,
+    pending::Step,
     run::state::has_failed,
     run::state::{Phase, Run},
+    tool_result::error_result,
     toolbox::arguments::Owner,
 };
 use crate::protocol::{
     AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, HookName, InterruptMode,
-    JsonObject, StopReason, TextContent, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
-    ToolExecutionUpdateEvent, ToolResultMessage, UserContent, errors,
+    JsonObject, StopReason, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
+    ToolExecutionUpdateEvent, ToolResultMessage, errors,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 
 /// The calls of the open turn.
@@ -533,7 +534,7 @@ impl Engine {
         let name = &batch.calls.get(at)?.call.name;
         match self.tools.owner(name).filter(|_| self.tools.is_offered(name))? {
             Owner::Extension(place) => {
-                self.extensions.asked(HookName::PrepareArguments).contains(&place).then_some(place)
+                self.extensions.hooked(HookName::PrepareArguments).contains(&place).then_some(place)
             }
             Owner::Server | Owner::Host => None,
         }
@@ -593,16 +594,3 @@ impl Engine {
 
 /// The tool whose abort has a text of its own.
 const BASH: &str = "bash";
-
-pub(in crate::engine) fn error_result(text: &str) -> AgentToolResult {
-    let text = UserContent::Text(TextContent { text: text.to_owned(), text_signature: None });
-    AgentToolResult {
-        content: vec![text],
-        details: Some(Value::Object(JsonObject::new())),
-        is_warning: None,
-        structured_content: None,
-        is_error: None,
-        usage: None,
-        terminate: None,
-    }
-}

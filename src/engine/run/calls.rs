@@ -8,12 +8,14 @@
 use crate::engine::{
     CallId, Engine, Output, ToolStart,
     extensions::hook::{Hook, Veto},
-    run::batch::{Stage, error_result},
+    run::batch::Stage,
     todos::TODO_WRITE,
+    tool_result::error_result,
     toolbox::arguments::Owner,
 };
 use crate::protocol::{
-    AgentToolResult, HookName, JsonObject, PrepareArgumentsHook, ToolCallHook, ToolResultHook, errors,
+    AgentToolResult, HookName, JsonObject, PrepareArgumentsHook, ToolCall, ToolCallHook, ToolResultHook,
+    errors,
 };
 
 impl Engine {
@@ -23,8 +25,7 @@ impl Engine {
         self.set(at, Stage::Preparing);
         let event =
             PrepareArgumentsHook { tool_call_id: call.id, tool_name: call.name, input: call.arguments };
-        let id = self.ids.call();
-        self.hook_among(id, [place], Hook::PrepareArguments { event, failure: None, at });
+        self.hook_one(place, Hook::PrepareArguments { event, failure: None, at });
     }
 
     /// The extension of the call's tool has answered; `failure`: why it has no arguments.
@@ -108,7 +109,11 @@ impl Engine {
         match self.tools.owner(&tool_call.name) {
             Some(Owner::Host) => self.call_host(call, tool_call, arguments),
             Some(Owner::Extension(place)) => {
-                if !self.ask_for_tool(place, call, tool_call.id, tool_call.name, arguments) {
+                let ToolCall { id, name, .. } = tool_call;
+                let is_running = self.with_extensions(|host, context| {
+                    host.request_tool(place, call, id, name, arguments, context)
+                });
+                if !is_running {
                     let text = errors::not_running(self.dialect.base());
                     self.tool_end(call, error_result(&text), true);
                 }
@@ -130,8 +135,8 @@ impl Engine {
                 _ => self.push(Output::CancelTool(call)),
             }
         }
-        self.unask_calls();
-        self.unask_host();
+        self.cancel_call_requests();
+        self.close_call_dialogs();
     }
 
     /// A call has come to its end: the extensions may change what came of it.

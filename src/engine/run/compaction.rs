@@ -340,7 +340,7 @@ impl Engine {
     /// An abort waits for the compaction: no extension is waited for on top of that.
     pub(in crate::engine) fn unask_compaction(&mut self) {
         if let Some(hook) = self.activity.compaction().map(|compaction| compaction.hook) {
-            self.unask_hook(hook);
+            self.cancel_hook(hook);
         }
     }
 
@@ -482,7 +482,7 @@ impl Engine {
     pub(in crate::engine) fn end_compaction(&mut self, failure: Option<String>) {
         let Some(compaction) = self.take_compaction() else { return };
         let Compaction { why, hook, summaries, next, unasked, .. } = compaction;
-        self.unask_hook(hook);
+        self.cancel_hook(hook);
         self.unask_summaries(summaries);
         match why {
             Why::Asked(id) => self.compact_failed(id, failure),

@@ -2,9 +2,9 @@
 
 use crate::engine::{
     CallId, Engine,
-    run::batch::error_result,
     run::state::EndedRun,
     todos::{TODO_WRITE, Todos},
+    tool_result::error_result,
 };
 use crate::protocol::{
     AgentMessage, AssistantContent, JsonObject, SetTodosCommand, SetTodosResponse, StopReason,

@@ -139,7 +139,7 @@ impl Engine {
         };
         let growing = PartialMessage::new(call, &model, self.dialect, self.now);
         let level = model.reasoning.then(|| self.models[self.model].clamp(ThinkingLevel::High));
-        self.ask_model(ModelCall {
+        self.request_model(ModelCall {
             call,
             place: self.model,
             model,

@@ -4,7 +4,7 @@ use crate::engine::{
     CallId, Engine, ModelCall, Purpose,
     activity::Activity,
     extensions::hook::Hook,
-    extensions::notifications::Step,
+    pending::Step,
     queues::TurnInput,
     run::{
         after::AfterRun,
@@ -219,7 +219,7 @@ impl Engine {
         let messages = self.session.messages().iter().map(AsRef::as_ref);
         let messages = messages.filter(|message| !matches!(message, AgentMessage::System(_)));
         let event = ContextHook { messages: messages.cloned().collect() };
-        self.tell_all(Hook::Context { event, is_changed: false });
+        self.notify(Hook::Context { event, is_changed: false });
     }
 
     /// The extensions have had their say in the conversation; `None`: it stays.
@@ -259,7 +259,7 @@ impl Engine {
         if let Some(message) = start {
             self.event(MessageStartEvent { message });
         }
-        self.ask_model(request);
+        self.request_model(request);
     }
 
     /// The model's answer is over.
@@ -281,7 +281,7 @@ impl Engine {
         match self.is_hooked(HookName::MessageEnd) && !self.lifecycle.leaves_work() {
             true => {
                 let event = MessageEndHook { message };
-                self.tell_all(Hook::MessageEnd { event, is_changed: false });
+                self.notify(Hook::MessageEnd { event, is_changed: false });
             }
             false => self.keep_message(message),
         }
@@ -289,7 +289,7 @@ impl Engine {
 
     /// The extensions have had their say in a message of the run; `changed`: this one takes its place.
     pub(in crate::engine) fn message_said(&mut self, message: AgentMessage, changed: bool) {
-        self.telling.replaced |= changed;
+        self.pending.replaced |= changed;
         if let Some(run) = self.activity.run_mut().filter(|_| changed) {
             run.replace(&message);
         }

@@ -96,8 +96,8 @@ impl Engine {
     pub(in crate::engine) fn storing_over(&mut self) {
         let since = self.storing.take().unwrap_or(self.now.monotonic);
         let late = self.now.monotonic.saturating_sub(since);
-        if !late.is_zero() && self.deaf.is_none() {
-            self.postpone_answers(late);
+        if !late.is_zero() && !self.extensions.is_suspended() {
+            self.extensions.postpone(late);
         }
     }
 }

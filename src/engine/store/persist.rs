@@ -5,7 +5,7 @@
 //! as soon as a file works again, which every further entry tries; a change of settings is taken back.
 
 use crate::engine::{
-    CallId, Engine, Output, extensions::processes::Failing, prompts::Reply, run::state::EarlyEnd,
+    CallId, Engine, Output, extensions::process::FailureSource, prompts::Reply, run::state::EarlyEnd,
     store::sessions::SESSION,
 };
 use crate::{
@@ -173,7 +173,7 @@ impl Engine {
                 // It is written, and only a loss of power can still cost it: the run has not failed.
                 self.broken = None;
                 let path = self.session_file().unwrap_or_default();
-                self.extension_failed(Failing::File(&path, SESSION), &text);
+                self.report_failure(FailureSource::File(&path, SESSION), &text);
                 self.event(*end);
             }
             Some(Tell::Note(_, reply)) => {

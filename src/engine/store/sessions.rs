@@ -3,7 +3,7 @@
 use crate::engine::{
     Awaiting, Engine, Output,
     extensions::hook::Hook,
-    extensions::processes::Failing,
+    extensions::process::FailureSource,
     prompts::Reply,
     run::after::AfterRun,
     store::persist::{Answer, Tell},
@@ -298,7 +298,7 @@ impl Engine {
     pub(in crate::engine) fn session_of(&mut self, opened: Opened) -> Session {
         let path = opened.path.to_string_lossy();
         for notice in opened.notices.iter().filter(|notice| notice.tells_of_loss()) {
-            self.extension_failed(Failing::File(&path, SESSION), &notice.to_string());
+            self.report_failure(FailureSource::File(&path, SESSION), &notice.to_string());
         }
         match opened.tree {
             Some(tree) => Session::opened(tree, opened.path),

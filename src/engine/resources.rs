@@ -1,21 +1,21 @@
 //! Skills and prompt templates of extensions: asked for when the session has begun for them, and before the host is served.
 //! Those that are known already count before them. Source: pi source.
 
-use crate::engine::{Awaiting, Engine, Output, extensions::hook::Hook};
+use crate::engine::{core::Engine, extensions::hook::Hook, io::Output, store::disk::Awaiting};
 use crate::{
     prompt::Commands,
     protocol::{ResourcesHook, SessionStartReason},
 };
 
 impl Engine {
-    /// Asks the extensions where to look.
-    pub(in crate::engine) fn discover(&mut self) {
+    /// Asks the extensions for skills and templates.
+    pub(in crate::engine) fn discover_resources(&mut self) {
         let event = ResourcesHook { cwd: self.place.directory.clone(), reason: SessionStartReason::Startup };
         self.hook(Hook::ResourcesDiscover { event, skills: Vec::new(), templates: Vec::new() });
     }
 
-    /// Looks there; goes on in [`resources_found`](Self::resources_found).
-    pub(in crate::engine) fn look_into(&mut self, skills: Vec<String>, templates: Vec<String>) {
+    /// Has these searched; goes on in [`resources_found`](Self::resources_found).
+    pub(in crate::engine) fn search_resources(&mut self, skills: Vec<String>, templates: Vec<String>) {
         if skills.is_empty() && templates.is_empty() {
             return self.serve_host();
         }

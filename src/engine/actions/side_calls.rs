@@ -1,8 +1,9 @@
-//! What extensions have done outside of the conversation: tools, questions to models, labels, the choice of tools.
+//! Actions outside of the conversation: tools, requests of models, labels, the choice of tools.
 
 use crate::engine::{
-    CallId, Engine, ModelCall, Purpose,
-    extensions::actions::{Acting, Action},
+    actions::task::Task,
+    core::Engine,
+    io::{CallId, ModelCall, Purpose},
     prompts::Reply,
     run::partial_message::{PartialMessage, Progress},
     store::persist::{Answer, Before},
@@ -36,12 +37,11 @@ impl Engine {
 
     /// Tells those who wait for it that nothing goes on; `false` if nobody does.
     pub(in crate::engine) fn advance_waiting(&mut self) -> bool {
-        let waits = |acting: &Acting| matches!(acting, Acting::Waiting);
         if self.is_working() || !self.after_run.is_empty() {
             return false;
         }
-        let waiting = self.actions.iter().find(|(_, action)| waits(&action.acting));
-        let Some(call) = waiting.map(|(call, _)| *call) else { return false };
+        let waiting = self.tasks.0.iter().find(|(_, task)| matches!(task, Task::Idle));
+        let Some((&call, _)) = waiting else { return false };
         self.end_action(call, Ok(None));
         true
     }
@@ -53,8 +53,8 @@ impl Engine {
         result: AgentToolResult,
         is_error: bool,
     ) -> Option<AgentToolResult> {
-        match self.actions.get(&call).map(|action| &action.acting) {
-            Some(Acting::Tool) => {
+        match self.tasks.0.get(&call) {
+            Some(Task::Tool) => {
                 self.end_action(call, Ok(Some(json!({ "result": result, "isError": is_error }))));
                 None
             }
@@ -81,11 +81,11 @@ impl Engine {
         };
         let choice = &self.models[place];
         let (model, level) = (choice.model.clone(), level.map(|level| choice.clamp(level)));
-        let growing = PartialMessage::new(0, &model, self.dialect, self.now).at(level);
-        let call = self.open_action(process, Some(id), Acting::Asking(Box::new(growing)));
+        let partial = PartialMessage::new(0, &model, self.dialect, self.now).at(level);
+        let call = self.open_task(process, Some(id), Task::Model(Box::new(partial)));
         let count = self.calls;
         self.calls += 1;
-        self.ask_model(ModelCall {
+        self.request_model(ModelCall {
             call,
             place,
             model,
@@ -107,31 +107,30 @@ impl Engine {
         event: StreamEvent,
     ) -> Option<StreamEvent> {
         let now = self.now;
-        let Some(Acting::Asking(growing)) = self.actions.get_mut(&call).map(|action| &mut action.acting)
-        else {
+        let Some(Task::Model(partial)) = self.tasks.0.get_mut(&call) else {
             return self.branch_event(call, event);
         };
-        if growing.apply(event, now) == Progress::Over {
-            self.answered_outside(call);
+        if partial.apply(event, now) == Progress::Over {
+            self.end_side_call(call);
         }
         None
     }
 
-    /// The extension does not want the answer any more: it ends here.
-    pub(in crate::engine) fn stop_asking(&mut self, call: CallId) {
+    /// Aborts the request of a model for an extension: the response ends here.
+    pub(in crate::engine) fn abort_side_call(&mut self, call: CallId) {
         let text = errors::request_aborted(self.dialect.base());
         let now = self.now;
-        if let Some(Acting::Asking(growing)) = self.actions.get_mut(&call).map(|action| &mut action.acting) {
-            growing.close(StopReason::Aborted, Some(text), now);
+        if let Some(Task::Model(partial)) = self.tasks.0.get_mut(&call) {
+            partial.close(StopReason::Aborted, Some(text), now);
             self.cancel_model(call);
-            self.answered_outside(call);
+            self.end_side_call(call);
         }
     }
 
-    fn answered_outside(&mut self, call: CallId) {
-        if let Some(Action { process, id, acting: Acting::Asking(growing) }) = self.actions.remove(&call) {
-            let message = growing.finish();
-            self.respond(process, id, Ok(Some(json!({ "message": message }))));
+    fn end_side_call(&mut self, call: CallId) {
+        if let Some(Task::Model(partial)) = self.tasks.0.remove(&call) {
+            let message = partial.finish();
+            self.end_action(call, Ok(Some(json!({ "message": message }))));
         }
     }
 }

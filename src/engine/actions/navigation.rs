@@ -8,9 +8,10 @@
 //! Until the leaf moves, a run or another session that begins puts an end to it. Source: pi source.
 
 use crate::engine::{
-    CallId, Engine, ModelCall, Purpose,
-    extensions::actions::Acting,
+    actions::task::{Navigation, NavigationStage, Task},
+    core::Engine,
     extensions::hook::Hook,
+    io::{CallId, ModelCall, Purpose},
     run::partial_message::{PartialMessage, Progress},
     run::state::has_failed,
     run::summaries::text_of,
@@ -28,25 +29,6 @@ use crate::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Another branch of the session is being taken up.
-#[derive(Debug)]
-pub struct Navigating {
-    wanted: ExtensionNavigateTree,
-    stage: Stage,
-}
-
-#[derive(Debug)]
-enum Stage {
-    /// It has not begun, or is about to move.
-    Between,
-    /// Extensions have their say, by this hook.
-    Asking(CallId),
-    /// A model sums up what is left behind.
-    Summarising(Box<PartialMessage>, Branch),
-    /// The leaf has moved; this is what came of it.
-    Moved(Value),
-}
-
 /// A summary of what is left behind.
 struct Summary {
     text: String,
@@ -55,7 +37,7 @@ struct Summary {
 }
 
 impl Engine {
-    /// An extension wants another branch: if nothing goes on, the extensions have their say.
+    /// Takes up another branch for an extension if nothing goes on and no extension objects.
     pub(in crate::engine) fn navigate(&mut self, process: CallId, wanted: ExtensionNavigateTree) {
         let base = self.dialect.base();
         let id = Some(wanted.id.clone());
@@ -71,8 +53,8 @@ impl Engine {
             let text = errors::no_such_entry(base, &wanted.target_id);
             return self.respond(process, id, Err(text));
         }
-        let navigating = Navigating { wanted: wanted.clone(), stage: Stage::Between };
-        let call = self.open_action(process, id, Acting::Navigating(Box::new(navigating)));
+        let navigation = Navigation { requested: wanted.clone(), stage: NavigationStage::Between };
+        let call = self.open_task(process, id, Task::Navigation(Box::new(navigation)));
         let tree = self.session.tree();
         let left = tree.left_behind(&wanted.target_id);
         let event = BeforeTreeHook {
@@ -86,7 +68,7 @@ impl Engine {
             label: wanted.label,
         };
         let hook = self.ids.call();
-        self.set_stage(call, Stage::Asking(hook));
+        self.set_stage(call, NavigationStage::Hooked(hook));
         self.hook_as(
             hook,
             Hook::SessionBeforeTree { event, is_cancelled: false, summary: None, action: call },
@@ -113,12 +95,12 @@ impl Engine {
         if in_run {
             return Some(errors::navigation_in_run(base));
         }
-        let is_busy = self.activity.compaction().is_some() || self.is_navigating();
+        let is_busy = self.activity.compaction().is_some() || self.tasks.is_navigating();
         is_busy.then(|| errors::navigation_busy(base))
     }
 
-    /// The extensions have had their say: it is given up, or what is left behind is summed up, or the leaf moves.
-    pub(in crate::engine) fn navigation_said(
+    /// Extensions have responded: the navigation is given up, or what is left behind is summed up, or the leaf moves.
+    pub(in crate::engine) fn navigation_hooked(
         &mut self,
         hook: CallId,
         call: CallId,
@@ -126,8 +108,8 @@ impl Engine {
         is_cancelled: bool,
         summary: Option<HookSummary>,
     ) {
-        let asked = |it: &mut Navigating| matches!(it.stage, Stage::Asking(own) if own == hook);
-        if !self.navigating(call).is_some_and(asked) {
+        let asked = |it: &mut Navigation| matches!(it.stage, NavigationStage::Hooked(own) if own == hook);
+        if !self.tasks.navigation(call).is_some_and(asked) {
             return;
         }
         if is_cancelled {
@@ -136,8 +118,8 @@ impl Engine {
         let BeforeTreeHook { custom_instructions, replace_instructions, label, user_wants_summary, .. } =
             event;
         let instructions = custom_instructions.clone();
-        if let Some(navigating) = self.navigating(call) {
-            navigating.wanted.label = label;
+        if let Some(navigation) = self.tasks.navigation(call) {
+            navigation.requested.label = label;
         }
         let made = summary.filter(|_| user_wants_summary).map(|made| Summary {
             text: made.summary,
@@ -154,8 +136,8 @@ impl Engine {
 
     /// Has a model sum up what is left behind.
     fn summarise_branch(&mut self, call: CallId, instructions: Option<&str>, replace: bool) {
-        let Some(navigating) = self.navigating(call) else { return };
-        let target = navigating.wanted.target_id.clone();
+        let Some(navigation) = self.tasks.navigation(call) else { return };
+        let target = navigation.requested.target_id.clone();
         let window = match self.models[self.model].model.context_window {
             0 => UNKNOWN_WINDOW,
             window => window,
@@ -182,7 +164,7 @@ impl Engine {
         let thinks = model.reasoning && self.dialect.record().extension_api == DialectExtensionApi::V15;
         let level = self.level.filter(|_| thinks);
         let growing = PartialMessage::new(call, &model, self.dialect, self.now);
-        self.set_stage(call, Stage::Summarising(Box::new(growing), branch));
+        self.set_stage(call, NavigationStage::Summarising(Box::new(growing), branch));
         let text = UserContent::Text(TextContent { text: request.text.clone(), text_signature: None });
         let message = UserMessage {
             content: MessageContent::Blocks(vec![text]),
@@ -193,7 +175,7 @@ impl Engine {
         };
         let count = self.calls;
         self.calls += 1;
-        self.ask_model(ModelCall {
+        self.request_model(ModelCall {
             call,
             place: self.model,
             model,
@@ -215,12 +197,14 @@ impl Engine {
         event: StreamEvent,
     ) -> Option<StreamEvent> {
         let now = self.now;
-        let Some(Navigating { stage, .. }) = self.navigating(call) else { return Some(event) };
-        let Stage::Summarising(growing, _) = stage else { return Some(event) };
+        let Some(Navigation { stage, .. }) = self.tasks.navigation(call) else { return Some(event) };
+        let NavigationStage::Summarising(growing, _) = stage else { return Some(event) };
         if growing.apply(event, now) != Progress::Over {
             return None;
         }
-        let Stage::Summarising(growing, branch) = std::mem::replace(stage, Stage::Between) else {
+        let NavigationStage::Summarising(growing, branch) =
+            std::mem::replace(stage, NavigationStage::Between)
+        else {
             return None;
         };
         let base = self.dialect.base();
@@ -239,8 +223,8 @@ impl Engine {
 
     /// The leaf moves; what is kept for it is stored, then the extensions are told.
     fn take_up_branch(&mut self, call: CallId, summary: Option<Summary>) {
-        let Some(navigating) = self.navigating(call) else { return };
-        let (target, label) = (navigating.wanted.target_id.clone(), navigating.wanted.label.clone());
+        let Some(navigation) = self.tasks.navigation(call) else { return };
+        let (target, label) = (navigation.requested.target_id.clone(), navigation.requested.label.clone());
         let before = self.session.clone();
         let old_leaf_id = before.tree().leaf_id().map(ToString::to_string);
         let Some(chosen) = self.session.tree().chosen(&target) else { return };
@@ -276,7 +260,7 @@ impl Engine {
         if let Some(entry) = summary_entry {
             data["summaryEntry"] = entry.into();
         }
-        self.set_stage(call, Stage::Moved(data));
+        self.set_stage(call, NavigationStage::Moved(data));
         self.broken = None;
         self.tell = Some(Tell::Moved { call, event: Box::new(event), before: Box::new(before) });
     }
@@ -295,9 +279,9 @@ impl Engine {
         self.end_action(call, Err(text));
     }
 
-    /// The extensions were told.
-    pub(in crate::engine) fn navigated(&mut self, call: CallId) {
-        if let Some(Navigating { stage: Stage::Moved(data), .. }) = self.navigating(call) {
+    /// Extensions are notified of the new branch.
+    pub(in crate::engine) fn end_navigation(&mut self, call: CallId) {
+        if let Some(Navigation { stage: NavigationStage::Moved(data), .. }) = self.tasks.navigation(call) {
             let data = std::mem::take(data);
             self.end_action(call, Ok(Some(data)));
         }
@@ -305,36 +289,23 @@ impl Engine {
 
     /// Something begins that would not find the session as it was: the leaf does not move any more.
     pub(in crate::engine) fn abandon_navigation(&mut self) {
-        let calls: Vec<CallId> = self.actions.keys().copied().collect();
+        let calls: Vec<CallId> = self.tasks.0.keys().copied().collect();
         for call in calls {
-            match self.navigating(call).map(|navigating| &navigating.stage) {
-                Some(Stage::Asking(hook)) => {
+            match self.tasks.navigation(call).map(|navigation| &navigation.stage) {
+                Some(NavigationStage::Hooked(hook)) => {
                     let hook = *hook;
-                    self.unask_hook(hook);
+                    self.cancel_hook(hook);
                 }
-                Some(Stage::Summarising(..)) => self.cancel_model(call),
-                Some(Stage::Between | Stage::Moved(_)) | None => continue,
+                Some(NavigationStage::Summarising(..)) => self.cancel_model(call),
+                Some(NavigationStage::Between | NavigationStage::Moved(_)) | None => continue,
             }
             self.end_action(call, Ok(Some(json!({ "cancelled": true, "aborted": true }))));
         }
     }
 
-    /// Whether another branch is being taken up, and the leaf has not moved yet.
-    fn is_navigating(&self) -> bool {
-        let moves = |acting: &Acting| matches!(acting, Acting::Navigating(it) if !matches!(it.stage, Stage::Moved(_)));
-        self.actions.values().any(|action| moves(&action.acting))
-    }
-
-    fn navigating(&mut self, call: CallId) -> Option<&mut Navigating> {
-        match self.actions.get_mut(&call).map(|action| &mut action.acting) {
-            Some(Acting::Navigating(navigating)) => Some(navigating),
-            _ => None,
-        }
-    }
-
-    fn set_stage(&mut self, call: CallId, stage: Stage) {
-        if let Some(navigating) = self.navigating(call) {
-            navigating.stage = stage;
+    fn set_stage(&mut self, call: CallId, stage: NavigationStage) {
+        if let Some(navigation) = self.tasks.navigation(call) {
+            navigation.stage = stage;
         }
     }
 }

@@ -1,8 +1,12 @@
-//! What extensions want to know. They wait for the answer, so that it comes at once.
+//! Queries of extensions. They wait for the response, so that it comes at once.
 //!
 //! What only the server knows (models without a key, settings, keys) it is asked for by [`Output::Query`].
 
-use crate::engine::{CallId, Engine, Output, toolbox::arguments::Owner};
+use crate::engine::{
+    core::Engine,
+    io::{CallId, Output},
+    toolbox::arguments::Owner,
+};
 use crate::protocol::{
     CommandList, ExtensionAnswer, ExtensionQuery, JsonObject, QueriedEntries, QueriedPrompt, QueriedState,
     QueriedTool, QueriedTools, QueryKind,
@@ -23,7 +27,7 @@ impl Engine {
                 return self.push(Output::Query { from: process, query: Box::new(query) });
             }
         };
-        self.tell_extension(process, ExtensionAnswer { id: query.id, data: Some(data), error: None });
+        self.send_to_extension(process, ExtensionAnswer { id: query.id, data: Some(data), error: None });
     }
 
     /// The slash commands that there are.

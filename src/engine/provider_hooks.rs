@@ -3,19 +3,12 @@
 //! The server, which performs the request, sends them by [`Input::Hook`](crate::engine::Input::Hook) and receives the
 //! outcome by [`Output::Hooked`](crate::engine::Output::Hooked).
 
-use crate::engine::{CallId, Engine, Output, extensions::hook::Hook};
+use crate::engine::{
+    core::Engine,
+    extensions::hook::Hook,
+    io::{CallId, Output, RequestHooks},
+};
 use crate::protocol::{HookEvent, HookName};
-
-/// The hooks of a provider's request that some extension registered for. Source: pi source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RequestHooks {
-    /// Its headers: `before_provider_headers`.
-    pub headers: bool,
-    /// Its body: `before_provider_request`.
-    pub payload: bool,
-    /// The head of the response: `after_provider_response`.
-    pub response: bool,
-}
 
 impl Engine {
     /// The hooks that the server has to send for the next request to a provider.

@@ -1,0 +1,312 @@
+//! Carries out the actions of extensions.
+//!
+//! What a command of the host does, too, is served as that command, under an id that no host can know; the response then
+//! goes to the extension alone. Source: own; pi source for what the actions do.
+
+use crate::engine::{
+    actions::task::{ServedCommand, Task},
+    core::Engine,
+    extensions::host::Action,
+    io::{CallId, Output},
+    prompts::{Prompting, Reply, parts},
+    run::after::AfterRun,
+    store::persist::{Answer, Before},
+};
+use crate::{
+    protocol::{
+        AbortCommand, AgentMessage, BranchCommand, CompactCommand, DeliverAs, Dialect, ExtensionFork,
+        ExtensionNewSession, ExtensionSendMessage, ExtensionSendUserMessage, ForkCommand, ForkPosition,
+        FromExtension, JsonObject, NewSessionCommand, PromptCommand, RequestId, RpcCommand, RpcSuccess,
+        StreamingBehavior, SwitchSessionCommand, errors,
+    },
+    session::NewEntry,
+};
+use serde_json::Value;
+
+impl Engine {
+    /// Carries out an action.
+    pub(in crate::engine) fn act(&mut self, process: CallId, action: FromExtension) {
+        let reply = |id: Option<String>| Reply::Extension { process, id, event: None };
+        match action {
+            FromExtension::SendMessage(it) => self.send_message(process, it),
+            FromExtension::SendUserMessage(it) => self.send_user_message(process, it),
+            FromExtension::AppendEntry(it) => {
+                let appended = self.keep(NewEntry::Custom { kind: it.custom_type, data: it.data });
+                let before = Before { changes: 1, appended, ..self.before() };
+                self.answer_kept(before, Answer::Reply(reply(it.id)));
+            }
+            FromExtension::SetModel(it) => match self.find_usable(&it.provider, &it.model_id) {
+                Some(at) => {
+                    let before = self.before();
+                    self.switch(at);
+                    self.settings_changed(before, Answer::Reply(reply(it.id)));
+                }
+                None => {
+                    let text = errors::model_not_found(self.dialect.base(), &it.provider, &it.model_id);
+                    self.refuse(&reply(it.id), text);
+                }
+            },
+            FromExtension::SetThinkingLevel(it) => {
+                let before = self.before();
+                self.level = self.fitting(it.level);
+                self.level_changed(before, Answer::Reply(reply(it.id)));
+            }
+            FromExtension::SetSessionName(it) => self.rename(&it.name, reply(it.id)),
+            FromExtension::Shutdown(it) => {
+                self.accept(&reply(it.id));
+                self.drain();
+            }
+            FromExtension::SetActiveTools(it) => {
+                self.choose_tools(&it.names);
+                self.respond(process, it.id, Ok(None));
+            }
+            FromExtension::SetLabel(it) => self.set_label(process, it),
+            FromExtension::SetLeaf(it) => self.set_leaf(process, it),
+            FromExtension::Abort(it) => {
+                self.act_as(process, it.id, |id| RpcCommand::Abort(AbortCommand { id }));
+            }
+            FromExtension::Compact(it) => {
+                let custom_instructions = it.custom_instructions;
+                self.act_as(process, it.id, |id| {
+                    RpcCommand::Compact(CompactCommand { id, custom_instructions })
+                });
+            }
+            FromExtension::NewSession(it) => self.act_new_session(process, it),
+            FromExtension::Fork(it) => self.act_fork(process, it),
+            FromExtension::SwitchSession(it) => {
+                let session_path = it.session_path;
+                self.act_as(process, Some(it.id), |id| {
+                    RpcCommand::SwitchSession(SwitchSessionCommand { id, session_path })
+                });
+            }
+            FromExtension::NavigateTree(it) => self.navigate(process, it),
+            FromExtension::WaitForIdle(it) => {
+                self.open_task(process, Some(it.id), Task::Idle);
+            }
+            FromExtension::RunTool(it) => self.run_tool_outside(process, it),
+            FromExtension::Complete(it) => self.complete(process, it),
+            FromExtension::Withdraw(it) => self.withdraw(process, &it.id),
+            // The component has dealt with these.
+            FromExtension::Register(_)
+            | FromExtension::Accept(_)
+            | FromExtension::Done(_)
+            | FromExtension::Failed(_)
+            | FromExtension::ToolUpdate(_)
+            | FromExtension::ToolResult(_)
+            | FromExtension::Ui(_)
+            | FromExtension::UiCancel(_)
+            | FromExtension::Error(_)
+            | FromExtension::Query(_)
+            | FromExtension::ModelEvent(_)
+            | FromExtension::RegisterProvider(_)
+            | FromExtension::UnregisterProvider(_) => {}
+        }
+    }
+
+    /// Notes an action that does not end at once.
+    pub(in crate::engine) fn open_task(&mut self, process: CallId, id: Option<String>, task: Task) -> CallId {
+        let action = Action { process, id, outlives_process: task.outlives_process() };
+        let call = self.with_extensions(|host, context| host.open_action(action, context));
+        self.tasks.0.insert(call, task);
+        call
+    }
+
+    /// Ends an action with its outcome.
+    pub(in crate::engine) fn end_action(&mut self, call: CallId, outcome: Result<Option<Value>, String>) {
+        self.tasks.0.remove(&call);
+        self.with_extensions(|host, _| host.end_action(call, outcome));
+    }
+
+    /// Responds to an action of an extension.
+    pub(in crate::engine) fn respond(
+        &mut self,
+        process: CallId,
+        id: Option<String>,
+        outcome: Result<Option<Value>, String>,
+    ) {
+        self.with_extensions(|host, _| host.respond(process, id, outcome));
+    }
+
+    /// Drops the task of an extension that is gone.
+    pub(in crate::engine) fn abandon_action(&mut self, call: CallId) {
+        match self.tasks.0.remove(&call) {
+            Some(Task::Tool) => self.push(Output::CancelTool(call)),
+            Some(Task::Model(_)) => self.cancel_model(call),
+            // Its dialog is closed by now.
+            Some(Task::Consent { .. } | Task::Idle | Task::Command(_) | Task::Navigation(_)) | None => {}
+        }
+    }
+
+    /// Serves an action as a command of the host.
+    fn act_as(
+        &mut self,
+        process: CallId,
+        own: Option<String>,
+        command: impl FnOnce(Option<RequestId>) -> RpcCommand,
+    ) {
+        self.act_as_with(process, own, command, Vec::new(), false);
+    }
+
+    fn act_as_with(
+        &mut self,
+        process: CallId,
+        own: Option<String>,
+        command: impl FnOnce(Option<RequestId>) -> RpcCommand,
+        first_messages: Vec<AgentMessage>,
+        includes_entry: bool,
+    ) {
+        let id = RequestId::String(self.ids.uuid());
+        let served = ServedCommand { id: id.clone(), first_messages, includes_entry };
+        self.open_task(process, own, Task::Command(served));
+        self.command(command(Some(id)), false);
+    }
+
+    fn act_new_session(&mut self, process: CallId, action: ExtensionNewSession) {
+        let ExtensionNewSession { id: own, parent_session, entries, .. } = action;
+        match messages(entries.unwrap_or_default(), self.now.wall) {
+            Ok(messages) => {
+                let command = |id| RpcCommand::NewSession(NewSessionCommand { id, parent_session });
+                self.act_as_with(process, Some(own), command, messages, false);
+            }
+            Err(text) => self.respond(process, Some(own), Err(text)),
+        }
+    }
+
+    fn act_fork(&mut self, process: CallId, action: ExtensionFork) {
+        let ExtensionFork { id: own, entry_id, position, .. } = action;
+        let includes = position == Some(ForkPosition::At);
+        let dialect = self.dialect;
+        let command = |id| match dialect {
+            Dialect::Xcsh => RpcCommand::Branch(BranchCommand { id, entry_id }),
+            _ => RpcCommand::Fork(ForkCommand { id, entry_id }),
+        };
+        self.act_as_with(process, Some(own), command, Vec::new(), includes);
+    }
+
+    /// An extension withdraws an action.
+    fn withdraw(&mut self, process: CallId, own: &str) {
+        let Some(call) = self.extensions.action(process, own) else { return };
+        match self.tasks.0.get(&call) {
+            Some(Task::Command(command)) => {
+                let id = command.id.clone();
+                self.withdraw_compaction(call, &id);
+            }
+            Some(Task::Idle) => {
+                let text = errors::withdrawn(self.dialect.base());
+                self.end_action(call, Err(text));
+            }
+            // As if the host had not consented.
+            Some(Task::Consent { .. }) => {
+                self.with_extensions(|host, context| host.close_consent(call, context));
+            }
+            // Its end still comes.
+            Some(Task::Tool) => self.push(Output::CancelTool(call)),
+            Some(Task::Model(_)) => self.abort_side_call(call),
+            Some(Task::Navigation(_)) | None => {}
+        }
+    }
+
+    /// A compaction is not wanted any more, whether it has begun or not; other commands go on.
+    fn withdraw_compaction(&mut self, call: CallId, id: &RequestId) {
+        let waits = |next: &AfterRun| matches!(next, AfterRun::Compact(it) | AfterRun::StoppedCompaction(it) if it.id.as_ref() == Some(id));
+        if let Some(at) = self.after_run.iter().position(waits) {
+            self.after_run.remove(at);
+            let text = errors::compaction_cancelled(self.dialect.base());
+            self.end_action(call, Err(text));
+        } else if self.activity.compaction().is_some_and(|it| it.is_asked_by(id)) {
+            self.cancel_compaction();
+        }
+    }
+
+    /// Ends an action with the response to its command; gives back a response to the host.
+    pub(in crate::engine) fn acted(&mut self, response: RpcSuccess) -> Option<RpcSuccess> {
+        let Some(call) = self.tasks.command(response.id()) else { return Some(response) };
+        let mut response = serde_json::to_value(&response).unwrap_or_default();
+        let data = response.get_mut("data").map(Value::take);
+        self.end_action(call, Ok(data));
+        None
+    }
+
+    /// Ends an action with the failure of its command; gives back the text for the host.
+    pub(in crate::engine) fn act_failed(&mut self, id: Option<&RequestId>, text: String) -> Option<String> {
+        let Some(call) = self.tasks.command(id) else { return Some(text) };
+        self.end_action(call, Err(text));
+        None
+    }
+
+    /// Takes what a session begins with that is opened under this id.
+    pub(in crate::engine) fn take_beginning(&mut self, id: Option<&RequestId>) -> Vec<AgentMessage> {
+        let call = self.tasks.command(id);
+        match call.and_then(|call| self.tasks.0.get_mut(&call)) {
+            Some(Task::Command(command)) => std::mem::take(&mut command.first_messages),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the fork under this id ends with its entry, not before it.
+    pub(in crate::engine) fn forks_at(&self, id: Option<&RequestId>) -> bool {
+        let task = self.tasks.command(id).and_then(|call| self.tasks.0.get(&call));
+        matches!(task, Some(Task::Command(command)) if command.includes_entry)
+    }
+
+    /// A message of an extension joins what goes on, or the conversation.
+    fn send_message(&mut self, process: CallId, sent: ExtensionSendMessage) {
+        let message = AgentMessage::Custom(self.custom_message(sent.message));
+        let reply = Reply::Extension { process, id: sent.id, event: Some(SEND_MESSAGE) };
+        let triggers = sent.trigger_turn.unwrap_or(false);
+        if let Some(error) = self.no_room() {
+            return self.refuse(&reply, error);
+        }
+        let waits = self.is_under_way();
+        match sent.deliver_as {
+            Some(DeliverAs::NextTurn) => self.next_turn.push(message),
+            Some(DeliverAs::FollowUp) if waits => self.follow_up.push(message),
+            _ if waits => self.steering.push(message),
+            // It is not certain yet that a run begins.
+            _ if triggers && self.is_preparing() => self.triggering.push(message),
+            _ if triggers => {
+                if let Some(error) = self.models[self.model].unusable.clone() {
+                    return self.refuse(&reply, error);
+                }
+                self.start_run([message.into()]);
+            }
+            _ => return self.keep_note(message, reply),
+        }
+        self.accept(&reply);
+    }
+
+    /// An extension says something for the user.
+    fn send_user_message(&mut self, process: CallId, sent: ExtensionSendUserMessage) {
+        let reply = Reply::Extension { process, id: sent.id, event: Some(SEND_USER_MESSAGE) };
+        if let Some(error) = self.no_room() {
+            return self.refuse(&reply, error);
+        }
+        let streaming_behavior = match sent.deliver_as {
+            Some(DeliverAs::Steer) => Some(StreamingBehavior::Steer),
+            Some(DeliverAs::FollowUp) => Some(StreamingBehavior::FollowUp),
+            Some(DeliverAs::NextTurn) | None => None,
+        };
+        let (text, images) = parts(&sent.content);
+        let command = PromptCommand {
+            id: None,
+            message: text.clone(),
+            images: images.clone(),
+            streaming_behavior,
+            locale: None,
+        };
+        self.prompt(Prompting { command: RpcCommand::Prompt(command), reply, text, images, unasked: false });
+    }
+}
+
+/// The messages that a session is to begin with. One without a time has this one.
+fn messages(entries: Vec<JsonObject>, now: u64) -> Result<Vec<AgentMessage>, String> {
+    let read = |(at, mut entry): (usize, JsonObject)| {
+        entry.entry("timestamp").or_insert_with(|| now.into());
+        serde_json::from_value(Value::Object(entry)).map_err(|error| format!("entries[{at}]: {error}"))
+    };
+    entries.into_iter().enumerate().map(read).collect()
+}
+
+/// What failed, in the words of `extension_error`.
+const SEND_MESSAGE: &str = "send_message";
+const SEND_USER_MESSAGE: &str = "send_user_message";

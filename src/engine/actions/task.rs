@@ -1,0 +1,95 @@
+//! What the engine is doing for the outstanding actions of extensions.
+
+use crate::engine::{io::CallId, run::partial_message::PartialMessage};
+use crate::{
+    protocol::{AgentMessage, ExtensionNavigateTree, JsonObject, RequestId},
+    session::Branch,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The tasks of outstanding actions.
+#[derive(Debug, Default)]
+pub struct Tasks(pub BTreeMap<CallId, Task>);
+
+/// What is done for an action.
+#[derive(Debug)]
+pub enum Task {
+    /// What a command of the host does.
+    Command(ServedCommand),
+    /// The extension waits until nothing goes on.
+    Idle,
+    /// The host is asked whether a tool may run outside of the conversation.
+    Consent {
+        tool_name: String,
+        /// What it is to run with.
+        arguments: JsonObject,
+    },
+    /// A tool runs outside of the conversation.
+    Tool,
+    /// A model is requested outside of the conversation.
+    Model(Box<PartialMessage>),
+    /// Another branch of the session is taken up.
+    Navigation(Box<Navigation>),
+}
+
+/// An action that is served as a command of the host.
+#[derive(Debug)]
+pub struct ServedCommand {
+    /// The id that stands for the action.
+    pub id: RequestId,
+    /// What a new session begins with.
+    pub first_messages: Vec<AgentMessage>,
+    /// A session is forked with the entry that is named, not before it.
+    pub includes_entry: bool,
+}
+
+/// Another branch of the session is being taken up.
+#[derive(Debug)]
+pub struct Navigation {
+    pub requested: ExtensionNavigateTree,
+    pub stage: NavigationStage,
+}
+
+/// How far a navigation is.
+#[derive(Debug)]
+pub enum NavigationStage {
+    /// It has not begun, or is about to move.
+    Between,
+    /// Extensions may cancel it, by this hook.
+    Hooked(CallId),
+    /// A model sums up what is left behind.
+    Summarising(Box<PartialMessage>, Branch),
+    /// The leaf has moved; this is the outcome.
+    Moved(Value),
+}
+
+impl Task {
+    /// Whether it goes on when the extension is gone.
+    pub const fn outlives_process(&self) -> bool {
+        matches!(self, Self::Command(_) | Self::Navigation(_))
+    }
+}
+
+impl Tasks {
+    /// The action that is served as a command under this id.
+    pub fn command(&self, id: Option<&RequestId>) -> Option<CallId> {
+        let id = id?;
+        let is_it = |task: &Task| matches!(task, Task::Command(it) if it.id == *id);
+        self.0.iter().find(|(_, task)| is_it(task)).map(|(call, _)| *call)
+    }
+
+    /// The navigation of an action.
+    pub fn navigation(&mut self, call: CallId) -> Option<&mut Navigation> {
+        match self.0.get_mut(&call) {
+            Some(Task::Navigation(navigation)) => Some(navigation),
+            _ => None,
+        }
+    }
+
+    /// Whether another branch is being taken up, and the leaf has not moved yet.
+    pub fn is_navigating(&self) -> bool {
+        let moves = |task: &Task| matches!(task, Task::Navigation(it) if !matches!(it.stage, NavigationStage::Moved(_)));
+        self.0.values().any(moves)
+    }
+}

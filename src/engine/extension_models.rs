@@ -1,0 +1,88 @@
+//! Models that extensions add, and the choice of the model that a session begins with.
+
+use crate::engine::{
+    core::Engine,
+    extensions::{host::ProviderChange, process::FailureSource},
+    first_model::Beginning,
+    io::{Output, Selected},
+    levels::Choice,
+};
+use crate::session::NewEntry;
+
+impl Engine {
+    /// The provider was added, or why not.
+    pub(in crate::engine) fn provided(&mut self, provided: Result<Vec<Choice>, String>) {
+        let change = self.extensions.take_provider_change(provided.is_ok());
+        let Some(ProviderChange { process, id, path, .. }) = change else { return };
+        match provided {
+            Ok(models) => {
+                self.models = models;
+                // A level that the model does not take any more.
+                let levels = &self.models[self.model].levels;
+                if self.level.is_some_and(|level| !levels.contains(&level)) {
+                    self.level = self.level.and_then(|level| self.fitting(level));
+                }
+                self.first_model.is_open |= self.first_model.beginning.is_some();
+                self.respond(process, id, Ok(None));
+            }
+            Err(text) => {
+                if id.is_none() {
+                    let place = self.extensions.place_of(process).unwrap_or_default();
+                    let source = match &path {
+                        Some(path) => FailureSource::File(path, REGISTER_PROVIDER),
+                        None => FailureSource::Extension(place, REGISTER_PROVIDER),
+                    };
+                    self.report_failure(source, &text);
+                }
+                self.respond(process, id, Err(text));
+            }
+        }
+    }
+
+    /// Before the host is greeted: has the model chosen with which the session begins, if that is not settled yet; `false`
+    /// if it is.
+    pub(in crate::engine) fn choose_again(&mut self) -> bool {
+        let chooses = std::mem::take(&mut self.first_model.is_open);
+        if chooses {
+            self.push(Output::Choose);
+        } else {
+            self.first_model.beginning = None;
+        }
+        chooses
+    }
+
+    /// The model to begin with is chosen; without one there is nothing to serve.
+    pub(in crate::engine) fn chosen(&mut self, selected: Result<Selected, String>) {
+        let Ok(Selected { models, start, level, scope }) = selected else {
+            return self.exit();
+        };
+        (self.models, self.model, self.scope) = (models, start, scope);
+        if let Some(beginning) = self.first_model.beginning.take() {
+            let (session, beginning) = *beginning;
+            self.session = session.clone();
+            let beginning = Beginning { level, ..beginning };
+            self.begin_with_model(beginning);
+            // Somebody may still add to them.
+            self.first_model.beginning = Some(Box::new((session, beginning)));
+        }
+    }
+
+    /// The session gets its model and its level, or takes them from its entries.
+    pub(in crate::engine) fn begin_with_model(&mut self, beginning: Beginning) {
+        let Beginning { taken_up, chosen, level } = beginning;
+        if taken_up {
+            if self.session.roles().next().is_none() && self.session.model().is_none() {
+                self.keep_model();
+            }
+            self.take_up(chosen, level);
+            return self.restore();
+        }
+        let preferred = self.models[self.model].preferred;
+        self.level = self.fitting(level.or(preferred).unwrap_or(self.default_level));
+        self.keep_model();
+        self.keep_quietly(NewEntry::Level(self.level));
+    }
+}
+
+/// What failed, in the words of `extension_error`.
+const REGISTER_PROVIDER: &str = "register_provider";

@@ -1,0 +1,102 @@
+//! A dialog of the host, and the dialogs that it was not shown.
+
+use crate::engine::io::CallId;
+use crate::protocol::{RpcExtensionUIRequestKind, RpcExtensionUIResponse};
+use std::time::Duration;
+
+/// How many dialogs of one extension may be open.
+pub const DIALOGS: usize = 100;
+
+/// How many dialogs of one extension in a row are answered with the default without being shown.
+pub const UNSHOWN: usize = 16;
+
+/// An open dialog.
+#[derive(Debug)]
+pub struct Dialog {
+    /// Its id for the host.
+    pub id: String,
+    pub kind: RpcExtensionUIRequestKind,
+    pub owner: DialogOwner,
+    /// When it closes by itself.
+    pub due: Option<Duration>,
+}
+
+/// Who receives the response.
+#[derive(Debug)]
+pub enum DialogOwner {
+    /// An extension.
+    Extension {
+        process: CallId,
+        /// The extension's own id of the dialog.
+        id: String,
+        /// The request that it belongs to.
+        origin: Option<CallId>,
+    },
+    /// The engine, before the tool call at this place of the batch runs.
+    Call(usize),
+    /// The engine, before it runs a tool for an action of an extension.
+    Action {
+        process: CallId,
+        action: CallId,
+        /// The request that the action belongs to.
+        origin: Option<CallId>,
+    },
+}
+
+/// The dialogs of a process that were not shown.
+#[derive(Debug, Default)]
+pub struct Unshown {
+    /// How many in a row.
+    pub count: usize,
+    /// Those without a response.
+    pub withheld: Vec<Withheld>,
+}
+
+/// A dialog that was neither shown nor answered.
+#[derive(Debug)]
+pub struct Withheld {
+    /// The extension's own id.
+    pub id: String,
+    /// The request that opened it; `None`: the extension.
+    pub origin: Option<CallId>,
+}
+
+impl Dialog {
+    /// Whether it belongs to this process.
+    pub const fn is_of(&self, of: CallId) -> bool {
+        matches!(
+            self.owner,
+            DialogOwner::Extension { process, .. } | DialogOwner::Action { process, .. } if process == of
+        )
+    }
+
+    /// The request that it belongs to.
+    pub const fn origin(&self) -> Option<CallId> {
+        match self.owner {
+            DialogOwner::Extension { origin, .. } | DialogOwner::Action { origin, .. } => origin,
+            DialogOwner::Call(_) => None,
+        }
+    }
+
+    /// Whether the host is asked about a call of the batch.
+    pub const fn is_of_call(&self) -> bool {
+        matches!(self.owner, DialogOwner::Call(_))
+    }
+
+    /// Leaves it to the extension when this request is over.
+    pub fn leave(&mut self, request: CallId) {
+        if let DialogOwner::Extension { origin, .. } | DialogOwner::Action { origin, .. } = &mut self.owner {
+            origin.take_if(|origin| *origin == request);
+        }
+    }
+
+    /// Whether the response is of the right kind.
+    pub const fn takes(&self, response: &RpcExtensionUIResponse) -> bool {
+        let confirms = matches!(self.kind, RpcExtensionUIRequestKind::Confirm);
+        match response {
+            RpcExtensionUIResponse::UIValueResponse(_) => !confirms,
+            RpcExtensionUIResponse::UIConfirmedResponse(_) => confirms,
+            RpcExtensionUIResponse::UICancelledResponse(_) => true,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Frames of extensions, and the events that they receive.
+
+use crate::engine::{
+    extensions::{
+        host::{Context, ExtensionHost, ExtensionOutput, ProviderChange},
+        process::{ALL_EVENTS, FailureSource, Stage},
+    },
+    io::{CallId, Output},
+};
+use crate::protocol::{
+    AgentSessionEventKind, AssistantContent, EventHook, ExtensionEvent, ExtensionFault, ExtensionRegister,
+    FromExtension, JsonObject, ObservedStep, ObservedUpdate, Outbound, Said, Step, errors,
+};
+
+impl ExtensionHost {
+    /// An extension wrote a frame.
+    pub fn frame(&mut self, process: CallId, frame: FromExtension, context: &mut Context<'_>) {
+        let Some(place) = self.place_of(process) else { return };
+        match self.all[place].stage {
+            Stage::Running => {}
+            Stage::Ending => return self.decline_frame(process, frame, context),
+            Stage::Gone => return,
+            Stage::Starting if may_precede_register(&frame) => {}
+            Stage::Starting => {
+                let text = errors::registers_first(context.dialect.base());
+                return self.stray(process, &text, context);
+            }
+        }
+        if let Some(origin) = frame.origin() {
+            self.accept(process, origin, context);
+        }
+        match frame {
+            FromExtension::Register(it) => self.register(place, it, context),
+            FromExtension::Error(ExtensionFault { extension_path, event, error }) => {
+                self.report(FailureSource::File(&extension_path, &event), &error, context);
+            }
+            FromExtension::Accept(it) => self.accept(process, &it.id, context),
+            FromExtension::Done(it) => self.complete(process, &it.id, it.result, context),
+            FromExtension::Failed(it) => match self.model_call(process, &it.id) {
+                Some(call) => self.fail_model(call, it.error),
+                None => self.fail(process, &it.id, &it.error, context),
+            },
+            FromExtension::ToolUpdate(it) => self.progress_tool(process, &it.id, it.partial_result),
+            FromExtension::ToolResult(it) => {
+                self.end_tool(process, &it.id, it.result, it.is_error.unwrap_or(false));
+            }
+            FromExtension::Ui(it) => self.request_ui(process, it, context),
+            FromExtension::UiCancel(it) => self.withdraw_dialog(process, &it.id, context),
+            FromExtension::Query(query) => self.push(ExtensionOutput::Query { process, query }),
+            FromExtension::ModelEvent(it) => self.stream_model(process, &it.id, it.event, context),
+            FromExtension::RegisterProvider(it) => {
+                let streams = it.streams.unwrap_or(false);
+                let change = ProviderChange { name: it.name, process, id: it.id, path: it.path, streams };
+                self.change_provider(change, Some(it.config));
+            }
+            FromExtension::UnregisterProvider(it) => {
+                let change = ProviderChange { name: it.name, process, id: it.id, path: None, streams: false };
+                self.change_provider(change, None);
+            }
+            action if !context.lifecycle.is_greeted() => self.decline(process, &action, context),
+            action => self.push(ExtensionOutput::Action { process, action }),
+        }
+    }
+
+    /// Declines a frame of an extension that is being stopped and may wait for a response: a dialog resolves with its
+    /// default, an action fails.
+    fn decline_frame(&mut self, process: CallId, frame: FromExtension, context: &Context<'_>) {
+        match frame {
+            FromExtension::Ui(it) if it.request.kind().wants_answer() => {
+                self.decline_dialog(process, it.request.id().to_owned());
+            }
+            action => self.decline(process, &action, context),
+        }
+    }
+
+    fn change_provider(&mut self, change: ProviderChange, config: Option<JsonObject>) {
+        let (name, streams) = (change.name.clone(), change.streams);
+        self.providers.change = Some(change);
+        self.perform(Output::Provide { name, config, streams });
+    }
+
+    fn register(&mut self, place: usize, mut registered: ExtensionRegister, context: &Context<'_>) {
+        let base = context.dialect.base();
+        let mut faults = Vec::new();
+        registered.commands.iter_mut().for_each(|commands| {
+            commands.retain(|command| {
+                let fits = !command.name.is_empty() && !command.name.contains(char::is_whitespace);
+                if !fits {
+                    faults.push(errors::command_name(base, &command.name));
+                }
+                fits
+            });
+        });
+        for name in registered.events.iter().flatten() {
+            if name != ALL_EVENTS && AgentSessionEventKind::parse(name).is_none() {
+                faults.push(errors::unknown_event(base, name));
+            }
+        }
+        // Nothing waits for progress: a stream is not to be held up.
+        registered.awaits.iter_mut().for_each(|names| names.retain(|name| !is_progress(name)));
+        let extension = &mut self.all[place];
+        let restarted = extension.stage == Stage::Starting && extension.starts > 1;
+        extension.stage = Stage::Running;
+        extension.due = None;
+        extension.registered = registered;
+        self.push(ExtensionOutput::Registered { place, restarted, faults });
+    }
+
+    /// Sends an event to the extensions that observe it.
+    pub fn observe(&mut self, said: &Said) {
+        let kind = match said {
+            Said::Frame(Outbound::AgentSessionEvent(event)) => event.kind(),
+            Said::Update(_) => AgentSessionEventKind::MessageUpdate,
+            Said::Frame(_) | Said::Line { .. } => return,
+        };
+        let observers = self.all.iter().filter(|extension| extension.observes(kind.as_str()));
+        let observers: Vec<CallId> = observers.filter_map(|extension| extension.process).collect();
+        if observers.is_empty() {
+            return;
+        }
+        let Some(event) = observed(said) else { return };
+        for process in observers {
+            self.send(process, ExtensionEvent { event: event.clone() });
+        }
+    }
+
+    /// The event, for the extensions that the engine waits for; `None` if there are none.
+    pub fn awaited(&self, said: &Said) -> Option<EventHook> {
+        let Said::Frame(Outbound::AgentSessionEvent(event)) = said else { return None };
+        let kind = event.kind().as_str();
+        let is_awaited = self.all.iter().any(|extension| extension.awaits(kind));
+        is_awaited.then(|| observed(said)).flatten().map(|event| EventHook { event })
+    }
+}
+
+/// Whether a frame may come before `register`: a session can begin with a model that an extension has added.
+const fn may_precede_register(frame: &FromExtension) -> bool {
+    matches!(
+        frame,
+        FromExtension::Register(_)
+            | FromExtension::Error(_)
+            | FromExtension::RegisterProvider(_)
+            | FromExtension::UnregisterProvider(_)
+    )
+}
+
+/// Whether events of this type show progress.
+fn is_progress(event: &str) -> bool {
+    let kind = AgentSessionEventKind::parse(event);
+    matches!(kind, Some(AgentSessionEventKind::MessageUpdate | AgentSessionEventKind::ToolExecutionUpdate))
+}
+
+/// An event as extensions receive it: updates have no snapshot.
+fn observed(said: &Said) -> Option<JsonObject> {
+    let value = match said {
+        Said::Frame(Outbound::AgentSessionEvent(event)) => serde_json::to_value(event),
+        Said::Update(update) => {
+            let (delta, content, tool_call) = match &update.step {
+                Step::Start(_) => (None, None, None),
+                Step::Delta(delta) => (Some(delta.clone()), None, None),
+                Step::End(AssistantContent::ToolCall(call)) => (None, None, Some(call.clone())),
+                Step::End(AssistantContent::Text(block)) => (None, Some(block.text.clone()), None),
+                Step::End(AssistantContent::Thinking(block)) => (None, Some(block.thinking.clone()), None),
+                Step::End(AssistantContent::RedactedThinking(_)) => (None, Some(String::new()), None),
+            };
+            let kind = update.kind().as_str().to_owned();
+            let content_index = update.index as u64;
+            let step = ObservedStep { type_: kind, content_index, delta, content, tool_call };
+            serde_json::to_value(ObservedUpdate { assistant_message_event: step })
+        }
+        Said::Frame(_) | Said::Line { .. } => return None,
+    };
+    value.ok()?.as_object().cloned()
+}

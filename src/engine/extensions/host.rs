@@ -1,0 +1,206 @@
+//! The component that runs the extensions.
+//!
+//! Each call into [`ExtensionHost`] gets a [`Context`] and leaves [`ExtensionOutput`]s, which the engine takes right after
+//! it and carries out in order. The component knows processes, requests and outcomes; runs, queues and the session are the
+//! engine's.
+
+use crate::engine::{
+    extensions::{
+        dialog::Dialog,
+        hook::{Hook, OutstandingHook},
+        model_stream::ModelStream,
+        process::Extension,
+        request::Request,
+    },
+    ids::Ids,
+    io::{CallId, Now, Output},
+    lifecycle::Lifecycle,
+    prompts::Reply,
+    setup::{Hosted, NamedCommands},
+};
+use crate::{
+    model::types::StreamEvent,
+    protocol::{
+        AgentToolResult, Dialect, ExtensionError, ExtensionQuery, FromExtension, Outbound,
+        RpcExtensionUIResponse, ToExtension,
+    },
+};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+/// The extensions, in the order in which hooks are sent to them, and everything outstanding between them and the engine.
+#[derive(Debug)]
+pub struct ExtensionHost {
+    pub(super) all: Vec<Extension>,
+    pub(super) agent_directory: String,
+    pub(super) max_frame: u64,
+    pub(super) hosted: Option<Hosted>,
+    pub(super) named_commands: Vec<NamedCommands>,
+    /// Why extensions of pi's own kind were not loaded, by path.
+    pub(super) unloaded: BTreeMap<String, String>,
+    /// What failed before the host was greeted.
+    pub early: Vec<ExtensionError>,
+    /// Requests to extensions, by their ids.
+    pub(super) requests: BTreeMap<CallId, Request>,
+    /// Since when extensions are not read, because the host is not reading.
+    pub(super) suspended: Option<Duration>,
+    pub(super) hooks: BTreeMap<CallId, OutstandingHook>,
+    /// The notification under way: the engine waits for it.
+    pub(super) notification: Option<CallId>,
+    /// The notifications behind it.
+    pub(super) notifications: VecDeque<Hook>,
+    /// The open dialogs, oldest first.
+    pub(super) dialogs: Vec<Dialog>,
+    /// Actions that have not ended.
+    pub(super) actions: BTreeMap<CallId, Action>,
+    pub(super) providers: Providers,
+    pub(super) outputs: VecDeque<ExtensionOutput>,
+}
+
+/// An action of an extension that has not ended.
+#[derive(Debug)]
+pub struct Action {
+    pub process: CallId,
+    /// The extension's own id; without one it gets no response.
+    pub id: Option<String>,
+    /// Goes on when the process is gone.
+    pub outlives_process: bool,
+}
+
+/// The models of extensions.
+#[derive(Debug, Default)]
+pub struct Providers {
+    /// Providers whose models an extension streams, by name, each with the place of its extension.
+    pub(super) streaming: BTreeMap<String, usize>,
+    /// The provider that the server is adding or removing.
+    pub(super) change: Option<ProviderChange>,
+    /// The responses that extensions stream.
+    pub(super) streams: BTreeMap<CallId, ModelStream>,
+    /// Calls that fail, with why.
+    pub(super) failed: VecDeque<(CallId, String)>,
+}
+
+/// A provider that the server is adding or removing for an extension.
+#[derive(Debug)]
+pub struct ProviderChange {
+    pub name: String,
+    pub process: CallId,
+    /// The action's id.
+    pub id: Option<String>,
+    /// The file of the extension.
+    pub path: Option<String>,
+    /// The extension streams the responses of its models.
+    pub streams: bool,
+}
+
+/// What the engine lends for one call.
+pub struct Context<'a> {
+    pub now: Now,
+    pub dialect: Dialect,
+    pub lifecycle: &'a Lifecycle,
+    /// Events are not emitted any more.
+    pub withholds_events: bool,
+    /// Titles are emitted in dialects that emit them on demand.
+    pub emits_title: bool,
+    /// The directory that extensions work in.
+    pub directory: &'a str,
+    pub ids: &'a mut Ids,
+}
+
+/// What the engine has to do for the component.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "each is moved once")]
+pub enum ExtensionOutput {
+    /// Perform this.
+    Perform(Output),
+    /// Emit a frame.
+    Emit(Outbound),
+    /// Resume what waited for the hook.
+    HookCompleted { id: CallId, hook: Hook },
+    /// Respond to the prompt that called a command.
+    CommandHandled(Reply),
+    /// A tool of an extension is this far.
+    ToolProgress { call: CallId, result: AgentToolResult },
+    /// A tool of an extension has ended.
+    ToolEnded { call: CallId, result: AgentToolResult, is_error: bool },
+    /// Carry out an action.
+    Action { process: CallId, action: FromExtension },
+    /// Answer a query.
+    Query { process: CallId, query: ExtensionQuery },
+    /// The machine is to know that the dialog with this id is closed.
+    DialogClosed(String),
+    /// The host has responded, or not, whether the call at this place of the batch may run.
+    CallConsent { at: usize, response: Option<RpcExtensionUIResponse> },
+    /// The host has responded, or not, whether a tool may run for the action.
+    ActionConsent { action: CallId, response: Option<RpcExtensionUIResponse> },
+    /// A model of an extension streams.
+    ModelEvents { call: CallId, events: Vec<StreamEvent> },
+    /// The extension at this place has registered; the texts say what cannot be.
+    Registered { place: usize, restarted: bool, faults: Vec<String> },
+    /// The process of an action is gone.
+    ActionLost(CallId),
+}
+
+impl ExtensionHost {
+    /// The component with extensions that are not started yet.
+    pub fn new(
+        paths: Vec<String>,
+        hosted: Option<Hosted>,
+        named_commands: Vec<NamedCommands>,
+        early: Vec<ExtensionError>,
+        agent_directory: String,
+        max_frame: u64,
+    ) -> Self {
+        let unloaded = early.iter().filter(|it| it.event == LOAD);
+        Self {
+            unloaded: unloaded.map(|it| (it.extension_path.clone(), it.error.clone())).collect(),
+            all: paths.into_iter().map(Extension::new).collect(),
+            agent_directory,
+            max_frame,
+            hosted,
+            named_commands,
+            early,
+            requests: BTreeMap::new(),
+            suspended: None,
+            hooks: BTreeMap::new(),
+            notification: None,
+            notifications: VecDeque::new(),
+            dialogs: Vec::new(),
+            actions: BTreeMap::new(),
+            providers: Providers::default(),
+            outputs: VecDeque::new(),
+        }
+    }
+
+    /// Takes what the last call has left to do, in order.
+    pub fn take_outputs(&mut self) -> VecDeque<ExtensionOutput> {
+        std::mem::take(&mut self.outputs)
+    }
+
+    /// When the next deadline of an extension, a dialog or a request is due.
+    pub fn deadline(&self) -> Option<Duration> {
+        let reads = self.suspended.is_none();
+        let processes = self.all.iter().filter_map(|extension| extension.due).filter(|_| reads);
+        let dialogs = self.dialogs.iter().filter_map(|dialog| dialog.due);
+        let requests = self.requests.values().filter(|it| reads || !it.is_suspendable());
+        processes.chain(dialogs).chain(requests.filter_map(Request::due)).min()
+    }
+
+    /// Writes a frame to a process.
+    pub fn send(&mut self, process: CallId, frame: impl Into<ToExtension>) {
+        self.perform(Output::ToExtension { to: process, frame: Box::new(frame.into()) });
+    }
+
+    pub(super) fn perform(&mut self, output: Output) {
+        self.outputs.push_back(ExtensionOutput::Perform(output));
+    }
+
+    pub(super) fn push(&mut self, output: ExtensionOutput) {
+        self.outputs.push_back(output);
+    }
+}
+
+/// What an extension of pi's own kind was doing, in the words of `extension_error`, that could not be loaded.
+pub const LOAD: &str = "load";

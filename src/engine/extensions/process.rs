@@ -1,0 +1,121 @@
+//! An extension: its process, what it has registered, and its limits.
+//!
+//! | Limit | | After it |
+//! |---|---|---|
+//! | a `register` that is no frame | before a valid one | ended, not started again |
+//! | time until `register` | [`REGISTER`]; of the process that hosts pi's own extensions [`REGISTER_HOSTED`] | ended, not started again |
+//! | lines that are no frames | [`STRAYS`] | ended, started again |
+//! | hooks in a row without a response in time | [`HANGS`] | ended, started again |
+//! | starts after an end that nobody asked for | [`RESTARTS`] | not started again |
+//!
+//! The host is notified of each by `extension_error`.
+
+use crate::engine::{extensions::dialog::Unshown, io::CallId};
+use crate::protocol::{ExtensionRegister, HookName};
+use std::time::Duration;
+
+/// How long an extension may take to register.
+pub const REGISTER: Duration = Duration::from_secs(10);
+
+/// How long the process that hosts pi's own extensions may take: it loads all of them first.
+pub const REGISTER_HOSTED: Duration = Duration::from_secs(60);
+
+/// How many lines of one process may be no frames.
+pub const STRAYS: usize = 16;
+
+/// How many hooks in a row an extension may leave without a response.
+pub const HANGS: usize = 2;
+
+/// How often an extension that has ended is started again.
+pub const RESTARTS: usize = 3;
+
+/// Matches the events of every type in a registration.
+pub const ALL_EVENTS: &str = "*";
+
+/// An extension and its process.
+#[derive(Debug)]
+pub struct Extension {
+    /// Its executable.
+    pub path: String,
+    /// Its process, while there is one.
+    pub process: Option<CallId>,
+    pub stage: Stage,
+    /// When it must have registered.
+    pub due: Option<Duration>,
+    pub starts: usize,
+    pub strays: usize,
+    /// Hooks in a row without a response in time.
+    pub hangs: usize,
+    /// Its dialogs that were not shown.
+    pub unshown: Unshown,
+    /// What it has registered; kept while it is not running.
+    pub registered: ExtensionRegister,
+}
+
+/// How far an extension is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Not registered yet.
+    Starting,
+    Running,
+    /// Being stopped.
+    Ending,
+    /// Not running.
+    Gone,
+}
+
+/// What failed, for `extension_error`.
+pub enum FailureSource<'a> {
+    /// A slash command.
+    Command(&'a str),
+    /// The extension at this place, and what it was doing.
+    Extension(usize, &'a str),
+    /// Something in this file, and what it was doing.
+    File(&'a str, &'a str),
+    /// An action of an extension.
+    Runtime(&'a str),
+    /// The file of a skill.
+    Skill(&'a str),
+}
+
+impl Extension {
+    /// An extension that is not started yet.
+    pub fn new(path: String) -> Self {
+        Self {
+            path,
+            process: None,
+            stage: Stage::Gone,
+            due: None,
+            starts: 0,
+            strays: 0,
+            hangs: 0,
+            unshown: Unshown::default(),
+            registered: ExtensionRegister {
+                commands: None,
+                tools: None,
+                hooks: None,
+                events: None,
+                awaits: None,
+                flags: None,
+                shortcuts: None,
+            },
+        }
+    }
+
+    /// Whether it registered for the hook.
+    pub fn is_hooked(&self, hook: HookName) -> bool {
+        self.registered.hooks.iter().flatten().any(|name| *name == hook)
+    }
+
+    /// Whether the engine waits until it has received events of that type.
+    pub fn awaits(&self, event: &str) -> bool {
+        self.registered.awaits.iter().flatten().any(|name| name == event) && self.is_hooked(HookName::Event)
+    }
+
+    /// Whether it receives events of that type, and nothing waits for it.
+    pub fn observes(&self, event: &str) -> bool {
+        self.stage == Stage::Running
+            && !self.awaits(event)
+            && self.registered.events.iter().flatten().any(|name| name == event || name == ALL_EVENTS)
+    }
+}

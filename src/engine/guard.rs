@@ -1,0 +1,64 @@
+//! The patterns of tools whose calls need the host's consent (`--confirm-tools`).
+
+use globset::{Glob, GlobMatcher};
+
+/// The patterns of `--confirm-tools`.
+#[derive(Debug, Default)]
+pub struct Guard {
+    pub(super) patterns: Vec<Pattern>,
+    /// Those that no tool has matched yet.
+    pub(super) unmatched: Vec<Pattern>,
+    /// The host was notified of [`Self::unmatched`].
+    pub(super) reported: bool,
+}
+
+/// The name of a tool, or a glob over such names. Case counts.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    pub(super) text: String,
+    /// `None`: the text is a name.
+    glob: Option<GlobMatcher>,
+}
+
+impl Pattern {
+    /// Reads a name, or a glob of `*`, `?` and `[…]`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the glob.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let is_glob = text.contains(['*', '?', '[', '{']);
+        let glob = is_glob.then(|| Glob::new(text)).transpose();
+        let glob = glob.map_err(|error| error.kind().to_string())?;
+        Ok(Self { text: text.to_owned(), glob: glob.map(|glob| glob.compile_matcher()) })
+    }
+
+    /// Whether the pattern means the tool `name`.
+    pub fn matches(&self, name: &str) -> bool {
+        self.glob.as_ref().map_or(self.text == name, |glob| glob.is_match(name))
+    }
+}
+
+/// The name of `known` that `name` was probably meant to be: the same in another case, or the nearest of those that differ
+/// in at most two letters that are missing, too many, wrong or exchanged.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    let distance = |it: &str| strsim::damerau_levenshtein(&lower, &it.to_lowercase());
+    let near = known.into_iter().map(|it| (distance(it), it));
+    // Of a short name hardly anything would be left.
+    near.filter(|(distance, it)| *distance <= 2 && 2 * *distance < it.len()).min().map(|(_, it)| it)
+}
+
+impl Guard {
+    /// The tools that `patterns` mean need consent; so do all until each of `unmatched` has matched one.
+    pub fn new(patterns: &[String], unmatched: &[String]) -> Self {
+        // A malformed glob is refused at the start; here it is a name that no tool has.
+        let read =
+            |text: &String| Pattern::new(text).unwrap_or_else(|_| Pattern { text: text.clone(), glob: None });
+        Self {
+            patterns: patterns.iter().map(read).collect(),
+            unmatched: unmatched.iter().map(read).collect(),
+            reported: false,
+        }
+    }
+}

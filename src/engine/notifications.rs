@@ -1,0 +1,100 @@
+//! Notifications: hooks that the engine waits for, in the midst of a run or of a change of the session.
+
+use crate::engine::{
+    activity::Activity,
+    core::Engine,
+    extensions::hook::{Hook, SessionStartContinuation},
+};
+use crate::protocol::{
+    CompactedHook, HookName, JsonObject, LevelSelectHook, ModelSelectHook, ModelSelectSource, RpcSuccess,
+    SessionStartHook, SessionStartReason, ThinkingLevel,
+};
+
+impl Engine {
+    /// Sends a hook once the notifications before it have completed.
+    pub(in crate::engine) fn notify(&mut self, hook: Hook) {
+        if hook.changes_session() {
+            self.activity = Activity::Switching;
+        }
+        self.with_extensions(|host, context| host.notify(hook, context));
+    }
+
+    /// Whether commands of the host wait: it is not decided yet what follows the run that has just ended, or the session
+    /// is being changed.
+    pub(in crate::engine) const fn holds_commands(&self) -> bool {
+        self.activity.is_undecided() || matches!(self.activity, Activity::Switching)
+    }
+
+    /// Tells which model was chosen, and which level, where that has changed.
+    pub(in crate::engine) fn tell_choice(
+        &mut self,
+        before: (usize, Option<ThinkingLevel>),
+        source: ModelSelectSource,
+    ) {
+        let (model, level) = before;
+        if self.level != level && self.is_hooked(HookName::ThinkingLevelSelect) {
+            let named = |level: Option<ThinkingLevel>| level.unwrap_or(ThinkingLevel::Off);
+            let event = LevelSelectHook { level: named(self.level), previous_level: named(level) };
+            self.notify(Hook::ThinkingLevelSelect { event });
+        }
+        if self.model != model && self.is_hooked(HookName::ModelSelect) {
+            let event = ModelSelectHook {
+                model: self.models[self.model].model.clone(),
+                previous_model: self
+                    .models
+                    .get(model)
+                    .filter(|choice| !choice.is_none())
+                    .map(|choice| choice.model.clone()),
+                source,
+            };
+            self.notify(Hook::ModelSelect { event });
+        }
+    }
+
+    /// Tells that the conversation was compacted, if somebody wants to hear it; `false` if nobody does.
+    pub(in crate::engine) fn tell_compacted(
+        &mut self,
+        event: impl FnOnce(JsonObject) -> CompactedHook,
+    ) -> bool {
+        if !self.is_hooked(HookName::SessionCompact) {
+            return false;
+        }
+        let entry = self.session.tree().leaf().and_then(|entry| serde_json::from_slice(entry.line()).ok());
+        self.notify(Hook::SessionCompact { event: event(entry.unwrap_or_default()) });
+        true
+    }
+
+    /// Another session has begun: the command is answered when the extensions have heard of it.
+    pub(in crate::engine) fn session_begun(
+        &mut self,
+        reason: SessionStartReason,
+        previous: Option<String>,
+        response: impl Into<RpcSuccess>,
+    ) {
+        let response = Box::new(response.into());
+        if !self.is_hooked(HookName::SessionStart) {
+            return self.finish_session_change(*response);
+        }
+        let event = SessionStartHook { reason, previous_session_file: previous };
+        self.notify(Hook::SessionStart { event, then: SessionStartContinuation::Respond(response) });
+    }
+
+    /// The extensions know of the session.
+    pub(in crate::engine) fn finish_session_change(&mut self, response: RpcSuccess) {
+        self.activity = self.resting();
+        self.succeed(response);
+    }
+
+    /// The session was not left after all: extensions that have taken leave of it begin anew.
+    pub(in crate::engine) fn session_stays(&mut self) {
+        if !matches!(self.activity, Activity::Switching) {
+            return;
+        }
+        self.activity = self.resting();
+        if self.is_hooked(HookName::SessionStart) {
+            let reason = SessionStartReason::Resume;
+            let event = SessionStartHook { reason, previous_session_file: self.session_file() };
+            self.notify(Hook::SessionStart { event, then: SessionStartContinuation::Nothing });
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What waits until the extensions have received a notification.
+//!
+//! Meanwhile nothing new begins: no turn, no model, no tool, nothing that follows a run. What is under way goes on, and
+//! is taken in: the host's frames, a model that streams, tools, timers, aborts. The rest of the step that sent the
+//! notification is kept as a [`Step`], so that what an extension does meanwhile counts for what comes next. Source: pi
+//! source.
+
+use crate::engine::{prompts::Prompting, queues::TurnInput, run::state::NextTurn};
+use crate::machine::Rule;
+use crate::protocol::AgentMessage;
+use std::collections::VecDeque;
+
+/// What waits for a notification.
+#[derive(Debug, Default)]
+pub struct Pending {
+    /// What the engine does once the notifications have completed.
+    pub(super) steps: VecDeque<Step>,
+    /// A prompt, and whether an extension has dealt with it: it waits until it is decided what follows the run that has
+    /// ended.
+    pub(in crate::engine) heard: Option<(Box<Prompting>, bool)>,
+    /// An extension has replaced a message of which the host may have seen deltas.
+    pub(in crate::engine) replaced: bool,
+}
+
+/// The rest of a step of the engine, behind an event.
+#[derive(Debug)]
+pub enum Step {
+    /// The run has begun: its first turn opens.
+    OpenTurn(Vec<TurnInput>),
+    /// The turn has begun: these messages are said.
+    Inputs(Vec<TurnInput>),
+    /// A message has begun, and is complete at once.
+    Complete(Box<AgentMessage>),
+    /// The call at this place of the batch was announced.
+    Check(usize),
+    /// The end of the call at this place was told: its result follows.
+    Result(usize),
+    /// The turn has ended.
+    TurnOver(NextTurn),
+    /// The turn has ended, and with it the run.
+    EndRun,
+}
+
+/// Whether a rule compares a complete message with what was shown of it before, or with itself.
+pub(in crate::engine) const fn is_of_messages(rule: Rule) -> bool {
+    matches!(
+        rule,
+        Rule::StartFinalNonassistant
+            | Rule::AssistantConstant
+            | Rule::AssistantStartEmpty
+            | Rule::StartStopReason
+            | Rule::BlockProtocol
+            | Rule::BlocksAnnounced
+            | Rule::ToolcallEndEq
+            | Rule::EndEqLast
+            | Rule::StopReason
+            | Rule::AfterAssistant
+            | Rule::ToolStartPerCall
+            | Rule::ToolResultEq
+            | Rule::UsageSum
+            | Rule::StatsConsistent
+    )
+}

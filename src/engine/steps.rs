@@ -1,0 +1,48 @@
+//! The steps that wait for notifications.
+
+use crate::engine::{core::Engine, extensions::hook::Hook, pending::Step};
+
+impl Engine {
+    /// Carries out the step now, or once the outstanding notifications have completed.
+    pub(in crate::engine) fn then(&mut self, step: Step) {
+        match self.has_outstanding_hooks() {
+            true => self.pending.steps.push_back(step),
+            false => self.go(step),
+        }
+    }
+
+    /// Carries out the next step; `false` if there is none, or a notification is outstanding.
+    pub(in crate::engine) fn advance_steps(&mut self) -> bool {
+        if self.has_outstanding_hooks() {
+            return false;
+        }
+        let Some(step) = self.pending.steps.pop_front() else { return false };
+        self.go(step);
+        true
+    }
+
+    fn go(&mut self, step: Step) {
+        match step {
+            Step::OpenTurn(inputs) => self.open_first_turn(inputs),
+            Step::Inputs(inputs) => self.begin_turn(inputs),
+            Step::Complete(message) => self.conclude(*message),
+            Step::Check(at) => self.check_announced(at),
+            Step::Result(at) => self.say_result(at),
+            Step::TurnOver(next) => self.turn_over(next),
+            Step::EndRun => self.end_run(),
+        }
+    }
+
+    /// Whether a notification is outstanding, or a step waits for one.
+    pub(in crate::engine) fn is_notifying(&self) -> bool {
+        self.has_outstanding_hooks() || !self.pending.steps.is_empty()
+    }
+
+    /// Drops what waits, but for the ends of messages and calls: the input has ended, and nothing is waited for.
+    pub(in crate::engine) fn leave_steps(&mut self) {
+        self.pending.steps.retain(|step| matches!(step, Step::Complete(_) | Step::Result(_)));
+        if let Some(Hook::MessageEnd { event, .. }) = self.extensions.abandon_notifications() {
+            self.message_said(event.message, false);
+        }
+    }
+}
