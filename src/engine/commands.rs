@@ -3,9 +3,9 @@
 use crate::engine::{
     Engine,
     io::not_yet,
-    prompts::{Prompting, Reply},
-    run::after::AfterRun,
+    prompt::{Prompting, Reply},
     run::compaction::Compaction,
+    run::deferred::AfterRun,
 };
 use crate::protocol::{
     DialectReady, Disposition, GetAvailableModelsResponse, GetBranchMessagesResponse, GetCommandsResponse,

@@ -3,7 +3,7 @@
 //! In dialects that serve them one by one, a line waits while a command before it is in hand, but for commands that
 //! overtake. Reads never wait, in any dialect. Source: settled.
 
-use crate::engine::{Engine, run::after::AfterRun, run::compaction::Compaction};
+use crate::engine::{Engine, run::compaction::Compaction, run::deferred::AfterRun};
 use crate::protocol::{BashCommand, CompactCommand, DialectDispatch, LineError, Outbound, RpcCommand};
 
 /// A line that waits for the command before it.

@@ -2,7 +2,7 @@
 
 use crate::engine::{
     CallId, Engine,
-    prompts::texts,
+    prompt::texts,
     tool_result::error_result,
     toolbox::arguments::{Owner, Unsound, examine},
 };

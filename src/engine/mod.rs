@@ -27,6 +27,7 @@
 
 mod actions;
 mod activity;
+mod capacity;
 mod commands;
 pub mod consent;
 mod core;
@@ -46,6 +47,7 @@ pub mod limits;
 mod models;
 mod notifications;
 mod pending;
+mod prompt;
 mod prompts;
 mod provider_hooks;
 mod queries;
@@ -69,7 +71,6 @@ pub use io::{
     CallId, Input, ModelCall, Now, Output, Purpose, RequestHooks, Selected, ShellEnd, ShellStart, ToolStart,
 };
 pub use levels::Choice;
-pub use run::{compaction::CompactionPlan, retry::RetryPlan};
-pub use setup::{Extending, Hosted, Modes, NamedCommands, Place, Setup};
+pub use setup::{CompactionPlan, Extending, Hosted, Modes, NamedCommands, Place, RetryPlan, Setup};
 use store::disk::Awaiting;
 pub use toolbox::arguments::Toolbox;

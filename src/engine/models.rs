@@ -2,7 +2,7 @@
 
 use crate::engine::{
     Engine,
-    prompts::Reply,
+    prompt::Reply,
     store::persist::{Answer, Before},
 };
 use crate::{

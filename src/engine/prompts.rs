@@ -13,8 +13,9 @@ use crate::engine::{
     activity::Activity,
     extensions::hook::{Hook, InputContinuation},
     extensions::process::FailureSource,
+    prompt::{Expanding, Prompting, Reply, Starting, parts, text_of},
     queues::TurnInput,
-    run::after::AfterRun,
+    run::deferred::AfterRun,
     store::persist::Tell,
     todos::TODO_WRITE,
 };
@@ -27,71 +28,6 @@ use crate::protocol::{
     UserContent, UserMessage, errors,
 };
 use std::sync::Arc;
-
-/// Something that the user said, or that was said for the user, on its way to a run.
-#[derive(Debug)]
-pub struct Prompting {
-    /// As a command, without what was said: the disposition looks at its other fields.
-    pub command: RpcCommand,
-    /// Who waits for an answer.
-    pub reply: Reply,
-    /// What was said.
-    pub text: String,
-    /// Images that belong to it.
-    pub images: Option<Vec<ImageContent>>,
-    /// It was aborted before it was served.
-    pub unasked: bool,
-}
-
-/// A run that is about to begin.
-#[derive(Debug)]
-pub struct Starting {
-    /// What the user said.
-    pub message: UserMessage,
-    /// It was aborted before it was served.
-    pub unasked: bool,
-    /// Who is still to be told that it starts.
-    pub reply: Option<Reply>,
-}
-
-/// Who waits to hear what became of a command.
-#[derive(Clone, Debug)]
-pub enum Reply {
-    /// The host.
-    Host {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// Of the request.
-        kind: RpcCommandKind,
-    },
-    /// An extension, if it gave its action an id.
-    Extension {
-        /// Its process.
-        process: crate::engine::CallId,
-        /// The action's.
-        id: Option<String>,
-        /// What the host is told of a failure; `None`: nothing, the extension alone is told.
-        event: Option<&'static str>,
-    },
-}
-
-/// What waits for a file of the user's.
-#[derive(Debug)]
-pub enum Expanding {
-    /// A prompt.
-    Prompt(Box<Prompting>),
-    /// A message for a queue.
-    Queued {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// Of the request: which queue.
-        kind: RpcCommandKind,
-        /// Images that belong to it.
-        images: Option<Vec<ImageContent>>,
-        /// What was said.
-        text: String,
-    },
-}
 
 impl Engine {
     /// Something was said. It is understood now, or when what was said before it has been.
@@ -532,50 +468,6 @@ impl Engine {
             timestamp: self.now.wall,
         }
     }
-}
-
-impl Prompting {
-    /// What the host said with a command.
-    pub fn of_host(
-        command: RpcCommand,
-        text: String,
-        images: Option<Vec<ImageContent>>,
-        unasked: bool,
-    ) -> Self {
-        let reply = Reply::Host { id: command.id().cloned(), kind: command.kind() };
-        Self { command, reply, text, images, unasked }
-    }
-}
-
-/// The texts, line by line, and the images of a message.
-pub(in crate::engine) fn parts(content: &MessageContent) -> (String, Option<Vec<ImageContent>>) {
-    let blocks = match content {
-        MessageContent::Text(text) => return (text.clone(), None),
-        MessageContent::Blocks(blocks) => blocks,
-    };
-    let images = blocks.iter().filter_map(|block| match block {
-        UserContent::Image(image) => Some(image.clone()),
-        UserContent::Text(_) => None,
-    });
-    let images: Vec<ImageContent> = images.collect();
-    (texts(blocks), Some(images).filter(|images| !images.is_empty()))
-}
-
-/// The texts of a message, line by line.
-pub(in crate::engine) fn text_of(content: &MessageContent) -> String {
-    match content {
-        MessageContent::Text(text) => text.clone(),
-        MessageContent::Blocks(blocks) => texts(blocks),
-    }
-}
-
-/// The texts among `blocks`, line by line.
-pub(in crate::engine) fn texts(blocks: &[UserContent]) -> String {
-    let texts = blocks.iter().filter_map(|block| match block {
-        UserContent::Text(block) => Some(block.text.as_str()),
-        UserContent::Image(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// The name and the arguments of a text that begins with `/`.

@@ -1,6 +1,6 @@
 //! Messages that wait for their turn.
 
-use crate::engine::{Engine, limits::message_bytes, prompts::text_of};
+use crate::engine::{Engine, limits::message_bytes, prompt::text_of};
 use crate::protocol::{
     AgentMessage, AgentSessionEventKind, ClearQueueResponse, ClearedQueue, QueueMode, QueueUpdateEvent,
     RequestId, StreamingBehavior,

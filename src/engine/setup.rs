@@ -1,6 +1,6 @@
 //! What an engine starts with.
 
-use crate::engine::{Choice, CompactionPlan, RetryPlan, Toolbox, limits::Limits};
+use crate::engine::{levels::Choice, limits::Limits, toolbox::arguments::Toolbox};
 use crate::{
     prompt::{Commands, Instructions, PromptSource},
     protocol::{Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel},
@@ -163,4 +163,24 @@ impl Modes {
             syncs_runs: false,
         }
     }
+}
+
+/// How much of the context a compaction leaves. Source: pi source, its settings `compaction`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompactionPlan {
+    /// Tokens of the context window that are kept free.
+    pub reserve: u64,
+    /// Tokens of the newest messages that stay as they are.
+    pub keep_recent: u64,
+}
+
+/// When and how often a failed run is tried again. Source: pi source and xcsh source, their settings `retry`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPlan {
+    /// Tries in a row, after the first.
+    pub most: u64,
+    /// The wait before the first try in milliseconds; each further one is twice as long.
+    pub base_ms: u64,
+    /// The longest wait that a provider may ask for, in milliseconds; 0: any.
+    pub cap_ms: u64,
 }

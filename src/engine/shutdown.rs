@@ -1,7 +1,7 @@
 //! What ends the process: the end of the input, a signal, or an extension's `shutdown`.
 
 use crate::engine::{
-    Engine, Input, Output, actions::task::Tasks, extensions::host::ExtensionHost, run::after::AfterRun,
+    Engine, Input, Output, actions::task::Tasks, extensions::host::ExtensionHost, run::deferred::AfterRun,
 };
 use crate::protocol::DialectEndOfInput;
 

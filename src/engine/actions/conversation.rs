@@ -8,8 +8,8 @@ use crate::engine::{
     core::Engine,
     extensions::host::Action,
     io::{CallId, Output},
-    prompts::{Prompting, Reply, parts},
-    run::after::AfterRun,
+    prompt::{Prompting, Reply, parts},
+    run::deferred::AfterRun,
     store::persist::{Answer, Before},
 };
 use crate::{

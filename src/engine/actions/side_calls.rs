@@ -4,7 +4,7 @@ use crate::engine::{
     actions::task::Task,
     core::Engine,
     io::{CallId, ModelCall, Purpose},
-    prompts::Reply,
+    prompt::Reply,
     run::partial_message::{PartialMessage, Progress},
     store::persist::{Answer, Before},
 };

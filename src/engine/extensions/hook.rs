@@ -6,8 +6,8 @@
 use crate::engine::{
     extensions::request::Owner,
     io::CallId,
-    prompts::{Prompting, Starting},
-    run::after::AfterRun,
+    prompt::{Prompting, Starting},
+    run::deferred::AfterRun,
 };
 use crate::protocol::{
     AgentToolResult, Base, BashCommand, BeforeAgentStartHook, BeforeCompactHook, BeforeForkHook,

@@ -15,7 +15,7 @@ use crate::engine::{
     ids::Ids,
     io::{CallId, Now, Output},
     lifecycle::Lifecycle,
-    prompts::Reply,
+    prompt::Reply,
     setup::{Hosted, NamedCommands},
 };
 use crate::{

@@ -10,7 +10,7 @@
 //! Deadlines are suspended while the host is not reading, but for cancelled requests. Source: own; settled, "Hook
 //! deadlines".
 
-use crate::engine::{io::CallId, prompts::Reply};
+use crate::engine::{io::CallId, prompt::Reply};
 use std::time::Duration;
 
 /// How long an extension may take to accept a command.

@@ -8,7 +8,7 @@ use crate::engine::{
         request::{ACCEPT, AFTER_INPUT, Deadline, FAREWELL, HOOK, Owner, Request, RequestKind},
     },
     io::CallId,
-    prompts::Reply,
+    prompt::Reply,
     tool_result::error_result,
 };
 use crate::protocol::{

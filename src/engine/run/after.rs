@@ -1,59 +1,10 @@
 //! What follows a run: what waited for its end, another try, a compaction.
 
 use crate::engine::{
-    Engine, extensions::hook::Hook, prompts::Prompting, run::compaction::Compaction, run::state::EndedRun,
+    Engine, extensions::hook::Hook, run::compaction::Compaction, run::deferred::AfterRun,
+    run::state::EndedRun,
 };
-use crate::protocol::{
-    CompactCommand, HookName, NewSessionCommand, RequestId, RpcCommandKind, ShutdownHook, ShutdownReason,
-    SwitchSessionCommand, errors,
-};
-
-/// What waits for the end of whatever goes on.
-#[derive(Debug)]
-pub enum AfterRun {
-    /// The answer to an abort.
-    Answer {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// Of the request.
-        kind: RpcCommandKind,
-    },
-    /// A new session.
-    NewSession(NewSessionCommand),
-    /// Another session.
-    SwitchSession(SwitchSessionCommand),
-    /// A session made of a part of this one.
-    Fork {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// Of the request.
-        kind: RpcCommandKind,
-        /// The message of the user that it is forked at.
-        entry: String,
-    },
-    /// A session made of a copy of this one's branch; the id is the request's.
-    Clone(Option<RequestId>),
-    /// A compaction.
-    Compact(CompactCommand),
-    /// A compaction that was aborted before it began.
-    StoppedCompaction(CompactCommand),
-    /// A prompt that came while another one was looked at. It waits for that alone, and ends no run.
-    LinedUp(Box<Prompting>),
-    /// A run of its own.
-    Prompt(Box<Prompting>),
-}
-
-impl AfterRun {
-    /// Whether it waits for another prompt only.
-    pub const fn is_lined_up(&self) -> bool {
-        matches!(self, Self::LinedUp(_))
-    }
-
-    /// Whether an abort has stopped it; its answer comes first.
-    pub const fn is_stopped(&self) -> bool {
-        matches!(self, Self::StoppedCompaction(_))
-    }
-}
+use crate::protocol::{HookName, RpcCommandKind, ShutdownHook, ShutdownReason, errors};
 
 impl Engine {
     /// Does what waited; where it leaves the session, the extensions take leave of it first.

@@ -12,9 +12,10 @@ use crate::engine::{
     CallId, Engine,
     activity::Activity,
     extensions::hook::Hook,
-    prompts::Starting,
+    prompt::Starting,
     run::state::{EndedRun, NextTurn, Phase, has_failed},
     run::summaries::Summaries,
+    setup::CompactionPlan,
     store::persist::Tell,
 };
 use crate::{
@@ -36,15 +37,6 @@ use crate::{
     },
 };
 use std::sync::Arc;
-
-/// How much of the context a compaction leaves. Source: pi source, its settings `compaction`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompactionPlan {
-    /// Tokens of the context window that are kept free.
-    pub reserve: u64,
-    /// Tokens of the newest messages that stay as they are.
-    pub keep_recent: u64,
-}
 
 /// A compaction that is under way.
 #[derive(Debug)]

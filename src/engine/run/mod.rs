@@ -4,6 +4,7 @@ pub(super) mod after;
 pub(super) mod batch;
 pub(super) mod calls;
 pub(super) mod compaction;
+pub(super) mod deferred;
 pub(super) mod partial_message;
 pub(super) mod reminders;
 pub(super) mod retry;

@@ -8,17 +8,6 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 
-/// When and how often a failed run is tried again. Source: pi source and xcsh source, their settings `retry`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RetryPlan {
-    /// Tries in a row, after the first.
-    pub most: u64,
-    /// The wait before the first try in milliseconds; each further one is twice as long.
-    pub base_ms: u64,
-    /// The longest wait that a provider may ask for, in milliseconds; 0: any.
-    pub cap_ms: u64,
-}
-
 impl Engine {
     /// Waits for another try if the run that just ended is worth one; `false` if nothing follows it.
     pub(in crate::engine) fn retry(&mut self, ended: &EndedRun) -> bool {

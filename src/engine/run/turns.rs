@@ -7,7 +7,7 @@ use crate::engine::{
     pending::Step,
     queues::TurnInput,
     run::{
-        after::AfterRun,
+        deferred::AfterRun,
         partial_message::{PartialMessage, Progress},
         state::{EarlyEnd, NextTurn, Phase, Run, has_failed},
     },

@@ -4,7 +4,7 @@
 //! Nothing is emitted meanwhile that needs what is being written. Commands that show neither the conversation nor change
 //! it are served; everything else is delayed and taken in, in order, once the request has completed or failed.
 
-use crate::engine::{Engine, Input, Output, prompts::Expanding, store::persist::Tell};
+use crate::engine::{Engine, Input, Output, prompt::Expanding, store::persist::Tell};
 use crate::protocol::{Inbound, RequestId, RpcCommandKind};
 
 /// A file that was asked for, and the command that waits for it.

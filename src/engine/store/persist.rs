@@ -5,7 +5,7 @@
 //! as soon as a file works again, which every further entry tries; a change of settings is taken back.
 
 use crate::engine::{
-    CallId, Engine, Output, extensions::process::FailureSource, prompts::Reply, run::state::EarlyEnd,
+    CallId, Engine, Output, extensions::process::FailureSource, prompt::Reply, run::state::EarlyEnd,
     store::sessions::SESSION,
 };
 use crate::{

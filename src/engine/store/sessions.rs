@@ -4,8 +4,8 @@ use crate::engine::{
     Awaiting, Engine, Output,
     extensions::hook::Hook,
     extensions::process::FailureSource,
-    prompts::Reply,
-    run::after::AfterRun,
+    prompt::Reply,
+    run::deferred::AfterRun,
     store::persist::{Answer, Tell},
 };
 use crate::{
