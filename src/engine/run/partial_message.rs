@@ -1,6 +1,6 @@
 //! The assistant message of the open turn, as the model's stream makes it.
 
-use crate::engine::{CallId, Now};
+use crate::engine::io::{CallId, Now};
 use crate::{
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
