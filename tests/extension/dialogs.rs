@@ -277,7 +277,7 @@ fn a_dialog_that_is_taken_back_or_whose_extension_is_gone_ends_for_the_host_too(
             let talk = format!("< p · >a command ask · <a ui {method} · ok p · ui {method} · {rest}");
             assert_eq!(played.talk(), talk, "{how}, {method} in {dialect}");
             let last = played.steps.last().map(|step| step.state.as_str());
-            assert_eq!(last, Some("starting"), "{how}, {method} in {dialect}: no dialog is open");
+            assert_eq!(last, Some("idle"), "{how}, {method} in {dialect}: no dialog is open");
         }
     }
 }

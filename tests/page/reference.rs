@@ -190,12 +190,14 @@ fn every_command_says_what_becomes_of_it() {
         .map(|row| row.inside_elements().into_iter().map(Element::text).collect())
         .collect();
     let states = ["idle", "starting", "streaming", "settlingonly pi-1", "retrying", "compacting"];
-    assert_eq!(rows[0], [&["Command"][..], &states, &["compacting_manualonly pi-1"]].concat());
+    let compactions = ["compacting_manual", "compacting_before_prompt"];
+    assert_eq!(rows[0], [&["Command"][..], &states, &compactions].concat());
     assert_eq!(rows.len(), 1 + tags(&bundle(), "RpcCommand").len());
     let queued = "queue if streamingBehavior is \"steer\" or \"followUp\", else reject busy";
     let other = |pi: &str| format!("pi {pi}pi-1xcsh {queued}");
-    let waits = [queued, queued, queued, &other("preempt"), &other("run")];
-    assert_eq!(rows[1], [&["prompt", "run"], &waits[..], &["reject compacting_prompt"]].concat());
+    let manual = format!("pi runpi-1 reject compacting_promptxcsh {queued}");
+    let waits = [queued, queued, queued, &other("preempt"), &other("run"), &manual, queued];
+    assert_eq!(rows[1], [&["prompt", "run"], &waits[..]].concat());
     assert_eq!(rows[2], ["steer", "queue"]);
 }
 

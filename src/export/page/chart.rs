@@ -12,22 +12,24 @@ use crate::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-/// The superstate of the flow, and the states between which it stands: the first on its left, the others between both,
-/// from above, as far as the dialect has them. What is here by name is drawn; a test holds the chart to the machine's.
+/// The states outside of the superstate: the one on the left, the superstate on the right, and those between both, from
+/// above, as far as the dialect has them. What is here by name is drawn; a test holds the chart to the machine's.
 const OUTER: (&str, &str, [&str; 6]) = (
     "idle",
     "streaming",
-    ["compacting_manual", "compacting_before_prompt", "starting", "compacting", "settling", "retrying"],
+    ["retrying", "settling", "starting", "compacting", "compacting_before_prompt", "compacting_manual"],
 );
 
 /// The states inside of it, from above.
 const INNER: [&str; 5] = ["between", "turn", "message", "tools", "compacting"];
 
-/// Left edges and widths of the three columns, and of the states inside of the third.
+/// Left edges and widths of the first two columns; widths of the third and of the states inside of it.
 const LEFT: (i32, i32) = (20, 160);
 const MIDDLE: (i32, i32) = (400, 170);
-const RIGHT: (i32, i32) = (790, 254);
-const INSIDE: (i32, i32) = (806, 228);
+const RIGHT: i32 = 254;
+const INSIDE: i32 = 228;
+/// From the arrows beside the second column to the third column.
+const LABELS: i32 = 220;
 /// What each arrow past other states inside adds to the third column.
 const PAST: i32 = 36;
 /// What an arrow and its label take in height.
@@ -39,7 +41,7 @@ const TOP: i32 = 44;
 /// The chart of a base dialect.
 pub(super) fn chart(book: &Book, base: Dialect) -> Markup {
     let flow = Flow::of(base);
-    let width = RIGHT.0 + flow.right() + 20;
+    let width = flow.third_column() + flow.right() + 20;
     let (flow, height) = flow.drawn(base.as_str());
     let regions = book.part("states")["regions"].as_array().map_or(&[][..], Vec::as_slice);
     let (first, beside) =
@@ -130,20 +132,34 @@ impl Flow {
         let edges = edges(base.base());
         let is_there =
             |name: &&str, inside| edges.iter().any(|edge| edge.inside == inside && edge.from == *name);
-        let mut between: Vec<&str> = OUTER.2.into_iter().filter(|name| is_there(name, false)).collect();
-        // Without `settling` a retry follows `starting`: arrows join neighbours only.
-        if !between.contains(&"settling")
-            && let Some(at) = between.iter().position(|name| *name == "retrying")
-        {
-            between[..=at].rotate_right(1);
-        }
+        let between = OUTER.2.into_iter().filter(|name| is_there(name, false)).collect();
         let inner = INNER.into_iter().filter(|name| is_there(name, true)).collect();
         Self { edges, between, inner }
     }
 
+    /// The arrows between the outermost states that lead past others of the second column.
+    fn passing(&self) -> Vec<&Edge> {
+        let place = |name: &str| self.between.iter().position(|state| *state == name);
+        let is_passing = |edge: &&Edge| match (place(edge.from), place(edge.to)) {
+            (Some(from), Some(to)) => from.abs_diff(to) > 1,
+            _ => false,
+        };
+        self.edges.iter().filter(|edge| !edge.inside).filter(is_passing).collect()
+    }
+
+    /// Where the arrows past states of the second column end, and the labels of those to the third begin.
+    fn beside_middle(&self) -> i32 {
+        MIDDLE.0 + MIDDLE.1 + PAST * count(&self.passing())
+    }
+
+    /// The left edge of the third column.
+    fn third_column(&self) -> i32 {
+        self.beside_middle() + LABELS
+    }
+
     /// The width of the third column.
     fn right(&self) -> i32 {
-        RIGHT.1 + PAST * count(&self.past())
+        RIGHT + PAST * count(&self.past())
     }
 
     /// The arrows inside that lead past other states.
@@ -165,16 +181,19 @@ impl Flow {
         };
         // What leads past these states goes between two that no arrow connects, or below all.
         let apart = (0..between.len()).rev().find(is_apart).unwrap_or(between.len().saturating_sub(1));
+        let third = self.third_column();
         let mut drawn = Vec::new();
+        let mut places = Vec::new();
         let mut y = TOP;
         for (at, state) in between.iter().enumerate() {
             let (left, right) = (self.lanes(first, state), self.lanes(state, last));
             let said = self.said(state, 25, false);
             let lanes = i32::try_from(left.len().max(right.len())).unwrap_or(1);
             let height = (lanes * LANE).max(34 + 14 * i32::try_from(said.len()).unwrap_or(0));
+            places.push((*state, y, y + height));
             drawn.push(boxed(Point(MIDDLE.0, y), (MIDDLE.1, height), state, state, &said));
-            drawn.push(across(chart, &left, first, (LEFT.0 + LEFT.1, MIDDLE.0), y));
-            drawn.push(across(chart, &right, state, (MIDDLE.0 + MIDDLE.1, RIGHT.0), y));
+            drawn.push(across(chart, &left, first, (LEFT.0 + LEFT.1, MIDDLE.0), LEFT.0 + LEFT.1, y));
+            drawn.push(across(chart, &right, state, (MIDDLE.0 + MIDDLE.1, third), self.beside_middle(), y));
             if let Some(next) = between.get(at + 1) {
                 let beside = self.lanes(state, next);
                 let is_alone = beside.len() == 1;
@@ -193,9 +212,13 @@ impl Flow {
             y += height + GAP;
             if at == apart {
                 let through = self.lanes(first, last);
-                drawn.push(across(chart, &through, first, (LEFT.0 + LEFT.1, RIGHT.0), y - GAP / 2));
+                let ends = (LEFT.0 + LEFT.1, third);
+                drawn.push(across(chart, &through, first, ends, LEFT.0 + LEFT.1, y - GAP / 2));
                 y += LANE * i32::try_from(through.len()).unwrap_or(0);
             }
+        }
+        for (edge, lane) in self.passing().into_iter().zip(0..) {
+            drawn.push(passing(chart, edge, &places, lane));
         }
         let (inner, bottom) = self.inner(chart, last);
         let bottom = bottom.max(if apart + 1 < between.len() { y - GAP } else { y - GAP / 2 });
@@ -203,7 +226,7 @@ impl Flow {
             (boxed(Point(LEFT.0, TOP), (LEFT.1, bottom - TOP), first, first, &self.said(first, 23, false)))
             (dot(Point(LEFT.0 + 80, TOP - 16)))
             (arrow(chart, &[Point(LEFT.0 + 80, TOP - 12), Point(LEFT.0 + 80, TOP)], false))
-            (boxed(Point(RIGHT.0, TOP), (self.right(), bottom - TOP), last, last, &[]))
+            (boxed(Point(third, TOP), (self.right(), bottom - TOP), last, last, &[]))
             (inner)
             @for part in &drawn { (part) }
         };
@@ -212,7 +235,7 @@ impl Flow {
 
     /// What is inside of the superstate, and where it ends below.
     fn inner(&self, chart: &str, around: &str) -> (Markup, i32) {
-        let (x, wide) = INSIDE;
+        let (x, wide) = (self.third_column() + 16, INSIDE);
         let mut drawn = Vec::new();
         let mut places = Vec::new();
         let mut y = TOP + 78;
@@ -281,8 +304,33 @@ impl Flow {
     }
 }
 
-/// Arrows one below the other between two columns. `left`: the state on their left.
-fn across(chart: &str, edges: &[&Edge], left: &str, (from, to): (i32, i32), top: i32) -> Markup {
+/// An arrow on the right of the second column, past other states of it. `places`: each state's top and bottom.
+fn passing(chart: &str, edge: &Edge, places: &[(&str, i32, i32)], lane: i32) -> Markup {
+    let place = |name: &str| places.iter().find(|(state, ..)| *state == name);
+    let (Some((_, from, under)), Some((_, to, below))) = (place(edge.from), place(edge.to)) else {
+        return html! {};
+    };
+    // It leaves and reaches a state at the end that faces the other one, apart from the arrows to the third column.
+    let inset = 6 + 6 * lane;
+    let (one, two) = if from < to { (under - inset, to + inset) } else { (from + inset, below - inset) };
+    let (right, out) = (MIDDLE.0 + MIDDLE.1, MIDDLE.0 + MIDDLE.1 + 16 + PAST * lane);
+    html! {
+        g.edge data-from=(edge.from) data-to=(edge.to) {
+            (arrow(chart, &[Point(right, one), Point(out, one), Point(out, two), Point(right, two)], edge.cut))
+            (turned(&edge.label(), Point(out + 14, (one + two) / 2)))
+        }
+    }
+}
+
+/// Arrows one below the other between two columns. `left`: the state on their left; `label_from`: where their labels begin.
+fn across(
+    chart: &str,
+    edges: &[&Edge],
+    left: &str,
+    (from, to): (i32, i32),
+    label_from: i32,
+    top: i32,
+) -> Markup {
     html! {
         @for (at, edge) in (0..).zip(edges) {
             @let y = top + at * LANE + LANE - 12;
@@ -290,7 +338,7 @@ fn across(chart: &str, edges: &[&Edge], left: &str, (from, to): (i32, i32), top:
             @let label = if edge.cut { format!("cut by {}", edge.label()) } else { edge.label() };
             g.edge data-from=(edge.from) data-to=(edge.to) {
                 (arrow(chart, &[Point(ends.0, y), Point(ends.1, y)], edge.cut))
-                (written(&lines(&label, usize::try_from((to - from) / 7).unwrap_or(30)), Point((from + to) / 2, y), Side::Above))
+                (written(&lines(&label, usize::try_from((to - label_from) / 7).unwrap_or(30)), Point((label_from + to) / 2, y), Side::Above))
             }
         }
     }

@@ -298,8 +298,11 @@ pub const SPOILED: &[Spoiled] = &[
         &[("/$defs/AbortCommand/x-in/compacting/1", None)],
         &[
             "AbortCommand: no disposition in compacting for pi",
+            "AbortCommand: no disposition in compacting_before_prompt for pi",
             "AbortCommand: no disposition in compacting for xcsh",
+            "AbortCommand: no disposition in compacting_before_prompt for xcsh",
             "AbortCommand: no disposition in compacting for pi@0.73",
+            "AbortCommand: no disposition in compacting_before_prompt for pi@0.73",
         ],
     ),
     (
