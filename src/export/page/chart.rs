@@ -28,6 +28,8 @@ const LEFT: (i32, i32) = (20, 160);
 const MIDDLE: (i32, i32) = (400, 170);
 const RIGHT: i32 = 254;
 const INSIDE: i32 = 228;
+/// From the second column to the arrows beside it, behind the labels of those inside it.
+const ASIDE: i32 = 120;
 /// From the arrows beside the second column to the third column.
 const LABELS: i32 = 220;
 /// What each arrow past other states inside adds to the third column.
@@ -149,7 +151,7 @@ impl Flow {
 
     /// Where the arrows past states of the second column end, and the labels of those to the third begin.
     fn beside_middle(&self) -> i32 {
-        MIDDLE.0 + MIDDLE.1 + PAST * count(&self.passing())
+        MIDDLE.0 + MIDDLE.1 + ASIDE + PAST * count(&self.passing())
     }
 
     /// The left edge of the third column.
@@ -313,7 +315,7 @@ fn passing(chart: &str, edge: &Edge, places: &[(&str, i32, i32)], lane: i32) -> 
     // It leaves and reaches a state at the end that faces the other one, apart from the arrows to the third column.
     let inset = 6 + 6 * lane;
     let (one, two) = if from < to { (under - inset, to + inset) } else { (from + inset, below - inset) };
-    let (right, out) = (MIDDLE.0 + MIDDLE.1, MIDDLE.0 + MIDDLE.1 + 16 + PAST * lane);
+    let (right, out) = (MIDDLE.0 + MIDDLE.1, MIDDLE.0 + MIDDLE.1 + ASIDE + 16 + PAST * lane);
     html! {
         g.edge data-from=(edge.from) data-to=(edge.to) {
             (arrow(chart, &[Point(right, one), Point(out, one), Point(out, two), Point(right, two)], edge.cut))
