@@ -36,7 +36,7 @@ impl Engine {
         if waits && self.waiting_bytes() > self.limits.queue {
             return Some(errors::queue_full(self.dialect.base(), &self.limits.queue.to_string()));
         }
-        if kind == Kind::Bash && self.shells.len() >= self.limits.shells {
+        if kind == Kind::Bash && self.requests.shells.len() >= self.limits.shells {
             return Some(errors::too_many_shells(self.dialect.base(), &self.limits.shells.to_string()));
         }
         let adds =

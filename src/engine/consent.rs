@@ -9,6 +9,7 @@ use crate::engine::{
     core::Engine,
     extensions::process::FailureSource,
     io::{CallId, Output, ToolStart},
+    requests::ToolContinuation,
     tool_result::error_result,
 };
 use crate::protocol::{
@@ -102,6 +103,7 @@ impl Engine {
         }
         if !self.needs_consent(&name) {
             let call = self.open_task(process, Some(id), Task::Tool);
+            self.requests.tools.insert(call, ToolContinuation::Action);
             return self.push(Output::StartTool(ToolStart { call, name, arguments }));
         }
         let place = self.extensions.place_of(process).unwrap_or_default();
@@ -127,6 +129,7 @@ impl Engine {
         }
         if let Some(task) = self.tasks.0.get_mut(&call) {
             *task = Task::Tool;
+            self.requests.tools.insert(call, ToolContinuation::Action);
             self.push(Output::StartTool(ToolStart { call, name, arguments }));
         }
     }

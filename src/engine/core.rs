@@ -1,7 +1,7 @@
 //! The engine's state and its loop: an input in, outputs out.
 
 use crate::engine::{
-    CallId, Choice, Input, Now, Output, Place, RetryPlan, Setup, Toolbox,
+    Choice, Input, Now, Output, Place, RetryPlan, Setup, Toolbox,
     actions::task::Tasks,
     activity::Activity,
     extensions::hook::Hook,
@@ -14,6 +14,7 @@ use crate::engine::{
     limits::Limits,
     pending::{Pending, is_of_messages},
     queues::Queue,
+    requests::Requests,
     run::deferred::AfterRun,
     run::settling::Chain,
     setup::CompactionPlan,
@@ -33,7 +34,7 @@ use crate::{
     session::{Session, new_header},
 };
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -65,8 +66,8 @@ pub struct Engine {
     pub(in crate::engine) activity: Activity,
     /// What waits for the open run to end, in order.
     pub(in crate::engine) after_run: VecDeque<AfterRun>,
-    /// Shell commands of the host that run.
-    pub(in crate::engine) shells: BTreeMap<CallId, Shell>,
+    /// What models, tools and shells are requested for.
+    pub(in crate::engine) requests: Requests,
     /// Messages of shell commands that ended while a run was open.
     pub(in crate::engine) deferred: VecDeque<Arc<AgentMessage>>,
     /// What is said when everything kept so far is stored.
@@ -104,8 +105,6 @@ pub struct Engine {
     pub(in crate::engine) triggering: Vec<AgentMessage>,
     /// Messages of extensions that go with what the user says next.
     pub(in crate::engine) next_turn: Vec<AgentMessage>,
-    /// Calls that the host carries out, by their ids on the wire.
-    pub(in crate::engine) host_calls: BTreeMap<String, CallId>,
     /// The tools whose calls need the host's consent.
     pub(in crate::engine) guard: Guard,
     /// The tools that the host has allowed for this session.
@@ -132,19 +131,6 @@ pub struct Engine {
     /// What came in before every extension had registered.
     pub(in crate::engine) held: VecDeque<Input>,
     outputs: VecDeque<Output>,
-}
-
-/// A shell command of the host that runs.
-#[derive(Debug)]
-pub struct Shell {
-    pub(in crate::engine) id: Option<RequestId>,
-    pub(in crate::engine) command: String,
-    /// Models are not told of it.
-    pub(in crate::engine) excluded: bool,
-    /// The session that its message belongs to.
-    pub(in crate::engine) session: String,
-    /// That session was left: it was cancelled with it.
-    pub(in crate::engine) left: bool,
 }
 
 impl Engine {
@@ -174,7 +160,7 @@ impl Engine {
             auto_retry: setup.modes.auto_retry,
             activity: Activity::Idle,
             after_run: VecDeque::new(),
-            shells: BTreeMap::new(),
+            requests: Requests::default(),
             deferred: VecDeque::new(),
             tell: None,
             storing: None,
@@ -202,7 +188,6 @@ impl Engine {
             understanding: false,
             triggering: Vec::new(),
             next_turn: Vec::new(),
-            host_calls: BTreeMap::new(),
             guard: Guard::new(&setup.extending.confirm, &setup.extending.confirm_unmatched),
             allowed: BTreeSet::new(),
             emits_title: setup.extending.emits_title,
@@ -277,9 +262,7 @@ impl Engine {
             Input::ToolProgress { call, result } => self.tool_progress(call, result),
             Input::ToolEnd { call, result, is_error } => {
                 let result = self.completed(result);
-                if let Some(result) = self.tool_ended_outside(call, result, is_error) {
-                    self.tool_end(call, result, is_error);
-                }
+                self.tool_end(call, result, is_error);
             }
             Input::ShellProgress { call, delta } => self.shell_progress(call, delta),
             Input::ShellEnd { call, end } => self.shell_end(call, end),
@@ -338,7 +321,7 @@ impl Engine {
     fn time(&mut self) {
         self.expire_extensions();
         self.clear_todos();
-        self.ask_for_summaries_again();
+        self.retry_summaries();
         self.try_again();
     }
 
@@ -441,7 +424,7 @@ impl Engine {
     pub fn is_idle(&self) -> bool {
         let waits = !self.waiting.is_empty() || !self.after_run.is_empty() || !self.held.is_empty();
         !self.is_working()
-            && self.shells.is_empty()
+            && self.requests.shells.is_empty()
             && !waits
             && self.storing.is_none()
             && self.delayed.is_empty()

@@ -10,7 +10,7 @@ use crate::engine::{
         registrations::CalledCommand,
         request::{GRACE, RequestKind},
     },
-    io::{CallId, ModelCall, Output},
+    io::{CallId, Output},
     toolbox::arguments::Owner,
 };
 use crate::{
@@ -162,16 +162,6 @@ impl Engine {
         while self.with_extensions(|host, context| host.fail_next_request(process, &end.text, context)) {}
         self.with_extensions(|host, _| host.lose_actions(process));
         self.with_extensions(|host, context| host.forget_process(process, &end, context));
-    }
-
-    /// Requests a model: from the server, or from the extension that streams its responses.
-    pub(in crate::engine) fn request_model(&mut self, call: ModelCall) {
-        self.with_extensions(|host, context| host.request_model(call, context));
-    }
-
-    /// Cancels the request of a model.
-    pub(in crate::engine) fn cancel_model(&mut self, call: CallId) {
-        self.with_extensions(|host, _| host.cancel_model(call));
     }
 
     /// Fails the next call of a model whose extension is not running; `false` if there is none.

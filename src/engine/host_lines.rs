@@ -49,7 +49,7 @@ impl Engine {
     /// Whether a command is in hand whose response the next one waits for.
     fn is_busy(&self) -> bool {
         let compacts = self.activity.compaction().is_some_and(Compaction::is_asked_for);
-        let waits = !self.shells.is_empty() || !self.after_run.is_empty();
+        let waits = !self.requests.shells.is_empty() || !self.after_run.is_empty();
         waits || compacts || self.is_command_hooked() || self.extensions.has_unaccepted_command()
     }
 

@@ -70,7 +70,7 @@ impl Engine {
             return self.tool_end(call, error_result(&text), true);
         }
         let id = self.ids.hex16();
-        self.host_calls.insert(id.clone(), call);
+        self.requests.host_tools.insert(id.clone(), call);
         self.say(Outbound::HostToolCall(HostToolCall {
             id,
             tool_call_id: tool_call.id,
@@ -90,14 +90,14 @@ impl Engine {
 
     /// The host tells how far a call has come.
     pub(in crate::engine) fn host_tool_update(&mut self, update: HostToolUpdate) {
-        if let Some(call) = self.host_calls.get(&update.id) {
+        if let Some(call) = self.requests.host_tools.get(&update.id) {
             self.tool_progress(*call, update.partial_result);
         }
     }
 
     /// The host has carried out a call.
     pub(in crate::engine) fn host_tool_result(&mut self, result: HostToolResult) {
-        let Some(call) = self.host_calls.remove(&result.id) else { return };
+        let Some(call) = self.requests.host_tools.remove(&result.id) else { return };
         if !result.is_error.unwrap_or(false) {
             return self.tool_end(call, result.result, false);
         }
@@ -109,19 +109,19 @@ impl Engine {
     /// The host has closed its side: nobody answers its calls any more.
     pub(in crate::engine) fn host_gone(&mut self) {
         let text = errors::host_gone(self.dialect.base());
-        for call in std::mem::take(&mut self.host_calls).into_values() {
+        for call in std::mem::take(&mut self.requests.host_tools).into_values() {
             self.tool_end(call, error_result(&text), true);
         }
     }
 
     /// Whether the host carries the call out.
     pub(in crate::engine) fn is_with_host(&self, call: CallId) -> bool {
-        self.host_calls.values().any(|other| *other == call)
+        self.requests.host_tools.values().any(|other| *other == call)
     }
 
     fn forget_host_call(&mut self, call: CallId) -> Option<String> {
-        let id = self.host_calls.iter().find(|(_, other)| **other == call)?.0.clone();
-        self.host_calls.remove(&id);
+        let id = self.requests.host_tools.iter().find(|(_, other)| **other == call)?.0.clone();
+        self.requests.host_tools.remove(&id);
         Some(id)
     }
 }

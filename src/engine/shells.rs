@@ -1,9 +1,9 @@
 //! Shell commands of the host.
 
 use crate::engine::{
-    Engine, Output, ShellEnd, ShellStart,
-    core::Shell,
+    CallId, Engine, Output, ShellEnd, ShellStart,
     extensions::hook::Hook,
+    requests::Shell,
     store::persist::{Answer, Before, Tell},
 };
 use crate::{
@@ -66,12 +66,12 @@ impl Engine {
         let call = self.ids.call();
         let shell = self.shell(command);
         let command = shell.command.clone();
-        self.shells.insert(call, shell);
+        self.requests.shells.insert(call, shell);
         self.push(Output::StartShell(ShellStart { call, command, directory: self.directory.clone() }));
     }
 
     pub(in crate::engine) fn cancel_shells(&mut self) {
-        let calls: Vec<_> = self.shells.keys().copied().collect();
+        let calls: Vec<_> = self.requests.shells.keys().copied().collect();
         for call in calls {
             self.push(Output::CancelShell(call));
         }
@@ -97,23 +97,19 @@ impl Engine {
 
     /// Cancels the shell commands of the session that is left: their messages would be in no session.
     pub(in crate::engine) fn leave_shells(&mut self) {
-        self.shells.values_mut().for_each(|shell| shell.left = true);
+        self.requests.shells.values_mut().for_each(|shell| shell.left = true);
         self.cancel_shells();
     }
 
-    pub(in crate::engine) fn shell_progress(&mut self, call: crate::engine::CallId, delta: String) {
-        if let Some(shell) = self.shells.get(&call) {
+    pub(in crate::engine) fn shell_progress(&mut self, call: CallId, delta: String) {
+        if let Some(shell) = self.requests.shells.get(&call) {
             let id = shell.id.clone();
             self.event(BashExecutionUpdateEvent { id, delta });
         }
     }
 
-    pub(in crate::engine) fn shell_end(
-        &mut self,
-        call: crate::engine::CallId,
-        end: Result<ShellEnd, String>,
-    ) {
-        let Some(shell) = self.shells.remove(&call) else { return };
+    pub(in crate::engine) fn shell_end(&mut self, call: CallId, end: Result<ShellEnd, String>) {
+        let Some(shell) = self.requests.shells.remove(&call) else { return };
         match end {
             // It may have ended by itself just before.
             Ok(end) if shell.left => {

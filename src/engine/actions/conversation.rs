@@ -130,8 +130,11 @@ impl Engine {
     /// Drops the task of an extension that is gone.
     pub(in crate::engine) fn abandon_action(&mut self, call: CallId) {
         match self.tasks.0.remove(&call) {
-            Some(Task::Tool) => self.push(Output::CancelTool(call)),
-            Some(Task::Model(_)) => self.cancel_model(call),
+            Some(Task::Tool) => {
+                self.requests.tools.remove(&call);
+                self.push(Output::CancelTool(call));
+            }
+            Some(Task::Model) => drop(self.cancel_model(call)),
             // Its dialog is closed by now.
             Some(Task::Consent { .. } | Task::Idle | Task::Command(_) | Task::Navigation(_)) | None => {}
         }
@@ -200,8 +203,10 @@ impl Engine {
                 self.with_extensions(|host, context| host.close_consent(call, context));
             }
             // Its end still comes.
-            Some(Task::Tool) => self.push(Output::CancelTool(call)),
-            Some(Task::Model(_)) => self.abort_side_call(call),
+            Some(Task::Tool) => {
+                self.push(Output::CancelTool(call));
+            }
+            Some(Task::Model) => self.stop_model_action(call),
             Some(Task::Navigation(_)) | None => {}
         }
     }

@@ -11,23 +11,21 @@ use crate::engine::{
     actions::task::{Navigation, NavigationStage, Task},
     core::Engine,
     extensions::hook::Hook,
-    io::{CallId, ModelCall, Purpose},
-    run::partial_message::{PartialMessage, Progress},
+    io::CallId,
+    requests::ModelContinuation,
+    run::partial_message::PartialMessage,
     run::state::has_failed,
     run::summaries::text_of,
     store::persist::Tell,
 };
 use crate::{
-    model::types::StreamEvent,
     protocol::{
-        AgentMessage, BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf,
-        HookSummary, JsonObject, MessageContent, TextContent, TreeHook, UserContent, UserMessage, errors,
-        texts,
+        BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf, HookSummary,
+        JsonObject, TreeHook, errors, texts,
     },
-    session::{Branch, Entry, NewEntry, Session, SummaryRequest},
+    session::{Branch, Entry, NewEntry, Session},
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// A summary of what is left behind.
 struct Summary {
@@ -151,7 +149,14 @@ impl Engine {
             return self.end_action(call, Err(text));
         }
         match branch.request(instructions, replace) {
-            Some(request) => self.ask_for_branch(call, branch, &request),
+            Some(request) => {
+                let thinks = self.models[self.model].model.reasoning
+                    && self.dialect.record().extension_api == DialectExtensionApi::V15;
+                let level = self.level.filter(|_| thinks);
+                self.set_stage(call, NavigationStage::Summarising);
+                let continuation = ModelContinuation::BranchSummary(Box::new(branch));
+                self.request_summary(call, level, &request, continuation);
+            }
             None => {
                 let text = texts::branch_empty();
                 self.take_up_branch(call, Some(Summary { text, details: None, from_extension: false }));
@@ -159,66 +164,24 @@ impl Engine {
         }
     }
 
-    fn ask_for_branch(&mut self, call: CallId, branch: Branch, request: &SummaryRequest) {
-        let model = self.models[self.model].model.clone();
-        let thinks = model.reasoning && self.dialect.record().extension_api == DialectExtensionApi::V15;
-        let level = self.level.filter(|_| thinks);
-        let growing = PartialMessage::new(call, &model, self.dialect, self.now);
-        self.set_stage(call, NavigationStage::Summarising(Box::new(growing), branch));
-        let text = UserContent::Text(TextContent { text: request.text.clone(), text_signature: None });
-        let message = UserMessage {
-            content: MessageContent::Blocks(vec![text]),
-            attribution: None,
-            synthetic: None,
-            provider_payload: None,
-            timestamp: self.now.wall,
-        };
-        let count = self.calls;
-        self.calls += 1;
-        self.request_model(ModelCall {
-            call,
-            place: self.model,
-            model,
-            level,
-            session_id: self.session.id().to_owned(),
-            system_prompt: request.system_prompt.into(),
-            messages: Arc::new(vec![Arc::new(AgentMessage::User(message))]),
-            tools: Arc::new([]),
-            forced_tool: None,
-            count,
-            purpose: Purpose::Summary(request.max_tokens),
-        });
-    }
-
-    /// A step of the summary of a branch; gives it back if it is none.
-    pub(in crate::engine) fn branch_event(
+    /// A model has summed up what is left behind.
+    pub(in crate::engine) fn branch_summarised(
         &mut self,
         call: CallId,
-        event: StreamEvent,
-    ) -> Option<StreamEvent> {
-        let now = self.now;
-        let Some(Navigation { stage, .. }) = self.tasks.navigation(call) else { return Some(event) };
-        let NavigationStage::Summarising(growing, _) = stage else { return Some(event) };
-        if growing.apply(event, now) != Progress::Over {
-            return None;
-        }
-        let NavigationStage::Summarising(growing, branch) =
-            std::mem::replace(stage, NavigationStage::Between)
-        else {
-            return None;
-        };
+        branch: &Branch,
+        partial: PartialMessage,
+    ) {
+        self.set_stage(call, NavigationStage::Between);
         let base = self.dialect.base();
-        let answer = growing.finish();
+        let answer = partial.finish();
         let said = text_of(&answer);
         if has_failed(&answer) || said.trim().is_empty() {
             let reason = answer.error_message.unwrap_or_else(|| errors::summary_empty(base));
-            self.end_action(call, Err(errors::branch_summary_failed(base, &reason)));
-            return None;
+            return self.end_action(call, Err(errors::branch_summary_failed(base, &reason)));
         }
         let text = branch.summary(&said, self.dialect.record().compaction.list_lines);
         let details = serde_json::to_value(branch.files.details()).ok();
         self.take_up_branch(call, Some(Summary { text, details, from_extension: false }));
-        None
     }
 
     /// The leaf moves; what is kept for it is stored, then the extensions are told.
@@ -296,7 +259,7 @@ impl Engine {
                     let hook = *hook;
                     self.cancel_hook(hook);
                 }
-                Some(NavigationStage::Summarising(..)) => self.cancel_model(call),
+                Some(NavigationStage::Summarising) => drop(self.cancel_model(call)),
                 Some(NavigationStage::Between | NavigationStage::Moved(_)) | None => continue,
             }
             self.end_action(call, Ok(Some(json!({ "cancelled": true, "aborted": true }))));

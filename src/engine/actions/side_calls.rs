@@ -5,12 +5,13 @@ use crate::engine::{
     core::Engine,
     io::{CallId, ModelCall, Purpose},
     prompt::Reply,
-    run::partial_message::{PartialMessage, Progress},
+    requests::ModelContinuation,
+    run::partial_message::PartialMessage,
     store::persist::{Answer, Before},
 };
 use crate::{
-    model::types::{StreamEvent, ToolSpec},
-    protocol::{AgentToolResult, ExtensionComplete, ExtensionSetLabel, ExtensionTool, StopReason, errors},
+    model::types::ToolSpec,
+    protocol::{ExtensionComplete, ExtensionSetLabel, ExtensionTool, StopReason, errors},
     session::NewEntry,
 };
 use serde_json::json;
@@ -46,22 +47,6 @@ impl Engine {
         true
     }
 
-    /// A tool is done; gives its result back if it is none that an extension has run.
-    pub(in crate::engine) fn tool_ended_outside(
-        &mut self,
-        call: CallId,
-        result: AgentToolResult,
-        is_error: bool,
-    ) -> Option<AgentToolResult> {
-        match self.tasks.0.get(&call) {
-            Some(Task::Tool) => {
-                self.end_action(call, Ok(Some(json!({ "result": result, "isError": is_error }))));
-                None
-            }
-            _ => Some(result),
-        }
-    }
-
     /// Asks a model. What it says is no part of the conversation.
     pub(in crate::engine) fn complete(&mut self, process: CallId, action: ExtensionComplete) {
         let ExtensionComplete {
@@ -81,11 +66,8 @@ impl Engine {
         };
         let choice = &self.models[place];
         let (model, level) = (choice.model.clone(), level.map(|level| choice.clamp(level)));
-        let partial = PartialMessage::new(0, &model, self.dialect, self.now).at(level);
-        let call = self.open_task(process, Some(id), Task::Model(Box::new(partial)));
-        let count = self.calls;
-        self.calls += 1;
-        self.request_model(ModelCall {
+        let call = self.open_task(process, Some(id), Task::Model);
+        let request = ModelCall {
             call,
             place,
             model,
@@ -95,43 +77,24 @@ impl Engine {
             messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
             tools: tools.into_iter().flatten().map(spec).collect(),
             forced_tool: None,
-            count,
+            count: self.calls,
             purpose: Purpose::Outside(max_tokens),
-        });
-    }
-
-    /// A step of a model's answer to an extension; gives it back if it is not for one.
-    pub(in crate::engine) fn outside_event(
-        &mut self,
-        call: CallId,
-        event: StreamEvent,
-    ) -> Option<StreamEvent> {
-        let now = self.now;
-        let Some(Task::Model(partial)) = self.tasks.0.get_mut(&call) else {
-            return self.branch_event(call, event);
         };
-        if partial.apply(event, now) == Progress::Over {
-            self.end_side_call(call);
-        }
-        None
+        self.expect_answer(&request, ModelContinuation::Action);
+        self.request_model(request);
     }
 
-    /// Aborts the request of a model for an extension: the response ends here.
-    pub(in crate::engine) fn abort_side_call(&mut self, call: CallId) {
+    /// Cancels the request of a model for an extension: the outcome is what has arrived.
+    pub(in crate::engine) fn stop_model_action(&mut self, call: CallId) {
+        let Some(mut partial) = self.cancel_model(call) else { return };
         let text = errors::request_aborted(self.dialect.base());
-        let now = self.now;
-        if let Some(Task::Model(partial)) = self.tasks.0.get_mut(&call) {
-            partial.close(StopReason::Aborted, Some(text), now);
-            self.cancel_model(call);
-            self.end_side_call(call);
-        }
+        partial.close(StopReason::Aborted, Some(text), self.now);
+        self.end_model_action(call, partial);
     }
 
-    fn end_side_call(&mut self, call: CallId) {
-        if let Some(Task::Model(partial)) = self.tasks.0.remove(&call) {
-            let message = partial.finish();
-            self.end_action(call, Ok(Some(json!({ "message": message }))));
-        }
+    /// Ends the action of an extension that requested a model, with its answer.
+    pub(in crate::engine) fn end_model_action(&mut self, call: CallId, partial: PartialMessage) {
+        self.end_action(call, Ok(Some(json!({ "message": partial.finish() }))));
     }
 }
 

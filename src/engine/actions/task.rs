@@ -1,10 +1,7 @@
 //! What the engine is doing for the outstanding actions of extensions.
 
-use crate::engine::{io::CallId, run::partial_message::PartialMessage};
-use crate::{
-    protocol::{AgentMessage, ExtensionNavigateTree, JsonObject, RequestId},
-    session::Branch,
-};
+use crate::engine::io::CallId;
+use crate::protocol::{AgentMessage, ExtensionNavigateTree, JsonObject, RequestId};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -28,7 +25,7 @@ pub enum Task {
     /// A tool runs outside of the conversation.
     Tool,
     /// A model is requested outside of the conversation.
-    Model(Box<PartialMessage>),
+    Model,
     /// Another branch of the session is taken up.
     Navigation(Box<Navigation>),
 }
@@ -59,7 +56,7 @@ pub enum NavigationStage {
     /// Extensions may cancel it, by this hook.
     Hooked(CallId),
     /// A model sums up what is left behind.
-    Summarising(Box<PartialMessage>, Branch),
+    Summarising,
     /// The leaf has moved; this is the outcome.
     Moved(Value),
 }

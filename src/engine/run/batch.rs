@@ -13,6 +13,7 @@
 use crate::engine::{
     CallId, Engine,
     pending::Step,
+    requests::ToolContinuation,
     run::state::has_failed,
     run::state::{Phase, Run},
     tool_result::error_result,
@@ -132,7 +133,10 @@ impl Engine {
 
     pub(in crate::engine) fn tool_progress(&mut self, call: CallId, partial_result: AgentToolResult) {
         let ending = self.activity.run().is_none_or(Run::ends_early);
-        let Some(at) = self.running(call).filter(|_| !ending) else { return };
+        // How far a tool of an action has come is not told.
+        let Some(&ToolContinuation::Call(at)) = self.requests.tools.get(&call).filter(|_| !ending) else {
+            return;
+        };
         let Some(call) = self.batch().map(|batch| batch.calls[at].call.clone()) else { return };
         self.event(ToolExecutionUpdateEvent {
             tool_call_id: call.id,
@@ -485,6 +489,7 @@ impl Engine {
         let now = self.now.monotonic;
         if let Some(slot) = self.slot(at) {
             (slot.stage, slot.began) = (Stage::Running(call), Some(now));
+            self.requests.tools.insert(call, ToolContinuation::Call(at));
         }
     }
 
@@ -571,10 +576,6 @@ impl Engine {
             Stage::Asked(arguments) => Some(arguments.clone()),
             _ => None,
         }
-    }
-
-    pub(in crate::engine) fn running(&self, call: CallId) -> Option<usize> {
-        self.first(|stage| matches!(stage, Stage::Running(id) if *id == call))
     }
 
     /// Whether calls that have not begun are not run any more.

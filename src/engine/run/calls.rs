@@ -8,6 +8,7 @@
 use crate::engine::{
     CallId, Engine, Output, ToolStart,
     extensions::hook::{Hook, Veto},
+    requests::ToolContinuation,
     run::batch::Stage,
     todos::TODO_WRITE,
     tool_result::error_result,
@@ -17,6 +18,7 @@ use crate::protocol::{
     AgentToolResult, HookName, JsonObject, PrepareArgumentsHook, ToolCall, ToolCallHook, ToolResultHook,
     errors,
 };
+use serde_json::json;
 
 impl Engine {
     /// Has the extension of the call's tool put the arguments right before they are checked.
@@ -139,9 +141,20 @@ impl Engine {
         self.close_call_dialogs();
     }
 
-    /// A call has come to its end: the extensions may change what came of it.
+    /// A tool has ended.
     pub(in crate::engine) fn tool_end(&mut self, call: CallId, result: AgentToolResult, is_error: bool) {
-        let Some(at) = self.running(call) else { return };
+        match self.requests.tools.remove(&call) {
+            Some(ToolContinuation::Call(at)) => self.call_ended(at, result, is_error),
+            Some(ToolContinuation::Action) => {
+                self.end_action(call, Ok(Some(json!({ "result": result, "isError": is_error }))));
+            }
+            // It was cancelled, and its end was not waited for.
+            None => {}
+        }
+    }
+
+    /// A call of the open turn has come to its end: the extensions may change what came of it.
+    fn call_ended(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
         self.call_ran(at);
         if self.is_stopping() || !self.is_hooked(HookName::ToolResult) {
             return self.call_over(at, result, is_error);

@@ -475,7 +475,7 @@ impl Engine {
         let Some(compaction) = self.take_compaction() else { return };
         let Compaction { why, hook, summaries, next, unasked, .. } = compaction;
         self.cancel_hook(hook);
-        self.unask_summaries(summaries);
+        self.cancel_summaries(&summaries);
         match why {
             Why::Asked(id) => self.compact_failed(id, failure),
             Why::Full { reason, .. } => {

@@ -1,10 +1,10 @@
 //! The assistant message of the open turn, as the model's stream makes it.
 
-use crate::engine::io::{CallId, Now};
+use crate::engine::io::Now;
 use crate::{
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
     protocol::{
-        AssistantContent, AssistantMessage, Cost, Dialect, DialectMessageStart, DialectRedactedThinking,
+        AssistantContent, AssistantMessage, Cost, Dialect, DialectRedactedThinking,
         DialectUnfinishedStopReason, Model, ModelPrice, RedactedThinkingContent, Step, StopReason,
         TextContent, ThinkingContent, ThinkingLevel, ToolCall, Update, Usage, number, parse_partial,
     },
@@ -15,14 +15,10 @@ use std::{collections::BTreeMap, time::Duration};
 /// A message while it streams.
 #[derive(Debug)]
 pub struct PartialMessage {
-    /// The model call that makes it.
-    pub call: CallId,
     /// What has arrived so far.
     pub message: AssistantMessage,
     /// How long the provider wants to be left alone, if the answer failed.
     pub retry_after: Option<Duration>,
-    /// Its `message_start` has been said.
-    pub started: bool,
     price: ModelPrice,
     dialect: Dialect,
     level: Option<ThinkingLevel>,
@@ -50,7 +46,7 @@ pub enum Progress {
 
 impl PartialMessage {
     /// An empty message, as `message_start` says it.
-    pub fn new(call: CallId, model: &Model, dialect: Dialect, now: Now) -> Self {
+    pub fn new(model: &Model, dialect: Dialect, now: Now) -> Self {
         let message = AssistantMessage {
             content: Vec::new(),
             api: model.api.clone(),
@@ -78,10 +74,8 @@ impl PartialMessage {
         };
         let price = model.cost.clone();
         Self {
-            call,
             message,
             retry_after: None,
-            started: dialect.record().message_start == DialectMessageStart::Request,
             price,
             dialect,
             level: None,

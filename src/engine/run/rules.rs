@@ -2,24 +2,28 @@
 //! Source: xcsh source.
 
 use crate::engine::{
-    Engine,
-    run::state::{EndedRun, Run},
+    core::Engine,
+    io::CallId,
+    run::state::EndedRun,
     ttsr::{Rules, Watched},
 };
 use crate::{
-    protocol::{AgentMessage, Rule, Step, StopReason, TtsrTriggeredEvent, Update},
+    protocol::{AgentMessage, Step, StopReason, TtsrTriggeredEvent, Update},
     session::NewEntry,
 };
 
 impl Engine {
     /// Looks at what was just written; an answer that goes against a rule ends here.
-    pub(in crate::engine) fn watch(&mut self, update: &Update) {
+    pub(in crate::engine) fn watch(&mut self, call: CallId, update: &Update) {
         let Step::Delta(delta) = &update.step else { return };
-        let Some(growing) = self.activity.run().and_then(Run::partial) else { return };
-        let Some(watched) = growing.message.content.get(update.index).and_then(Watched::of) else { return };
+        let Some(partial) = self.requests.partial(call) else { return };
+        let Some(watched) = partial.message.content.get(update.index).and_then(Watched::of) else { return };
         let Some(broken) = self.rules.feed(update.index, watched, delta) else { return };
         self.event(TtsrTriggeredEvent { rules: broken.clone() });
-        self.stop_answer(broken);
+        if let Some(run) = self.activity.run_mut() {
+            run.broken_rules = broken;
+        }
+        self.stop_message(call);
     }
 
     /// After a run that a rule has ended: the next one begins with the rules. `false` if none has.
@@ -40,12 +44,5 @@ impl Engine {
     /// The model was told of the rules that the session says.
     pub(in crate::engine) fn restore_rules(&mut self) {
         self.rules.restore(self.session.tree().injected_rules());
-    }
-
-    fn stop_answer(&mut self, broken: Vec<Rule>) {
-        let Some(run) = self.activity.run_mut() else { return };
-        let Some(partial) = run.take_partial() else { return };
-        run.broken_rules = broken;
-        self.stop_message(partial);
     }
 }

@@ -1,8 +1,9 @@
 //! An open run: what it holds in all of its phases, and what each phase holds alone.
 
 use crate::engine::{
+    io::CallId,
     queues::TurnInput,
-    run::{batch::Batch, compaction::Compaction, partial_message::PartialMessage},
+    run::{batch::Batch, compaction::Compaction},
 };
 use crate::protocol::{
     AgentMessage, AssistantMessage, FlowState, InterruptMode, Rule, StopReason, ThinkingLevel,
@@ -45,8 +46,10 @@ pub enum Phase {
     Turn(VecDeque<TurnInput>),
     /// Extensions change the conversation that the model is asked about.
     Context,
-    /// A model is asked: its message streams.
-    Message(Box<PartialMessage>),
+    /// A model is requested; its message has not begun.
+    Requested(CallId),
+    /// The message that this request is for streams.
+    Message(CallId),
     /// The assistant message is complete, and is emitted as soon as it is persisted.
     Answered(Box<AssistantMessage>),
     /// The assistant message is emitted: its tool calls run, or the turn ends.
@@ -101,39 +104,28 @@ impl Run {
     pub fn state(&self) -> FlowState {
         match &self.phase {
             Phase::Between => FlowState::StreamingBetween,
-            Phase::Turn(_) | Phase::Context => FlowState::StreamingTurn,
-            Phase::Message(partial) if !partial.started => FlowState::StreamingTurn,
+            Phase::Turn(_) | Phase::Context | Phase::Requested(_) => FlowState::StreamingTurn,
             Phase::Message(_) | Phase::Answered(_) => FlowState::StreamingMessage,
             Phase::Tools { .. } => FlowState::StreamingTools,
             Phase::Compacting(_) => FlowState::StreamingCompacting,
         }
     }
 
-    /// The message that streams.
-    pub fn partial(&self) -> Option<&PartialMessage> {
-        match &self.phase {
-            Phase::Message(partial) => Some(partial),
+    /// The request of a model whose answer is outstanding.
+    pub const fn model_request(&self) -> Option<CallId> {
+        match self.phase {
+            Phase::Requested(call) | Phase::Message(call) => Some(call),
             _ => None,
         }
     }
 
-    /// The message that streams, if this model call makes it.
-    pub fn partial_of(&mut self, call: crate::engine::CallId) -> Option<&mut PartialMessage> {
-        match &mut self.phase {
-            Phase::Message(partial) if partial.call == call => Some(partial),
-            _ => None,
+    /// The message of this request begins now; `false` if it has begun before, or the run waits for another one.
+    pub fn message_begins(&mut self, call: CallId) -> bool {
+        let begins = matches!(self.phase, Phase::Requested(own) if own == call);
+        if begins {
+            self.phase = Phase::Message(call);
         }
-    }
-
-    /// Takes the message that streams: it ends here.
-    pub fn take_partial(&mut self) -> Option<PartialMessage> {
-        match std::mem::replace(&mut self.phase, Phase::Between) {
-            Phase::Message(partial) => Some(*partial),
-            other => {
-                self.phase = other;
-                None
-            }
-        }
+        begins
     }
 
     /// The complete assistant message of the open turn.

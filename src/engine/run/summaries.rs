@@ -6,73 +6,80 @@
 //! observed.
 
 use crate::engine::{
-    CallId, Engine, ModelCall, Purpose,
-    run::partial_message::{PartialMessage, Progress},
+    core::Engine,
+    io::CallId,
+    requests::{ModelContinuation, SummaryPart},
+    run::partial_message::PartialMessage,
     run::state::has_failed,
 };
 use crate::{
-    model::{failure, types::StreamEvent},
+    model::failure,
     protocol::{
-        AgentMessage, AgentSessionEventKind, AssistantContent, AssistantMessage, MessageContent,
-        SummarizationRetryAttemptStartEvent, SummarizationRetryFinishedEvent,
-        SummarizationRetryScheduledEvent, SummarizationSource, TextContent, ThinkingLevel, Usage,
-        UserContent, UserMessage, errors,
+        AgentSessionEventKind, AssistantContent, AssistantMessage, SummarizationRetryAttemptStartEvent,
+        SummarizationRetryFinishedEvent, SummarizationRetryScheduledEvent, SummarizationSource,
+        ThinkingLevel, Usage, errors,
     },
     session::compaction::{SummaryRequest, short_request, sum_usage},
 };
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
 /// The parts of a summary, as far as they are there.
 #[derive(Debug, Default)]
 pub struct Summaries {
-    /// Not asked for yet.
-    waiting: VecDeque<(Part, SummaryRequest)>,
-    asked: Vec<Asked>,
+    /// Not requested yet.
+    waiting: VecDeque<(SummaryPart, SummaryRequest)>,
+    requested: Vec<Requested>,
 }
 
-/// A part of the summary that a model is asked for.
+/// A part of the summary that a model is to write.
 #[derive(Debug)]
-struct Asked {
-    part: Part,
+struct Requested {
+    part: SummaryPart,
     request: SummaryRequest,
-    call: CallId,
-    /// While the answer comes.
-    growing: Option<PartialMessage>,
-    /// When it is asked for again, on the monotonic clock.
-    wait: Option<Duration>,
-    /// How often it was asked for again.
+    progress: Progress,
+    /// How often it was requested again.
     attempt: u64,
-    text: String,
-    usage: Option<Usage>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
-    History,
-    /// The first part of a turn that is split.
-    Prefix,
-    /// A sentence or two for display.
-    Short,
+/// How far a part of the summary is.
+#[derive(Debug)]
+enum Progress {
+    /// This request of it is outstanding, or has failed for good.
+    Outstanding(CallId),
+    /// It is requested again at this moment of the monotonic clock.
+    Retrying(Duration),
+    /// It is written.
+    Written { text: String, usage: Usage },
 }
 
 impl Summaries {
-    fn text(&self, part: Part) -> Option<&str> {
-        self.asked.iter().find(|asked| asked.part == part).map(|asked| asked.text.as_str())
+    fn text(&self, part: SummaryPart) -> Option<&str> {
+        self.requested.iter().find_map(|it| match &it.progress {
+            Progress::Written { text, .. } if it.part == part => Some(text.as_str()),
+            _ => None,
+        })
     }
 
     fn is_open(&self) -> bool {
-        self.asked.iter().any(Asked::is_open)
+        self.requested.iter().any(|it| !matches!(it.progress, Progress::Written { .. }))
     }
 
     /// What all answers have cost together.
     fn usage(&self) -> Option<Usage> {
-        self.asked.iter().filter_map(|asked| asked.usage.clone()).reduce(sum_usage)
+        let usages = self.requested.iter().filter_map(|it| match &it.progress {
+            Progress::Written { usage, .. } => Some(usage.clone()),
+            _ => None,
+        });
+        usages.reduce(sum_usage)
     }
-}
 
-impl Asked {
-    const fn is_open(&self) -> bool {
-        self.growing.is_some() || self.wait.is_some()
+    /// When the next part is requested again, on the monotonic clock.
+    fn due(&self) -> Option<Duration> {
+        let dues = self.requested.iter().filter_map(|it| match it.progress {
+            Progress::Retrying(due) => Some(due),
+            _ => None,
+        });
+        dues.min()
     }
 }
 
@@ -83,8 +90,8 @@ impl Engine {
         let Some(compacting) = self.activity.compaction_mut() else { return };
         let preparation = &compacting.preparation;
         let requests = [
-            (Part::History, preparation.history_request(reserve, focus)),
-            (Part::Prefix, preparation.prefix_request(reserve, focus)),
+            (SummaryPart::History, preparation.history_request(reserve, focus)),
+            (SummaryPart::Prefix, preparation.prefix_request(reserve, focus)),
         ];
         let requests = requests.into_iter().filter_map(|(part, request)| Some((part, request?)));
         compacting.summaries.waiting = requests.collect();
@@ -106,132 +113,97 @@ impl Engine {
             return;
         }
         let rules = &self.dialect.record().compaction;
-        let (history, prefix) = (summaries.text(Part::History), summaries.text(Part::Prefix));
+        let (history, prefix) = (summaries.text(SummaryPart::History), summaries.text(SummaryPart::Prefix));
         let summary = compacting.preparation.summary(history, prefix, rules);
-        let short = summaries.text(Part::Short).map(str::to_owned);
+        let short = summaries.text(SummaryPart::Short).map(str::to_owned);
         if rules.short_summary && short.is_none() {
-            return self.ask_for_summary(Part::Short, short_request(&summary));
+            return self.ask_for_summary(SummaryPart::Short, short_request(&summary));
         }
         let mut result = compacting.preparation.clone().result(summary, short, rules);
         result.usage = summaries.usage();
         self.keep_compaction(result, false);
     }
 
-    fn ask_for_summary(&mut self, part: Part, request: SummaryRequest) {
-        let (call, growing) = self.call_for_summary(&request);
-        let asked =
-            Asked { part, request, call, growing, wait: None, attempt: 0, text: String::new(), usage: None };
-        if let Some(compacting) = self.activity.compaction_mut() {
-            compacting.summaries.asked.push(asked);
+    fn ask_for_summary(&mut self, part: SummaryPart, request: SummaryRequest) {
+        let progress = Progress::Outstanding(self.request_part(part, &request));
+        if let Some(compaction) = self.activity.compaction_mut() {
+            compaction.summaries.requested.push(Requested { part, request, progress, attempt: 0 });
         }
     }
 
-    fn call_for_summary(&mut self, request: &SummaryRequest) -> (CallId, Option<PartialMessage>) {
+    fn request_part(&mut self, part: SummaryPart, request: &SummaryRequest) -> CallId {
         let call = self.ids.call();
-        let model = self.models[self.model].model.clone();
-        let text = UserContent::Text(TextContent { text: request.text.clone(), text_signature: None });
-        let message = UserMessage {
-            content: MessageContent::Blocks(vec![text]),
-            attribution: None,
-            synthetic: None,
-            provider_payload: None,
-            timestamp: self.now.wall,
-        };
-        let growing = PartialMessage::new(call, &model, self.dialect, self.now);
-        let level = model.reasoning.then(|| self.models[self.model].clamp(ThinkingLevel::High));
-        self.request_model(ModelCall {
-            call,
-            place: self.model,
-            model,
-            level,
-            session_id: self.session.id().to_owned(),
-            system_prompt: request.system_prompt.into(),
-            messages: Arc::new(vec![Arc::new(AgentMessage::User(message))]),
-            tools: Arc::new([]),
-            forced_tool: None,
-            count: self.calls,
-            purpose: Purpose::Summary(request.max_tokens),
-        });
-        self.calls += 1;
-        (call, Some(growing))
+        let choice = &self.models[self.model];
+        let level = choice.model.reasoning.then(|| choice.clamp(ThinkingLevel::High));
+        self.request_summary(call, level, request, ModelContinuation::Summary(part));
+        call
     }
 
-    /// A step of the answer to one of the requests; gives it back if the call is none of theirs.
-    pub(in crate::engine) fn summary_event(
-        &mut self,
-        call: CallId,
-        event: StreamEvent,
-    ) -> Option<StreamEvent> {
-        let now = self.now;
-        let asked = self.activity.compaction_mut().into_iter();
-        let asked = asked.flat_map(|compacting| &mut compacting.summaries.asked);
-        let Some(asked) = asked.into_iter().find(|asked| asked.call == call) else { return Some(event) };
-        if asked.growing.as_mut()?.apply(event, now) != Progress::Over {
-            return None;
-        }
-        let growing = asked.growing.take()?;
-        let stated = growing.retry_after;
-        let answer = growing.finish();
+    /// The answer to the request of a part is complete, or has failed.
+    pub(in crate::engine) fn summary_over(&mut self, part: SummaryPart, partial: PartialMessage) {
+        let stated = partial.retry_after;
+        let answer = partial.finish();
         let text = text_of(&answer);
         if has_failed(&answer) {
             let reason = answer.error_message.unwrap_or_default();
-            if !self.retry_summary(call, &reason, stated) {
-                self.summary_failed(call, reason);
+            if !self.retry_summary(part, &reason, stated) {
+                self.summary_failed(part, &reason);
             }
         } else if text.trim().is_empty() {
-            self.summary_failed(call, errors::summary_empty(self.dialect.base()));
-        } else {
-            (asked.text, asked.usage) = (text, Some(answer.usage));
-            self.retry_of_summary_over(call);
+            self.summary_failed(part, &errors::summary_empty(self.dialect.base()));
+        } else if let Some(requested) = self.requested_part(part) {
+            requested.progress = Progress::Written { text, usage: answer.usage };
+            if requested.attempt > 0 {
+                self.event(SummarizationRetryFinishedEvent {});
+            }
             self.summarised();
         }
-        None
     }
 
-    fn summary_failed(&mut self, call: CallId, reason: String) {
+    fn summary_failed(&mut self, part: SummaryPart, reason: &str) {
         let base = self.dialect.base();
-        let text = match self.asked_by(call).map(|asked| asked.part) {
-            Some(Part::Prefix) => errors::prefix_summary_failed(base, &reason),
-            _ => errors::summary_failed(base, &reason),
-        };
-        self.end_compaction(Some(text));
+        self.end_compaction(Some(match part {
+            SummaryPart::Prefix => errors::prefix_summary_failed(base, reason),
+            SummaryPart::History | SummaryPart::Short => errors::summary_failed(base, reason),
+        }));
     }
 
-    /// Nobody waits for the summary any more.
-    pub(in crate::engine) fn unask_summaries(&mut self, summaries: Summaries) {
-        for asked in &summaries.asked {
-            if asked.growing.is_some() {
-                self.cancel_model(asked.call);
+    /// Cancels the requests of a summary that nobody waits for any more.
+    pub(in crate::engine) fn cancel_summaries(&mut self, summaries: &Summaries) {
+        for requested in &summaries.requested {
+            if let Progress::Outstanding(call) = requested.progress {
+                self.cancel_model(call);
             }
         }
-        if summaries.asked.last().is_some_and(|asked| asked.attempt > 0 && asked.text.is_empty()) {
+        let retried = |it: &Requested| it.attempt > 0 && !matches!(it.progress, Progress::Written { .. });
+        if summaries.requested.last().is_some_and(retried) {
             self.event(SummarizationRetryFinishedEvent {});
         }
     }
 
-    fn asked_by(&mut self, call: CallId) -> Option<&mut Asked> {
-        self.activity.compaction_mut()?.summaries.asked.iter_mut().find(|asked| asked.call == call)
+    fn requested_part(&mut self, part: SummaryPart) -> Option<&mut Requested> {
+        self.activity.compaction_mut()?.summaries.requested.iter_mut().find(|it| it.part == part)
     }
 }
 
-/// Asking again.
+/// Requesting a part again.
 impl Engine {
     fn retries_summaries(&self) -> bool {
         AgentSessionEventKind::SummarizationRetryScheduled.is_in(self.dialect.base())
     }
 
     /// Waits for another try if the request that just failed is worth one.
-    fn retry_summary(&mut self, call: CallId, reason: &str, stated: Option<Duration>) -> bool {
+    fn retry_summary(&mut self, part: SummaryPart, reason: &str, stated: Option<Duration>) -> bool {
         let (plan, rules, now) = (self.retry_plan, &self.dialect.record().retry, self.now);
         let worth = self.auto_retry && self.retries_summaries() && failure::is_transient(reason, rules);
-        let Some(asked) = self.asked_by(call).filter(|asked| worth && asked.attempt < plan.most) else {
+        let Some(requested) = self.requested_part(part).filter(|it| worth && it.attempt < plan.most) else {
             return false;
         };
-        let attempt = asked.attempt + 1;
+        let attempt = requested.attempt + 1;
         let Some(delay) = failure::delay(attempt, plan.base_ms, stated, plan.cap_ms, rules) else {
             return false;
         };
-        (asked.attempt, asked.wait) = (attempt, Some(now.monotonic + delay));
+        (requested.attempt, requested.progress) = (attempt, Progress::Retrying(now.monotonic + delay));
         self.event(SummarizationRetryScheduledEvent {
             attempt,
             max_attempts: plan.most,
@@ -241,36 +213,26 @@ impl Engine {
         true
     }
 
-    /// When the next request is made again, on the monotonic clock.
+    /// When the next part is requested again, on the monotonic clock.
     pub(in crate::engine) fn summary_due(&self) -> Option<Duration> {
-        let asked = self.activity.compaction().into_iter();
-        let asked = asked.flat_map(|compacting| &compacting.summaries.asked);
-        asked.filter_map(|asked| asked.wait).min()
+        self.activity.compaction().and_then(|compaction| compaction.summaries.due())
     }
 
-    /// Makes the requests again whose time has come.
-    pub(in crate::engine) fn ask_for_summaries_again(&mut self) {
+    /// Requests the parts again whose time has come.
+    pub(in crate::engine) fn retry_summaries(&mut self) {
         let now = self.now.monotonic;
-        while let Some(compacting) = self.activity.compaction_mut()
-            && let Some(asked) =
-                compacting.summaries.asked.iter_mut().find(|asked| asked.wait.is_some_and(|due| due <= now))
+        let is_due = |it: &&Requested| matches!(it.progress, Progress::Retrying(due) if due <= now);
+        while let Some(compaction) = self.activity.compaction()
+            && let Some(requested) = compaction.summaries.requested.iter().find(is_due)
         {
-            asked.wait = None;
-            let (old, request) = (asked.call, asked.request.clone());
-            let reason = Some(compacting.reason());
+            let (part, request) = (requested.part, requested.request.clone());
+            let reason = Some(compaction.reason());
             let source = SummarizationSource::Compaction;
             self.event(SummarizationRetryAttemptStartEvent { source, reason });
-            let (call, growing) = self.call_for_summary(&request);
-            if let Some(asked) = self.asked_by(old) {
-                (asked.call, asked.growing) = (call, growing);
+            let call = self.request_part(part, &request);
+            if let Some(requested) = self.requested_part(part) {
+                requested.progress = Progress::Outstanding(call);
             }
-        }
-    }
-
-    /// The part is there; that it was asked for more than once is over with that.
-    fn retry_of_summary_over(&mut self, call: CallId) {
-        if self.asked_by(call).is_some_and(|asked| asked.attempt > 0) {
-            self.event(SummarizationRetryFinishedEvent {});
         }
     }
 }

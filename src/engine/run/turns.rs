@@ -6,19 +6,17 @@ use crate::engine::{
     extensions::hook::Hook,
     pending::Step,
     queues::TurnInput,
+    requests::ModelContinuation,
     run::{
         deferred::AfterRun,
-        partial_message::{PartialMessage, Progress},
+        partial_message::PartialMessage,
         state::{EarlyEnd, NextTurn, Phase, Run, has_failed},
     },
 };
-use crate::{
-    model::types::StreamEvent,
-    protocol::{
-        AgentEndEvent, AgentMessage, AgentStartEvent, AssistantContent, AssistantMessage, ContextHook,
-        HookName, MessageEndHook, MessageStartEvent, Said, StopReason, ToolCall, ToolResultMessage,
-        TurnEndEvent, TurnStartEvent, errors,
-    },
+use crate::protocol::{
+    AgentEndEvent, AgentMessage, AgentStartEvent, AssistantContent, AssistantMessage, ContextHook,
+    DialectMessageStart, HookName, MessageEndHook, MessageStartEvent, StopReason, ToolCall,
+    ToolResultMessage, TurnEndEvent, TurnStartEvent, errors,
 };
 use std::{collections::VecDeque, sync::Arc};
 
@@ -83,6 +81,7 @@ impl Engine {
             Phase::Tools { batch: None, .. } => self.answered(),
             Phase::Between
             | Phase::Context
+            | Phase::Requested(_)
             | Phase::Message(_)
             | Phase::Answered(_)
             | Phase::Compacting(_) => return false,
@@ -93,8 +92,8 @@ impl Engine {
     /// Ends the open run: at once while the model streams, after their end while tools run.
     pub(in crate::engine) fn abort_run(&mut self) {
         let Some(run) = self.activity.run_mut().filter(|run| !run.ends_early()) else { return };
-        match run.take_partial() {
-            Some(partial) => self.stop_message(partial),
+        match run.model_request() {
+            Some(call) => self.stop_message(call),
             None => {
                 run.early_end = Some(EarlyEnd::Aborted);
                 self.cancel_tools();
@@ -103,38 +102,11 @@ impl Engine {
     }
 
     /// Ends the message that streams as aborted.
-    pub(in crate::engine) fn stop_message(&mut self, mut partial: PartialMessage) {
+    pub(in crate::engine) fn stop_message(&mut self, call: CallId) {
+        let Some(mut partial) = self.cancel_model(call) else { return };
         let text = errors::request_aborted(self.dialect.base());
         partial.close(StopReason::Aborted, Some(text), self.now);
-        self.cancel_model(partial.call);
         self.message_over(partial);
-    }
-
-    /// A step of a model's answer; of an answer that nobody waits for any more, it is nothing.
-    pub(in crate::engine) fn model_event(&mut self, call: CallId, event: StreamEvent) {
-        let now = self.now;
-        let Some(event) = self.summary_event(call, event) else { return };
-        let Some(event) = self.outside_event(call, event) else { return };
-        let Some(partial) = self.activity.run_mut().and_then(|run| run.partial_of(call)) else { return };
-        let begins = !partial.started && !matches!(event, StreamEvent::Fail { .. });
-        if begins {
-            partial.started = true;
-            let message = AgentMessage::Assistant(partial.message.clone());
-            self.event(MessageStartEvent { message });
-        }
-        let Some(partial) = self.activity.run_mut().and_then(|run| run.partial_of(call)) else { return };
-        match partial.apply(event, now) {
-            Progress::Quiet => {}
-            Progress::Update(update) => {
-                self.say(Said::Update(update.clone()));
-                self.watch(&update);
-            }
-            Progress::Over => {
-                if let Some(partial) = self.activity.run_mut().and_then(Run::take_partial) {
-                    self.message_over(partial);
-                }
-            }
-        }
     }
 
     /// All calls of the turn have their results: the turn ends, and what comes next begins. `terminates`: the tools want
@@ -236,16 +208,14 @@ impl Engine {
     /// Asks the model about this conversation.
     fn ask_about(&mut self, messages: Arc<Vec<Arc<AgentMessage>>>) {
         let call = self.ids.call();
+        let begins = self.begins_with_request();
         let Some(run) = self.activity.run_mut() else { return };
-        let model = self.models[run.model].model.clone();
-        let partial = PartialMessage::new(call, &model, self.dialect, self.now).at(run.level);
-        let start = partial.started.then(|| AgentMessage::Assistant(partial.message.clone()));
-        run.phase = Phase::Message(Box::new(partial));
+        run.phase = if begins { Phase::Message(call) } else { Phase::Requested(call) };
         self.rules.reset();
         let request = ModelCall {
             call,
             place: run.model,
-            model,
+            model: self.models[run.model].model.clone(),
             level: run.level,
             session_id: self.session.id().to_owned(),
             system_prompt: run.system_prompt.clone(),
@@ -255,18 +225,24 @@ impl Engine {
             count: self.calls,
             purpose: Purpose::Turn,
         };
-        self.calls += 1;
-        if let Some(message) = start {
+        let partial = self.expect_answer(&request, ModelContinuation::Turn);
+        if begins {
+            let message = AgentMessage::Assistant(partial.message.clone());
             self.event(MessageStartEvent { message });
         }
         self.request_model(request);
     }
 
+    /// Whether the message of a turn is announced with the request of it, not with the first step of the answer.
+    fn begins_with_request(&self) -> bool {
+        self.dialect.record().message_start == DialectMessageStart::Request
+    }
+
     /// The model's answer is over.
     pub(in crate::engine) fn message_over(&mut self, partial: PartialMessage) {
-        let (retry_after, started) = (partial.retry_after, partial.started);
+        let retry_after = partial.retry_after;
         let message = partial.finish();
-        if !started {
+        if matches!(self.activity.run().map(|run| &run.phase), Some(Phase::Requested(_))) {
             self.event(MessageStartEvent { message: AgentMessage::Assistant(message.clone()) });
         }
         if let Some(run) = self.activity.run_mut() {
@@ -313,9 +289,7 @@ impl Engine {
         let now = self.now;
         let aborted = errors::request_aborted(self.dialect.base());
         let Some(run) = self.activity.run_mut() else { return };
-        let partial = PartialMessage::new(0, &self.models[run.model].model, self.dialect, now);
-        let started = partial.started;
-        let empty = partial.finish();
+        let empty = PartialMessage::new(&self.models[run.model].model, self.dialect, now).finish();
         let (stop_reason, text) = match end {
             EarlyEnd::Aborted => (StopReason::Aborted, aborted),
             EarlyEnd::Failed(text) => (StopReason::Error, text.clone()),
@@ -329,7 +303,7 @@ impl Engine {
             ..empty.clone()
         };
         run.phase = Phase::Answered(Box::new(message.clone()));
-        let start = if started { empty } else { message.clone() };
+        let start = if self.begins_with_request() { empty } else { message.clone() };
         self.event(MessageStartEvent { message: AgentMessage::Assistant(start) });
         self.conclude(AgentMessage::Assistant(message));
     }

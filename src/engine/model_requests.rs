@@ -1,0 +1,121 @@
+//! Requests of models: made, cancelled, and answered.
+
+use crate::engine::{
+    core::Engine,
+    io::{CallId, ModelCall, Purpose},
+    requests::{ModelContinuation, ModelRequest},
+    run::partial_message::{PartialMessage, Progress},
+};
+use crate::{
+    model::types::StreamEvent,
+    protocol::{
+        AgentMessage, MessageContent, MessageStartEvent, Said, TextContent, ThinkingLevel, UserContent,
+        UserMessage,
+    },
+    session::SummaryRequest,
+};
+use std::sync::Arc;
+
+impl Engine {
+    /// The answer to a request that is about to be made, while it is empty.
+    pub(in crate::engine) fn expect_answer(
+        &mut self,
+        request: &ModelCall,
+        continuation: ModelContinuation,
+    ) -> &PartialMessage {
+        let partial = PartialMessage::new(&request.model, self.dialect, self.now).at(request.level);
+        let expected = self.requests.models.entry(request.call);
+        &expected.insert_entry(ModelRequest { partial, continuation }).into_mut().partial
+    }
+
+    /// Requests the answer of a model.
+    pub(in crate::engine) fn request_model(&mut self, request: ModelCall) {
+        self.calls += 1;
+        self.with_extensions(|host, context| host.request_model(request, context));
+    }
+
+    /// Requests a summary from the session's model.
+    pub(in crate::engine) fn request_summary(
+        &mut self,
+        call: CallId,
+        level: Option<ThinkingLevel>,
+        request: &SummaryRequest,
+        continuation: ModelContinuation,
+    ) {
+        let text = UserContent::Text(TextContent { text: request.text.clone(), text_signature: None });
+        let message = AgentMessage::User(UserMessage {
+            content: MessageContent::Blocks(vec![text]),
+            attribution: None,
+            synthetic: None,
+            provider_payload: None,
+            timestamp: self.now.wall,
+        });
+        let request = ModelCall {
+            call,
+            place: self.model,
+            model: self.models[self.model].model.clone(),
+            level,
+            session_id: self.session.id().to_owned(),
+            system_prompt: request.system_prompt.into(),
+            messages: Arc::new(vec![Arc::new(message)]),
+            tools: Arc::new([]),
+            forced_tool: None,
+            count: self.calls,
+            purpose: Purpose::Summary(request.max_tokens),
+        };
+        self.expect_answer(&request, continuation);
+        self.request_model(request);
+    }
+
+    /// Cancels a request of a model; gives what has arrived of its answer, or nothing if the answer is complete.
+    pub(in crate::engine) fn cancel_model(&mut self, call: CallId) -> Option<PartialMessage> {
+        let request = self.requests.models.remove(&call)?;
+        self.with_extensions(|host, _| host.cancel_model(call));
+        Some(request.partial)
+    }
+
+    /// A step of a model's answer.
+    pub(in crate::engine) fn model_event(&mut self, call: CallId, event: StreamEvent) {
+        let now = self.now;
+        if !matches!(event, StreamEvent::Fail { .. }) {
+            self.begin_message(call);
+        }
+        let Some(request) = self.requests.models.get_mut(&call) else { return };
+        match (request.partial.apply(event, now), &request.continuation) {
+            (Progress::Over, _) => self.complete_answer(call),
+            (Progress::Update(update), ModelContinuation::Turn) => {
+                self.say(Said::Update(update.clone()));
+                self.watch(call, &update);
+            }
+            // Nobody sees how these grow.
+            (
+                Progress::Update(_),
+                ModelContinuation::Summary(_)
+                | ModelContinuation::BranchSummary(_)
+                | ModelContinuation::Action,
+            )
+            | (Progress::Quiet, _) => {}
+        }
+    }
+
+    /// The first step of the message of the open turn announces it, unless the request has.
+    fn begin_message(&mut self, call: CallId) {
+        if self.activity.run_mut().is_some_and(|run| run.message_begins(call))
+            && let Some(partial) = self.requests.partial(call)
+        {
+            let message = AgentMessage::Assistant(partial.message.clone());
+            self.event(MessageStartEvent { message });
+        }
+    }
+
+    /// The answer is complete, or has failed.
+    fn complete_answer(&mut self, call: CallId) {
+        let Some(ModelRequest { partial, continuation }) = self.requests.models.remove(&call) else { return };
+        match continuation {
+            ModelContinuation::Turn => self.message_over(partial),
+            ModelContinuation::Summary(part) => self.summary_over(part, partial),
+            ModelContinuation::BranchSummary(branch) => self.branch_summarised(call, &branch, partial),
+            ModelContinuation::Action => self.end_model_action(call, partial),
+        }
+    }
+}
