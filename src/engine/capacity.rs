@@ -12,7 +12,7 @@ use crate::protocol::{Disposition, RpcCommand, RpcCommandKind, errors};
 impl Engine {
     /// Lines of the host that were read and are not served yet.
     pub fn unserved(&self) -> usize {
-        self.waiting.len() + self.held.len() + self.delayed.len()
+        self.backlog.lines.len() + self.backlog.before_greeting.len() + self.backlog.behind_disk.len()
     }
 
     /// Why there is no room for what a command brings along; `None`: there is.
@@ -25,10 +25,10 @@ impl Engine {
         let kind = command.kind();
         let waits = match kind {
             Kind::Steer | Kind::FollowUp => true,
-            Kind::Prompt => disposition == Disposition::Queue || self.understanding,
-            Kind::AbortAndPrompt | Kind::Compact => !self.after_run.is_empty(),
+            Kind::Prompt => disposition == Disposition::Queue || !self.backlog.intake.is_free(),
+            Kind::AbortAndPrompt | Kind::Compact => !self.backlog.after_run.is_empty(),
             Kind::NewSession | Kind::SwitchSession | Kind::Fork | Kind::Branch | Kind::Clone => {
-                !self.after_run.is_empty()
+                !self.backlog.after_run.is_empty()
             }
             Kind::Bash => self.is_under_way(),
             _ => false,
@@ -60,11 +60,11 @@ impl Engine {
 
     /// Bytes of what waits for its turn.
     fn waiting_bytes(&self) -> usize {
-        let queued = self.steering.bytes() + self.follow_up.bytes();
-        let behind: usize = self.after_run.iter().map(after_run_bytes).sum();
+        let queued = self.queues.steering.bytes() + self.queues.follow_up.bytes();
+        let behind: usize = self.backlog.after_run.iter().map(after_run_bytes).sum();
         let asked: usize = self.extensions.hooks().map(hook_bytes).sum();
-        let of_extensions = self.next_turn.iter().chain(&self.triggering);
-        let messages = self.deferred.iter().map(|message| &**message).chain(of_extensions);
+        let of_extensions = self.queues.next_prompt.iter().chain(&self.queues.triggering);
+        let messages = self.backlog.shell_messages.iter().map(|message| &**message).chain(of_extensions);
         queued + behind + asked + messages.map(message_bytes).sum::<usize>()
     }
 }

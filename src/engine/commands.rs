@@ -47,7 +47,7 @@ impl Engine {
                 let prompting = Prompting::of_host(command, text, images, unasked);
                 match disposition {
                     Disposition::Preempt => {
-                        self.skips_compaction =
+                        self.series.skips_compaction =
                             self.activity.compaction().is_some_and(|it| !it.is_asked_for());
                         self.preempt(AfterRun::Prompt(Box::new(prompting)));
                     }
@@ -66,13 +66,13 @@ impl Engine {
                 }
                 let has_prompt = self.activity.compaction().is_some_and(Compaction::has_prompt);
                 let ends_prompt = has_prompt || self.is_preparing();
-                let waits = ends_prompt || self.after_run.iter().any(AfterRun::is_stopped);
+                let waits = ends_prompt || self.backlog.after_run.iter().any(AfterRun::is_stopped);
                 if ends_prompt {
                     self.cancel_run_requests();
                     self.unask_compaction();
                 }
                 if waits {
-                    self.after_run.push_back(AfterRun::Answer { id: id.clone(), kind });
+                    self.backlog.after_run.push_back(AfterRun::Answer { id: id.clone(), kind });
                 }
                 if self.activity.compaction().is_some_and(Compaction::is_asked_for) {
                     self.cancel_compaction();
@@ -127,7 +127,7 @@ impl Engine {
                 self.succeed(GetCommandsResponse { id, data });
             }
             RpcCommand::GetAvailableModels(_) => {
-                let models = self.usable().map(|at| self.models[at].model.clone()).collect();
+                let models = self.usable().map(|at| self.models.all[at].model.clone()).collect();
                 self.succeed(GetAvailableModelsResponse { id, data: ModelList { models } });
             }
             RpcCommand::SetModel(it) => self.set_model(it),
@@ -135,23 +135,23 @@ impl Engine {
             RpcCommand::SetThinkingLevel(it) => self.set_level(it),
             RpcCommand::CycleThinkingLevel(_) => self.cycle_level(id),
             RpcCommand::SetSteeringMode(it) => {
-                self.steering.mode = it.mode;
+                self.modes.steering = it.mode;
                 self.acknowledge(kind, id);
             }
             RpcCommand::SetFollowUpMode(it) => {
-                self.follow_up.mode = it.mode;
+                self.modes.follow_up = it.mode;
                 self.acknowledge(kind, id);
             }
             RpcCommand::SetInterruptMode(it) => {
-                self.interrupt = it.mode;
+                self.modes.interrupt = it.mode;
                 self.acknowledge(kind, id);
             }
             RpcCommand::SetAutoCompaction(it) => {
-                self.auto_compaction = it.enabled;
+                self.modes.auto_compaction = it.enabled;
                 self.acknowledge(kind, id);
             }
             RpcCommand::SetAutoRetry(it) => {
-                self.auto_retry = it.enabled;
+                self.modes.auto_retry = it.enabled;
                 self.acknowledge(kind, id);
             }
             RpcCommand::AbortRetry(_) => {
@@ -185,13 +185,13 @@ impl Engine {
         self.broken = None;
         match disposition {
             Disposition::Preempt => self.preempt(then),
-            _ => self.after_run.push_back(then),
+            _ => self.backlog.after_run.push_back(then),
         }
     }
 
     /// Ends what goes on; `then` follows.
     pub(in crate::engine) fn preempt(&mut self, then: AfterRun) {
-        self.after_run.push_back(then);
+        self.backlog.after_run.push_back(then);
         self.abort_chain();
         self.cancel_run_requests();
         self.cancel_retry();

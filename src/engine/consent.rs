@@ -22,7 +22,7 @@ pub use crate::engine::guard::{Pattern, nearest};
 impl Engine {
     /// Whether the host has to consent to a call of the tool `name`.
     fn needs_consent(&mut self, name: &str) -> bool {
-        if self.allowed.contains(name) {
+        if self.guard.allowed.contains(name) {
             return false;
         }
         self.match_guard();
@@ -121,13 +121,13 @@ impl Engine {
 
     /// The host has answered whether a tool may run for an extension.
     pub(in crate::engine) fn action_consent(&mut self, call: CallId, answer: Option<RpcExtensionUIResponse>) {
-        let Some(Task::Consent { tool_name, arguments }) = self.tasks.0.get(&call) else { return };
+        let Some(Task::Consent { tool_name, arguments }) = self.requests.actions.0.get(&call) else { return };
         let (name, arguments) = (tool_name.clone(), arguments.clone());
         if !self.has_consented(&name, answer) {
             let text = errors::denied(self.dialect.base(), &name);
             return self.end_action(call, Err(text));
         }
-        if let Some(task) = self.tasks.0.get_mut(&call) {
+        if let Some(task) = self.requests.actions.0.get_mut(&call) {
             *task = Task::Tool;
             self.requests.tools.insert(call, ToolContinuation::Action);
             self.push(Output::StartTool(ToolStart { call, name, arguments }));
@@ -138,7 +138,7 @@ impl Engine {
     fn has_consented(&mut self, name: &str, answer: Option<RpcExtensionUIResponse>) -> bool {
         let Some(RpcExtensionUIResponse::UIValueResponse(answer)) = answer else { return false };
         if answer.value == texts::allow_session() {
-            self.allowed.insert(name.to_owned());
+            self.guard.allowed.insert(name.to_owned());
             return true;
         }
         answer.value == texts::allow_once()

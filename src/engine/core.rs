@@ -1,23 +1,21 @@
 //! The engine's state and its loop: an input in, outputs out.
 
 use crate::engine::{
-    Choice, Input, Now, Output, Place, RetryPlan, Setup, Toolbox,
-    actions::task::Tasks,
+    Input, Modes, Now, Output, Place, Setup, Toolbox,
     activity::Activity,
+    backlog::{Backlog, Waiting},
+    choices::{Beginning, FirstModel, Models},
     extensions::hook::Hook,
     extensions::host::ExtensionHost,
-    first_model::{Beginning, FirstModel},
     guard::Guard,
-    host_lines::Waiting,
     ids::Ids,
+    instructions::Instructions,
     lifecycle::Lifecycle,
     limits::Limits,
     pending::{Pending, is_of_messages},
-    queues::Queue,
+    queues::Queues,
     requests::Requests,
-    run::deferred::AfterRun,
-    run::settling::Chain,
-    setup::CompactionPlan,
+    run::series::Series,
     store::disk::Awaiting,
     store::persist::Tell,
     todos::Todos,
@@ -25,111 +23,53 @@ use crate::engine::{
 };
 use crate::{
     machine::{Machine, Rule, Step},
-    prompt::{Commands, PromptSource, Section},
     protocol::{
-        AgentMessage, AgentSessionEvent, AgentSessionEventKind, Dialect, FlowState, Inbound, InterruptMode,
-        Outbound, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess, Said, Side, StreamingBehavior,
-        ThinkingLevel, read,
+        AgentMessage, AgentSessionEvent, AgentSessionEventKind, Dialect, FlowState, Inbound, Outbound,
+        RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess, Said, Side, read,
     },
     session::{Session, new_header},
 };
-use std::{
-    collections::{BTreeSet, VecDeque},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// One conversation.
 pub struct Engine {
     pub(in crate::engine) dialect: Dialect,
-    /// The machine has its checks.
-    checked: bool,
     pub(in crate::engine) machine: Machine,
     pub(in crate::engine) session: Session,
     pub(in crate::engine) place: Place,
     pub(in crate::engine) limits: Limits,
-    pub(in crate::engine) models: Vec<Choice>,
-    pub(in crate::engine) scope: Option<Vec<(usize, Option<ThinkingLevel>)>>,
-    /// Place of the current model in `models`.
-    pub(in crate::engine) model: usize,
-    pub(in crate::engine) level: Option<ThinkingLevel>,
-    pub(in crate::engine) default_level: ThinkingLevel,
+    pub(in crate::engine) models: Models,
+    /// What holds for the session; commands change it.
+    pub(in crate::engine) modes: Modes,
     pub(in crate::engine) tools: Toolbox,
-    pub(in crate::engine) system_prompt: Arc<str>,
-    /// The parts of it, in dialects that tell them apart.
-    pub(in crate::engine) sections: Vec<Section>,
-    pub(in crate::engine) steering: Queue,
-    pub(in crate::engine) follow_up: Queue,
-    pub(in crate::engine) interrupt: InterruptMode,
-    pub(in crate::engine) auto_compaction: bool,
-    pub(in crate::engine) auto_retry: bool,
+    /// The directory of the host's shell, in dialects that keep it.
+    pub(in crate::engine) shell_directory: Option<String>,
+    pub(in crate::engine) instructions: Instructions,
+    pub(in crate::engine) queues: Queues,
     pub(in crate::engine) activity: Activity,
-    /// What waits for the open run to end, in order.
-    pub(in crate::engine) after_run: VecDeque<AfterRun>,
+    pub(in crate::engine) series: Series,
+    pub(in crate::engine) backlog: Backlog,
     /// What models, tools and shells are requested for.
     pub(in crate::engine) requests: Requests,
-    /// Messages of shell commands that ended while a run was open.
-    pub(in crate::engine) deferred: VecDeque<Arc<AgentMessage>>,
     /// What is said when everything kept so far is stored.
     pub(in crate::engine) tell: Option<Tell>,
     /// Since when a write is outstanding, on the monotonic clock.
     pub(in crate::engine) storing: Option<Duration>,
-    /// The session is put on the disk before the end of a run is told.
-    pub(in crate::engine) syncs_runs: bool,
-    /// What came in while the disk had yet to answer.
-    pub(in crate::engine) delayed: VecDeque<Input>,
     /// The last write failed, and this is what is said of it.
     pub(in crate::engine) broken: Option<String>,
     /// A file that was asked for.
     pub(in crate::engine) awaiting: Option<Awaiting>,
-    /// Runs that follow one another by themselves, in dialects that tell when all is done.
-    pub(in crate::engine) chain: Option<Chain>,
-    pub(in crate::engine) retry_plan: RetryPlan,
-    /// How often in a row a failed run was tried again.
-    pub(in crate::engine) attempt: u64,
-    pub(in crate::engine) compaction_plan: CompactionPlan,
-    /// An automatic compaction was ended for a prompt: its run opens without one.
-    pub(in crate::engine) skips_compaction: bool,
-    /// The context was too long once already: compacting it again would not help.
-    pub(in crate::engine) overflowed: bool,
-    /// The shell's directory, where the dialect keeps it.
-    pub(in crate::engine) directory: Option<String>,
     pub(in crate::engine) extensions: ExtensionHost,
     /// What waits for notifications.
     pub(in crate::engine) pending: Pending,
-    /// Skills and prompt templates.
-    pub(in crate::engine) commands: Commands,
-    /// A prompt is looked at: nobody knows yet what it means.
-    pub(in crate::engine) understanding: bool,
-    /// Messages of extensions that the model is to answer, with a run or without one.
-    pub(in crate::engine) triggering: Vec<AgentMessage>,
-    /// Messages of extensions that go with what the user says next.
-    pub(in crate::engine) next_turn: Vec<AgentMessage>,
     /// The tools whose calls need the host's consent.
     pub(in crate::engine) guard: Guard,
-    /// The tools that the host has allowed for this session.
-    pub(in crate::engine) allowed: BTreeSet<String>,
-    /// Titles are sent in dialects that send them only on demand.
-    pub(in crate::engine) emits_title: bool,
     pub(in crate::engine) todos: Todos,
     /// What answers are watched for.
     pub(in crate::engine) rules: Rules,
-    /// What is done for actions of extensions.
-    pub(in crate::engine) tasks: Tasks,
-    /// What the instructions are made of, for when the tools change.
-    pub(in crate::engine) prompt_source: Option<PromptSource>,
-    pub(in crate::engine) first_model: FirstModel,
     pub(in crate::engine) ids: Ids,
-    /// Model calls made in this process: ids are counted on from it.
-    pub(in crate::engine) calls: usize,
     pub(in crate::engine) now: Now,
-    /// Lines that wait for the command before them, in dialects that serve them one by one.
-    pub(in crate::engine) waiting: VecDeque<Waiting>,
     pub(in crate::engine) lifecycle: Lifecycle,
-    /// The run that is being opened was aborted before.
-    pub(in crate::engine) unasked: bool,
-    /// What came in before every extension had registered.
-    pub(in crate::engine) held: VecDeque<Input>,
     outputs: VecDeque<Output>,
 }
 
@@ -141,40 +81,34 @@ impl Engine {
         let mut engine = Self {
             dialect: setup.dialect,
             machine: Machine::new(setup.dialect, setup.checked),
-            checked: setup.checked,
             session: Session::new(unborn, None),
             place: setup.place,
             limits: setup.limits,
-            models: setup.models,
-            scope: setup.scope,
-            model: setup.start,
-            level: None,
-            default_level: setup.modes.level,
+            models: Models {
+                all: setup.models,
+                current: setup.start,
+                level: None,
+                scope: setup.scope,
+                first: FirstModel::default(),
+            },
+            modes: setup.modes,
             tools: setup.tools,
-            system_prompt: setup.system_prompt.text().into(),
-            sections: setup.system_prompt.0,
-            steering: Queue::new(StreamingBehavior::Steer, setup.modes.steering),
-            follow_up: Queue::new(StreamingBehavior::FollowUp, setup.modes.follow_up),
-            interrupt: setup.modes.interrupt,
-            auto_compaction: setup.modes.auto_compaction,
-            auto_retry: setup.modes.auto_retry,
+            shell_directory: None,
+            instructions: Instructions {
+                text: setup.system_prompt.text().into(),
+                sections: setup.system_prompt.0,
+                source: setup.extending.prompt_source,
+                commands: setup.extending.commands,
+            },
+            queues: Queues::new(),
             activity: Activity::Idle,
-            after_run: VecDeque::new(),
+            series: Series::default(),
+            backlog: Backlog::default(),
             requests: Requests::default(),
-            deferred: VecDeque::new(),
             tell: None,
             storing: None,
-            syncs_runs: setup.modes.syncs_runs,
-            delayed: VecDeque::new(),
             broken: None,
             awaiting: None,
-            chain: None,
-            retry_plan: setup.modes.retry,
-            attempt: 0,
-            compaction_plan: setup.modes.compaction,
-            skips_compaction: false,
-            overflowed: false,
-            directory: None,
             extensions: ExtensionHost::new(
                 setup.extending.extensions,
                 setup.extending.hosted,
@@ -182,27 +116,15 @@ impl Engine {
                 setup.extending.troubles,
                 setup.extending.agent_directory,
                 setup.extending.max_frame,
+                setup.extending.emits_title,
             ),
             pending: Pending::default(),
-            commands: setup.extending.commands,
-            understanding: false,
-            triggering: Vec::new(),
-            next_turn: Vec::new(),
             guard: Guard::new(&setup.extending.confirm, &setup.extending.confirm_unmatched),
-            allowed: BTreeSet::new(),
-            emits_title: setup.extending.emits_title,
             todos: Todos::new(setup.extending.clear_todos_after),
             rules: Rules::new(rules).0,
-            tasks: Tasks::default(),
-            prompt_source: setup.extending.prompt_source,
-            first_model: FirstModel::default(),
             ids: Ids::new(setup.seed),
-            calls: 0,
             now,
-            waiting: VecDeque::new(),
             lifecycle: Lifecycle::start(),
-            unasked: false,
-            held: VecDeque::new(),
             outputs: VecDeque::new(),
         };
         let taken_up = setup.session.is_some();
@@ -216,8 +138,8 @@ impl Engine {
         engine.name_quietly(setup.name.as_deref());
         let beginning = Beginning { taken_up, chosen: setup.chosen, level: setup.level };
         if engine.extensions.are_any() {
-            engine.first_model.beginning = Some(Box::new((engine.session.clone(), beginning)));
-            engine.first_model.is_open = setup.extending.unchosen;
+            engine.models.first.beginning = Some(Box::new((engine.session.clone(), beginning)));
+            engine.models.first.is_open = setup.extending.unchosen;
         }
         engine.begin_with_model(beginning);
         engine.with_extensions(ExtensionHost::start_all);
@@ -243,7 +165,7 @@ impl Engine {
             self.close_all_dialogs();
         }
         match self.waits_for_greeting(&input) && !self.lifecycle.aborts_work() {
-            true => self.held.push_back(input),
+            true => self.backlog.before_greeting.push_back(input),
             false => self.take_in(input),
         }
     }
@@ -344,7 +266,7 @@ impl Engine {
 
     fn advance_work(&mut self) -> bool {
         (!self.has_outstanding_hooks() && self.advance_run())
-            || self.advance_heard()
+            || self.advance_examined()
             || self.advance_prompts()
             || (!self.has_outstanding_hooks() && self.advance_idle())
             || self.serve_waiting()
@@ -357,7 +279,7 @@ impl Engine {
             return false;
         }
         // Where runs follow one another, it follows the last of them.
-        if self.chain.is_none() && self.keep_deferred() {
+        if self.series.chain.is_none() && self.keep_deferred() {
             return true;
         }
         match &mut self.activity {
@@ -375,9 +297,9 @@ impl Engine {
             return false;
         } else if self.settle() {
             return true;
-        } else if let Some(next) = self.after_run.pop_front() {
+        } else if let Some(next) = self.backlog.after_run.pop_front() {
             self.after_run(next);
-        } else if !self.triggering.is_empty() {
+        } else if !self.queues.triggering.is_empty() {
             // The prompt that they came with has led to no run.
             self.start_run([]);
         } else {
@@ -422,12 +344,14 @@ impl Engine {
 
     /// Nothing runs: no run and nothing that leads to one, no shell command, and nothing waits for one.
     pub fn is_idle(&self) -> bool {
-        let waits = !self.waiting.is_empty() || !self.after_run.is_empty() || !self.held.is_empty();
+        let waits = !self.backlog.lines.is_empty()
+            || !self.backlog.after_run.is_empty()
+            || !self.backlog.before_greeting.is_empty();
         !self.is_working()
             && self.requests.shells.is_empty()
             && !waits
             && self.storing.is_none()
-            && self.delayed.is_empty()
+            && self.backlog.behind_disk.is_empty()
             && !self.is_notifying()
             && self.lifecycle.is_greeting_over()
             && !self.extensions.has_command()
@@ -436,7 +360,7 @@ impl Engine {
 
     /// Messages that wait for their turn, steering and follow-up.
     pub fn queued(&self) -> usize {
-        self.steering.count() + self.follow_up.count()
+        self.queues.steering.count() + self.queues.follow_up.count()
     }
 
     fn frame(&mut self, frame: Inbound) {
@@ -467,10 +391,12 @@ impl Engine {
         said.fit(self.dialect.base());
         let violations = match &said {
             // Where the checks look at what is told, they look at the bytes.
-            Said::Line { line, .. } if self.checked => match read(line.trim_ascii_end(), self.dialect) {
-                Ok(frame) => self.machine.outbound(&Said::Frame(frame)),
-                Err(_) => self.machine.outbound(&said),
-            },
+            Said::Line { line, .. } if self.machine.is_checked() => {
+                match read(line.trim_ascii_end(), self.dialect) {
+                    Ok(frame) => self.machine.outbound(&Said::Frame(frame)),
+                    Err(_) => self.machine.outbound(&said),
+                }
+            }
             _ => self.machine.outbound(&said),
         };
         self.observe(&said);
@@ -478,7 +404,7 @@ impl Engine {
         // What the host does wrong shows in our answers, too; that is no defect of ours.
         let ours = violations.into_iter().filter(|it| it.rule.about().side == Side::Server);
         // The frames do not show that titles were asked for.
-        let ours = ours.filter(|it| !(self.emits_title && it.rule == Rule::NoTitle));
+        let ours = ours.filter(|it| !(self.extensions.emits_title && it.rule == Rule::NoTitle));
         let ours = ours.filter(|it| !(self.pending.replaced && is_of_messages(it.rule)));
         self.outputs.extend(ours.map(Output::Violation));
     }

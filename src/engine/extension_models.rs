@@ -1,11 +1,11 @@
 //! Models that extensions add, and the choice of the model that a session begins with.
 
 use crate::engine::{
+    choices::Beginning,
+    choices::Choice,
     core::Engine,
     extensions::{host::ProviderChange, process::FailureSource},
-    first_model::Beginning,
     io::{Output, Selected},
-    levels::Choice,
 };
 use crate::session::NewEntry;
 
@@ -16,13 +16,13 @@ impl Engine {
         let Some(ProviderChange { process, id, path, .. }) = change else { return };
         match provided {
             Ok(models) => {
-                self.models = models;
+                self.models.all = models;
                 // A level that the model does not take any more.
-                let levels = &self.models[self.model].levels;
-                if self.level.is_some_and(|level| !levels.contains(&level)) {
-                    self.level = self.level.and_then(|level| self.fitting(level));
+                let levels = &self.models.choice().levels;
+                if self.models.level.is_some_and(|level| !levels.contains(&level)) {
+                    self.models.level = self.models.level.and_then(|level| self.fitting(level));
                 }
-                self.first_model.is_open |= self.first_model.beginning.is_some();
+                self.models.first.is_open |= self.models.first.beginning.is_some();
                 self.respond(process, id, Ok(None));
             }
             Err(text) => {
@@ -42,11 +42,11 @@ impl Engine {
     /// Before the host is greeted: has the model chosen with which the session begins, if that is not settled yet; `false`
     /// if it is.
     pub(in crate::engine) fn choose_again(&mut self) -> bool {
-        let chooses = std::mem::take(&mut self.first_model.is_open);
+        let chooses = std::mem::take(&mut self.models.first.is_open);
         if chooses {
             self.push(Output::Choose);
         } else {
-            self.first_model.beginning = None;
+            self.models.first.beginning = None;
         }
         chooses
     }
@@ -56,14 +56,14 @@ impl Engine {
         let Ok(Selected { models, start, level, scope }) = selected else {
             return self.exit();
         };
-        (self.models, self.model, self.scope) = (models, start, scope);
-        if let Some(beginning) = self.first_model.beginning.take() {
+        (self.models.all, self.models.current, self.models.scope) = (models, start, scope);
+        if let Some(beginning) = self.models.first.beginning.take() {
             let (session, beginning) = *beginning;
             self.session = session.clone();
             let beginning = Beginning { level, ..beginning };
             self.begin_with_model(beginning);
             // Somebody may still add to them.
-            self.first_model.beginning = Some(Box::new((session, beginning)));
+            self.models.first.beginning = Some(Box::new((session, beginning)));
         }
     }
 
@@ -77,10 +77,10 @@ impl Engine {
             self.take_up(chosen, level);
             return self.restore();
         }
-        let preferred = self.models[self.model].preferred;
-        self.level = self.fitting(level.or(preferred).unwrap_or(self.default_level));
+        let preferred = self.models.choice().preferred;
+        self.models.level = self.fitting(level.or(preferred).unwrap_or(self.modes.level));
         self.keep_model();
-        self.keep_quietly(NewEntry::Level(self.level));
+        self.keep_quietly(NewEntry::Level(self.models.level));
     }
 }
 

@@ -37,7 +37,6 @@ impl Engine {
             dialect: self.dialect,
             lifecycle: &self.lifecycle,
             withholds_events: self.withholds_events(),
-            emits_title: self.emits_title,
             directory: &self.place.directory,
             ids: &mut self.ids,
         };
@@ -214,7 +213,7 @@ impl Engine {
         match hook {
             Hook::Input { event, is_handled, then: InputContinuation::Prompt(mut prompt) } => {
                 (prompt.text, prompt.images) = (event.text, event.images);
-                self.hear(*prompt, is_handled);
+                self.prompt_hooked(*prompt, is_handled);
             }
             Hook::Input { event, is_handled, then: InputContinuation::Queue { id, kind } } => {
                 match is_handled {
@@ -265,7 +264,7 @@ impl Engine {
             }
             Hook::SessionShutdown { next, .. } => {
                 // Messages that extensions sent meanwhile are not for the next session.
-                self.triggering.clear();
+                self.queues.triggering.clear();
                 self.leave_now(*next);
             }
             Hook::SessionCompact { .. } => self.compaction_over(),

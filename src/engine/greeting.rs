@@ -78,8 +78,8 @@ impl Engine {
 
     /// Takes in the next thing that came before its time; `false` if there is none whose time has come.
     pub(in crate::engine) fn advance_held(&mut self) -> bool {
-        let next = self.held.iter().position(|input| !self.waits_for_greeting(input));
-        let Some(input) = next.and_then(|at| self.held.remove(at)) else { return false };
+        let next = self.backlog.before_greeting.iter().position(|input| !self.waits_for_greeting(input));
+        let Some(input) = next.and_then(|at| self.backlog.before_greeting.remove(at)) else { return false };
         self.take_in(input);
         true
     }

@@ -1,6 +1,7 @@
 //! The patterns of tools whose calls need the host's consent (`--confirm-tools`).
 
 use globset::{Glob, GlobMatcher};
+use std::collections::BTreeSet;
 
 /// The patterns of `--confirm-tools`.
 #[derive(Debug, Default)]
@@ -10,6 +11,8 @@ pub struct Guard {
     pub(super) unmatched: Vec<Pattern>,
     /// The host was notified of [`Self::unmatched`].
     pub(super) reported: bool,
+    /// The tools that the host has allowed for this session.
+    pub(super) allowed: BTreeSet<String>,
 }
 
 /// The name of a tool, or a glob over such names. Case counts.
@@ -59,6 +62,7 @@ impl Guard {
             patterns: patterns.iter().map(read).collect(),
             unmatched: unmatched.iter().map(read).collect(),
             reported: false,
+            allowed: BTreeSet::new(),
         }
     }
 }

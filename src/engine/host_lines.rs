@@ -3,30 +3,17 @@
 //! In dialects that serve them one by one, a line waits while a command before it is in hand, but for commands that
 //! overtake. Reads never wait, in any dialect. Source: settled.
 
-use crate::engine::{Engine, run::compaction::Compaction, run::deferred::AfterRun};
-use crate::protocol::{BashCommand, CompactCommand, DialectDispatch, LineError, Outbound, RpcCommand};
-
-/// A line that waits for the command before it.
-#[derive(Debug)]
-pub enum Waiting {
-    Command(RpcCommand),
-    /// A shell command that was stopped before it began.
-    StoppedShell(BashCommand),
-    /// A prompt that was aborted before it was served.
-    StoppedPrompt(RpcCommand),
-    /// A compaction that was aborted before it began.
-    StoppedCompaction(CompactCommand),
-    BadLine(LineError),
-}
+use crate::engine::{backlog::Waiting, core::Engine, run::compaction::Compaction, run::deferred::AfterRun};
+use crate::protocol::{DialectDispatch, Outbound, RpcCommand};
 
 impl Engine {
     /// Serves a line, now or when the ones before it are done: in dialects that serve one by one, only the control lane
     /// does not wait.
     pub(in crate::engine) fn take(&mut self, line: Waiting, control: bool) {
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
-        let waits = serial && !control && (self.is_busy() || !self.waiting.is_empty());
+        let waits = serial && !control && (self.is_busy() || !self.backlog.lines.is_empty());
         match waits || self.holds_commands() {
-            true => self.waiting.push_back(line),
+            true => self.backlog.lines.push_back(line),
             false => self.serve(line),
         }
     }
@@ -49,7 +36,7 @@ impl Engine {
     /// Whether a command is in hand whose response the next one waits for.
     fn is_busy(&self) -> bool {
         let compacts = self.activity.compaction().is_some_and(Compaction::is_asked_for);
-        let waits = !self.requests.shells.is_empty() || !self.after_run.is_empty();
+        let waits = !self.requests.shells.is_empty() || !self.backlog.after_run.is_empty();
         waits || compacts || self.is_command_hooked() || self.extensions.has_unaccepted_command()
     }
 
@@ -58,14 +45,14 @@ impl Engine {
         if self.holds_commands() || serial && self.is_busy() {
             return false;
         }
-        let Some(line) = self.waiting.pop_front() else { return false };
+        let Some(line) = self.backlog.lines.pop_front() else { return false };
         self.serve(line);
         true
     }
 
     /// Shell commands that have not started yet are stopped, too; each is answered when its turn comes.
     pub(in crate::engine) fn stop_waiting_shells(&mut self) {
-        for line in &mut self.waiting {
+        for line in &mut self.backlog.lines {
             if let Waiting::Command(RpcCommand::Bash(command)) = line {
                 *line = Waiting::StoppedShell(command.clone());
             }
@@ -75,7 +62,7 @@ impl Engine {
     /// An abort that overtakes a prompt stops it, too: its run opens when its turn comes, and no model is asked. A
     /// compaction that waits does not begin.
     pub(in crate::engine) fn stop_waiting_work(&mut self) {
-        for line in &mut self.waiting {
+        for line in &mut self.backlog.lines {
             let Waiting::Command(command) = line else { continue };
             *line = match command {
                 RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_) => {
@@ -85,7 +72,7 @@ impl Engine {
                 _ => continue,
             };
         }
-        for next in &mut self.after_run {
+        for next in &mut self.backlog.after_run {
             if let AfterRun::Compact(command) = next {
                 *next = AfterRun::StoppedCompaction(command.clone());
             }

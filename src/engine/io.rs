@@ -1,6 +1,6 @@
 //! What goes into the engine and what comes out.
 
-use crate::engine::levels::Choice;
+use crate::engine::choices::Choice;
 use crate::{
     machine::Violation,
     model::types::{StreamEvent, ToolSpec},

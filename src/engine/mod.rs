@@ -27,21 +27,22 @@
 
 mod actions;
 mod activity;
+mod backlog;
 mod capacity;
+mod choices;
 mod commands;
 pub mod consent;
 mod core;
 mod extension_models;
 mod extension_outcomes;
 mod extensions;
-mod first_model;
 mod greeting;
 mod guard;
 mod host_lines;
 mod host_tools;
 mod ids;
+mod instructions;
 mod io;
-mod levels;
 mod lifecycle;
 pub mod limits;
 mod model_requests;
@@ -52,6 +53,7 @@ mod prompt;
 mod prompts;
 mod provider_hooks;
 mod queries;
+mod queueing;
 mod queues;
 mod requests;
 mod resources;
@@ -68,11 +70,11 @@ mod tool_result;
 mod toolbox;
 pub mod ttsr;
 
+pub use choices::Choice;
 pub use core::Engine;
 pub use io::{
     CallId, Input, ModelCall, Now, Output, Purpose, RequestHooks, Selected, ShellEnd, ShellStart, ToolStart,
 };
-pub use levels::Choice;
 pub use setup::{CompactionPlan, Extending, Hosted, Modes, NamedCommands, Place, RetryPlan, Setup};
 use store::disk::Awaiting;
 pub use toolbox::arguments::Toolbox;

@@ -30,7 +30,7 @@ impl Engine {
 
     /// Requests the answer of a model.
     pub(in crate::engine) fn request_model(&mut self, request: ModelCall) {
-        self.calls += 1;
+        self.requests.models_made += 1;
         self.with_extensions(|host, context| host.request_model(request, context));
     }
 
@@ -52,15 +52,15 @@ impl Engine {
         });
         let request = ModelCall {
             call,
-            place: self.model,
-            model: self.models[self.model].model.clone(),
+            place: self.models.current,
+            model: self.models.choice().model.clone(),
             level,
             session_id: self.session.id().to_owned(),
             system_prompt: request.system_prompt.into(),
             messages: Arc::new(vec![Arc::new(message)]),
             tools: Arc::new([]),
             forced_tool: None,
-            count: self.calls,
+            count: self.requests.models_made,
             purpose: Purpose::Summary(request.max_tokens),
         };
         self.expect_answer(&request, continuation);

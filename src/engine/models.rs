@@ -18,40 +18,40 @@ use crate::{
 impl Engine {
     /// The level that the current model takes; `None` in dialects that set none for a model that does not think.
     pub(in crate::engine) fn fitting(&self, wanted: ThinkingLevel) -> Option<ThinkingLevel> {
-        let choice = &self.models[self.model];
+        let choice = &self.models.choice();
         let unset = self.dialect.record().level_without_thinking == DialectLevelWithoutThinking::Unset;
         (choice.model.reasoning || !unset).then(|| choice.clamp(wanted))
     }
 
     /// Places of the models that can be asked.
     pub(in crate::engine) fn usable(&self) -> impl Iterator<Item = usize> {
-        (0..self.models.len()).filter(|at| self.models[*at].unusable.is_none())
+        (0..self.models.all.len()).filter(|at| self.models.all[*at].unusable.is_none())
     }
 
     /// The place of a model that can be asked.
     pub(in crate::engine) fn find_usable(&self, provider: &str, id: &str) -> Option<usize> {
         self.usable().find(|at| {
-            let model = &self.models[*at].model;
+            let model = &self.models.all[*at].model;
             model.provider == provider && model.id == id
         })
     }
 
     /// The model that is asked; `None`: there is none.
     pub(in crate::engine) fn model_in_use(&self) -> Option<Model> {
-        let choice = &self.models[self.model];
+        let choice = &self.models.choice();
         (!choice.is_none()).then(|| choice.model.clone())
     }
 
     /// Keeps which model is asked, if there is one.
     pub(in crate::engine) fn keep_model(&mut self) {
-        if !self.models[self.model].is_none() {
+        if !self.models.choice().is_none() {
             self.keep_quietly(self.model_entry());
         }
     }
 
     /// The entry that says which model is asked.
     pub(in crate::engine) fn model_entry(&self) -> NewEntry {
-        let model = &self.models[self.model].model;
+        let model = &self.models.choice().model;
         NewEntry::Model { provider: model.provider.clone(), id: model.id.clone() }
     }
 
@@ -62,16 +62,16 @@ impl Engine {
         };
         let before = self.before();
         self.switch(at);
-        let data = self.models[at].model.clone();
+        let data = self.models.all[at].model.clone();
         let response = SetModelResponse { id: command.id, data };
         self.settings_changed(before, Answer::response(response));
     }
 
     pub(in crate::engine) fn cycle_model(&mut self, id: Option<RequestId>) {
-        let is_scoped = self.scope.is_some();
-        let round: Vec<_> = match &self.scope {
+        let is_scoped = self.models.scope.is_some();
+        let round: Vec<_> = match &self.models.scope {
             Some(scope) => {
-                scope.iter().filter(|(at, _)| self.models[*at].unusable.is_none()).copied().collect()
+                scope.iter().filter(|(at, _)| self.models.all[*at].unusable.is_none()).copied().collect()
             }
             None => self.usable().map(|at| (at, None)).collect(),
         };
@@ -79,51 +79,54 @@ impl Engine {
             return self.succeed(CycleModelResponse { id, data: None });
         }
         let before = self.before();
-        let current = round.iter().position(|(at, _)| *at == self.model).unwrap_or(0);
+        let current = round.iter().position(|(at, _)| *at == self.models.current).unwrap_or(0);
         let (next, level) = round[(current + 1) % round.len()];
-        let thought = self.models[self.model].model.reasoning;
+        let thought = self.models.choice().model.reasoning;
         self.switch(next);
         let restores = !thought && self.dialect.record().cycle_restores_level;
-        if let Some(level) = level.or(restores.then_some(self.default_level)) {
-            self.level = self.fitting(level);
+        if let Some(level) = level.or(restores.then_some(self.modes.level)) {
+            self.models.level = self.fitting(level);
         }
-        let data =
-            ModelCycle { model: self.models[next].model.clone(), thinking_level: self.level, is_scoped };
+        let data = ModelCycle {
+            model: self.models.all[next].model.clone(),
+            thinking_level: self.models.level,
+            is_scoped,
+        };
         let response = CycleModelResponse { id, data: Some(data) };
         self.settings_changed(before, Answer::response(response));
     }
 
     pub(in crate::engine) fn set_level(&mut self, command: SetThinkingLevelCommand) {
         let before = self.before();
-        self.level = self.fitting(command.level);
+        self.models.level = self.fitting(command.level);
         let reply = Reply::Host { id: command.id, kind: RpcCommandKind::SetThinkingLevel };
         self.level_changed(before, Answer::Reply(reply));
     }
 
     pub(in crate::engine) fn cycle_level(&mut self, id: Option<RequestId>) {
-        let choice = &self.models[self.model];
+        let choice = &self.models.choice();
         if !choice.model.reasoning {
             return self.succeed(CycleThinkingLevelResponse { id, data: None });
         }
         let levels = &choice.levels;
-        let current = self.level.and_then(|level| levels.iter().position(|l| *l == level));
+        let current = self.models.level.and_then(|level| levels.iter().position(|l| *l == level));
         let level = levels[current.map_or(0, |at| (at + 1) % levels.len())];
         let before = self.before();
-        self.level = Some(level);
+        self.models.level = Some(level);
         let data = Some(ThinkingLevelChange { level });
         self.level_changed(before, Answer::response(CycleThinkingLevelResponse { id, data }));
     }
 
     /// Another model answers, with the level that the user has set for it, else with that of the one before.
     pub(in crate::engine) fn switch(&mut self, at: usize) {
-        self.model = at;
-        let wanted = self.models[at].preferred.or(self.level);
-        self.level = wanted.and_then(|level| self.fitting(level));
+        self.models.current = at;
+        let wanted = self.models.all[at].preferred.or(self.models.level);
+        self.models.level = wanted.and_then(|level| self.fitting(level));
     }
 
     /// The levels that the current model takes.
     pub(in crate::engine) fn levels(&mut self, id: Option<RequestId>) {
-        let data = ThinkingLevelList { levels: self.models[self.model].levels.clone() };
+        let data = ThinkingLevelList { levels: self.models.choice().levels.clone() };
         self.succeed(GetAvailableThinkingLevelsResponse { id, data });
     }
 
@@ -136,8 +139,8 @@ impl Engine {
 
     /// The level was chosen: an entry if it is another one.
     pub(in crate::engine) fn level_changed(&mut self, mut before: Before, answer: Answer) {
-        if self.level != before.level {
-            self.keep(NewEntry::Level(self.level));
+        if self.models.level != before.level {
+            self.keep(NewEntry::Level(self.models.level));
             before.changes += 1;
         }
         self.answer_kept(before, answer);

@@ -32,16 +32,17 @@ impl Engine {
         source: ModelSelectSource,
     ) {
         let (model, level) = before;
-        if self.level != level && self.is_hooked(HookName::ThinkingLevelSelect) {
+        if self.models.level != level && self.is_hooked(HookName::ThinkingLevelSelect) {
             let named = |level: Option<ThinkingLevel>| level.unwrap_or(ThinkingLevel::Off);
-            let event = LevelSelectHook { level: named(self.level), previous_level: named(level) };
+            let event = LevelSelectHook { level: named(self.models.level), previous_level: named(level) };
             self.notify(Hook::ThinkingLevelSelect { event });
         }
-        if self.model != model && self.is_hooked(HookName::ModelSelect) {
+        if self.models.current != model && self.is_hooked(HookName::ModelSelect) {
             let event = ModelSelectHook {
-                model: self.models[self.model].model.clone(),
+                model: self.models.choice().model.clone(),
                 previous_model: self
                     .models
+                    .all
                     .get(model)
                     .filter(|choice| !choice.is_none())
                     .map(|choice| choice.model.clone()),

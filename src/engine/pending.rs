@@ -5,7 +5,7 @@
 //! notification is kept as a [`Step`], so that what an extension does meanwhile counts for what comes next. Source: pi
 //! source.
 
-use crate::engine::{prompt::Prompting, queues::TurnInput, run::state::NextTurn};
+use crate::engine::{queues::TurnInput, run::state::NextTurn};
 use crate::machine::Rule;
 use crate::protocol::AgentMessage;
 use std::collections::VecDeque;
@@ -15,9 +15,6 @@ use std::collections::VecDeque;
 pub struct Pending {
     /// What the engine does once the notifications have completed.
     pub(super) steps: VecDeque<Step>,
-    /// A prompt, and whether an extension has dealt with it: it waits until it is decided what follows the run that has
-    /// ended.
-    pub(in crate::engine) heard: Option<(Box<Prompting>, bool)>,
     /// An extension has replaced a message of which the host may have seen deltas.
     pub(in crate::engine) replaced: bool,
 }

@@ -11,6 +11,7 @@
 use crate::engine::{
     Awaiting, Engine, Output,
     activity::Activity,
+    backlog::Intake,
     extensions::hook::{Hook, InputContinuation},
     extensions::process::FailureSource,
     prompt::{Expanding, Prompting, Reply, Starting, parts, text_of},
@@ -46,17 +47,20 @@ impl Engine {
             self.accept_early(&prompting.reply);
             return self.refuse(&prompting.reply, error);
         }
-        if self.understanding || self.holds_commands() || self.after_run.iter().any(AfterRun::is_lined_up) {
+        let is_free = self.backlog.intake.is_free() && !self.holds_commands();
+        if !is_free || self.backlog.after_run.iter().any(AfterRun::is_lined_up) {
             return self.line_up(prompting);
         }
-        self.understand(prompting);
+        self.examine(prompting);
     }
 
     /// Why a text cannot be served that calls a command of an extension which was not loaded; `None` for any other text.
     /// A template or a skill of that name takes its place.
     fn unloaded_command(&self, text: &str) -> Option<String> {
         let (name, _) = slash(text)?;
-        if self.commands.template(text).is_some() || self.commands.skill(text).is_some() {
+        if self.instructions.commands.template(text).is_some()
+            || self.instructions.commands.skill(text).is_some()
+        {
             return None;
         }
         let (path, reason) = self.extensions.unloaded_command(name)?;
@@ -74,14 +78,14 @@ impl Engine {
                 ExtensionResponse { id, success: true, error: None, data: None },
             );
         }
-        self.after_run.push_back(AfterRun::LinedUp(Box::new(prompting)));
+        self.backlog.after_run.push_back(AfterRun::LinedUp(Box::new(prompting)));
     }
 
-    /// The extensions have their say in what was said.
-    fn understand(&mut self, prompting: Prompting) {
-        self.understanding = true;
+    /// Asks the extensions about a prompt.
+    fn examine(&mut self, prompting: Prompting) {
+        self.backlog.intake = Intake::Examining;
         if !self.is_hooked(HookName::Input) {
-            return self.heard(prompting, false);
+            return self.prompt_examined(prompting, false);
         }
         let from_host = matches!(prompting.reply, Reply::Host { .. });
         let source = if from_host { InputSource::Rpc } else { InputSource::Extension };
@@ -101,43 +105,49 @@ impl Engine {
 
     /// Takes up the next of those that line up; `false` if none can be.
     pub(in crate::engine) fn advance_prompts(&mut self) -> bool {
-        if self.understanding || self.holds_commands() {
+        if !self.backlog.intake.is_free() || self.holds_commands() {
             return false;
         }
-        match self.after_run.pop_front_if(|next| next.is_lined_up()) {
-            Some(AfterRun::LinedUp(next)) => self.understand(*next),
+        match self.backlog.after_run.pop_front_if(|next| next.is_lined_up()) {
+            Some(AfterRun::LinedUp(next)) => self.examine(*next),
             _ => return false,
         }
         true
     }
 
-    /// The extensions have had their say: it goes on now, or when it is decided what follows the run that has just ended.
-    pub(in crate::engine) fn hear(&mut self, prompting: Prompting, handled: bool) {
+    /// Extensions have responded to a prompt: it goes on now, or when it is decided what follows the run that has just
+    /// ended.
+    pub(in crate::engine) fn prompt_hooked(&mut self, prompting: Prompting, is_handled: bool) {
         match self.holds_commands() {
-            true => self.pending.heard = Some((Box::new(prompting), handled)),
-            false => self.heard(prompting, handled),
+            true => self.backlog.intake = Intake::Examined { prompt: Box::new(prompting), is_handled },
+            false => self.prompt_examined(prompting, is_handled),
         }
     }
 
-    /// Goes on with what waited for that; `false` if nothing did.
-    pub(in crate::engine) fn advance_heard(&mut self) -> bool {
+    /// Goes on with the prompt that waited for that; `false` if none did.
+    pub(in crate::engine) fn advance_examined(&mut self) -> bool {
         if self.holds_commands() {
             return false;
         }
-        let Some((prompting, handled)) = self.pending.heard.take() else { return false };
-        self.heard(*prompting, handled);
+        match std::mem::replace(&mut self.backlog.intake, Intake::Examining) {
+            Intake::Examined { prompt, is_handled } => self.prompt_examined(*prompt, is_handled),
+            other => {
+                self.backlog.intake = other;
+                return false;
+            }
+        }
         true
     }
 
-    /// The extensions have had their say in what was said.
-    fn heard(&mut self, prompting: Prompting, handled: bool) {
-        if handled {
-            self.understanding = false;
+    /// A prompt is examined: an extension has dealt with it, or it is expanded.
+    fn prompt_examined(&mut self, prompting: Prompting, is_handled: bool) {
+        if is_handled {
+            self.backlog.intake = Intake::Free;
             return self.accept_said(&prompting.reply, PromptDisposition::Handled);
         }
         // What an extension says for the user is meant as it stands.
         if matches!(prompting.reply, Reply::Extension { .. }) {
-            return self.understood(prompting);
+            return self.dispatch_prompt(prompting);
         }
         let text = prompting.text.clone();
         self.expand(&text, true, Expanding::Prompt(Box::new(prompting)));
@@ -188,7 +198,7 @@ impl Engine {
 
     /// Expands a skill or a template, if the text calls one.
     fn expand(&mut self, text: &str, skills: bool, expanding: Expanding) {
-        if skills && let Some((skill, _)) = self.commands.skill(text) {
+        if skills && let Some((skill, _)) = self.instructions.commands.skill(text) {
             let path = skill.path.clone();
             self.awaiting = Some(Awaiting::Skill(expanding));
             return self.push(Output::ReadFile(path));
@@ -203,7 +213,7 @@ impl Engine {
             Expanding::Prompt(prompting) => &prompting.text,
             Expanding::Queued { text, .. } => text,
         };
-        let Some((skill, arguments)) = self.commands.skill(text) else {
+        let Some((skill, arguments)) = self.instructions.commands.skill(text) else {
             return self.expanded(expanding, None);
         };
         match read {
@@ -221,13 +231,13 @@ impl Engine {
 
     /// What was said is as the model will read it, but for a template; `skill`: a skill took its place.
     fn expanded(&mut self, expanding: Expanding, skill: Option<String>) {
-        let template = |said: &str| self.commands.template(said);
+        let template = |said: &str| self.instructions.commands.template(said);
         match expanding {
             Expanding::Prompt(mut prompting) => {
                 if let Some(text) = skill.or_else(|| template(&prompting.text)) {
                     prompting.text = text;
                 }
-                self.understood(*prompting);
+                self.dispatch_prompt(*prompting);
             }
             Expanding::Queued { id, kind, images, text } => {
                 let text = skill.or_else(|| template(&text)).unwrap_or(text);
@@ -243,8 +253,8 @@ impl Engine {
     }
 
     /// Queues it, refuses it, or opens its run.
-    fn understood(&mut self, prompting: Prompting) {
-        self.understanding = false;
+    fn dispatch_prompt(&mut self, prompting: Prompting) {
+        self.backlog.intake = Intake::Free;
         let case = self.machine.disposition(&prompting.command);
         let behavior = match &prompting.command {
             RpcCommand::Prompt(command) => command.streaming_behavior,
@@ -280,7 +290,7 @@ impl Engine {
             self.tell = Some(Tell::Prompt { reply, message: Box::new(message), unasked });
             return;
         }
-        match self.models[self.model].unusable.clone() {
+        match self.models.choice().unusable.clone() {
             Some(error) => {
                 self.accept_early(&reply);
                 self.refuse(&reply, error);
@@ -308,7 +318,7 @@ impl Engine {
             return self.started(starting, Vec::new(), None);
         }
         let (prompt, images) = parts(&starting.message.content);
-        let system_prompt = self.system_prompt.to_string();
+        let system_prompt = self.instructions.text.to_string();
         let event = BeforeAgentStartHook { prompt, images, system_prompt };
         let start = Box::new(starting);
         self.hook(Hook::BeforeAgentStart { event, messages: Vec::new(), start });
@@ -328,17 +338,16 @@ impl Engine {
         added: Vec<ExtensionMessage>,
         system_prompt: Option<String>,
     ) {
-        let waiting = std::mem::take(&mut self.next_turn);
+        let waiting = std::mem::take(&mut self.queues.next_prompt);
         let added: Vec<AgentMessage> =
             added.into_iter().map(|message| self.custom_message(message).into()).collect();
-        let system_prompt = system_prompt.map_or_else(|| self.system_prompt.clone(), Arc::from);
+        let system_prompt = system_prompt.map_or_else(|| self.instructions.text.clone(), Arc::from);
         let prelude = self.prelude(&text_of(&starting.message.content));
         let planned = prelude.is_some();
         let inputs = prelude.into_iter().chain([AgentMessage::User(starting.message)]);
         self.todos.prompted();
-        self.unasked = starting.unasked;
-        self.start_run_under(system_prompt, inputs.chain(waiting).chain(added).map(TurnInput::from));
-        self.unasked = false;
+        let inputs = inputs.chain(waiting).chain(added).map(TurnInput::from);
+        self.start_run_under(system_prompt, inputs, starting.unasked);
         if let Some(run) = self.activity.run_mut().filter(|_| planned) {
             run.forced_tool = Some(TODO_WRITE.to_owned());
         }
@@ -347,12 +356,12 @@ impl Engine {
     /// Whether what was said is on its way to a run, or to an answer; or the session is being changed, where nothing may
     /// begin either.
     pub(in crate::engine) const fn is_preparing(&self) -> bool {
-        self.understanding || matches!(self.activity, Activity::Starting | Activity::Switching)
+        !self.backlog.intake.is_free() || matches!(self.activity, Activity::Starting | Activity::Switching)
     }
 
     /// An abort means what is on its way, too: its run ends before a model is asked.
     pub(in crate::engine) fn unask_prompts(&mut self) {
-        for next in &mut self.after_run {
+        for next in &mut self.backlog.after_run {
             if let AfterRun::LinedUp(prompting) = next {
                 prompting.unasked = true;
             }

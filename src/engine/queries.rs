@@ -33,14 +33,16 @@ impl Engine {
     /// The slash commands that there are.
     pub(in crate::engine) fn command_list(&self) -> CommandList {
         let of_extensions = self.extensions.commands(self.dialect.record().extension_api);
-        CommandList { commands: of_extensions.chain(self.commands.list(self.dialect.base())).collect() }
+        CommandList {
+            commands: of_extensions.chain(self.instructions.commands.list(self.dialect.base())).collect(),
+        }
     }
 
     fn queried_state(&self) -> QueriedState {
         let tree = self.session.tree();
         QueriedState {
             model: self.model_in_use(),
-            thinking_level: self.level,
+            thinking_level: self.models.level,
             is_idle: !self.is_working(),
             has_pending_messages: self.queued() > 0,
             session_id: self.session.id().to_owned(),
@@ -93,8 +95,8 @@ impl Engine {
         let mut options = JsonObject::new();
         options.insert("cwd".to_owned(), self.place.directory.clone().into());
         options.insert("selectedTools".to_owned(), names.into());
-        if let Some(source) = &self.prompt_source {
-            options.extend(source.options(&self.commands.skills));
+        if let Some(source) = &self.instructions.source {
+            options.extend(source.options(&self.instructions.commands.skills));
         }
         QueriedPrompt { system_prompt: self.instructions_now().to_string(), options }
     }

@@ -1,19 +1,27 @@
 //! Messages that wait for their turn.
 
-use crate::engine::{Engine, limits::message_bytes, prompt::text_of};
-use crate::protocol::{
-    AgentMessage, AgentSessionEventKind, ClearQueueResponse, ClearedQueue, QueueMode, QueueUpdateEvent,
-    RequestId, StreamingBehavior,
-};
+use crate::engine::{limits::message_bytes, prompt::text_of};
+use crate::protocol::{AgentMessage, QueueMode, StreamingBehavior};
 use std::collections::VecDeque;
 
-/// One queue, with its mode.
+/// All messages that wait for a turn of the model.
+#[derive(Debug)]
+pub struct Queues {
+    /// Messages that join the open run at its next turn.
+    pub steering: Queue,
+    /// Messages that the run goes on with when it would end.
+    pub follow_up: Queue,
+    /// Messages of extensions that the model is to answer, with a run or without one.
+    pub triggering: Vec<AgentMessage>,
+    /// Messages of extensions that go with what the user says next.
+    pub next_prompt: Vec<AgentMessage>,
+}
+
+/// One queue.
 #[derive(Debug)]
 pub struct Queue {
     /// Which of the two it is.
     which: StreamingBehavior,
-    /// Whether a poll takes one message or all.
-    pub mode: QueueMode,
     /// Texts of the user's messages that a poll has taken and that are still to be said.
     taken: VecDeque<String>,
     waiting: VecDeque<AgentMessage>,
@@ -36,10 +44,40 @@ impl From<AgentMessage> for TurnInput {
     }
 }
 
+impl Queues {
+    /// Empty queues.
+    pub const fn new() -> Self {
+        Self {
+            steering: Queue::new(StreamingBehavior::Steer),
+            follow_up: Queue::new(StreamingBehavior::FollowUp),
+            triggering: Vec::new(),
+            next_prompt: Vec::new(),
+        }
+    }
+
+    /// The queue that such messages wait in.
+    pub const fn of(&mut self, behavior: StreamingBehavior) -> &mut Queue {
+        match behavior {
+            StreamingBehavior::Steer => &mut self.steering,
+            StreamingBehavior::FollowUp => &mut self.follow_up,
+        }
+    }
+
+    /// Whether neither steering nor a follow-up waits.
+    pub fn are_empty(&self) -> bool {
+        self.steering.is_empty() && self.follow_up.is_empty()
+    }
+
+    /// Messages of the user that wait.
+    pub fn count(&self) -> usize {
+        self.steering.count() + self.follow_up.count()
+    }
+}
+
 impl Queue {
     /// An empty queue.
-    pub const fn new(which: StreamingBehavior, mode: QueueMode) -> Self {
-        Self { which, mode, taken: VecDeque::new(), waiting: VecDeque::new(), bytes: 0 }
+    pub const fn new(which: StreamingBehavior) -> Self {
+        Self { which, taken: VecDeque::new(), waiting: VecDeque::new(), bytes: 0 }
     }
 
     /// Puts a message at the end.
@@ -48,9 +86,9 @@ impl Queue {
         self.waiting.push_back(message);
     }
 
-    /// What a poll delivers, in order.
-    pub fn take(&mut self) -> Vec<TurnInput> {
-        let count = match self.mode {
+    /// What a poll in this mode delivers, in order.
+    pub fn take(&mut self, mode: QueueMode) -> Vec<TurnInput> {
+        let count = match mode {
             QueueMode::All => self.waiting.len(),
             QueueMode::OneAtATime => self.waiting.len().min(1),
         };
@@ -95,59 +133,10 @@ impl Queue {
     }
 
     /// Forgets everything, and returns the texts of the user's messages.
-    fn take_back(&mut self) -> Vec<String> {
+    pub fn take_back(&mut self) -> Vec<String> {
         let texts = self.texts();
         self.clear();
         texts
-    }
-}
-
-impl Engine {
-    /// Queues a message of the user, and tells of it.
-    pub(in crate::engine) fn queue_message(&mut self, queue: StreamingBehavior, message: AgentMessage) {
-        self.queue_of(queue).push(message);
-        self.queues_changed();
-    }
-
-    /// Whatever waits is taken back.
-    pub(in crate::engine) fn clear_queue(&mut self, id: Option<RequestId>) {
-        let data =
-            ClearedQueue { steering: self.steering.take_back(), follow_up: self.follow_up.take_back() };
-        self.queues_changed();
-        self.succeed(ClearQueueResponse { id, data });
-    }
-
-    /// Drops what waits, as its session is left, and emits that.
-    pub(in crate::engine) fn empty_queues(&mut self) {
-        let waits = self.steering.count() + self.follow_up.count() > 0;
-        self.steering.clear();
-        self.follow_up.clear();
-        if waits {
-            self.queues_changed();
-        }
-    }
-
-    /// A message that waited is about to be said.
-    pub(in crate::engine) fn delivered(&mut self, input: &TurnInput) {
-        if let (Some(queue), AgentMessage::User(_)) = (input.queue, &input.message) {
-            self.queue_of(queue).said();
-            self.queues_changed();
-        }
-    }
-
-    const fn queue_of(&mut self, queue: StreamingBehavior) -> &mut Queue {
-        match queue {
-            StreamingBehavior::Steer => &mut self.steering,
-            StreamingBehavior::FollowUp => &mut self.follow_up,
-        }
-    }
-
-    /// Tells what waits, in dialects that have an event for it.
-    fn queues_changed(&mut self) {
-        if AgentSessionEventKind::QueueUpdate.is_in(self.dialect.base()) {
-            let (steering, follow_up) = (self.steering.texts(), self.follow_up.texts());
-            self.event(QueueUpdateEvent { steering, follow_up });
-        }
     }
 }
 

@@ -3,13 +3,15 @@
 //! There is a table for each kind of completion: the answer of a model finds only what waits for a model, and everything
 //! that the continuation needs lies beside it. A request that is not in its table was cancelled: nothing follows it.
 
-use crate::engine::{io::CallId, run::partial_message::PartialMessage};
+use crate::engine::{actions::task::Tasks, io::CallId, run::partial_message::PartialMessage};
 use crate::{protocol::RequestId, session::Branch};
 use std::collections::BTreeMap;
 
 /// The outstanding requests of a conversation.
 #[derive(Debug, Default)]
 pub struct Requests {
+    /// How many requests of models were made in this process.
+    pub models_made: usize,
     /// Requests of models.
     pub models: BTreeMap<CallId, ModelRequest>,
     /// Tools that run.
@@ -18,6 +20,8 @@ pub struct Requests {
     pub host_tools: BTreeMap<String, CallId>,
     /// Shell commands of the host that run.
     pub shells: BTreeMap<CallId, Shell>,
+    /// What is done for actions of extensions.
+    pub actions: Tasks,
 }
 
 /// A request of a model.

@@ -27,13 +27,13 @@ impl Engine {
     pub(in crate::engine) fn resources_found(&mut self, found: Commands) {
         self.awaiting = None;
         for skill in found.skills {
-            if self.commands.skills.iter().all(|known| known.name != skill.name) {
-                self.commands.skills.push(skill);
+            if self.instructions.commands.skills.iter().all(|known| known.name != skill.name) {
+                self.instructions.commands.skills.push(skill);
             }
         }
         for template in found.templates {
-            if self.commands.templates.iter().all(|known| known.name != template.name) {
-                self.commands.templates.push(template);
+            if self.instructions.commands.templates.iter().all(|known| known.name != template.name) {
+                self.instructions.commands.templates.push(template);
             }
         }
         self.renew_instructions();

@@ -1,6 +1,6 @@
 //! What an engine starts with.
 
-use crate::engine::{levels::Choice, limits::Limits, toolbox::arguments::Toolbox};
+use crate::engine::{choices::Choice, limits::Limits, toolbox::arguments::Toolbox};
 use crate::{
     prompt::{Commands, Instructions, PromptSource},
     protocol::{Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel},

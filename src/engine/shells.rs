@@ -29,7 +29,7 @@ impl Engine {
         let event = UserBashHook {
             command: command.command.clone(),
             exclude_from_context: command.exclude_from_context == Some(true),
-            cwd: self.directory.clone().unwrap_or_else(|| self.place.directory.clone()),
+            cwd: self.shell_directory.clone().unwrap_or_else(|| self.place.directory.clone()),
         };
         let command = Box::new(command);
         self.hook(Hook::UserBash { event, failure: None, result: None, command });
@@ -56,7 +56,7 @@ impl Engine {
             cancelled: made.cancelled,
             truncated: made.truncated,
             full_output_path: made.full_output_path,
-            directory: self.directory.clone(),
+            directory: self.shell_directory.clone(),
             counts: NO_OUTPUT,
         };
         self.shell_over(shell, end);
@@ -67,7 +67,7 @@ impl Engine {
         let shell = self.shell(command);
         let command = shell.command.clone();
         self.requests.shells.insert(call, shell);
-        self.push(Output::StartShell(ShellStart { call, command, directory: self.directory.clone() }));
+        self.push(Output::StartShell(ShellStart { call, command, directory: self.shell_directory.clone() }));
     }
 
     pub(in crate::engine) fn cancel_shells(&mut self) {
@@ -79,7 +79,7 @@ impl Engine {
 
     /// Answers a shell command that was stopped before it began.
     pub(in crate::engine) fn unrun_shell(&mut self, command: BashCommand) {
-        let directory = self.directory.clone();
+        let directory = self.shell_directory.clone();
         let end = ShellEnd { cancelled: true, directory, counts: NO_OUTPUT, ..ShellEnd::default() };
         let shell = self.shell(command);
         self.shell_over(shell, end);
@@ -123,10 +123,10 @@ impl Engine {
     fn shell_over(&mut self, shell: Shell, end: ShellEnd) {
         let message = self.shell_message(&shell, &end);
         if let Some(directory) = &end.directory {
-            self.directory = Some(directory.clone());
+            self.shell_directory = Some(directory.clone());
         }
         let response = BashResponse { id: shell.id, data: Self::bash_result(end) };
-        let goes_on = self.activity.is_streaming() || self.chain.is_some();
+        let goes_on = self.activity.is_streaming() || self.series.chain.is_some();
         if shell.session == self.session.id() && !goes_on {
             let before = Before { changes: 1, ..self.before() };
             self.keep(NewEntry::Message(message));
@@ -134,14 +134,14 @@ impl Engine {
         }
         // Between a call and its result there is no place for it: it follows the run.
         if shell.session == self.session.id() {
-            self.deferred.push_back(message);
+            self.backlog.shell_messages.push_back(message);
         }
         self.succeed(response);
     }
 
     /// Keeps the message of a command that ended while a run was open; `false` if there is none.
     pub(in crate::engine) fn keep_deferred(&mut self) -> bool {
-        let Some(message) = self.deferred.pop_front() else { return false };
+        let Some(message) = self.backlog.shell_messages.pop_front() else { return false };
         self.keep(NewEntry::Message(message));
         self.tell = Some(Tell::Nothing);
         true

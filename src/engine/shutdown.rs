@@ -34,9 +34,9 @@ impl Engine {
         self.lifecycle.stop();
         // What could not be written gets a last chance.
         self.broken = None;
-        self.waiting.clear();
-        self.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
-        let held = std::mem::take(&mut self.held);
+        self.backlog.lines.clear();
+        self.backlog.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
+        let held = std::mem::take(&mut self.backlog.before_greeting);
         self.close_all_dialogs();
         self.abort_work();
         self.cancel_shells();
@@ -90,7 +90,7 @@ impl Engine {
     pub(in crate::engine) fn exit(&mut self) {
         if !self.lifecycle.is_exited() {
             self.lifecycle = crate::engine::lifecycle::Lifecycle::Exited;
-            self.tasks = Tasks::default();
+            self.requests.actions = Tasks::default();
             self.with_extensions(|host, context| {
                 host.drop_requests();
                 host.end_actions(context);

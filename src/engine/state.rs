@@ -27,21 +27,21 @@ impl Engine {
             // Also while a prompt waits for a compaction that it needs; not while the host's own one is under way.
             DialectStreamingFlag::Settled => {
                 let compacts_first = self.activity.compaction().is_some_and(Compaction::has_prompt);
-                self.chain.is_some() || matches!(self.activity, Activity::Starting) || compacts_first
+                self.series.chain.is_some() || matches!(self.activity, Activity::Starting) || compacts_first
             }
         };
         SessionState {
             model: self.model_in_use(),
-            thinking_level: self.level,
+            thinking_level: self.models.level,
             is_streaming,
             is_compacting: self.activity.compaction().is_some(),
-            steering_mode: self.steering.mode,
-            follow_up_mode: self.follow_up.mode,
-            interrupt_mode: Some(self.interrupt),
+            steering_mode: self.modes.steering,
+            follow_up_mode: self.modes.follow_up,
+            interrupt_mode: Some(self.modes.interrupt),
             session_file: self.session_file(),
             session_id: self.session.id().to_owned(),
             session_name: self.session.name(),
-            auto_compaction_enabled: self.auto_compaction,
+            auto_compaction_enabled: self.modes.auto_compaction,
             message_count: self.told_roles().count() as u64,
             pending_message_count: pending,
             queued_message_count: pending,
@@ -87,7 +87,7 @@ impl Engine {
     /// How full the context is, where the model says how much it takes. From a compaction until the next answer nobody
     /// knows. Source: pi 1 source.
     pub(in crate::engine) fn context_usage(&self) -> Option<ContextUsage> {
-        let context_window = self.models[self.model].model.context_window;
+        let context_window = self.models.choice().model.context_window;
         let (messages, compacted) = (self.session.messages(), self.session.compacted());
         let is_known = compacted == 0 || is_counted(messages, compacted);
         let tokens = is_known.then(|| context_tokens(messages, compacted));
@@ -128,7 +128,7 @@ impl Engine {
                 | Activity::Retrying(_)
                 | Activity::Compacting(_)
         );
-        is_busy || self.chain.is_some()
+        is_busy || self.series.chain.is_some()
     }
 
     /// The header of the session, as its file begins.

@@ -28,7 +28,7 @@ impl Engine {
             return None;
         }
         let tools = self.tools.specs().iter().map(declared).collect();
-        let now = Known { sections: self.sections.clone(), tools };
+        let now = Known { sections: self.instructions.sections.clone(), tools };
         Known::replay(self.session.system_messages()).news(&now, self.now.wall)
     }
 }
@@ -37,22 +37,22 @@ impl Engine {
     /// The tools have changed: so have the instructions, from the next request on, unless an extension has given the open run
     /// others.
     pub(in crate::engine) fn renew_instructions(&mut self) {
-        let Some(source) = &self.prompt_source else { return };
+        let Some(source) = &self.instructions.source else { return };
         let lines: Vec<ToolLine<'_>> =
             self.tools.specs().iter().filter_map(|spec| self.tool_line(spec)).collect();
         let guidelines: Vec<&str> =
             self.tools.specs().iter().flat_map(|spec| self.guidelines(spec)).collect();
-        let instructions = source.instructions(&lines, &guidelines, &self.commands.skills);
-        let before = std::mem::replace(&mut self.system_prompt, instructions.text().into());
-        self.sections = instructions.0;
+        let instructions = source.instructions(&lines, &guidelines, &self.instructions.commands.skills);
+        let before = std::mem::replace(&mut self.instructions.text, instructions.text().into());
+        self.instructions.sections = instructions.0;
         if let Some(run) = self.activity.run_mut() {
-            run.replace_instructions(&before, &self.system_prompt);
+            run.replace_instructions(&before, &self.instructions.text);
         }
     }
 
     /// The instructions of the open run, or of the next one.
     pub(in crate::engine) fn instructions_now(&self) -> &Arc<str> {
-        self.activity.run().map_or(&self.system_prompt, |run| &run.system_prompt)
+        self.activity.run().map_or(&self.instructions.text, |run| &run.system_prompt)
     }
 
     /// What an extension says about the use of its tool.

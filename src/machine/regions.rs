@@ -83,6 +83,11 @@ impl Machine {
         }
     }
 
+    /// Whether the machine has its checks of counts and equalities.
+    pub const fn is_checked(&self) -> bool {
+        self.checks.is_some()
+    }
+
     /// Where the conversation stands.
     pub fn state(&self) -> State {
         let shell = self.requests.waiting().filter(|r| r.command == RpcCommandKind::Bash).count();

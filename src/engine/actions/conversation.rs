@@ -48,7 +48,7 @@ impl Engine {
             },
             FromExtension::SetThinkingLevel(it) => {
                 let before = self.before();
-                self.level = self.fitting(it.level);
+                self.models.level = self.fitting(it.level);
                 self.level_changed(before, Answer::Reply(reply(it.id)));
             }
             FromExtension::SetSessionName(it) => self.rename(&it.name, reply(it.id)),
@@ -107,13 +107,13 @@ impl Engine {
     pub(in crate::engine) fn open_task(&mut self, process: CallId, id: Option<String>, task: Task) -> CallId {
         let action = Action { process, id, outlives_process: task.outlives_process() };
         let call = self.with_extensions(|host, context| host.open_action(action, context));
-        self.tasks.0.insert(call, task);
+        self.requests.actions.0.insert(call, task);
         call
     }
 
     /// Ends an action with its outcome.
     pub(in crate::engine) fn end_action(&mut self, call: CallId, outcome: Result<Option<Value>, String>) {
-        self.tasks.0.remove(&call);
+        self.requests.actions.0.remove(&call);
         self.with_extensions(|host, _| host.end_action(call, outcome));
     }
 
@@ -129,7 +129,7 @@ impl Engine {
 
     /// Drops the task of an extension that is gone.
     pub(in crate::engine) fn abandon_action(&mut self, call: CallId) {
-        match self.tasks.0.remove(&call) {
+        match self.requests.actions.0.remove(&call) {
             Some(Task::Tool) => {
                 self.requests.tools.remove(&call);
                 self.push(Output::CancelTool(call));
@@ -189,7 +189,7 @@ impl Engine {
     /// An extension withdraws an action.
     fn withdraw(&mut self, process: CallId, own: &str) {
         let Some(call) = self.extensions.action(process, own) else { return };
-        match self.tasks.0.get(&call) {
+        match self.requests.actions.0.get(&call) {
             Some(Task::Command(command)) => {
                 let id = command.id.clone();
                 self.withdraw_compaction(call, &id);
@@ -214,8 +214,8 @@ impl Engine {
     /// A compaction is not wanted any more, whether it has begun or not; other commands go on.
     fn withdraw_compaction(&mut self, call: CallId, id: &RequestId) {
         let waits = |next: &AfterRun| matches!(next, AfterRun::Compact(it) | AfterRun::StoppedCompaction(it) if it.id.as_ref() == Some(id));
-        if let Some(at) = self.after_run.iter().position(waits) {
-            self.after_run.remove(at);
+        if let Some(at) = self.backlog.after_run.iter().position(waits) {
+            self.backlog.after_run.remove(at);
             let text = errors::compaction_cancelled(self.dialect.base());
             self.end_action(call, Err(text));
         } else if self.activity.compaction().is_some_and(|it| it.is_asked_by(id)) {
@@ -225,7 +225,7 @@ impl Engine {
 
     /// Ends an action with the response to its command; gives back a response to the host.
     pub(in crate::engine) fn acted(&mut self, response: RpcSuccess) -> Option<RpcSuccess> {
-        let Some(call) = self.tasks.command(response.id()) else { return Some(response) };
+        let Some(call) = self.requests.actions.command(response.id()) else { return Some(response) };
         let mut response = serde_json::to_value(&response).unwrap_or_default();
         let data = response.get_mut("data").map(Value::take);
         self.end_action(call, Ok(data));
@@ -234,15 +234,15 @@ impl Engine {
 
     /// Ends an action with the failure of its command; gives back the text for the host.
     pub(in crate::engine) fn act_failed(&mut self, id: Option<&RequestId>, text: String) -> Option<String> {
-        let Some(call) = self.tasks.command(id) else { return Some(text) };
+        let Some(call) = self.requests.actions.command(id) else { return Some(text) };
         self.end_action(call, Err(text));
         None
     }
 
     /// Takes what a session begins with that is opened under this id.
     pub(in crate::engine) fn take_beginning(&mut self, id: Option<&RequestId>) -> Vec<AgentMessage> {
-        let call = self.tasks.command(id);
-        match call.and_then(|call| self.tasks.0.get_mut(&call)) {
+        let call = self.requests.actions.command(id);
+        match call.and_then(|call| self.requests.actions.0.get_mut(&call)) {
             Some(Task::Command(command)) => std::mem::take(&mut command.first_messages),
             _ => Vec::new(),
         }
@@ -250,7 +250,7 @@ impl Engine {
 
     /// Whether the fork under this id ends with its entry, not before it.
     pub(in crate::engine) fn forks_at(&self, id: Option<&RequestId>) -> bool {
-        let task = self.tasks.command(id).and_then(|call| self.tasks.0.get(&call));
+        let task = self.requests.actions.command(id).and_then(|call| self.requests.actions.0.get(&call));
         matches!(task, Some(Task::Command(command)) if command.includes_entry)
     }
 
@@ -264,13 +264,13 @@ impl Engine {
         }
         let waits = self.is_under_way();
         match sent.deliver_as {
-            Some(DeliverAs::NextTurn) => self.next_turn.push(message),
-            Some(DeliverAs::FollowUp) if waits => self.follow_up.push(message),
-            _ if waits => self.steering.push(message),
+            Some(DeliverAs::NextTurn) => self.queues.next_prompt.push(message),
+            Some(DeliverAs::FollowUp) if waits => self.queues.follow_up.push(message),
+            _ if waits => self.queues.steering.push(message),
             // It is not certain yet that a run begins.
-            _ if triggers && self.is_preparing() => self.triggering.push(message),
+            _ if triggers && self.is_preparing() => self.queues.triggering.push(message),
             _ if triggers => {
-                if let Some(error) = self.models[self.model].unusable.clone() {
+                if let Some(error) = self.models.choice().unusable.clone() {
                     return self.refuse(&reply, error);
                 }
                 self.start_run([message.into()]);

@@ -88,12 +88,12 @@ impl Engine {
         let base = self.dialect.base();
         let in_run = self.activity.is_streaming()
             || self.activity.is_retrying()
-            || self.chain.is_some()
+            || self.series.chain.is_some()
             || self.is_preparing();
         if in_run {
             return Some(errors::navigation_in_run(base));
         }
-        let is_busy = self.activity.compaction().is_some() || self.tasks.is_navigating();
+        let is_busy = self.activity.compaction().is_some() || self.requests.actions.is_navigating();
         is_busy.then(|| errors::navigation_busy(base))
     }
 
@@ -107,7 +107,7 @@ impl Engine {
         summary: Option<HookSummary>,
     ) {
         let asked = |it: &mut Navigation| matches!(it.stage, NavigationStage::Hooked(own) if own == hook);
-        if !self.tasks.navigation(call).is_some_and(asked) {
+        if !self.requests.actions.navigation(call).is_some_and(asked) {
             return;
         }
         if is_cancelled {
@@ -116,7 +116,7 @@ impl Engine {
         let BeforeTreeHook { custom_instructions, replace_instructions, label, user_wants_summary, .. } =
             event;
         let instructions = custom_instructions.clone();
-        if let Some(navigation) = self.tasks.navigation(call) {
+        if let Some(navigation) = self.requests.actions.navigation(call) {
             navigation.requested.label = label;
         }
         let made = summary.filter(|_| user_wants_summary).map(|made| Summary {
@@ -134,9 +134,9 @@ impl Engine {
 
     /// Has a model sum up what is left behind.
     fn summarise_branch(&mut self, call: CallId, instructions: Option<&str>, replace: bool) {
-        let Some(navigation) = self.tasks.navigation(call) else { return };
+        let Some(navigation) = self.requests.actions.navigation(call) else { return };
         let target = navigation.requested.target_id.clone();
-        let window = match self.models[self.model].model.context_window {
+        let window = match self.models.choice().model.context_window {
             0 => UNKNOWN_WINDOW,
             window => window,
         };
@@ -144,15 +144,15 @@ impl Engine {
         if left.is_empty() {
             return self.take_up_branch(call, None);
         }
-        let branch = Branch::new(&left, window.saturating_sub(self.compaction_plan.reserve).max(1));
-        if let Some(text) = self.models[self.model].unusable.clone() {
+        let branch = Branch::new(&left, window.saturating_sub(self.modes.compaction.reserve).max(1));
+        if let Some(text) = self.models.choice().unusable.clone() {
             return self.end_action(call, Err(text));
         }
         match branch.request(instructions, replace) {
             Some(request) => {
-                let thinks = self.models[self.model].model.reasoning
+                let thinks = self.models.choice().model.reasoning
                     && self.dialect.record().extension_api == DialectExtensionApi::V15;
-                let level = self.level.filter(|_| thinks);
+                let level = self.models.level.filter(|_| thinks);
                 self.set_stage(call, NavigationStage::Summarising);
                 let continuation = ModelContinuation::BranchSummary(Box::new(branch));
                 self.request_summary(call, level, &request, continuation);
@@ -186,7 +186,7 @@ impl Engine {
 
     /// The leaf moves; what is kept for it is stored, then the extensions are told.
     fn take_up_branch(&mut self, call: CallId, summary: Option<Summary>) {
-        let Some(navigation) = self.tasks.navigation(call) else { return };
+        let Some(navigation) = self.requests.actions.navigation(call) else { return };
         let (target, label) = (navigation.requested.target_id.clone(), navigation.requested.label.clone());
         let before = self.session.clone();
         let old_leaf_id = before.tree().leaf_id().map(ToString::to_string);
@@ -231,7 +231,7 @@ impl Engine {
     /// The new branch is stored: the extensions are told.
     pub(in crate::engine) fn moved(&mut self, call: CallId, event: TreeHook) {
         self.session.rebuild();
-        self.overflowed = false;
+        self.series.overflowed = false;
         self.restore();
         self.hook(Hook::SessionTree { event, action: call });
     }
@@ -244,7 +244,9 @@ impl Engine {
 
     /// Extensions are notified of the new branch.
     pub(in crate::engine) fn end_navigation(&mut self, call: CallId) {
-        if let Some(Navigation { stage: NavigationStage::Moved(data), .. }) = self.tasks.navigation(call) {
+        if let Some(Navigation { stage: NavigationStage::Moved(data), .. }) =
+            self.requests.actions.navigation(call)
+        {
             let data = std::mem::take(data);
             self.end_action(call, Ok(Some(data)));
         }
@@ -252,9 +254,9 @@ impl Engine {
 
     /// Something begins that would not find the session as it was: the leaf does not move any more.
     pub(in crate::engine) fn abandon_navigation(&mut self) {
-        let calls: Vec<CallId> = self.tasks.0.keys().copied().collect();
+        let calls: Vec<CallId> = self.requests.actions.0.keys().copied().collect();
         for call in calls {
-            match self.tasks.navigation(call).map(|navigation| &navigation.stage) {
+            match self.requests.actions.navigation(call).map(|navigation| &navigation.stage) {
                 Some(NavigationStage::Hooked(hook)) => {
                     let hook = *hook;
                     self.cancel_hook(hook);
@@ -267,7 +269,7 @@ impl Engine {
     }
 
     fn set_stage(&mut self, call: CallId, stage: NavigationStage) {
-        if let Some(navigation) = self.tasks.navigation(call) {
+        if let Some(navigation) = self.requests.actions.navigation(call) {
             navigation.stage = stage;
         }
     }

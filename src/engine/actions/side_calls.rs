@@ -38,10 +38,10 @@ impl Engine {
 
     /// Tells those who wait for it that nothing goes on; `false` if nobody does.
     pub(in crate::engine) fn advance_waiting(&mut self) -> bool {
-        if self.is_working() || !self.after_run.is_empty() {
+        if self.is_working() || !self.backlog.after_run.is_empty() {
             return false;
         }
-        let waiting = self.tasks.0.iter().find(|(_, task)| matches!(task, Task::Idle));
+        let waiting = self.requests.actions.0.iter().find(|(_, task)| matches!(task, Task::Idle));
         let Some((&call, _)) = waiting else { return false };
         self.end_action(call, Ok(None));
         true
@@ -64,7 +64,7 @@ impl Engine {
             let text = errors::model_not_found(self.dialect.base(), &provider, &model_id);
             return self.respond(process, Some(id), Err(text));
         };
-        let choice = &self.models[place];
+        let choice = &self.models.all[place];
         let (model, level) = (choice.model.clone(), level.map(|level| choice.clamp(level)));
         let call = self.open_task(process, Some(id), Task::Model);
         let request = ModelCall {
@@ -77,7 +77,7 @@ impl Engine {
             messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
             tools: tools.into_iter().flatten().map(spec).collect(),
             forced_tool: None,
-            count: self.calls,
+            count: self.requests.models_made,
             purpose: Purpose::Outside(max_tokens),
         };
         self.expect_answer(&request, ModelContinuation::Action);

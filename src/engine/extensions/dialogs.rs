@@ -170,7 +170,7 @@ impl ExtensionHost {
     /// Passes a notice on; `live`: it belongs to an outstanding request.
     fn show_notice(&mut self, mut request: RpcExtensionUIRequest, live: bool, context: &mut Context<'_>) {
         let hides_titles =
-            context.dialect.record().emits_title == DialectEmitsTitle::OptIn && !context.emits_title;
+            context.dialect.record().emits_title == DialectEmitsTitle::OptIn && !self.emits_title;
         let is_hidden = match request.kind() {
             RpcExtensionUIRequestKind::SetTitle => hides_titles,
             // The dialogs that close are known here.

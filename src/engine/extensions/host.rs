@@ -36,6 +36,8 @@ pub struct ExtensionHost {
     pub(super) all: Vec<Extension>,
     pub(super) agent_directory: String,
     pub(super) max_frame: u64,
+    /// Titles are emitted in dialects that emit them on demand.
+    pub emits_title: bool,
     pub(super) hosted: Option<Hosted>,
     pub(super) named_commands: Vec<NamedCommands>,
     /// Why extensions of pi's own kind were not loaded, by path.
@@ -102,8 +104,6 @@ pub struct Context<'a> {
     pub lifecycle: &'a Lifecycle,
     /// Events are not emitted any more.
     pub withholds_events: bool,
-    /// Titles are emitted in dialects that emit them on demand.
-    pub emits_title: bool,
     /// The directory that extensions work in.
     pub directory: &'a str,
     pub ids: &'a mut Ids,
@@ -152,6 +152,7 @@ impl ExtensionHost {
         early: Vec<ExtensionError>,
         agent_directory: String,
         max_frame: u64,
+        emits_title: bool,
     ) -> Self {
         let unloaded = early.iter().filter(|it| it.event == LOAD);
         Self {
@@ -159,6 +160,7 @@ impl ExtensionHost {
             all: paths.into_iter().map(Extension::new).collect(),
             agent_directory,
             max_frame,
+            emits_title,
             hosted,
             named_commands,
             early,

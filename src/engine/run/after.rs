@@ -56,22 +56,22 @@ impl Engine {
             AfterRun::Answer { .. } => held,
             next => next.is_lined_up(),
         };
-        let Some(at) = self.after_run.iter().position(|next| !waits(next)) else { return false };
-        match &self.after_run[at] {
+        let Some(at) = self.backlog.after_run.iter().position(|next| !waits(next)) else { return false };
+        match &self.backlog.after_run[at] {
             AfterRun::Answer { .. } => {
-                if let Some(next) = self.after_run.remove(at) {
+                if let Some(next) = self.backlog.after_run.remove(at) {
                     self.after_run(next);
                 }
             }
             AfterRun::Compact(command) => {
                 let id = command.id.clone();
-                self.after_run.remove(at);
+                self.backlog.after_run.remove(at);
                 let text = errors::compacting(self.dialect.base());
                 self.handler_failed(id, RpcCommandKind::Compact, text);
             }
             AfterRun::StoppedCompaction(command) => {
                 let id = command.id.clone();
-                self.after_run.remove(at);
+                self.backlog.after_run.remove(at);
                 let text = errors::compaction_cancelled(self.dialect.base());
                 self.handler_failed(id, RpcCommandKind::Compact, text);
             }

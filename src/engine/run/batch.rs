@@ -274,7 +274,7 @@ impl Engine {
 
     /// Announces and checks a call; steering that came in between skips them all.
     fn prepare(&mut self, at: usize) {
-        if at > 0 && self.style() == DialectToolExecution::ParallelSkip && !self.steering.is_empty() {
+        if at > 0 && self.style() == DialectToolExecution::ParallelSkip && !self.queues.steering.is_empty() {
             return self.skip();
         }
         self.announce(at);
@@ -331,7 +331,7 @@ impl Engine {
             DialectToolExecution::Interrupt => interrupt == Some(InterruptMode::Immediate),
             DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip => false,
         };
-        if skips && !self.is_stopping() && !self.steering.is_empty() {
+        if skips && !self.is_stopping() && !self.queues.steering.is_empty() {
             self.skip();
             self.cancel_tools();
         }

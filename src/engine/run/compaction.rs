@@ -136,7 +136,7 @@ impl Engine {
         self.say_compaction_start(CompactionReason::Manual);
         let base = self.dialect.base();
         let CompactCommand { id, custom_instructions: focus } = command;
-        let prepared = match self.models[self.model].unusable.clone() {
+        let prepared = match self.models.choice().unusable.clone() {
             Some(text) => Err(text),
             None => self.prepare_compaction().map_err(|nothing| match nothing {
                 NothingToDo::AlreadyCompacted => errors::already_compacted(base),
@@ -171,8 +171,8 @@ impl Engine {
             return false;
         }
         let tokens = context_tokens(self.session.messages(), self.session.compacted());
-        let window = self.models[self.model].model.context_window;
-        is_full(tokens, window, self.compaction_plan.reserve, rules)
+        let window = self.models.choice().model.context_window;
+        is_full(tokens, window, self.modes.compaction.reserve, rules)
             && self.compact_full(CompactionReason::Threshold, false, Next::Turn(next)).is_none()
     }
 
@@ -185,7 +185,7 @@ impl Engine {
             self.enter(Step::PromptWaits);
             return None;
         }
-        if std::mem::take(&mut self.skips_compaction) || starting.unasked {
+        if std::mem::take(&mut self.series.skips_compaction) || starting.unasked {
             return Some(starting);
         }
         let last = self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
@@ -201,12 +201,12 @@ impl Engine {
 
     /// Whether contexts are compacted by themselves now.
     const fn may_compact(&self) -> bool {
-        self.auto_compaction && self.broken.is_none() && !self.lifecycle.aborts_work()
+        self.modes.auto_compaction && self.broken.is_none() && !self.lifecycle.aborts_work()
     }
 
     /// Compacts if it is time to, judged by the last answer. What is `next` waits for that, or is given back.
     fn look_at_context(&mut self, answer: &AssistantMessage, next: Next) -> Option<Next> {
-        let model = &self.models[self.model].model;
+        let model = &self.models.choice().model;
         let window = model.context_window;
         let same = answer.provider == model.provider && answer.model == model.id;
         // It is among the last: looked for from the end.
@@ -221,7 +221,7 @@ impl Engine {
         if same && !is_old && failure::overflows(answer, window) {
             // An answer that came all the same is not asked for again.
             let will_retry = !prompted && has_failed(answer);
-            if std::mem::replace(&mut self.overflowed, true) && will_retry {
+            if std::mem::replace(&mut self.series.overflowed, true) && will_retry {
                 // With the newer events the failure is told alone.
                 if !self.tells_manual_compactions() {
                     self.say_compaction_start(CompactionReason::Overflow);
@@ -243,7 +243,7 @@ impl Engine {
         }
         let tokens = context_tokens(self.session.messages(), self.session.compacted());
         let judged = !has_failed(answer) || prompted || record.compaction.checks_after_error;
-        match judged && is_full(tokens, window, self.compaction_plan.reserve, &record.compaction) {
+        match judged && is_full(tokens, window, self.modes.compaction.reserve, &record.compaction) {
             true => self.compact_full(CompactionReason::Threshold, false, next),
             false => Some(next),
         }
@@ -262,7 +262,7 @@ impl Engine {
             _ => self.prepare_compaction(),
         };
         match prepared {
-            Ok(preparation) if self.models[self.model].unusable.is_none() => {
+            Ok(preparation) if self.models.choice().unusable.is_none() => {
                 self.say_compaction_start(reason);
                 self.begin_compaction(Why::Full { reason, will_retry }, preparation, None, next);
                 None
@@ -280,19 +280,19 @@ impl Engine {
 
     /// The same after a request that did not fit: one message may be too long for the context.
     fn prepare_overflow_compaction(&self) -> Result<Preparation, NothingToDo> {
-        let window = self.models[self.model].model.context_window;
+        let window = self.models.choice().model.context_window;
         let path = self.session.tree().on_path();
-        prepare_overflow(&path, self.kept_tokens(), window, self.compaction_plan.reserve)
+        prepare_overflow(&path, self.kept_tokens(), window, self.modes.compaction.reserve)
     }
 
     /// Tokens of the newest messages that a compaction keeps. In a small window less is kept, or nothing could ever give
     /// way. Own: the originals give up there.
     fn kept_tokens(&self) -> u64 {
-        let most = match self.models[self.model].model.context_window {
+        let most = match self.models.choice().model.context_window {
             0 => u64::MAX,
             window => window / 2,
         };
-        self.compaction_plan.keep_recent.min(most)
+        self.modes.compaction.keep_recent.min(most)
     }
 
     fn begin_compaction(&mut self, why: Why, preparation: Preparation, focus: Option<&str>, next: Next) {
@@ -312,7 +312,7 @@ impl Engine {
             self.enter(Step::PromptWaits);
         }
         let asks = self.is_hooked(HookName::SessionBeforeCompact);
-        let event = asks.then(|| hook_event(&compaction, focus, self.compaction_plan));
+        let event = asks.then(|| hook_event(&compaction, focus, self.modes.compaction));
         let compaction = Box::new(compaction);
         match self.activity.run_mut() {
             Some(run) => run.phase = Phase::Compacting(compaction),
@@ -439,10 +439,10 @@ impl Engine {
             };
             return self.start_run([AgentMessage::Developer(message).into()]);
         }
-        if !self.steering.is_empty() {
+        if !self.queues.steering.is_empty() {
             self.start_run([]);
-        } else if !self.follow_up.is_empty() {
-            let waiting = self.follow_up.take();
+        } else if !self.queues.follow_up.is_empty() {
+            let waiting = self.queues.follow_up.take(self.modes.follow_up);
             self.start_run(waiting);
         }
     }

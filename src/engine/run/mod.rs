@@ -9,6 +9,7 @@ pub(super) mod partial_message;
 pub(super) mod reminders;
 pub(super) mod retry;
 pub(super) mod rules;
+pub(super) mod series;
 pub(super) mod settling;
 pub(super) mod state;
 pub(super) mod summaries;

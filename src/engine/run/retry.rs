@@ -24,10 +24,10 @@ impl Engine {
             self.end_retry(text);
             return false;
         };
-        self.attempt += 1;
+        self.series.attempt += 1;
         self.event(AutoRetryStartEvent {
-            attempt: self.attempt,
-            max_attempts: self.retry_plan.most,
+            attempt: self.series.attempt,
+            max_attempts: self.modes.retry.most,
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             error_message: text,
         });
@@ -39,12 +39,13 @@ impl Engine {
     /// How long to wait before a run that ended so is tried again; `None`: it is not.
     pub(in crate::engine) fn retry_wait(&self, ended: &EndedRun) -> Option<Duration> {
         let text = ended.answer.error_message.as_deref().unwrap_or_default();
-        let plan = self.retry_plan;
+        let plan = self.modes.retry;
         let rules = &self.dialect.record().retry;
         let failed = ended.answer.stop_reason == StopReason::Error && !ended.is_unpersisted;
-        let worth = failed && self.auto_retry && failure::is_transient(text, rules);
-        let delay = failure::delay(self.attempt + 1, plan.base_ms, ended.retry_after, plan.cap_ms, rules);
-        delay.filter(|_| worth && self.attempt < plan.most)
+        let worth = failed && self.modes.auto_retry && failure::is_transient(text, rules);
+        let delay =
+            failure::delay(self.series.attempt + 1, plan.base_ms, ended.retry_after, plan.cap_ms, rules);
+        delay.filter(|_| worth && self.series.attempt < plan.most)
     }
 
     /// The model is not told its last answer any more if that ended for `reason`, nor the results of its calls. In
@@ -82,7 +83,7 @@ impl Engine {
 
     /// Trying again has come to nothing, if it was tried.
     pub(in crate::engine) fn end_retry(&mut self, text: String) {
-        let attempt = std::mem::take(&mut self.attempt);
+        let attempt = std::mem::take(&mut self.series.attempt);
         if attempt > 0 {
             self.event(AutoRetryEndEvent { success: false, attempt, final_error: Some(text) });
         }

@@ -2,27 +2,20 @@
 //! Dialects with `agent_settled` say it, once, as the last frame of all that. Source: pi 1 source, observed.
 
 use crate::engine::Engine;
-use crate::engine::activity::Activity;
+use crate::engine::{activity::Activity, run::series::Chain};
 use crate::protocol::{AgentMessage, AgentSessionEventKind, AgentSettledEvent};
-
-/// Runs that follow one another by themselves, from the first `agent_start` on.
-#[derive(Debug)]
-pub struct Chain {
-    /// An abort was asked for since.
-    aborted: bool,
-}
 
 impl Engine {
     /// A run opens, as the first of a chain or within one.
     pub(in crate::engine) fn open_chain(&mut self, aborted: bool) {
         if AgentSessionEventKind::AgentSettled.is_in(self.dialect.base()) {
-            self.chain.get_or_insert(Chain { aborted: false }).aborted |= aborted;
+            self.series.chain.get_or_insert(Chain { aborted: false }).aborted |= aborted;
         }
     }
 
     /// Nothing more is to follow by itself.
     pub(in crate::engine) const fn abort_chain(&mut self) {
-        if let Some(chain) = &mut self.chain {
+        if let Some(chain) = &mut self.series.chain {
             chain.aborted = true;
         }
     }
@@ -30,13 +23,15 @@ impl Engine {
     /// Nothing goes on any more: what was queued since the last run begins one, unless it could not be stored; else the
     /// chain ends. `false` if none is open.
     pub(in crate::engine) fn settle(&mut self) -> bool {
-        let Some(chain) = self.chain.as_ref().filter(|_| !self.activity.is_retrying()) else { return false };
+        let Some(chain) = self.series.chain.as_ref().filter(|_| !self.activity.is_retrying()) else {
+            return false;
+        };
         let aborted = chain.aborted;
-        let waits = !(self.steering.is_empty() && self.follow_up.is_empty());
+        let waits = !self.queues.are_empty();
         if waits && !aborted && !self.lifecycle.is_stopping() && self.broken.is_none() {
             self.run_queue();
         } else if !self.keep_deferred() {
-            self.chain = None;
+            self.series.chain = None;
             self.activity = Activity::Idle;
             self.event(AgentSettledEvent { aborted });
         }
@@ -47,8 +42,8 @@ impl Engine {
     fn run_queue(&mut self) {
         let last = self.session.messages().last();
         let answered = last.is_some_and(|last| matches!(**last, AgentMessage::Assistant(_)));
-        let waiting = match answered && self.steering.is_empty() {
-            true => self.follow_up.take(),
+        let waiting = match answered && self.queues.steering.is_empty() {
+            true => self.queues.follow_up.take(self.modes.follow_up),
             false => Vec::new(),
         };
         self.start_run(waiting);

@@ -86,7 +86,7 @@ impl Summaries {
 impl Engine {
     /// Has models write the summary; `focus` is what it is to dwell on.
     pub(in crate::engine) fn ask_for_summaries(&mut self, focus: Option<&str>) {
-        let reserve = self.compaction_plan.reserve;
+        let reserve = self.modes.compaction.reserve;
         let Some(compacting) = self.activity.compaction_mut() else { return };
         let preparation = &compacting.preparation;
         let requests = [
@@ -133,7 +133,7 @@ impl Engine {
 
     fn request_part(&mut self, part: SummaryPart, request: &SummaryRequest) -> CallId {
         let call = self.ids.call();
-        let choice = &self.models[self.model];
+        let choice = &self.models.choice();
         let level = choice.model.reasoning.then(|| choice.clamp(ThinkingLevel::High));
         self.request_summary(call, level, request, ModelContinuation::Summary(part));
         call
@@ -194,8 +194,8 @@ impl Engine {
 
     /// Waits for another try if the request that just failed is worth one.
     fn retry_summary(&mut self, part: SummaryPart, reason: &str, stated: Option<Duration>) -> bool {
-        let (plan, rules, now) = (self.retry_plan, &self.dialect.record().retry, self.now);
-        let worth = self.auto_retry && self.retries_summaries() && failure::is_transient(reason, rules);
+        let (plan, rules, now) = (self.modes.retry, &self.dialect.record().retry, self.now);
+        let worth = self.modes.auto_retry && self.retries_summaries() && failure::is_transient(reason, rules);
         let Some(requested) = self.requested_part(part).filter(|it| worth && it.attempt < plan.most) else {
             return false;
         };

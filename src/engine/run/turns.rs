@@ -23,25 +23,26 @@ use std::{collections::VecDeque, sync::Arc};
 impl Engine {
     /// Opens a run with these messages; steering that waits joins its first turn.
     pub(in crate::engine) fn start_run(&mut self, inputs: impl IntoIterator<Item = TurnInput>) {
-        self.start_run_under(self.system_prompt.clone(), inputs);
+        self.start_run_under(self.instructions.text.clone(), inputs, false);
     }
 
-    /// Opens a run with instructions of its own.
+    /// Opens a run with instructions of its own; one that is aborted already asks no model.
     pub(in crate::engine) fn start_run_under(
         &mut self,
         system_prompt: Arc<str>,
         inputs: impl IntoIterator<Item = TurnInput>,
+        is_aborted: bool,
     ) {
-        let early_end = (self.unasked || self.ends_at_once()).then_some(EarlyEnd::Aborted);
+        let early_end = (is_aborted || self.ends_at_once()).then_some(EarlyEnd::Aborted);
         self.abandon_navigation();
         self.open_chain(early_end.is_some());
         self.activity = Activity::Streaming(Box::new(Run {
             phase: Phase::Between,
             messages: Vec::new(),
-            model: self.model,
+            model: self.models.current,
             system_prompt,
-            level: self.level,
-            interrupt: self.interrupt,
+            level: self.models.level,
+            interrupt: self.modes.interrupt,
             early_end,
             retry_after: None,
             is_unpersisted: false,
@@ -54,15 +55,15 @@ impl Engine {
 
     /// The first turn of the run, with what came in before it.
     pub(in crate::engine) fn open_first_turn(&mut self, inputs: Vec<TurnInput>) {
-        let triggering = std::mem::take(&mut self.triggering);
-        let steering = self.steering.take();
+        let triggering = std::mem::take(&mut self.queues.triggering);
+        let steering = self.queues.steering.take(self.modes.steering);
         let triggering = triggering.into_iter().map(TurnInput::from);
         self.open_turn(inputs.into_iter().chain(triggering).chain(steering));
     }
 
     /// Whether a run that opens now ends before a model is asked: what was asked for after its prompt ends it, too.
     pub(in crate::engine) fn ends_at_once(&self) -> bool {
-        self.lifecycle.aborts_work() || !self.after_run.iter().all(AfterRun::is_lined_up)
+        self.lifecycle.aborts_work() || !self.backlog.after_run.iter().all(AfterRun::is_lined_up)
     }
 
     /// Does the next thing of the open run; `false` when there is none, or it waits for a model or a tool.
@@ -123,7 +124,7 @@ impl Engine {
 
     /// A turn is over, but not its run: the next one follows, after a compaction if the context needs one.
     pub(in crate::engine) fn turn_over(&mut self, next: NextTurn) {
-        let waits = !(self.steering.is_empty() && self.follow_up.is_empty());
+        let waits = !self.queues.are_empty();
         // Aborted while its end was told: there is nothing left to abort.
         if !waits && next == NextTurn::Messages {
             return self.end_run();
@@ -139,9 +140,9 @@ impl Engine {
         if self.is_ending_run() {
             return self.open_turn([]);
         }
-        let mut inputs = self.steering.take();
+        let mut inputs = self.queues.steering.take(self.modes.steering);
         if inputs.is_empty() && next == NextTurn::Messages {
-            inputs = self.follow_up.take();
+            inputs = self.queues.follow_up.take(self.modes.follow_up);
             if inputs.is_empty() {
                 return self.end_run();
             }
@@ -215,14 +216,14 @@ impl Engine {
         let request = ModelCall {
             call,
             place: run.model,
-            model: self.models[run.model].model.clone(),
+            model: self.models.all[run.model].model.clone(),
             level: run.level,
             session_id: self.session.id().to_owned(),
             system_prompt: run.system_prompt.clone(),
             messages,
             tools: self.tools.specs().clone(),
             forced_tool: run.forced_tool.take(),
-            count: self.calls,
+            count: self.requests.models_made,
             purpose: Purpose::Turn,
         };
         let partial = self.expect_answer(&request, ModelContinuation::Turn);
@@ -289,7 +290,7 @@ impl Engine {
         let now = self.now;
         let aborted = errors::request_aborted(self.dialect.base());
         let Some(run) = self.activity.run_mut() else { return };
-        let empty = PartialMessage::new(&self.models[run.model].model, self.dialect, now).finish();
+        let empty = PartialMessage::new(&self.models.all[run.model].model, self.dialect, now).finish();
         let (stop_reason, text) = match end {
             EarlyEnd::Aborted => (StopReason::Aborted, aborted),
             EarlyEnd::Failed(text) => (StopReason::Error, text.clone()),
@@ -324,7 +325,11 @@ impl Engine {
             self.activity = Activity::Settling(Some(Box::new(ended)));
         }
         let end = AgentEndEvent { messages, will_retry: Some(retries && !self.ends_at_once()) };
-        match self.syncs_runs && self.session.is_on_disk() && self.broken.is_none() && self.tell.is_none() {
+        match self.modes.syncs_runs
+            && self.session.is_on_disk()
+            && self.broken.is_none()
+            && self.tell.is_none()
+        {
             true => self.sync_before(end),
             false => self.event(end),
         }
@@ -332,7 +337,7 @@ impl Engine {
 
     /// The activity when nothing is under way: runs that follow one another have still to settle.
     pub(in crate::engine) const fn resting(&self) -> Activity {
-        match self.chain {
+        match self.series.chain {
             Some(_) => Activity::Settling(None),
             None => Activity::Idle,
         }

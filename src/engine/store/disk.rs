@@ -59,14 +59,14 @@ impl Engine {
             Input::Time => {}
             Input::Shutdown => {
                 // What the host has written before, and is not served, comes too late.
-                self.delayed.push_front(Input::Shutdown);
+                self.backlog.behind_disk.push_front(Input::Shutdown);
                 self.push(Output::HurryStore);
             }
             input => {
                 if matches!(&input, Input::Frame(frame) if is_abort(frame)) {
                     self.push(Output::HurryStore);
                 }
-                self.delayed.push_back(input);
+                self.backlog.behind_disk.push_back(input);
             }
         }
     }
@@ -76,7 +76,7 @@ impl Engine {
         if self.lifecycle.is_exited() || self.is_disk_outstanding() {
             return false;
         }
-        let Some(input) = self.delayed.pop_front() else { return false };
+        let Some(input) = self.backlog.behind_disk.pop_front() else { return false };
         self.receive(input);
         true
     }

@@ -130,7 +130,13 @@ impl Engine {
 
     /// What a change of settings would be taken back to now.
     pub(in crate::engine) const fn before(&self) -> Before {
-        Before { changes: 0, model: self.model, level: self.level, named: false, appended: None }
+        Before {
+            changes: 0,
+            model: self.models.current,
+            level: self.models.level,
+            named: false,
+            appended: None,
+        }
     }
 
     /// Answers a change of settings as soon as what was kept for it is stored.
@@ -182,7 +188,7 @@ impl Engine {
             }
             Some(Tell::Answer(answer, before)) => {
                 (0..before.changes).for_each(|_| self.session.undo());
-                (self.model, self.level) = (before.model, before.level);
+                (self.models.current, self.models.level) = (before.model, before.level);
                 match answer {
                     Answer::Response(response) => self.unanswered(&response, text),
                     Answer::Reply(Reply::Host { id, kind }) => self.handler_failed(id, kind, text),
@@ -257,8 +263,8 @@ impl Engine {
     fn settings_told(&mut self, before: &Before) {
         use AgentSessionEventKind::{SessionInfoChanged, ThinkingLevelChanged};
         let base = self.dialect.base();
-        if self.level != before.level && ThinkingLevelChanged.is_in(base) {
-            self.event(ThinkingLevelChangedEvent { level: self.level.unwrap_or(ThinkingLevel::Off) });
+        if self.models.level != before.level && ThinkingLevelChanged.is_in(base) {
+            self.event(ThinkingLevelChangedEvent { level: self.models.level.unwrap_or(ThinkingLevel::Off) });
         }
         if before.named && SessionInfoChanged.is_in(base) {
             let name = self.session.name();
@@ -291,11 +297,11 @@ impl Engine {
             AgentMessage::Assistant(it) => !matches!(it.stop_reason, StopReason::Error | StopReason::Aborted),
             _ => false,
         };
-        if answered && self.attempt > 0 {
-            let attempt = std::mem::take(&mut self.attempt);
+        if answered && self.series.attempt > 0 {
+            let attempt = std::mem::take(&mut self.series.attempt);
             self.event(AutoRetryEndEvent { success: true, attempt, final_error: None });
         }
-        self.overflowed &= !answered;
+        self.series.overflowed &= !answered;
     }
 
     /// The run of a message that could not be stored ends, and says why.

@@ -116,7 +116,7 @@ impl Engine {
         if self.dialect.record().sessions_start_anew {
             self.keep_model();
         }
-        self.keep_quietly(NewEntry::Level(self.level));
+        self.keep_quietly(NewEntry::Level(self.models.level));
         for message in self.take_beginning(command.id.as_ref()) {
             self.keep(NewEntry::Message(message.into()));
         }
@@ -140,7 +140,7 @@ impl Engine {
                 self.session_stays();
             }
             Ok(opened) => {
-                let (previous, model) = (self.session_file(), self.model);
+                let (previous, model) = (self.session_file(), self.models.current);
                 self.empty_queues();
                 let session = self.session_of(opened);
                 self.leave(session);
@@ -148,7 +148,7 @@ impl Engine {
                 self.restore();
                 let api = self.dialect.record().extension_api;
                 if matches!(api, DialectExtensionApi::V052 | DialectExtensionApi::V058) {
-                    self.tell_choice((model, self.level), ModelSelectSource::Restore);
+                    self.tell_choice((model, self.models.level), ModelSelectSource::Restore);
                 }
                 let response = SwitchSessionResponse { id, data: SessionChange { cancelled: false } };
                 self.session_begun(SessionStartReason::Resume, previous, response);
@@ -193,7 +193,7 @@ impl Engine {
     /// A session made of this one takes its place as soon as it is stored, and the response is given.
     fn go_on_in(&mut self, session: Session, response: RpcSuccess) {
         let before = std::mem::replace(&mut self.session, session);
-        self.overflowed = false;
+        self.series.overflowed = false;
         self.broken = None;
         self.tell = Some(Tell::Forked { response: Box::new(response), before: Box::new(before) });
     }
@@ -274,7 +274,7 @@ impl Engine {
             self.session.tree(),
             &PageOptions {
                 written_by: concat!("pi-rpc ", env!("CARGO_PKG_VERSION")).to_owned(),
-                instructions: Some(self.system_prompt.to_string()),
+                instructions: Some(self.instructions.text.to_string()),
             },
         );
         self.push(Output::WriteFile {
@@ -316,13 +316,13 @@ impl Engine {
             && let Some((provider, id)) = self.session.model()
             && let Some(at) = self.find_usable(provider, id)
         {
-            self.model = at;
+            self.models.current = at;
         }
         let known = self.session.level();
-        let preferred = self.models[self.model].preferred;
-        self.level = self.fitting(level.or(known).or(preferred).unwrap_or(self.default_level));
+        let preferred = self.models.choice().preferred;
+        self.models.level = self.fitting(level.or(known).or(preferred).unwrap_or(self.modes.level));
         if known.is_none() {
-            self.keep_quietly(NewEntry::Level(self.level));
+            self.keep_quietly(NewEntry::Level(self.models.level));
         }
     }
 
@@ -356,9 +356,9 @@ impl Engine {
     /// What held for the session before does not hold for this one.
     pub(in crate::engine) fn left(&mut self) {
         self.leave_shells();
-        self.next_turn.clear();
-        self.allowed.clear();
-        self.overflowed = false;
+        self.queues.next_prompt.clear();
+        self.guard.allowed.clear();
+        self.series.overflowed = false;
         self.broken = None;
     }
 }

@@ -1,0 +1,51 @@
+//! What the host does with the queues, and is told of them.
+
+use crate::engine::{core::Engine, queues::TurnInput};
+use crate::protocol::{
+    AgentMessage, AgentSessionEventKind, ClearQueueResponse, ClearedQueue, QueueUpdateEvent, RequestId,
+    StreamingBehavior,
+};
+
+impl Engine {
+    /// Queues a message of the user, and tells of it.
+    pub(in crate::engine) fn queue_message(&mut self, queue: StreamingBehavior, message: AgentMessage) {
+        self.queues.of(queue).push(message);
+        self.queues_changed();
+    }
+
+    /// Whatever waits is taken back.
+    pub(in crate::engine) fn clear_queue(&mut self, id: Option<RequestId>) {
+        let data = ClearedQueue {
+            steering: self.queues.steering.take_back(),
+            follow_up: self.queues.follow_up.take_back(),
+        };
+        self.queues_changed();
+        self.succeed(ClearQueueResponse { id, data });
+    }
+
+    /// Drops what waits, as its session is left, and emits that.
+    pub(in crate::engine) fn empty_queues(&mut self) {
+        let waits = self.queues.count() > 0;
+        self.queues.steering.clear();
+        self.queues.follow_up.clear();
+        if waits {
+            self.queues_changed();
+        }
+    }
+
+    /// A message that waited is about to be said.
+    pub(in crate::engine) fn delivered(&mut self, input: &TurnInput) {
+        if let (Some(queue), AgentMessage::User(_)) = (input.queue, &input.message) {
+            self.queues.of(queue).said();
+            self.queues_changed();
+        }
+    }
+
+    /// Tells what waits, in dialects that have an event for it.
+    fn queues_changed(&mut self) {
+        if AgentSessionEventKind::QueueUpdate.is_in(self.dialect.base()) {
+            let (steering, follow_up) = (self.queues.steering.texts(), self.queues.follow_up.texts());
+            self.event(QueueUpdateEvent { steering, follow_up });
+        }
+    }
+}
