@@ -54,7 +54,7 @@ impl Engine {
 
     fn session_full(&self) -> Option<String> {
         let limit = self.limits.session;
-        let is_full = self.session.tree().bytes() > limit;
+        let is_full = self.store.session.tree().bytes() > limit;
         is_full.then(|| errors::session_full(self.dialect.base(), &limit.to_string()))
     }
 

@@ -110,7 +110,7 @@ impl Engine {
                 self.succeed(GetStateResponse { id, data });
             }
             RpcCommand::GetMessages(_) => {
-                let messages = self.session.written_messages(self.dialect.base());
+                let messages = self.store.session.written_messages(self.dialect.base());
                 let response = Said::messages(id, messages);
                 self.say(response);
             }
@@ -182,7 +182,7 @@ impl Engine {
     /// Does it when whatever is in the way has been ended. What could not be written of the session gets a last chance
     /// before.
     pub(in crate::engine) fn between_runs(&mut self, disposition: Disposition, then: AfterRun) {
-        self.broken = None;
+        self.store.write_again();
         match disposition {
             Disposition::Preempt => self.preempt(then),
             _ => self.backlog.after_run.push_back(then),

@@ -1,7 +1,7 @@
 //! The engine's state and its loop: an input in, outputs out.
 
 use crate::engine::{
-    Input, Modes, Now, Output, Place, Setup, Toolbox,
+    Input, Modes, Now, Output, Setup, Toolbox,
     activity::Activity,
     backlog::{Backlog, Waiting},
     choices::{Beginning, FirstModel, Models},
@@ -16,8 +16,7 @@ use crate::engine::{
     queues::Queues,
     requests::Requests,
     run::series::Series,
-    store::disk::Awaiting,
-    store::persist::Tell,
+    store::Store,
     todos::Todos,
     ttsr::Rules,
 };
@@ -35,8 +34,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 pub struct Engine {
     pub(in crate::engine) dialect: Dialect,
     pub(in crate::engine) machine: Machine,
-    pub(in crate::engine) session: Session,
-    pub(in crate::engine) place: Place,
+    pub(in crate::engine) store: Store,
     pub(in crate::engine) limits: Limits,
     pub(in crate::engine) models: Models,
     /// What holds for the session; commands change it.
@@ -51,14 +49,6 @@ pub struct Engine {
     pub(in crate::engine) backlog: Backlog,
     /// What models, tools and shells are requested for.
     pub(in crate::engine) requests: Requests,
-    /// What is said when everything kept so far is stored.
-    pub(in crate::engine) tell: Option<Tell>,
-    /// Since when a write is outstanding, on the monotonic clock.
-    pub(in crate::engine) storing: Option<Duration>,
-    /// The last write failed, and this is what is said of it.
-    pub(in crate::engine) broken: Option<String>,
-    /// A file that was asked for.
-    pub(in crate::engine) awaiting: Option<Awaiting>,
     pub(in crate::engine) extensions: ExtensionHost,
     /// What waits for notifications.
     pub(in crate::engine) pending: Pending,
@@ -81,8 +71,7 @@ impl Engine {
         let mut engine = Self {
             dialect: setup.dialect,
             machine: Machine::new(setup.dialect, setup.checked),
-            session: Session::new(unborn, None),
-            place: setup.place,
+            store: Store::new(Session::new(unborn, None), setup.place),
             limits: setup.limits,
             models: Models {
                 all: setup.models,
@@ -105,10 +94,6 @@ impl Engine {
             series: Series::default(),
             backlog: Backlog::default(),
             requests: Requests::default(),
-            tell: None,
-            storing: None,
-            broken: None,
-            awaiting: None,
             extensions: ExtensionHost::new(
                 setup.extending.extensions,
                 setup.extending.hosted,
@@ -128,7 +113,7 @@ impl Engine {
             outputs: VecDeque::new(),
         };
         let taken_up = setup.session.is_some();
-        engine.session = match setup.session {
+        engine.store.session = match setup.session {
             Some(opened) => engine.session_of(opened),
             None => {
                 let (header, file) = engine.unborn(None);
@@ -138,7 +123,7 @@ impl Engine {
         engine.name_quietly(setup.name.as_deref());
         let beginning = Beginning { taken_up, chosen: setup.chosen, level: setup.level };
         if engine.extensions.are_any() {
-            engine.models.first.beginning = Some(Box::new((engine.session.clone(), beginning)));
+            engine.models.first.beginning = Some(Box::new((engine.store.session.clone(), beginning)));
             engine.models.first.is_open = setup.extending.unchosen;
         }
         engine.begin_with_model(beginning);
@@ -251,7 +236,7 @@ impl Engine {
     fn advance(&mut self) -> bool {
         !self.is_disk_outstanding()
             && !self.lifecycle.is_exited()
-            && (self.advance_storing()
+            && (self.advance_store()
                 || self.advance_greeting()
                 || self.advance_steps()
                 || self.fail_next_call()
@@ -316,9 +301,7 @@ impl Engine {
             Activity::Starting => FlowState::Starting,
             Activity::Streaming(run) => run.state(),
             // Its `agent_end` waits until the session is synced.
-            Activity::Settling(_) if matches!(self.tell, Some(Tell::RunEnd(_))) => {
-                FlowState::StreamingBetween
-            }
+            Activity::Settling(_) if self.store.is_syncing() => FlowState::StreamingBetween,
             Activity::Settling(_) if settles => FlowState::Settling,
             Activity::Settling(_) => FlowState::Idle,
             Activity::Retrying(_) => FlowState::Retrying,
@@ -339,7 +322,7 @@ impl Engine {
 
     /// The conversation so far.
     pub fn messages(&self) -> &[Arc<AgentMessage>] {
-        self.session.messages()
+        self.store.session.messages()
     }
 
     /// Nothing runs: no run and nothing that leads to one, no shell command, and nothing waits for one.
@@ -350,7 +333,7 @@ impl Engine {
         !self.is_working()
             && self.requests.shells.is_empty()
             && !waits
-            && self.storing.is_none()
+            && !self.store.is_writing()
             && self.backlog.behind_disk.is_empty()
             && !self.is_notifying()
             && self.lifecycle.is_greeting_over()

@@ -59,7 +59,7 @@ impl Engine {
         (self.models.all, self.models.current, self.models.scope) = (models, start, scope);
         if let Some(beginning) = self.models.first.beginning.take() {
             let (session, beginning) = *beginning;
-            self.session = session.clone();
+            self.store.session = session.clone();
             let beginning = Beginning { level, ..beginning };
             self.begin_with_model(beginning);
             // Somebody may still add to them.
@@ -71,7 +71,7 @@ impl Engine {
     pub(in crate::engine) fn begin_with_model(&mut self, beginning: Beginning) {
         let Beginning { taken_up, chosen, level } = beginning;
         if taken_up {
-            if self.session.roles().next().is_none() && self.session.model().is_none() {
+            if self.store.session.roles().next().is_none() && self.store.session.model().is_none() {
                 self.keep_model();
             }
             self.take_up(chosen, level);

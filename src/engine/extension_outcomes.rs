@@ -37,7 +37,7 @@ impl Engine {
             dialect: self.dialect,
             lifecycle: &self.lifecycle,
             withholds_events: self.withholds_events(),
-            directory: &self.place.directory,
+            directory: &self.store.place.directory,
             ids: &mut self.ids,
         };
         let result = call(&mut self.extensions, &mut context);

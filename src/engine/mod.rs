@@ -76,5 +76,4 @@ pub use io::{
     CallId, Input, ModelCall, Now, Output, Purpose, RequestHooks, Selected, ShellEnd, ShellStart, ToolStart,
 };
 pub use setup::{CompactionPlan, Extending, Hosted, Modes, NamedCommands, Place, RetryPlan, Setup};
-use store::disk::Awaiting;
 pub use toolbox::arguments::Toolbox;

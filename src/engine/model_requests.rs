@@ -55,7 +55,7 @@ impl Engine {
             place: self.models.current,
             model: self.models.choice().model.clone(),
             level,
-            session_id: self.session.id().to_owned(),
+            session_id: self.store.session.id().to_owned(),
             system_prompt: request.system_prompt.into(),
             messages: Arc::new(vec![Arc::new(message)]),
             tools: Arc::new([]),

@@ -3,7 +3,7 @@
 use crate::engine::{
     Engine,
     prompt::Reply,
-    store::persist::{Answer, Before},
+    store::after_append::{Answer, Before},
 };
 use crate::{
     protocol::{

@@ -60,7 +60,8 @@ impl Engine {
         if !self.is_hooked(HookName::SessionCompact) {
             return false;
         }
-        let entry = self.session.tree().leaf().and_then(|entry| serde_json::from_slice(entry.line()).ok());
+        let entry =
+            self.store.session.tree().leaf().and_then(|entry| serde_json::from_slice(entry.line()).ok());
         self.notify(Hook::SessionCompact { event: event(entry.unwrap_or_default()) });
         true
     }

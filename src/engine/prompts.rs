@@ -9,15 +9,16 @@
 //! One prompt at a time is on this way; others line up. Source: pi source; settled, "Prompt acknowledged when?".
 
 use crate::engine::{
-    Awaiting, Engine, Output,
     activity::Activity,
     backlog::Intake,
+    core::Engine,
     extensions::hook::{Hook, InputContinuation},
     extensions::process::FailureSource,
+    io::Output,
     prompt::{Expanding, Prompting, Reply, Starting, parts, text_of},
     queues::TurnInput,
     run::deferred::AfterRun,
-    store::persist::Tell,
+    store::after_append::AfterAppend,
     todos::TODO_WRITE,
 };
 use crate::machine::Step;
@@ -200,7 +201,7 @@ impl Engine {
     fn expand(&mut self, text: &str, skills: bool, expanding: Expanding) {
         if skills && let Some((skill, _)) = self.instructions.commands.skill(text) {
             let path = skill.path.clone();
-            self.awaiting = Some(Awaiting::Skill(expanding));
+            self.requests.files.skill = Some(expanding);
             return self.push(Output::ReadFile(path));
         }
         self.expanded(expanding, None);
@@ -208,7 +209,7 @@ impl Engine {
 
     /// The file of a skill was read, or not.
     pub(in crate::engine) fn file_read(&mut self, read: Result<String, String>) {
-        let Some(Awaiting::Skill(expanding)) = self.awaiting.take() else { return };
+        let Some(expanding) = self.requests.files.skill.take() else { return };
         let text = match &expanding {
             Expanding::Prompt(prompting) => &prompting.text,
             Expanding::Queued { text, .. } => text,
@@ -286,9 +287,9 @@ impl Engine {
 
     /// Starts a run if its model can be asked and what was said before is stored; answers in any case.
     pub(in crate::engine) fn open_run(&mut self, reply: Reply, message: UserMessage, unasked: bool) {
-        if self.broken.take().is_some() {
-            self.tell = Some(Tell::Prompt { reply, message: Box::new(message), unasked });
-            return;
+        if self.store.has_failed() {
+            let message = Box::new(message);
+            return self.store.after_append(AfterAppend::OpenRun { reply, message, unasked });
         }
         match self.models.choice().unusable.clone() {
             Some(error) => {

@@ -39,16 +39,21 @@ impl Engine {
     }
 
     fn queried_state(&self) -> QueriedState {
-        let tree = self.session.tree();
+        let tree = self.store.session.tree();
         QueriedState {
             model: self.model_in_use(),
             thinking_level: self.models.level,
             is_idle: !self.is_working(),
             has_pending_messages: self.queued() > 0,
-            session_id: self.session.id().to_owned(),
+            session_id: self.store.session.id().to_owned(),
             session_file: self.session_file(),
-            session_name: self.session.name(),
-            session_directory: self.place.folder.as_ref().map(|path| path.to_string_lossy().into_owned()),
+            session_name: self.store.session.name(),
+            session_directory: self
+                .store
+                .place
+                .folder
+                .as_ref()
+                .map(|path| path.to_string_lossy().into_owned()),
             leaf_id: tree.leaf_id().map(ToString::to_string),
             entry_count: tree.entries().len() as u64,
             active_tools: self.tools.specs().iter().map(|spec| spec.name.clone()).collect(),
@@ -57,7 +62,7 @@ impl Engine {
     }
 
     fn queried_entries(&self, since: u64) -> QueriedEntries {
-        let tree = self.session.tree();
+        let tree = self.store.session.tree();
         let known = usize::try_from(since).unwrap_or(usize::MAX);
         let news = tree.entries().get(known..).unwrap_or_default();
         QueriedEntries {
@@ -93,7 +98,7 @@ impl Engine {
     fn queried_prompt(&self) -> QueriedPrompt {
         let names: Vec<&str> = self.tools.specs().iter().map(|spec| spec.name.as_str()).collect();
         let mut options = JsonObject::new();
-        options.insert("cwd".to_owned(), self.place.directory.clone().into());
+        options.insert("cwd".to_owned(), self.store.place.directory.clone().into());
         options.insert("selectedTools".to_owned(), names.into());
         if let Some(source) = &self.instructions.source {
             options.extend(source.options(&self.instructions.commands.skills));

@@ -3,8 +3,13 @@
 //! There is a table for each kind of completion: the answer of a model finds only what waits for a model, and everything
 //! that the continuation needs lies beside it. A request that is not in its table was cancelled: nothing follows it.
 
-use crate::engine::{actions::task::Tasks, io::CallId, run::partial_message::PartialMessage};
-use crate::{protocol::RequestId, session::Branch};
+use crate::engine::{
+    actions::task::Tasks, io::CallId, prompt::Expanding, run::partial_message::PartialMessage,
+};
+use crate::{
+    protocol::{RequestId, SwitchSessionCommand},
+    session::Branch,
+};
 use std::collections::BTreeMap;
 
 /// The outstanding requests of a conversation.
@@ -22,7 +27,35 @@ pub struct Requests {
     pub shells: BTreeMap<CallId, Shell>,
     /// What is done for actions of extensions.
     pub actions: Tasks,
+    /// Files.
+    pub files: FileRequests,
 }
+
+/// Requests of files; one is outstanding at a time.
+#[derive(Debug, Default)]
+pub struct FileRequests {
+    /// The file of another session, for `switch_session`.
+    pub session: Option<SwitchSessionCommand>,
+    /// A page that is written, for `export_html`.
+    pub page: Option<PageRequest>,
+    /// The file of a skill, for what calls it.
+    pub skill: Option<Expanding>,
+    /// The skills and prompt templates that extensions have named.
+    pub resources: Option<ResourceRequest>,
+}
+
+/// A page that is written.
+#[derive(Debug)]
+pub struct PageRequest {
+    /// The id of its `export_html` command.
+    pub id: Option<RequestId>,
+    /// The file, as the response names it.
+    pub path: String,
+}
+
+/// The skills and prompt templates of extensions are searched; the host is served after that.
+#[derive(Debug)]
+pub struct ResourceRequest;
 
 /// A request of a model.
 #[derive(Debug)]
@@ -79,6 +112,13 @@ pub struct Shell {
     pub session: String,
     /// That session was left: it was cancelled with it.
     pub left: bool,
+}
+
+impl FileRequests {
+    /// Whether a request is outstanding.
+    pub const fn are_any(&self) -> bool {
+        self.session.is_some() || self.page.is_some() || self.skill.is_some() || self.resources.is_some()
+    }
 }
 
 impl Requests {

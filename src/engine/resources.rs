@@ -1,7 +1,7 @@
 //! Skills and prompt templates of extensions: asked for when the session has begun for them, and before the host is served.
 //! Those that are known already count before them. Source: pi source.
 
-use crate::engine::{core::Engine, extensions::hook::Hook, io::Output, store::disk::Awaiting};
+use crate::engine::{core::Engine, extensions::hook::Hook, io::Output, requests::ResourceRequest};
 use crate::{
     prompt::Commands,
     protocol::{ResourcesHook, SessionStartReason},
@@ -10,7 +10,8 @@ use crate::{
 impl Engine {
     /// Asks the extensions for skills and templates.
     pub(in crate::engine) fn discover_resources(&mut self) {
-        let event = ResourcesHook { cwd: self.place.directory.clone(), reason: SessionStartReason::Startup };
+        let event =
+            ResourcesHook { cwd: self.store.place.directory.clone(), reason: SessionStartReason::Startup };
         self.hook(Hook::ResourcesDiscover { event, skills: Vec::new(), templates: Vec::new() });
     }
 
@@ -19,13 +20,13 @@ impl Engine {
         if skills.is_empty() && templates.is_empty() {
             return self.serve_host();
         }
-        self.awaiting = Some(Awaiting::Resources);
+        self.requests.files.resources = Some(ResourceRequest);
         self.push(Output::LookInto { skills, templates });
     }
 
     /// What was found there joins what is known, and the model is told of it.
     pub(in crate::engine) fn resources_found(&mut self, found: Commands) {
-        self.awaiting = None;
+        let Some(ResourceRequest) = self.requests.files.resources.take() else { return };
         for skill in found.skills {
             if self.instructions.commands.skills.iter().all(|known| known.name != skill.name) {
                 self.instructions.commands.skills.push(skill);

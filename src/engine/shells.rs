@@ -4,7 +4,7 @@ use crate::engine::{
     CallId, Engine, Output, ShellEnd, ShellStart,
     extensions::hook::Hook,
     requests::Shell,
-    store::persist::{Answer, Before, Tell},
+    store::after_append::{AfterAppend, Answer, Before},
 };
 use crate::{
     protocol::{
@@ -29,7 +29,7 @@ impl Engine {
         let event = UserBashHook {
             command: command.command.clone(),
             exclude_from_context: command.exclude_from_context == Some(true),
-            cwd: self.shell_directory.clone().unwrap_or_else(|| self.place.directory.clone()),
+            cwd: self.shell_directory.clone().unwrap_or_else(|| self.store.place.directory.clone()),
         };
         let command = Box::new(command);
         self.hook(Hook::UserBash { event, failure: None, result: None, command });
@@ -90,7 +90,7 @@ impl Engine {
             id: command.id,
             command: command.command,
             excluded: command.exclude_from_context == Some(true),
-            session: self.session.id().to_owned(),
+            session: self.store.session.id().to_owned(),
             left: false,
         }
     }
@@ -127,13 +127,13 @@ impl Engine {
         }
         let response = BashResponse { id: shell.id, data: Self::bash_result(end) };
         let goes_on = self.activity.is_streaming() || self.series.chain.is_some();
-        if shell.session == self.session.id() && !goes_on {
+        if shell.session == self.store.session.id() && !goes_on {
             let before = Before { changes: 1, ..self.before() };
             self.keep(NewEntry::Message(message));
             return self.answer_kept(before, Answer::response(response));
         }
         // Between a call and its result there is no place for it: it follows the run.
-        if shell.session == self.session.id() {
+        if shell.session == self.store.session.id() {
             self.backlog.shell_messages.push_back(message);
         }
         self.succeed(response);
@@ -143,7 +143,7 @@ impl Engine {
     pub(in crate::engine) fn keep_deferred(&mut self) -> bool {
         let Some(message) = self.backlog.shell_messages.pop_front() else { return false };
         self.keep(NewEntry::Message(message));
-        self.tell = Some(Tell::Nothing);
+        self.store.after_append(AfterAppend::Nothing);
         true
     }
 

@@ -12,7 +12,7 @@ impl Engine {
         self.machine.end_of_input();
         self.lifecycle.end_input(dialect);
         // What could not be written gets a last chance.
-        self.broken = None;
+        self.store.write_again();
         self.close_all_dialogs();
         self.host_gone();
         self.extensions.limit_commands(self.now.monotonic);
@@ -33,7 +33,7 @@ impl Engine {
         self.machine.end_of_input();
         self.lifecycle.stop();
         // What could not be written gets a last chance.
-        self.broken = None;
+        self.store.write_again();
         self.backlog.lines.clear();
         self.backlog.after_run.retain(|next| !matches!(next, AfterRun::LinedUp(_)));
         let held = std::mem::take(&mut self.backlog.before_greeting);

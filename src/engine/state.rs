@@ -39,8 +39,8 @@ impl Engine {
             follow_up_mode: self.modes.follow_up,
             interrupt_mode: Some(self.modes.interrupt),
             session_file: self.session_file(),
-            session_id: self.session.id().to_owned(),
-            session_name: self.session.name(),
+            session_id: self.store.session.id().to_owned(),
+            session_name: self.store.session.name(),
             auto_compaction_enabled: self.modes.auto_compaction,
             message_count: self.told_roles().count() as u64,
             pending_message_count: pending,
@@ -55,11 +55,11 @@ impl Engine {
     pub(in crate::engine) fn session_stats(&self) -> SessionStats {
         let totals = match self.dialect.record().stats_over {
             DialectStatsOver::Context => totals(self.told_messages()),
-            DialectStatsOver::Session => self.session.tree().totals(),
+            DialectStatsOver::Session => self.store.session.tree().totals(),
         };
         SessionStats {
             session_file: self.session_file(),
-            session_id: self.session.id().to_owned(),
+            session_id: self.store.session.id().to_owned(),
             user_messages: totals.user,
             assistant_messages: totals.assistant,
             tool_calls: totals.calls,
@@ -75,20 +75,20 @@ impl Engine {
     /// The roles of the [messages](Self::told_messages) that the dialect can tell.
     fn told_roles(&self) -> impl Iterator<Item = AgentMessageKind> {
         let base = self.dialect.base();
-        self.session.roles().filter(move |role| role.is_in(base))
+        self.store.session.roles().filter(move |role| role.is_in(base))
     }
 
     /// The messages in memory that the dialect can tell: a session may hold some of another one.
     pub(in crate::engine) fn told_messages(&self) -> impl Iterator<Item = &Arc<AgentMessage>> {
         let base = self.dialect.base();
-        self.session.messages().iter().filter(move |message| message.kind().is_in(base))
+        self.store.session.messages().iter().filter(move |message| message.kind().is_in(base))
     }
 
     /// How full the context is, where the model says how much it takes. From a compaction until the next answer nobody
     /// knows. Source: pi 1 source.
     pub(in crate::engine) fn context_usage(&self) -> Option<ContextUsage> {
         let context_window = self.models.choice().model.context_window;
-        let (messages, compacted) = (self.session.messages(), self.session.compacted());
+        let (messages, compacted) = (self.store.session.messages(), self.store.session.compacted());
         let is_known = compacted == 0 || is_counted(messages, compacted);
         let tokens = is_known.then(|| context_tokens(messages, compacted));
         let percent = tokens.map(|tokens| number(tokens as f64 / context_window as f64 * 100.0));
@@ -98,7 +98,7 @@ impl Engine {
 
     /// The text of the newest assistant message, if it has any; aborted ones without content do not count.
     pub(in crate::engine) fn last_text(&self) -> Option<String> {
-        let newest = self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
+        let newest = self.store.session.messages().iter().rev().find_map(|message| match message.as_ref() {
             AgentMessage::Assistant(it) if it.stop_reason == StopReason::Aborted && it.content.is_empty() => {
                 None
             }
@@ -133,10 +133,10 @@ impl Engine {
 
     /// The header of the session, as its file begins.
     pub fn header(&self) -> &SessionHeader {
-        self.session.header()
+        self.store.session.header()
     }
 
     pub(in crate::engine) fn session_file(&self) -> Option<String> {
-        self.session.file().map(|path| path.to_string_lossy().into_owned())
+        self.store.session.file().map(|path| path.to_string_lossy().into_owned())
     }
 }

@@ -29,7 +29,7 @@ impl Engine {
         }
         let tools = self.tools.specs().iter().map(declared).collect();
         let now = Known { sections: self.instructions.sections.clone(), tools };
-        Known::replay(self.session.system_messages()).news(&now, self.now.wall)
+        Known::replay(self.store.session.system_messages()).news(&now, self.now.wall)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::engine::{
     io::{CallId, Output},
     prompt::{Prompting, Reply, parts},
     run::deferred::AfterRun,
-    store::persist::{Answer, Before},
+    store::after_append::{Answer, Before},
 };
 use crate::{
     protocol::{

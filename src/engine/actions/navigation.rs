@@ -16,7 +16,7 @@ use crate::engine::{
     run::partial_message::PartialMessage,
     run::state::has_failed,
     run::summaries::text_of,
-    store::persist::Tell,
+    store::{Appended, after_append::AfterAppend},
 };
 use crate::{
     protocol::{
@@ -42,7 +42,7 @@ impl Engine {
         if let Some(text) = self.no_navigation() {
             return self.respond(process, id, Err(text));
         }
-        let tree = self.session.tree();
+        let tree = self.store.session.tree();
         let old_leaf_id = tree.leaf_id().map(ToString::to_string);
         if old_leaf_id.as_ref() == Some(&wanted.target_id) {
             return self.respond(process, id, Ok(Some(json!({ "cancelled": false }))));
@@ -53,7 +53,7 @@ impl Engine {
         }
         let navigation = Navigation { requested: wanted.clone(), stage: NavigationStage::Between };
         let call = self.open_task(process, id, Task::Navigation(Box::new(navigation)));
-        let tree = self.session.tree();
+        let tree = self.store.session.tree();
         let left = tree.left_behind(&wanted.target_id);
         let event = BeforeTreeHook {
             target_id: wanted.target_id,
@@ -77,7 +77,7 @@ impl Engine {
     pub(in crate::engine) fn set_leaf(&mut self, process: CallId, wanted: ExtensionSetLeaf) {
         let outcome = match self.no_navigation() {
             Some(text) => Err(text),
-            None if self.session.go_on_at(Some(&wanted.entry_id)) => Ok(None),
+            None if self.store.session.go_on_at(Some(&wanted.entry_id)) => Ok(None),
             None => Err(errors::no_such_entry(self.dialect.base(), &wanted.entry_id)),
         };
         self.respond(process, wanted.id, outcome);
@@ -140,7 +140,7 @@ impl Engine {
             0 => UNKNOWN_WINDOW,
             window => window,
         };
-        let left = self.session.tree().left_behind(&target).entries;
+        let left = self.store.session.tree().left_behind(&target).entries;
         if left.is_empty() {
             return self.take_up_branch(call, None);
         }
@@ -188,10 +188,10 @@ impl Engine {
     fn take_up_branch(&mut self, call: CallId, summary: Option<Summary>) {
         let Some(navigation) = self.requests.actions.navigation(call) else { return };
         let (target, label) = (navigation.requested.target_id.clone(), navigation.requested.label.clone());
-        let before = self.session.clone();
+        let before = self.store.session.clone();
         let old_leaf_id = before.tree().leaf_id().map(ToString::to_string);
-        let Some(chosen) = self.session.tree().chosen(&target) else { return };
-        if !self.session.go_on_at(chosen.leaf.as_deref()) {
+        let Some(chosen) = self.store.session.tree().chosen(&target) else { return };
+        if !self.store.session.go_on_at(chosen.leaf.as_deref()) {
             let text = errors::no_such_entry(self.dialect.base(), &target);
             return self.end_action(call, Err(text));
         }
@@ -208,7 +208,7 @@ impl Engine {
             let target = summary.as_deref().unwrap_or(&target).to_owned();
             self.keep(NewEntry::Label { target, label: Some(label) });
         }
-        let tree = self.session.tree();
+        let tree = self.store.session.tree();
         let summary_entry = summary.as_deref().and_then(|id| tree.get(id)).and_then(object);
         let event = TreeHook {
             new_leaf_id: tree.leaf_id().map(ToString::to_string),
@@ -224,21 +224,21 @@ impl Engine {
             data["summaryEntry"] = entry.into();
         }
         self.set_stage(call, NavigationStage::Moved(data));
-        self.broken = None;
-        self.tell = Some(Tell::Moved { call, event: Box::new(event), before: Box::new(before) });
+        let (event, before) = (Box::new(event), Box::new(before));
+        self.store.after_append(AfterAppend::Navigation { call, event, before });
     }
 
     /// The new branch is stored: the extensions are told.
-    pub(in crate::engine) fn moved(&mut self, call: CallId, event: TreeHook) {
-        self.session.rebuild();
+    pub(in crate::engine) fn navigated(&mut self, call: CallId, event: TreeHook, _: &Appended) {
+        self.store.session.rebuild();
         self.series.overflowed = false;
         self.restore();
         self.hook(Hook::SessionTree { event, action: call });
     }
 
     /// The new branch could not be stored: the session stays where it was.
-    pub(in crate::engine) fn unmoved(&mut self, call: CallId, before: Session, text: String) {
-        self.session = before;
+    pub(in crate::engine) fn undo_navigation(&mut self, call: CallId, before: Session, text: String) {
+        self.store.session = before;
         self.end_action(call, Err(text));
     }
 

@@ -7,7 +7,7 @@ use crate::engine::{
     prompt::Reply,
     requests::ModelContinuation,
     run::partial_message::PartialMessage,
-    store::persist::{Answer, Before},
+    store::after_append::{Answer, Before},
 };
 use crate::{
     model::types::ToolSpec,
@@ -21,7 +21,7 @@ impl Engine {
     /// Labels an entry, or takes its label away.
     pub(in crate::engine) fn set_label(&mut self, process: CallId, action: ExtensionSetLabel) {
         let ExtensionSetLabel { id, entry_id: target, label, .. } = action;
-        if self.session.tree().get(&target).is_none() {
+        if self.store.session.tree().get(&target).is_none() {
             let text = errors::no_such_entry(self.dialect.base(), &target);
             return self.respond(process, id, Err(text));
         }
@@ -72,7 +72,7 @@ impl Engine {
             place,
             model,
             level,
-            session_id: self.session.id().to_owned(),
+            session_id: self.store.session.id().to_owned(),
             system_prompt: system_prompt.unwrap_or_default().into(),
             messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
             tools: tools.into_iter().flatten().map(spec).collect(),

@@ -16,7 +16,7 @@ use crate::engine::{
     run::state::{EndedRun, NextTurn, Phase, has_failed},
     run::summaries::Summaries,
     setup::CompactionPlan,
-    store::persist::Tell,
+    store::{Appended, after_append::AfterAppend},
 };
 use crate::{
     machine::Step,
@@ -170,7 +170,7 @@ impl Engine {
         if !rules.between_turns || !self.may_compact() {
             return false;
         }
-        let tokens = context_tokens(self.session.messages(), self.session.compacted());
+        let tokens = context_tokens(self.store.session.messages(), self.store.session.compacted());
         let window = self.models.choice().model.context_window;
         is_full(tokens, window, self.modes.compaction.reserve, rules)
             && self.compact_full(CompactionReason::Threshold, false, Next::Turn(next)).is_none()
@@ -188,7 +188,7 @@ impl Engine {
         if std::mem::take(&mut self.series.skips_compaction) || starting.unasked {
             return Some(starting);
         }
-        let last = self.session.messages().iter().rev().find_map(|message| match message.as_ref() {
+        let last = self.store.session.messages().iter().rev().find_map(|message| match message.as_ref() {
             AgentMessage::Assistant(answer) => Some(answer.clone()),
             _ => None,
         });
@@ -200,8 +200,8 @@ impl Engine {
     }
 
     /// Whether contexts are compacted by themselves now.
-    const fn may_compact(&self) -> bool {
-        self.modes.auto_compaction && self.broken.is_none() && !self.lifecycle.aborts_work()
+    fn may_compact(&self) -> bool {
+        self.modes.auto_compaction && !self.store.has_failed() && !self.lifecycle.aborts_work()
     }
 
     /// Compacts if it is time to, judged by the last answer. What is `next` waits for that, or is given back.
@@ -210,7 +210,7 @@ impl Engine {
         let window = model.context_window;
         let same = answer.provider == model.provider && answer.model == model.id;
         // It is among the last: looked for from the end.
-        let is_old = !self.session.messages()[self.session.compacted()..].iter().rev().any(|message| {
+        let is_old = !self.store.session.messages()[self.store.session.compacted()..].iter().rev().any(|message| {
             matches!(message.as_ref(), AgentMessage::Assistant(it) if it.timestamp == answer.timestamp)
         });
         if !self.may_compact() {
@@ -234,14 +234,12 @@ impl Engine {
             }
             if will_retry && self.tells_entries() {
                 self.leave_out_answer(StopReason::Error);
-                if let Some(Tell::Appended { compacts, .. }) = &mut self.tell {
-                    *compacts = true;
-                }
+                self.store.compact_after_append();
                 return None;
             }
             return self.compact_full(CompactionReason::Overflow, will_retry, next);
         }
-        let tokens = context_tokens(self.session.messages(), self.session.compacted());
+        let tokens = context_tokens(self.store.session.messages(), self.store.session.compacted());
         let judged = !has_failed(answer) || prompted || record.compaction.checks_after_error;
         match judged && is_full(tokens, window, self.modes.compaction.reserve, &record.compaction) {
             true => self.compact_full(CompactionReason::Threshold, false, next),
@@ -275,13 +273,13 @@ impl Engine {
     }
 
     fn prepare_compaction(&self) -> Result<Preparation, NothingToDo> {
-        prepare(&self.session.tree().on_path(), self.kept_tokens())
+        prepare(&self.store.session.tree().on_path(), self.kept_tokens())
     }
 
     /// The same after a request that did not fit: one message may be too long for the context.
     fn prepare_overflow_compaction(&self) -> Result<Preparation, NothingToDo> {
         let window = self.models.choice().model.context_window;
-        let path = self.session.tree().on_path();
+        let path = self.store.session.tree().on_path();
         prepare_overflow(&path, self.kept_tokens(), window, self.modes.compaction.reserve)
     }
 
@@ -352,7 +350,7 @@ impl Engine {
         let rules = &self.dialect.record().compaction;
         let mut result = under_way.preparation.clone().result(made.summary, None, rules);
         let on_path = |entry: &&Entry| **entry.id() == *made.first_kept_entry_id;
-        if self.session.tree().path().iter().find(|entry| on_path(entry)).is_none() {
+        if self.store.session.tree().path().iter().find(|entry| on_path(entry)).is_none() {
             let text = errors::kept_entry_unknown(self.dialect.base(), &made.first_kept_entry_id);
             return self.end_compaction(Some(text));
         }
@@ -363,18 +361,18 @@ impl Engine {
     }
 
     pub(in crate::engine) fn keep_compaction(&mut self, result: CompactionResult, from_hook: bool) {
-        let system_message = checkpoint(self.session.system_messages(), self.now.wall).map(Box::new);
+        let system_message = checkpoint(self.store.session.system_messages(), self.now.wall).map(Box::new);
         self.keep(NewEntry::Compaction { result: Box::new(result.clone()), from_hook, system_message });
         if let Some(compaction) = self.activity.compaction_mut() {
             compaction.result = Some(result);
             compaction.from_extension = from_hook;
         }
-        self.tell = Some(Tell::Compacted);
+        self.store.after_append(AfterAppend::Compaction);
     }
 
     /// The entry is stored: the model is told the summary from now on, and the extensions that there is one.
-    pub(in crate::engine) fn compacted(&mut self) {
-        self.session.rebuild();
+    pub(in crate::engine) fn compacted(&mut self, _: &Appended) {
+        self.store.session.rebuild();
         let Some(compaction) = self.activity.compaction_mut() else { return };
         compaction.done = true;
         let (reason, will_retry, from_extension) =
@@ -394,7 +392,7 @@ impl Engine {
     pub(in crate::engine) fn compaction_over(&mut self) {
         let Some(compaction) = self.take_compaction() else { return };
         let Compaction { why, result: Some(mut result), next, unasked, .. } = compaction else { return };
-        let messages = self.session.messages();
+        let messages = self.store.session.messages();
         result.estimated_tokens_after = Some(context_tokens(messages, messages.len()));
         match why {
             Why::Asked(id) => {
@@ -406,7 +404,7 @@ impl Engine {
             }
             Why::Full { reason, will_retry } => {
                 if will_retry {
-                    self.session.forget_answer(StopReason::Error);
+                    self.store.session.forget_answer(StopReason::Error);
                 }
                 // A prompt that came meanwhile asks in its place.
                 let will_retry = will_retry && matches!(next, Next::Nothing) && !unasked;
@@ -456,9 +454,9 @@ impl Engine {
         }
     }
 
-    /// The summary could not be stored.
-    pub(in crate::engine) fn compaction_unkept(&mut self, text: String) {
-        self.session.undo();
+    /// The summary could not be written.
+    pub(in crate::engine) fn compaction_unwritten(&mut self, text: String) {
+        self.store.session.undo();
         self.end_compaction(Some(text));
     }
 

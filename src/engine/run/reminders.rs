@@ -22,7 +22,7 @@ impl Engine {
 
     /// The model writes the list.
     pub(in crate::engine) fn write_todos(&mut self, call: CallId, arguments: &JsonObject) {
-        let stored = self.session.file().is_some();
+        let stored = self.store.session.file().is_some();
         match self.todos.write(arguments, stored, self.now.monotonic) {
             Ok(result) => self.tool_end(call, result, false),
             Err(text) => self.tool_end(call, error_result(&text), true),
@@ -39,7 +39,7 @@ impl Engine {
     /// What comes before the first thing that the user says: the model is to plan it first.
     pub(in crate::engine) fn prelude(&self, text: &str) -> Option<AgentMessage> {
         let is_user = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::User(_));
-        let is_first = !self.session.messages().iter().any(is_user);
+        let is_first = !self.store.session.messages().iter().any(is_user);
         let wanted = self.tools.is_offered(TODO_WRITE) && self.todos.wants_prelude(is_first, text);
         wanted.then(|| AgentMessage::Custom(Todos::prelude(self.now.wall)))
     }
@@ -58,12 +58,12 @@ impl Engine {
         let Some(reminder) = self.todos.reminder() else { return };
         let message = reminder.message(self.now.wall);
         self.event(reminder.event);
-        self.session.tell(Arc::new(AgentMessage::Developer(message)));
+        self.store.session.tell(Arc::new(AgentMessage::Developer(message)));
         self.start_run([]);
     }
 
     /// The list is the one that the session holds.
     pub(in crate::engine) fn restore_todos(&mut self) {
-        self.todos.restore(self.session.tree().results_of(TODO_WRITE));
+        self.todos.restore(self.store.session.tree().results_of(TODO_WRITE));
     }
 }

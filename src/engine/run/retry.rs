@@ -1,6 +1,6 @@
 //! What follows a run that failed for a passing reason: a wait, and another run.
 
-use crate::engine::{Engine, activity::Activity, run::state::EndedRun, store::persist::Tell};
+use crate::engine::{Engine, activity::Activity, run::state::EndedRun, store::after_append::AfterAppend};
 use crate::{
     model::failure,
     protocol::{AgentSessionEventKind, AutoRetryEndEvent, AutoRetryStartEvent, StopReason, errors},
@@ -51,13 +51,13 @@ impl Engine {
     /// The model is not told its last answer any more if that ended for `reason`, nor the results of its calls. In
     /// dialects that tell of entries, an entry says so of each of them.
     pub(in crate::engine) fn leave_out_answer(&mut self, reason: StopReason) {
-        let left_out = self.session.forget_answer(reason);
+        let left_out = self.store.session.forget_answer(reason);
         if !self.tells_entries() {
             return;
         }
         let edits: Vec<Arc<str>> =
             left_out.into_iter().filter_map(|entry| self.keep(NewEntry::LeftOut(entry))).collect();
-        self.tell = Some(Tell::Appended { entries: edits, compacts: false });
+        self.store.after_append(AfterAppend::Entries { entries: edits, compacts: false });
     }
 
     /// Whether the host is told of entries that no other frame shows.

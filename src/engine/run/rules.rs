@@ -32,7 +32,7 @@ impl Engine {
         if broken.is_empty() {
             return false;
         }
-        self.session.forget_answer(StopReason::Aborted);
+        self.store.session.forget_answer(StopReason::Aborted);
         self.rules.injected(&broken);
         let names = broken.iter().map(|rule| rule.name.clone()).collect();
         self.keep(NewEntry::RulesInjected(names));
@@ -43,6 +43,6 @@ impl Engine {
 
     /// The model was told of the rules that the session says.
     pub(in crate::engine) fn restore_rules(&mut self) {
-        self.rules.restore(self.session.tree().injected_rules());
+        self.rules.restore(self.store.session.tree().injected_rules());
     }
 }

@@ -28,7 +28,7 @@ impl Engine {
         };
         let aborted = chain.aborted;
         let waits = !self.queues.are_empty();
-        if waits && !aborted && !self.lifecycle.is_stopping() && self.broken.is_none() {
+        if waits && !aborted && !self.lifecycle.is_stopping() && !self.store.has_failed() {
             self.run_queue();
         } else if !self.keep_deferred() {
             self.series.chain = None;
@@ -40,7 +40,7 @@ impl Engine {
 
     /// A run with what was queued. An answer that was left out is asked for again first.
     fn run_queue(&mut self) {
-        let last = self.session.messages().last();
+        let last = self.store.session.messages().last();
         let answered = last.is_some_and(|last| matches!(**last, AgentMessage::Assistant(_)));
         let waiting = match answered && self.queues.steering.is_empty() {
             true => self.queues.follow_up.take(self.modes.follow_up),

@@ -184,12 +184,12 @@ impl Engine {
     /// Asks the model; the extensions have their say in the conversation that it is told.
     fn call_model(&mut self) {
         if !self.is_hooked(HookName::Context) {
-            return self.ask_about(self.session.messages().clone());
+            return self.ask_about(self.store.session.messages().clone());
         }
         if let Some(run) = self.activity.run_mut() {
             run.phase = Phase::Context;
         }
-        let messages = self.session.messages().iter().map(AsRef::as_ref);
+        let messages = self.store.session.messages().iter().map(AsRef::as_ref);
         let messages = messages.filter(|message| !matches!(message, AgentMessage::System(_)));
         let event = ContextHook { messages: messages.cloned().collect() };
         self.notify(Hook::Context { event, is_changed: false });
@@ -203,7 +203,7 @@ impl Engine {
             return;
         }
         let instead = messages.map(|messages| Arc::new(messages.into_iter().map(Arc::new).collect()));
-        self.ask_about(instead.unwrap_or_else(|| self.session.messages().clone()));
+        self.ask_about(instead.unwrap_or_else(|| self.store.session.messages().clone()));
     }
 
     /// Asks the model about this conversation.
@@ -218,7 +218,7 @@ impl Engine {
             place: run.model,
             model: self.models.all[run.model].model.clone(),
             level: run.level,
-            session_id: self.session.id().to_owned(),
+            session_id: self.store.session.id().to_owned(),
             system_prompt: run.system_prompt.clone(),
             messages,
             tools: self.tools.specs().clone(),
@@ -325,11 +325,7 @@ impl Engine {
             self.activity = Activity::Settling(Some(Box::new(ended)));
         }
         let end = AgentEndEvent { messages, will_retry: Some(retries && !self.ends_at_once()) };
-        match self.modes.syncs_runs
-            && self.session.is_on_disk()
-            && self.broken.is_none()
-            && self.tell.is_none()
-        {
+        match self.modes.syncs_runs && self.store.can_sync() {
             true => self.sync_before(end),
             false => self.event(end),
         }

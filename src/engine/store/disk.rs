@@ -4,31 +4,17 @@
 //! Nothing is emitted meanwhile that needs what is being written. Commands that show neither the conversation nor change
 //! it are served; everything else is delayed and taken in, in order, once the request has completed or failed.
 
-use crate::engine::{Engine, Input, Output, prompt::Expanding, store::persist::Tell};
-use crate::protocol::{Inbound, RequestId, RpcCommandKind};
-
-/// A file that was asked for, and the command that waits for it.
-#[derive(Debug)]
-pub enum Awaiting {
-    /// The file of another session.
-    Session(Option<RequestId>),
-    /// A page that is being written.
-    Page {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// The file, as it is answered.
-        path: String,
-    },
-    /// The file of a skill.
-    Skill(Expanding),
-    /// What extensions have named: skills and prompt templates.
-    Resources,
-}
+use crate::engine::{
+    core::Engine,
+    io::{Input, Output},
+};
+use crate::protocol::{Inbound, RpcCommandKind};
+use std::time::Duration;
 
 impl Engine {
     /// Whether a request to the disk has neither completed nor failed.
     pub(in crate::engine) const fn is_disk_outstanding(&self) -> bool {
-        self.storing.is_some() || self.awaiting.is_some()
+        self.store.is_writing() || self.requests.files.are_any()
     }
 
     /// Whether the input has to wait for the outstanding request to the disk.
@@ -81,20 +67,8 @@ impl Engine {
         true
     }
 
-    /// The session's lines are written.
-    pub(in crate::engine) fn stored(&mut self) {
-        if self.storing.is_some() {
-            self.storing_over();
-            // What was only synced had been written before.
-            if !matches!(self.tell, Some(Tell::RunEnd(_))) {
-                self.session.written();
-            }
-        }
-    }
-
-    /// The write is over. Extensions could not be heard meanwhile, so that their deadlines are moved.
-    pub(in crate::engine) fn storing_over(&mut self) {
-        let since = self.storing.take().unwrap_or(self.now.monotonic);
+    /// Extensions could not be heard while a write was outstanding: their deadlines are moved.
+    pub(in crate::engine) fn postpone_extensions(&mut self, since: Duration) {
         let late = self.now.monotonic.saturating_sub(since);
         if !late.is_zero() && !self.extensions.is_suspended() {
             self.extensions.postpone(late);

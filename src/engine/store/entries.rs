@@ -12,7 +12,7 @@ use crate::{
 impl Engine {
     /// The messages that a session can be forked at.
     pub(in crate::engine) fn fork_messages(&self) -> ForkMessages {
-        let tree = self.session.tree();
+        let tree = self.store.session.tree();
         let messages = match self.dialect.record().forks_from {
             DialectForksFrom::AllBranches => tree.fork_messages(),
             DialectForksFrom::ActiveBranch => tree.fork_messages_of_branch(),
@@ -24,7 +24,7 @@ impl Engine {
     /// The entries, or those since one of them.
     pub(in crate::engine) fn list_entries(&mut self, command: GetEntriesCommand) {
         let base = self.dialect.base();
-        let tree = self.session.tree();
+        let tree = self.store.session.tree();
         match tree.listed(command.since.as_deref(), base) {
             Some(entries) => {
                 let data = EntryList { entries, leaf_id: tree.leaf_id().map(ToString::to_string) };
@@ -40,7 +40,7 @@ impl Engine {
     /// The entries as a tree.
     pub(in crate::engine) fn list_tree(&mut self, id: Option<RequestId>) {
         let base = self.dialect.base();
-        let tree = self.session.tree();
+        let tree = self.store.session.tree();
         let leaf_id = tree.leaf_id().map(ToString::to_string);
         match tree.nodes(base) {
             Some(tree) => self.succeed(GetTreeResponse { id, data: EntryTree { tree, leaf_id } }),

@@ -1,6 +1,151 @@
-//! The session and its file: entries are persisted before they are emitted.
+//! The session and its file: entries are appended before they are emitted.
+//!
+//! An entry goes to the session first, together with what is to follow its append ([`AfterAppend`]). [`Store::advance`]
+//! gives the writes that are left, and only then what follows them, with an [`Appended`]: whatever emits the frames of an
+//! entry takes one, and nobody else can make one.
 
+pub(super) mod after_append;
 pub(super) mod disk;
 pub(super) mod entries;
 pub(super) mod persist;
 pub(super) mod sessions;
+
+use crate::{
+    engine::setup::Place,
+    session::{NewEntry, Session, Stamp, Write},
+};
+use after_append::AfterAppend;
+use std::{sync::Arc, time::Duration};
+
+/// The session of a conversation, and its file.
+#[derive(Debug)]
+pub struct Store {
+    /// The session.
+    pub session: Session,
+    /// Where sessions are kept.
+    pub place: Place,
+    disk: Disk,
+    /// What follows the appends of everything kept so far.
+    after_append: Option<AfterAppend>,
+}
+
+/// How the file stands.
+#[derive(Debug, PartialEq, Eq)]
+enum Disk {
+    /// No write is outstanding.
+    Free,
+    /// A write is outstanding since this moment of the monotonic clock.
+    Writing(Duration),
+    /// The last write failed: none follows until something is kept, or the store is [told to](Store::write_again).
+    Failed,
+}
+
+/// The proof that the appends of everything kept so far were performed: they have completed, or one has failed.
+#[derive(Debug)]
+pub struct Appended(());
+
+/// What the store does next.
+#[derive(Debug)]
+pub enum StoreStep {
+    /// This write is to be performed; it completes by [`Store::complete`] or [`Store::fail`].
+    Write(Write),
+    /// Everything is written: this follows.
+    Follow(AfterAppend, Appended),
+}
+
+impl Store {
+    /// A store whose session has yet to begin.
+    pub const fn new(session: Session, place: Place) -> Self {
+        Self { session, place, disk: Disk::Free, after_append: None }
+    }
+
+    /// Adds an entry to the session, and gives its id. Entries are written in this order, what could not be written
+    /// before first.
+    pub fn keep(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Option<Arc<str>> {
+        self.write_again();
+        self.session.append(entry, stamp, random);
+        self.session.tree().leaf_id().cloned()
+    }
+
+    /// What follows as soon as everything kept so far is written.
+    pub fn after_append(&mut self, next: AfterAppend) {
+        self.write_again();
+        self.after_append = Some(next);
+    }
+
+    /// An entry that was left out of the context is to be compacted away as soon as that is written.
+    pub const fn compact_after_append(&mut self) {
+        if let Some(AfterAppend::Entries { compacts, .. }) = &mut self.after_append {
+            *compacts = true;
+        }
+    }
+
+    /// Writes again what could not be written.
+    pub fn write_again(&mut self) {
+        if self.disk == Disk::Failed {
+            self.disk = Disk::Free;
+        }
+    }
+
+    /// Writes nothing until something is kept: the last write failed just now.
+    pub const fn wait(&mut self) {
+        self.disk = Disk::Failed;
+    }
+
+    /// The next write, or what follows them all; `None`: neither.
+    pub fn advance(&mut self, now: Duration) -> Option<StoreStep> {
+        if self.disk != Disk::Free {
+            return None;
+        }
+        if let Some(write) = self.session.next_write() {
+            self.disk = Disk::Writing(now);
+            return Some(StoreStep::Write(write));
+        }
+        Some(StoreStep::Follow(self.after_append.take()?, Appended(())))
+    }
+
+    /// Has the file put on the disk; `next` follows.
+    pub fn sync(&mut self, next: AfterAppend, now: Duration) -> Write {
+        self.after_append = Some(next);
+        self.disk = Disk::Writing(now);
+        Write::Sync
+    }
+
+    /// The outstanding write has completed; gives since when it was outstanding, `None`: none was.
+    pub fn complete(&mut self) -> Option<Duration> {
+        let Disk::Writing(since) = self.disk else { return None };
+        self.disk = Disk::Free;
+        // What was only synced had been written before.
+        if !self.is_syncing() {
+            self.session.written();
+        }
+        Some(since)
+    }
+
+    /// The outstanding write has failed; gives since when it was outstanding, and what will not follow it.
+    pub fn fail(&mut self) -> Option<(Duration, Option<AfterAppend>, Appended)> {
+        let Disk::Writing(since) = self.disk else { return None };
+        self.disk = Disk::Failed;
+        Some((since, self.after_append.take(), Appended(())))
+    }
+
+    /// Whether a write is outstanding.
+    pub const fn is_writing(&self) -> bool {
+        matches!(self.disk, Disk::Writing(_))
+    }
+
+    /// Whether the last write failed.
+    pub fn has_failed(&self) -> bool {
+        self.disk == Disk::Failed
+    }
+
+    /// Whether the end of a run waits until the file is put on the disk.
+    pub const fn is_syncing(&self) -> bool {
+        matches!(self.after_append, Some(AfterAppend::RunEnd(_)))
+    }
+
+    /// Whether the file can be put on the disk before a run ends.
+    pub fn can_sync(&self) -> bool {
+        self.session.is_on_disk() && self.disk == Disk::Free && self.after_append.is_none()
+    }
+}

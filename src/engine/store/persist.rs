@@ -1,126 +1,50 @@
-//! Entries are stored before they are told of.
+//! Keeps entries, and emits what follows their append.
 //!
-//! An entry goes to the session first. [`Output::Store`] asks for its line to be written; only when
-//! [`Stored`](crate::engine::Input::Stored) comes is the [`Tell`] carried out. What could not be written stays in memory as far as it was a message (the host has seen it grow), and is written before anything else
-//! as soon as a file works again, which every further entry tries; a change of settings is taken back.
+//! What could not be written stays in memory as far as it was a message (the host has seen it grow), and is written before
+//! anything else as soon as a file works again, which every further entry tries; a change of settings is taken back.
 
 use crate::engine::{
-    CallId, Engine, Output, extensions::process::FailureSource, prompt::Reply, run::state::EarlyEnd,
-    store::sessions::SESSION,
+    core::Engine,
+    extensions::process::FailureSource,
+    io::Output,
+    prompt::Reply,
+    run::state::EarlyEnd,
+    store::{
+        Appended, StoreStep,
+        after_append::{AfterAppend, Answer, Before},
+        sessions::SESSION,
+    },
 };
 use crate::{
     protocol::{
         AgentEndEvent, AgentMessage, AgentSessionEventKind, AutoRetryEndEvent, EntryAppendedEvent,
         MessageEndEvent, MessageStartEvent, ModelSelectSource, RpcCommandKind, RpcSuccess,
         SessionInfoChangedEvent, SessionStartReason, StopReason, ThinkingLevel, ThinkingLevelChangedEvent,
-        TreeHook, UserMessage, errors,
+        errors,
     },
-    session::{NewEntry, Session, Stamp, Write},
+    session::{NewEntry, Stamp},
 };
 use std::sync::Arc;
 
-/// What is said once everything kept so far is on disk.
-#[derive(Debug)]
-pub enum Tell {
-    /// Nothing: it was told of before.
-    Nothing,
-    /// A message of the run is complete.
-    Message(Arc<AgentMessage>),
-    /// Entries that no other event tells of, by their ids.
-    Appended {
-        /// Their ids.
-        entries: Vec<Arc<str>>,
-        /// The context is compacted then, because a request did not fit into it.
-        compacts: bool,
-    },
-    /// A run has ended, and all of it is on the disk.
-    RunEnd(Box<AgentEndEvent>),
-    /// An extension has added a message where no run is open; if it cannot be stored, it was not added.
-    Note(Arc<AgentMessage>, Reply),
-    /// A command is answered; if it cannot be stored, it has changed nothing.
-    Answer(Answer, Before),
-    /// A prompt was held up by entries that could not be written before.
-    Prompt {
-        /// Who waits for an answer.
-        reply: Reply,
-        /// What the user says.
-        message: Box<UserMessage>,
-        /// It was aborted before it was served.
-        unasked: bool,
-    },
-    /// The context was compacted.
-    Compacted,
-    /// The session goes on at another place.
-    Moved {
-        /// The action that wanted it.
-        call: CallId,
-        /// What extensions are told of it.
-        event: Box<TreeHook>,
-        /// The session as it was.
-        before: Box<Session>,
-    },
-    /// Another session has begun.
-    Forked {
-        /// The answer.
-        response: Box<RpcSuccess>,
-        /// The session before it.
-        before: Box<Session>,
-    },
-}
-
-/// How a command is answered once it is stored.
-#[derive(Debug)]
-pub enum Answer {
-    /// With this response.
-    Response(Box<RpcSuccess>),
-    /// Plainly.
-    Reply(Reply),
-}
-
-impl Answer {
-    /// With this response.
-    pub fn response(response: impl Into<RpcSuccess>) -> Self {
-        Self::Response(Box::new(response.into()))
-    }
-}
-
-/// What a change of settings is taken back to.
-#[derive(Debug)]
-pub struct Before {
-    /// How many changes of the session were kept for it.
-    pub changes: usize,
-    /// Place of the model.
-    pub model: usize,
-    /// The thinking level.
-    pub level: Option<ThinkingLevel>,
-    /// The session gets a name.
-    pub named: bool,
-    /// An entry that no other frame tells of, by its id.
-    pub appended: Option<Arc<str>>,
-}
-
 impl Engine {
-    /// Keeps a message of the run; `message_end` follows when it is stored.
+    /// Keeps a message of the run; `message_end` follows its append.
     pub(in crate::engine) fn keep_message(&mut self, message: AgentMessage) {
         let message = Arc::new(message);
         self.keep(NewEntry::Message(message.clone()));
-        self.tell = Some(Tell::Message(message));
+        self.store.after_append(AfterAppend::MessageEnd(message));
     }
 
-    /// Keeps a message outside of a run, which is told when it is stored.
+    /// Keeps a message of an extension outside of a run, which is emitted after its append.
     pub(in crate::engine) fn keep_note(&mut self, message: AgentMessage, reply: Reply) {
         let message = Arc::new(message);
         self.keep(NewEntry::Message(message.clone()));
-        self.tell = Some(Tell::Note(message, reply));
+        self.store.after_append(AfterAppend::ExtensionMessage(message, reply));
     }
 
-    /// Adds an entry to the session, and gives its id. It is written in the order of keeping, what was missed before it
-    /// first.
+    /// Adds an entry to the session, and gives its id.
     pub(in crate::engine) fn keep(&mut self, entry: NewEntry) -> Option<Arc<str>> {
-        self.broken = None;
         let stamp = self.stamp();
-        self.session.append(entry, stamp, self.ids.random());
-        self.session.tree().leaf_id().cloned()
+        self.store.keep(entry, stamp, self.ids.random())
     }
 
     /// The dialect and the time of an entry.
@@ -139,153 +63,155 @@ impl Engine {
         }
     }
 
-    /// Answers a change of settings as soon as what was kept for it is stored.
+    /// Responds to a change of settings as soon as what was kept for it is written.
     pub(in crate::engine) fn answer_kept(&mut self, before: Before, answer: Answer) {
-        self.broken = None;
-        self.tell = Some(Tell::Answer(answer, before));
+        self.store.after_append(AfterAppend::Response(answer, before));
     }
 
-    /// Writes the next line, or tells what is stored; `false` when there is nothing of both.
-    pub(in crate::engine) fn advance_storing(&mut self) -> bool {
-        if self.broken.is_none()
-            && let Some(write) = self.session.next_write()
-        {
-            self.storing = Some(self.now.monotonic);
-            self.push(Output::Store(write));
-            return true;
+    /// Has the next line written, or emits what follows the last; `false` when there is neither.
+    pub(in crate::engine) fn advance_store(&mut self) -> bool {
+        match self.store.advance(self.now.monotonic) {
+            Some(StoreStep::Write(write)) => self.push(Output::Store(write)),
+            Some(StoreStep::Follow(next, appended)) => self.follow_append(next, &appended),
+            None => return false,
         }
-        let Some(tell) = self.tell.take() else { return false };
-        self.told(tell);
         true
     }
 
-    /// Tells the end of a run when the session is on the disk.
+    /// Has the session put on the disk; the end of the run is emitted then.
     pub(in crate::engine) fn sync_before(&mut self, end: AgentEndEvent) {
-        self.tell = Some(Tell::RunEnd(Box::new(end)));
-        self.storing = Some(self.now.monotonic);
-        self.push(Output::Store(Write::Sync));
+        let write = self.store.sync(AfterAppend::RunEnd(Box::new(end)), self.now.monotonic);
+        self.push(Output::Store(write));
     }
 
-    /// The last write failed. Nothing more is written until something is asked for that needs it.
+    /// The session's lines are written.
+    pub(in crate::engine) fn stored(&mut self) {
+        if let Some(since) = self.store.complete() {
+            self.postpone_extensions(since);
+        }
+    }
+
+    /// The last write failed. Nothing more is written until something is kept.
     pub(in crate::engine) fn store_failed(&mut self, reason: &str) {
-        self.storing_over();
+        let Some((since, next, appended)) = self.store.fail() else { return };
+        self.postpone_extensions(since);
         let text = errors::store_failed(self.dialect.base(), reason);
-        self.broken = Some(text.clone());
-        match self.tell.take() {
+        match next {
             // What is left out stays so, and is written when a file works again.
-            None | Some(Tell::Nothing | Tell::Appended { .. }) => {}
-            Some(Tell::Message(message)) => self.message_unkept(message, text),
-            Some(Tell::RunEnd(end)) => {
+            None | Some(AfterAppend::Nothing | AfterAppend::Entries { .. }) => {}
+            Some(AfterAppend::MessageEnd(message)) => self.message_unwritten(message, text, &appended),
+            Some(AfterAppend::RunEnd(end)) => {
                 // It is written, and only a loss of power can still cost it: the run has not failed.
-                self.broken = None;
+                self.store.write_again();
                 let path = self.session_file().unwrap_or_default();
                 self.report_failure(FailureSource::File(&path, SESSION), &text);
                 self.event(*end);
             }
-            Some(Tell::Note(_, reply)) => {
-                self.session.undo();
+            Some(AfterAppend::ExtensionMessage(_, reply)) => {
+                self.store.session.undo();
                 self.refuse(&reply, text);
             }
-            Some(Tell::Answer(answer, before)) => {
-                (0..before.changes).for_each(|_| self.session.undo());
+            Some(AfterAppend::Response(answer, before)) => {
+                (0..before.changes).for_each(|_| self.store.session.undo());
                 (self.models.current, self.models.level) = (before.model, before.level);
                 match answer {
-                    Answer::Response(response) => self.unanswered(&response, text),
+                    Answer::Response(response) => self.fail_response(&response, text),
                     Answer::Reply(Reply::Host { id, kind }) => self.handler_failed(id, kind, text),
                     Answer::Reply(reply) => self.refuse(&reply, text),
                 }
             }
-            Some(Tell::Prompt { reply, .. }) => {
+            Some(AfterAppend::OpenRun { reply, .. }) => {
                 self.accept_early(&reply);
                 self.refuse(&reply, text);
             }
-            Some(Tell::Compacted) => self.compaction_unkept(text),
-            Some(Tell::Moved { call, before, .. }) => self.unmoved(call, *before, text),
-            Some(Tell::Forked { response, before }) => {
-                self.session = *before;
-                self.unanswered(&response, text);
+            Some(AfterAppend::Compaction) => self.compaction_unwritten(text),
+            Some(AfterAppend::Navigation { call, before, .. }) => self.undo_navigation(call, *before, text),
+            Some(AfterAppend::Fork { response, before }) => {
+                self.store.session = *before;
+                self.fail_response(&response, text);
                 self.session_stays();
             }
         }
     }
 
-    fn told(&mut self, tell: Tell) {
-        match tell {
-            Tell::Nothing => {}
-            Tell::Message(message) => self.message_told(message),
-            Tell::RunEnd(end) => self.event(*end),
-            Tell::Appended { entries, compacts } => {
-                self.entries_told(&entries);
+    fn follow_append(&mut self, next: AfterAppend, appended: &Appended) {
+        match next {
+            AfterAppend::Nothing => {}
+            AfterAppend::MessageEnd(message) => self.emit_message_end(message, appended),
+            AfterAppend::RunEnd(end) => self.event(*end),
+            AfterAppend::Entries { entries, compacts } => {
+                self.emit_entries(&entries, appended);
                 if compacts {
                     self.compact_overflow();
                 }
             }
-            Tell::Note(message, reply) => {
+            AfterAppend::ExtensionMessage(message, reply) => {
                 let message = message.as_ref().clone();
                 self.event(MessageStartEvent { message: message.clone() });
                 self.event(MessageEndEvent { message });
                 self.accept(&reply);
             }
-            Tell::Answer(answer, before) => {
-                self.settings_told(&before);
-                let source = match &answer {
-                    Answer::Response(it) if matches!(**it, RpcSuccess::CycleModel(_)) => {
-                        ModelSelectSource::Cycle
-                    }
-                    _ => ModelSelectSource::Set,
-                };
-                self.tell_choice((before.model, before.level), source);
-                match answer {
-                    Answer::Response(response) => self.succeed(*response),
-                    Answer::Reply(reply) => self.accept(&reply),
-                }
-            }
-            Tell::Forked { response, before } => {
+            AfterAppend::Response(answer, before) => self.respond_with_change(answer, &before, appended),
+            AfterAppend::Fork { response, before } => {
                 self.left();
                 if self.dialect.record().sessions_start_anew {
                     self.empty_queues();
                 }
                 self.restore();
                 // It begins later: the file before it is let go all the same.
-                if !self.session.is_on_disk() {
+                if !self.store.session.is_on_disk() {
                     self.push(Output::CloseSession);
                 }
                 let previous = before.file().map(|path| path.to_string_lossy().into_owned());
                 self.session_begun(SessionStartReason::Fork, previous, *response);
             }
-            Tell::Prompt { reply, message, unasked } => self.open_run(reply, *message, unasked),
-            Tell::Compacted => self.compacted(),
-            Tell::Moved { call, event, .. } => self.moved(call, *event),
+            AfterAppend::OpenRun { reply, message, unasked } => self.open_run(reply, *message, unasked),
+            AfterAppend::Compaction => self.compacted(appended),
+            AfterAppend::Navigation { call, event, .. } => self.navigated(call, *event, appended),
         }
     }
 
-    /// Tells what a command has changed, in dialects that have an event for it.
-    fn settings_told(&mut self, before: &Before) {
+    /// Emits what a command has changed, in dialects that have events for it, and its response.
+    fn respond_with_change(&mut self, answer: Answer, before: &Before, appended: &Appended) {
+        self.emit_change(before, appended);
+        let source = match &answer {
+            Answer::Response(it) if matches!(**it, RpcSuccess::CycleModel(_)) => ModelSelectSource::Cycle,
+            _ => ModelSelectSource::Set,
+        };
+        self.tell_choice((before.model, before.level), source);
+        match answer {
+            Answer::Response(response) => self.succeed(*response),
+            Answer::Reply(reply) => self.accept(&reply),
+        }
+    }
+
+    /// Emits what a command has changed, in dialects that have an event for it.
+    fn emit_change(&mut self, before: &Before, appended: &Appended) {
         use AgentSessionEventKind::{SessionInfoChanged, ThinkingLevelChanged};
         let base = self.dialect.base();
         if self.models.level != before.level && ThinkingLevelChanged.is_in(base) {
             self.event(ThinkingLevelChangedEvent { level: self.models.level.unwrap_or(ThinkingLevel::Off) });
         }
         if before.named && SessionInfoChanged.is_in(base) {
-            let name = self.session.name();
+            let name = self.store.session.name();
             self.event(SessionInfoChangedEvent { name });
         }
-        self.entries_told(before.appended.as_slice());
+        self.emit_entries(before.appended.as_slice(), appended);
     }
 
-    /// Tells of entries that no other frame shows, in dialects that have an event for them.
-    fn entries_told(&mut self, ids: &[Arc<str>]) {
+    /// Emits entries that no other frame shows, in dialects that have an event for them.
+    fn emit_entries(&mut self, ids: &[Arc<str>], _: &Appended) {
         if !self.tells_entries() {
             return;
         }
-        let tree = self.session.tree();
+        let tree = self.store.session.tree();
         let entries: Vec<_> = ids.iter().filter_map(|id| tree.get(id)?.content()).collect();
         for entry in entries {
             self.event(EntryAppendedEvent { entry });
         }
     }
 
-    fn message_told(&mut self, message: Arc<AgentMessage>) {
+    fn emit_message_end(&mut self, message: Arc<AgentMessage>, _: &Appended) {
         if let Some(run) = self.activity.run_mut() {
             run.messages.push(message.clone());
         }
@@ -304,8 +230,8 @@ impl Engine {
         self.series.overflowed &= !answered;
     }
 
-    /// The run of a message that could not be stored ends, and says why.
-    fn message_unkept(&mut self, message: Arc<AgentMessage>, text: String) {
+    /// The run of a message that could not be written ends, and says why.
+    fn message_unwritten(&mut self, message: Arc<AgentMessage>, text: String, appended: &Appended) {
         if let Some(run) = self.activity.run_mut() {
             run.is_unpersisted = true;
         }
@@ -313,7 +239,7 @@ impl Engine {
             if let Some(run) = self.activity.run_mut() {
                 run.early_end.get_or_insert(EarlyEnd::Failed(text));
             }
-            self.message_told(message);
+            self.emit_message_end(message, appended);
             return self.cancel_tools();
         };
         let mut answer = answer.clone();
@@ -323,16 +249,15 @@ impl Engine {
         if let Some(run) = self.activity.run_mut() {
             run.replace(&answer);
         }
-        self.session.undo();
-        let broken = self.broken.take();
+        self.store.session.undo();
         self.keep(NewEntry::Message(answer.clone()));
         // Not at once again.
-        self.broken = broken;
-        self.message_told(answer);
+        self.store.wait();
+        self.emit_message_end(answer, appended);
     }
 
-    /// A response that cannot be given: the command has failed.
-    fn unanswered(&mut self, response: &RpcSuccess, text: String) {
+    /// The command of a response that cannot be given has failed.
+    fn fail_response(&mut self, response: &RpcSuccess, text: String) {
         let kind = RpcCommandKind::parse(response.kind().as_str());
         if let Some(kind) = kind {
             self.handler_failed(response.id().cloned(), kind, text);

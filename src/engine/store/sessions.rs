@@ -1,12 +1,14 @@
 //! Which session is open.
 
 use crate::engine::{
-    Awaiting, Engine, Output,
+    core::Engine,
     extensions::hook::Hook,
     extensions::process::FailureSource,
+    io::Output,
     prompt::Reply,
+    requests::PageRequest,
     run::deferred::AfterRun,
-    store::persist::{Answer, Tell},
+    store::after_append::{AfterAppend, Answer},
 };
 use crate::{
     protocol::{
@@ -127,13 +129,13 @@ impl Engine {
 
     /// Opens another session; goes on in [`opened`](Self::opened).
     pub(in crate::engine) fn switch_session(&mut self, command: SwitchSessionCommand) {
-        self.awaiting = Some(Awaiting::Session(command.id));
-        self.push(Output::OpenSession(command.session_path.into()));
+        self.push(Output::OpenSession(command.session_path.clone().into()));
+        self.requests.files.session = Some(command);
     }
 
     /// The file of another session was read, or not.
     pub(in crate::engine) fn opened(&mut self, opened: Result<Opened, String>) {
-        let Some(Awaiting::Session(id)) = self.awaiting.take() else { return };
+        let Some(SwitchSessionCommand { id, .. }) = self.requests.files.session.take() else { return };
         match opened {
             Err(text) => {
                 self.handler_failed(id, RpcCommandKind::SwitchSession, text);
@@ -161,14 +163,15 @@ impl Engine {
         let (header, file) = self.unborn(self.session_file());
         let stamp = self.stamp();
         if self.forks_at(id.as_ref()) {
-            let Some(tree) = self.session.tree().fork_with(entry, header, stamp, self.ids.random()) else {
+            let Some(tree) = self.store.session.tree().fork_with(entry, header, stamp, self.ids.random())
+            else {
                 let text = errors::invalid_entry(self.dialect.base());
                 return self.handler_failed(id, kind, text);
             };
             let data = ForkResult { text: None, cancelled: false };
             return self.go_on_in(Session::forked(tree, file), fork_response(id, kind, data));
         }
-        let Some(forked) = self.session.tree().fork(entry, header, stamp, self.ids.random()) else {
+        let Some(forked) = self.store.session.tree().fork(entry, header, stamp, self.ids.random()) else {
             let text = errors::invalid_entry(self.dialect.base());
             self.handler_failed(id, kind, text);
             return self.session_stays();
@@ -185,41 +188,41 @@ impl Engine {
         }
         let (header, file) = self.unborn(self.session_file());
         let stamp = self.stamp();
-        let tree = self.session.tree().copy_branch(header, stamp, self.ids.random());
+        let tree = self.store.session.tree().copy_branch(header, stamp, self.ids.random());
         let data = SessionChange { cancelled: false };
         self.go_on_in(Session::forked(tree, file), CloneResponse { id, data }.into());
     }
 
     /// A session made of this one takes its place as soon as it is stored, and the response is given.
     fn go_on_in(&mut self, session: Session, response: RpcSuccess) {
-        let before = std::mem::replace(&mut self.session, session);
+        let before = std::mem::replace(&mut self.store.session, session);
         self.series.overflowed = false;
-        self.broken = None;
-        self.tell = Some(Tell::Forked { response: Box::new(response), before: Box::new(before) });
+        let (response, before) = (Box::new(response), Box::new(before));
+        self.store.after_append(AfterAppend::Fork { response, before });
     }
 
     /// The entry up to which the session can be cloned; or why it cannot. What was only begun is not worth a copy, unless
     /// it is never written anyway (source: observed).
     fn cloned_at(&self) -> Result<String, String> {
         let base = self.dialect.base();
-        if self.session.file().is_some() && !self.session.is_on_disk() {
+        if self.store.session.file().is_some() && !self.store.session.is_on_disk() {
             return Err(errors::not_saved(base));
         }
-        let leaf = self.session.tree().leaf_id().map(ToString::to_string);
+        let leaf = self.store.session.tree().leaf_id().map(ToString::to_string);
         leaf.ok_or_else(|| errors::nothing_to_clone(base))
     }
 
     /// Whether the session can be forked at this entry as it is asked for under this id.
     fn can_fork(&self, id: Option<&RequestId>, entry: &str) -> bool {
         match self.forks_at(id) {
-            true => self.session.tree().get(entry).is_some(),
+            true => self.store.session.tree().get(entry).is_some(),
             false => self.said_at(entry).is_some(),
         }
     }
 
     /// What the user said in this entry, where the session can be forked at it.
     fn said_at(&self, entry: &str) -> Option<String> {
-        let tree = self.session.tree();
+        let tree = self.store.session.tree();
         let there = match self.dialect.record().forks_from {
             DialectForksFrom::AllBranches => true,
             DialectForksFrom::ActiveBranch => tree.path().iter().any(|it| it.id().as_ref() == entry),
@@ -236,7 +239,7 @@ impl Engine {
         }
         let mut before = self.before();
         let stamp = self.stamp();
-        self.session.rename(&name, stamp, self.ids.random());
+        self.store.session.rename(&name, stamp, self.ids.random());
         (before.changes, before.named) = (1, true);
         self.answer_kept(before, Answer::Reply(reply));
     }
@@ -245,7 +248,7 @@ impl Engine {
     pub(in crate::engine) fn name_quietly(&mut self, name: Option<&str>) {
         let Some(name) = name.map(|name| self.clean_name(name)) else { return };
         let stamp = self.stamp();
-        self.session.rename(&name, stamp, self.ids.random());
+        self.store.session.rename(&name, stamp, self.ids.random());
     }
 
     /// The name as the dialect has it.
@@ -260,7 +263,7 @@ impl Engine {
     /// Writes the session as a page; goes on in [`file_written`](Self::file_written).
     pub(in crate::engine) fn export(&mut self, command: ExportHtmlCommand) {
         let export = &self.dialect.record().export;
-        let refusal = match (self.session.file(), self.session.is_on_disk() || export.empty) {
+        let refusal = match (self.store.session.file(), self.store.session.is_on_disk() || export.empty) {
             (None, _) => Some(errors::export_in_memory(self.dialect.base())),
             (_, false) => Some(errors::export_nothing(self.dialect.base())),
             _ => None,
@@ -268,10 +271,10 @@ impl Engine {
         if let Some(text) = refusal {
             return self.handler_failed(command.id, RpcCommandKind::ExportHtml, text);
         }
-        let stem = self.session.file().and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
+        let stem = self.store.session.file().and_then(Path::file_stem).unwrap_or_default().to_string_lossy();
         let path = command.output_path.unwrap_or_else(|| format!("{}{stem}.html", export.prefix));
         let text = page::html(
-            self.session.tree(),
+            self.store.session.tree(),
             &PageOptions {
                 written_by: concat!("pi-rpc ", env!("CARGO_PKG_VERSION")).to_owned(),
                 instructions: Some(self.instructions.text.to_string()),
@@ -282,12 +285,12 @@ impl Engine {
             text,
             creates_folders: export.creates_folders,
         });
-        self.awaiting = Some(Awaiting::Page { id: command.id, path });
+        self.requests.files.page = Some(PageRequest { id: command.id, path });
     }
 
     /// The page was written, or not.
     pub(in crate::engine) fn file_written(&mut self, written: Result<(), String>) {
-        let Some(Awaiting::Page { id, path }) = self.awaiting.take() else { return };
+        let Some(PageRequest { id, path }) = self.requests.files.page.take() else { return };
         match written {
             Ok(()) => self.succeed(ExportHtmlResponse { id, data: ExportedFile { path } }),
             Err(text) => self.handler_failed(id, RpcCommandKind::ExportHtml, text),
@@ -313,12 +316,12 @@ impl Engine {
     /// Takes model and level from the session, where it names them; `model` and `level` were asked for and stay.
     pub(in crate::engine) fn take_up(&mut self, model: bool, level: Option<ThinkingLevel>) {
         if !model
-            && let Some((provider, id)) = self.session.model()
+            && let Some((provider, id)) = self.store.session.model()
             && let Some(at) = self.find_usable(provider, id)
         {
             self.models.current = at;
         }
-        let known = self.session.level();
+        let known = self.store.session.level();
         let preferred = self.models.choice().preferred;
         self.models.level = self.fitting(level.or(known).or(preferred).unwrap_or(self.modes.level));
         if known.is_none() {
@@ -335,21 +338,21 @@ impl Engine {
     /// An entry that need not be written before the next one.
     pub(in crate::engine) fn keep_quietly(&mut self, entry: NewEntry) {
         let stamp = self.stamp();
-        self.session.append_quietly(entry, stamp, self.ids.random());
+        self.store.session.append_quietly(entry, stamp, self.ids.random());
     }
 
     /// The header and the file of a session that begins now.
     pub(in crate::engine) fn unborn(&mut self, parent: Option<String>) -> (SessionHeader, Option<Arc<Path>>) {
-        let id = self.place.id.take();
+        let id = self.store.place.id.take();
         let id = id.unwrap_or_else(|| session_id(self.dialect, self.now.wall, self.ids.random()));
-        let header = new_header(id, self.place.directory.clone(), parent, self.now.wall);
+        let header = new_header(id, self.store.place.directory.clone(), parent, self.now.wall);
         let name = file_name(&header.timestamp, &header.id);
-        let file = self.place.folder.as_ref().map(|folder| folder.join(name).into());
+        let file = self.store.place.folder.as_ref().map(|folder| folder.join(name).into());
         (header, file)
     }
 
     fn leave(&mut self, next: Session) {
-        self.session = next;
+        self.store.session = next;
         self.left();
     }
 
@@ -359,7 +362,7 @@ impl Engine {
         self.queues.next_prompt.clear();
         self.guard.allowed.clear();
         self.series.overflowed = false;
-        self.broken = None;
+        self.store.write_again();
     }
 }
 
