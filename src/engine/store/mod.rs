@@ -149,3 +149,49 @@ impl Store {
         self.session.is_on_disk() && self.disk == Disk::Free && self.after_append.is_none()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{protocol::Dialect, session::new_header};
+    use serde_json::json;
+    use std::path::Path;
+
+    const NOW: Duration = Duration::from_secs(1);
+
+    /// A store with one entry that is still to be written.
+    fn store() -> Store {
+        let header = new_header("id".to_owned(), "/".to_owned(), None, 0);
+        let session = Session::new(header, Some(Path::new("/session.jsonl").into()));
+        let mut store = Store::new(session, Place::in_memory("/"));
+        let stamp = Stamp { dialect: Dialect::Pi, wall_ms: 0 };
+        let message = json!({"role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m",
+            "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0,
+                "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
+            "stopReason": "stop", "timestamp": 0});
+        let message = serde_json::from_value(message).expect("a message of pi");
+        store.keep(NewEntry::Message(message), stamp, &mut fastrand::Rng::with_seed(1));
+        store.after_append(AfterAppend::Nothing);
+        store
+    }
+
+    #[test]
+    fn what_follows_waits_for_the_write() {
+        let mut store = store();
+        assert!(matches!(store.advance(NOW), Some(StoreStep::Write(_))));
+        assert!(store.advance(NOW).is_none(), "the write is outstanding");
+        assert_eq!(store.complete(), Some(NOW));
+        assert!(matches!(store.advance(NOW), Some(StoreStep::Follow(AfterAppend::Nothing, _))));
+        assert!(store.advance(NOW).is_none(), "nothing is left");
+    }
+
+    #[test]
+    fn what_failed_is_written_with_the_next() {
+        let mut store = store();
+        let write = store.advance(NOW);
+        assert!(matches!(store.fail(), Some((NOW, Some(AfterAppend::Nothing), _))));
+        assert!(store.has_failed() && store.advance(NOW).is_none());
+        store.after_append(AfterAppend::Nothing);
+        assert_eq!(format!("{:?}", store.advance(NOW)), format!("{write:?}"));
+    }
+}
