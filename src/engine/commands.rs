@@ -1,11 +1,10 @@
 //! What each command does.
 
 use crate::engine::{
-    Engine,
+    core::Engine,
     io::not_yet,
     prompt::{Prompting, Reply},
-    run::compaction::Compaction,
-    run::deferred::AfterRun,
+    run::{compaction::Compaction, deferred::AfterRun},
 };
 use crate::protocol::{
     DialectReady, Disposition, GetAvailableModelsResponse, GetBranchMessagesResponse, GetCommandsResponse,

@@ -1,24 +1,25 @@
 //! The engine's state and its loop: an input in, outputs out.
 
 use crate::engine::{
-    Input, Modes, Now, Output, Setup, Toolbox,
     activity::Activity,
     backlog::{Backlog, Waiting},
     choices::{Beginning, FirstModel, Models},
-    extensions::hook::Hook,
-    extensions::host::ExtensionHost,
+    extensions::{hook::Hook, host::ExtensionHost},
     guard::Guard,
     ids::Ids,
     instructions::Instructions,
+    io::{Input, Now, Output},
     lifecycle::Lifecycle,
     limits::Limits,
     pending::{Pending, is_of_messages},
     queues::Queues,
     requests::Requests,
     run::series::Series,
+    setup::{Modes, Setup},
     store::Store,
-    todos::Todos,
-    ttsr::Rules,
+    todos::list::Todos,
+    toolbox::arguments::Toolbox,
+    ttsr::rules::Rules,
 };
 use crate::{
     machine::{Machine, Rule, Step},

@@ -8,8 +8,9 @@
 //! What comes before its time is held; answers to dialogs are taken in as soon as the host is greeted.
 
 use crate::engine::{
-    Engine, Input,
+    core::Engine,
     extensions::hook::{Hook, SessionStartContinuation},
+    io::Input,
 };
 use crate::protocol::{FromExtension, Inbound, Outbound, SessionStartHook, SessionStartReason};
 

@@ -1,7 +1,8 @@
 //! Tools that the host carries out. Source: xcsh RPC reference: host tools; xcsh source; observed.
 
 use crate::engine::{
-    CallId, Engine,
+    core::Engine,
+    io::CallId,
     prompt::texts,
     tool_result::error_result,
     toolbox::arguments::{Owner, Unsound, examine},

@@ -1,7 +1,7 @@
 //! Which model is asked, and how hard it thinks.
 
 use crate::engine::{
-    Engine,
+    core::Engine,
     prompt::Reply,
     store::after_append::{Answer, Before},
 };

@@ -5,7 +5,7 @@
 //! notification is kept as a [`Step`], so that what an extension does meanwhile counts for what comes next. Source: pi
 //! source.
 
-use crate::engine::{queues::TurnInput, run::state::NextTurn};
+use crate::engine::{queues::NextTurn, queues::TurnInput};
 use crate::machine::Rule;
 use crate::protocol::AgentMessage;
 use std::collections::VecDeque;

@@ -12,14 +12,16 @@ use crate::engine::{
     activity::Activity,
     backlog::Intake,
     core::Engine,
-    extensions::hook::{Hook, InputContinuation},
-    extensions::process::FailureSource,
+    extensions::{
+        hook::{Hook, InputContinuation},
+        process::FailureSource,
+    },
     io::Output,
     prompt::{Expanding, Prompting, Reply, Starting, parts, text_of},
     queues::TurnInput,
     run::deferred::AfterRun,
     store::after_append::AfterAppend,
-    todos::TODO_WRITE,
+    todos::list::TODO_WRITE,
 };
 use crate::machine::Step;
 use crate::protocol::{

@@ -38,6 +38,15 @@ pub struct TurnInput {
     pub queue: Option<StreamingBehavior>,
 }
 
+/// The next turn of an open run, before it is known with which messages it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextTurn {
+    /// The model is asked about the results of its calls, and about steering that waits.
+    Results,
+    /// The turn opens only if messages wait.
+    Messages,
+}
+
 impl From<AgentMessage> for TurnInput {
     fn from(message: AgentMessage) -> Self {
         Self { message, queue: None }

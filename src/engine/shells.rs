@@ -1,8 +1,9 @@
 //! Shell commands of the host.
 
 use crate::engine::{
-    CallId, Engine, Output, ShellEnd, ShellStart,
+    core::Engine,
     extensions::hook::Hook,
+    io::{CallId, Output, ShellEnd, ShellStart},
     requests::Shell,
     store::after_append::{AfterAppend, Answer, Before},
 };

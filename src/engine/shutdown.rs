@@ -1,7 +1,11 @@
 //! What ends the process: the end of the input, a signal, or an extension's `shutdown`.
 
 use crate::engine::{
-    Engine, Input, Output, actions::task::Tasks, extensions::host::ExtensionHost, run::deferred::AfterRun,
+    actions::task::Tasks,
+    core::Engine,
+    extensions::host::ExtensionHost,
+    io::{Input, Output},
+    run::deferred::AfterRun,
 };
 use crate::protocol::DialectEndOfInput;
 

@@ -1,6 +1,6 @@
 //! What the engine tells of itself.
 
-use crate::engine::{Engine, activity::Activity, run::compaction::Compaction};
+use crate::engine::{activity::Activity, core::Engine, run::compaction::Compaction};
 use crate::{
     protocol::{
         AgentMessage, AgentMessageKind, AssistantContent, ContextUsage, DialectStatsOver,

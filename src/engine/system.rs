@@ -3,7 +3,7 @@
 //! Dialects with system messages open the first run of a session with one that says everything. Later ones say what has
 //! changed since. What the providers are sent is not made of them. Source: pi 1 source, its message reference, observed.
 
-use crate::engine::{Engine, toolbox::arguments::Owner};
+use crate::engine::{core::Engine, toolbox::arguments::Owner};
 use crate::{
     model::types::ToolSpec,
     prompt::{Section, ToolLine, tool_line},

@@ -1,8 +1,8 @@
 //! The walk over every state and kind, and the chart that is made from it.
 
-use super::{
-    Kind,
+use crate::machine::{
     flow::{Flow, State, Verdict},
+    kind::Kind,
 };
 use crate::protocol::{BUNDLE, Base, Fires, FlowState};
 use serde_json::Value;

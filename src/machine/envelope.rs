@@ -1,9 +1,12 @@
 //! What every line of a server has, read leniently: enough to judge its form, and to go on when the rest cannot be read.
 
-use super::{Answer, Findings, Kind, Rule, Unread};
 use crate::protocol::{
     AgentMessageKind, AgentSessionEventKind, AssistantMessageEventKind, CompactionReason, ReadError,
     RequestId, RpcCommandKind, RpcExtensionUIRequestKind, StopReason, fires,
+};
+use crate::{
+    machine::{findings::Findings, kind::Kind, requests::Answer, unread::Unread},
+    protocol::RuleId as Rule,
 };
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};

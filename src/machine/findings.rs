@@ -1,6 +1,6 @@
 //! What the checks of a frame found, and which rules they had something to look at.
 
-use super::Rule;
+use crate::protocol::RuleId as Rule;
 
 /// What is wrong with one frame, and the rules that it put to the test.
 #[derive(Debug, Default)]

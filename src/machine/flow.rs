@@ -20,7 +20,7 @@
 //! Only dialects that emit `agent_settled` have `settling`; the others are idle there. What no frame announces moves the
 //! server's own machine alone, as an unannounced [`Step`].
 
-use super::{Kind, Step};
+use crate::machine::kind::{Kind, Step};
 use crate::protocol::{
     AgentMessageKind as Role, AgentSessionEventKind as Event, Base, FlowState, RpcCommandKind as Command,
     fires_anywhere,

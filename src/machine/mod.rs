@@ -20,6 +20,7 @@ mod kind;
 mod places;
 mod regions;
 mod requests;
+mod state;
 mod unread;
 mod violation;
 
@@ -29,7 +30,8 @@ pub use checks::{Beside, Checks, End, Moment};
 pub use envelope::Envelope;
 pub use findings::{Findings, RuleSet};
 pub use kind::{Kind, Step};
-pub use regions::{Machine, State};
+pub use regions::Machine;
 pub use requests::{Answer, Answered, Open, Requests};
+pub use state::State;
 pub use unread::Unread;
 pub use violation::Violation;

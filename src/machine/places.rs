@@ -1,7 +1,7 @@
 //! Which rule a frame keeps, or breaks, by where it stands.
 
-use super::{Kind, Rule};
 use crate::protocol::{AgentMessageKind as Role, AgentSessionEventKind as Event, DialectReady, FlowState};
+use crate::{machine::kind::Kind, protocol::RuleId as Rule};
 
 /// The rule that a frame in the state `at` puts to the test: kept if the state allows it, else broken.
 pub const fn rule_of(kind: Kind, at: FlowState, ready: DialectReady) -> Rule {

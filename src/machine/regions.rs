@@ -1,47 +1,25 @@
 //! The four regions together.
 
-use super::{
-    Answer, Answered, Beside, Checks, End, Findings, Kind, Moment, Requests, Rule, RuleSet, Step, Unread,
-    Violation,
-    checks::has_broken_down,
-    flow::{Flow, Verdict},
-    places::{also_kept, rule_of},
-};
 use crate::protocol::{
     AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, FlowState, Inbound,
     LineError, Outbound, RpcCommand, RpcCommandKind, Said,
 };
+use crate::{
+    machine::{
+        checks::{beside::Beside, conversation::Checks, ending::End, moment::Moment, run::has_broken_down},
+        findings::{Findings, RuleSet},
+        flow::{Flow, Verdict},
+        kind::{Kind, Step},
+        places::{also_kept, rule_of},
+        requests::{Answer, Answered, Requests},
+        state::State,
+        unread::Unread,
+        violation::Violation,
+    },
+    protocol::RuleId as Rule,
+};
 use statig::prelude::*;
-use std::{collections::BTreeSet, fmt};
-
-/// Where the conversation stands: the four regions side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct State {
-    /// What the agent is doing.
-    pub flow: FlowState,
-    /// Dialogs that wait for the host.
-    pub asks: usize,
-    /// Shell commands of the host that run.
-    pub shell: usize,
-    /// Input has ended.
-    pub closing: bool,
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.flow)?;
-        if self.asks > 0 {
-            f.write_str("+awaiting_ui")?;
-        }
-        if self.shell > 0 {
-            f.write_str("+bash")?;
-        }
-        if self.closing {
-            f.write_str("+closing")?;
-        }
-        Ok(())
-    }
-}
+use std::collections::BTreeSet;
 
 /// Dialogs that may wait: a host that answers none costs no more than this.
 const ASKS: usize = 4096;

@@ -1,6 +1,6 @@
 //! The requests that wait for a response, and the states that each can have met.
 
-use super::Rule;
+use crate::protocol::RuleId as Rule;
 use crate::protocol::{FlowState, LineError, RequestId, RpcCommandKind, RpcResponse};
 use std::collections::VecDeque;
 

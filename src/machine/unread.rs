@@ -1,6 +1,9 @@
 //! A line that a server wrote and that is no frame of the dialect, with what is known of it.
 
-use super::{Answer, Kind, Rule};
+use crate::{
+    machine::{kind::Kind, requests::Answer},
+    protocol::RuleId as Rule,
+};
 
 /// A line that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,9 @@
 //! What the machine reports when a frame may not be said.
 
-use super::{Kind, Rule, State, Tier};
+use crate::{
+    machine::{kind::Kind, state::State},
+    protocol::{RuleId as Rule, Tier},
+};
 use std::fmt;
 
 /// A frame that broke a rule.

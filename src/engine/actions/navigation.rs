@@ -15,7 +15,7 @@ use crate::engine::{
     requests::ModelContinuation,
     run::partial_message::PartialMessage,
     run::state::has_failed,
-    run::summaries::text_of,
+    run::summarize::text_of,
     store::{Appended, after_append::AfterAppend},
 };
 use crate::{

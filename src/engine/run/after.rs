@@ -1,8 +1,9 @@
 //! What follows a run: what waited for its end, another try, a compaction.
 
 use crate::engine::{
-    Engine, extensions::hook::Hook, run::compaction::Compaction, run::deferred::AfterRun,
-    run::state::EndedRun,
+    core::Engine,
+    extensions::hook::Hook,
+    run::{compaction::Compaction, deferred::AfterRun, state::EndedRun},
 };
 use crate::protocol::{HookName, RpcCommandKind, ShutdownHook, ShutdownReason, errors};
 

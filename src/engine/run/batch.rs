@@ -1,49 +1,28 @@
-//! The tool calls of one assistant message, run in the dialect's style.
-//!
-//! | Style | Calls | Steering that arrives | Results |
-//! |---|---|---|---|
-//! | `sequential-skip` | one after another | the rest is skipped | as each call ends |
-//! | `parallel-skip` | checked in order, then all at once | skips everything while calls are checked | in order, when all have ended |
-//! | `parallel-noskip` | the same | waits for the batch | the same |
-//! | `interrupt` | exclusive tools alone, others side by side | interrupt mode `immediate`: running calls are stopped and the rest is skipped; `wait`: waits for the batch | as each call ends |
-//!
-//! In some dialects the results of a batch come together: each call ends as it comes, and the messages follow in order
-//! when all have ended. A message that was cut off has its results one by one all the same.
+//! The tool calls of one assistant message, and how far each is.
 
-use crate::engine::{
-    CallId, Engine,
-    pending::Step,
-    requests::ToolContinuation,
-    run::state::has_failed,
-    run::state::{Phase, Run},
-    tool_result::error_result,
-    toolbox::arguments::Owner,
-};
-use crate::protocol::{
-    AgentMessage, AgentToolResult, AssistantMessage, DialectToolExecution, HookName, InterruptMode,
-    JsonObject, StopReason, ToolCall, ToolExecutionEndEvent, ToolExecutionStartEvent,
-    ToolExecutionUpdateEvent, ToolResultMessage, errors,
-};
-use serde_json::json;
+use crate::engine::io::CallId;
+use crate::protocol::{AgentToolResult, JsonObject, ToolCall, ToolResultMessage};
 use std::time::Duration;
 
 /// The calls of the open turn.
 #[derive(Debug)]
 pub struct Batch {
-    calls: Vec<Slot>,
-    results: Vec<ToolResultMessage>,
+    /// The calls, in the message's order.
+    pub calls: Vec<Slot>,
+    /// The results that are emitted.
+    pub results: Vec<ToolResultMessage>,
     /// Steering has arrived: what has not run is skipped.
-    skipping: bool,
-    /// The end of a call was said: whether steering waits is looked at when it is told.
-    looking: bool,
+    pub skipping: bool,
+    /// The end of a call was emitted: it is still to be looked whether steering waits.
+    pub looking: bool,
     /// The message failed: none of its calls is run, and this is their result.
-    unrun: Option<String>,
+    pub unrun: Option<String>,
     /// The message was cut off: its calls are not run either, and each has its result right behind its end.
-    cut_off: bool,
+    pub cut_off: bool,
     /// Every result so far wants the model not to be asked again.
-    terminates: bool,
+    pub terminates: bool,
     /// A tool of an extension wants no other call beside it: one after another, whatever the style.
-    in_turn: bool,
+    pub in_turn: bool,
 }
 
 impl Batch {
@@ -56,542 +35,48 @@ impl Batch {
     }
 }
 
+/// One call of a batch.
 #[derive(Debug)]
-struct Slot {
-    call: ToolCall,
-    stage: Stage,
+pub struct Slot {
+    /// The call, as the model made it.
+    pub call: ToolCall,
+    pub stage: Stage,
     /// When its tool began, on the monotonic clock.
-    began: Option<Duration>,
+    pub began: Option<Duration>,
     /// How many milliseconds its tool took.
-    took: Option<u64>,
+    pub took: Option<u64>,
     /// The arguments that the extension of its tool has made of the model's.
-    prepared: Option<JsonObject>,
+    pub prepared: Option<JsonObject>,
     /// The arguments that it runs with, or that an extension wants it to.
-    changed: Option<JsonObject>,
+    pub changed: Option<JsonObject>,
 }
 
-/// How far a call is. `Said` comes last in every style.
+/// How far a call is. `Done` comes last in every style.
 #[derive(Debug)]
 pub enum Stage {
+    /// Not announced yet.
     Waiting,
     /// Announced; the extension of its tool may change the arguments before they are checked.
     Preparing,
     /// Announced and found fit; somebody may prevent it.
-    Asked(JsonObject),
+    Checked(JsonObject),
     /// Nobody prevents it; not running yet.
     Ready(JsonObject),
+    /// Its tool runs, by this request.
     Running(CallId),
     /// It has ended; somebody may change its result.
     Ended,
-    /// Over; its end is held until it is its turn: several may end at once, and some styles tell all together.
+    /// Over; its end is held until it is its turn: several may end at once, and some styles emit all together.
     Held(AgentToolResult, bool),
-    /// Its end has been told; its result waits for those of the others.
-    Told(AgentToolResult, bool),
-    Said,
+    /// Its end is emitted; its result waits for those of the others.
+    Emitted(AgentToolResult, bool),
+    /// Its result is emitted.
+    Done,
 }
 
 impl Stage {
     /// Taken up and not over: others may have to wait for it.
-    const fn is_open(&self) -> bool {
-        matches!(self, Self::Preparing | Self::Asked(_) | Self::Running(_) | Self::Ended)
+    pub const fn is_open(&self) -> bool {
+        matches!(self, Self::Preparing | Self::Checked(_) | Self::Running(_) | Self::Ended)
     }
 }
-
-impl Engine {
-    /// Takes up the calls of `message`. Those of a message that failed are not run: they get results that say so.
-    pub(in crate::engine) fn start_batch(&mut self, message: &AssistantMessage, calls: Vec<ToolCall>) {
-        let alone = |call: &ToolCall| {
-            let of_extension = matches!(self.tools.owner(&call.name), Some(Owner::Extension(_)));
-            of_extension && self.tools.is_exclusive(&call.name)
-        };
-        let in_turn = calls.iter().any(alone);
-        let slot = |call| Slot {
-            call,
-            stage: Stage::Waiting,
-            began: None,
-            took: None,
-            prepared: None,
-            changed: None,
-        };
-        let calls = calls.into_iter().map(slot).collect();
-        let unrun = has_failed(message).then(|| self.failed_text(message));
-        if let Some(run) = self.activity.run_mut()
-            && let Phase::Tools { batch, .. } = &mut run.phase
-        {
-            *batch = Some(Box::new(Batch {
-                calls,
-                results: Vec::new(),
-                skipping: false,
-                looking: false,
-                unrun,
-                cut_off: message.stop_reason == StopReason::Length,
-                terminates: true,
-                in_turn,
-            }));
-        }
-    }
-
-    pub(in crate::engine) fn tool_progress(&mut self, call: CallId, partial_result: AgentToolResult) {
-        let ending = self.activity.run().is_none_or(Run::ends_early);
-        // How far a tool of an action has come is not told.
-        let Some(&ToolContinuation::Call(at)) = self.requests.tools.get(&call).filter(|_| !ending) else {
-            return;
-        };
-        let Some(call) = self.batch().map(|batch| batch.calls[at].call.clone()) else { return };
-        self.event(ToolExecutionUpdateEvent {
-            tool_call_id: call.id,
-            tool_name: call.name,
-            args: call.arguments,
-            partial_result,
-            parent_tool_call_id: None,
-        });
-    }
-
-    /// A call is over, and nobody changes its result any more.
-    pub(in crate::engine) fn call_over(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
-        if !matches!(self.slot(at).map(|slot| &slot.stage), Some(Stage::Running(_) | Stage::Ended)) {
-            return;
-        }
-        let (result, is_error) = match self.batch().is_some_and(|batch| batch.skipping) && !self.is_parallel()
-        {
-            // It was stopped for the steering: what it made of that does not count.
-            true => self.skipped(),
-            false => (result, is_error),
-        };
-        self.set(at, Stage::Held(result, is_error));
-    }
-
-    /// A call that has not run is over: it was prevented, or the run is being ended.
-    pub(in crate::engine) fn call_unrun(&mut self, at: usize, result: AgentToolResult) {
-        match self.is_parallel() {
-            // One after the other is asked about.
-            true => self.say_end(at, result, true),
-            false => self.set(at, Stage::Held(result, true)),
-        }
-    }
-
-    /// Does the next thing that can be done now: starts, skips or ends a call, or ends the turn when all are said;
-    /// `false` while the calls that run are waited for.
-    pub(in crate::engine) fn advance_batch(&mut self) -> bool {
-        let Some(batch) = self.batch() else { return false };
-        if batch.calls.iter().all(|slot| matches!(slot.stage, Stage::Told(..) | Stage::Said)) {
-            match self.first(|stage| matches!(stage, Stage::Told(..))) {
-                Some(at) => self.say_result(at),
-                None => self.end_batch(),
-            }
-            return true;
-        }
-        if batch.unrun.is_some() {
-            let Some(at) = self.first(|stage| matches!(stage, Stage::Waiting)) else { return false };
-            self.announce(at);
-            self.then(Step::Check(at));
-            return true;
-        }
-        match self.is_parallel() {
-            true => self.advance_together(),
-            false => self.advance_in_turn(),
-        }
-    }
-
-    /// One by one, or side by side where the style and the tool allow it.
-    fn advance_in_turn(&mut self) -> bool {
-        if self.advance_ends() {
-            return true;
-        }
-        let Some(at) = self.first(|stage| matches!(stage, Stage::Waiting)) else { return false };
-        let running = self.count_running();
-        if self.is_stopping() {
-            // Calls that were never started come last, in order.
-            if running > 0 {
-                return false;
-            }
-            self.announce(at);
-            self.then(Step::Check(at));
-            return true;
-        }
-        if running > 0 && !self.may_join(at) {
-            return false;
-        }
-        self.announce(at);
-        self.then(Step::Check(at));
-        true
-    }
-
-    /// Tells the end of a call that is over, and looks for steering when it is told; `false` if there is none. For the
-    /// styles that tell each call by itself.
-    pub(in crate::engine) fn advance_ends(&mut self) -> bool {
-        if self.is_looking() {
-            self.look_for_steering();
-            return true;
-        }
-        let waits = self.first(|stage| matches!(stage, Stage::Held(..))).is_some();
-        if waits {
-            self.release_held();
-        }
-        waits
-    }
-
-    /// Whether the call may run beside the ones that run.
-    fn may_join(&self, at: usize) -> bool {
-        let Some(batch) = self.batch() else { return false };
-        let exclusive = |slot: &Slot| self.tools.is_exclusive(&slot.call.name);
-        let alone = batch.calls.iter().any(|slot| slot.stage.is_open() && exclusive(slot));
-        self.style() == DialectToolExecution::Interrupt && !alone && !exclusive(&batch.calls[at])
-    }
-
-    /// Announced and checked in order, then run all at once; told in order when all have ended.
-    fn advance_together(&mut self) -> bool {
-        if self.tells_results_together() && self.first(|stage| matches!(stage, Stage::Held(..))).is_some() {
-            self.release_held();
-            return true;
-        }
-        // One is asked about after the other; what runs is waited for below.
-        if self.first(|stage| matches!(stage, Stage::Preparing | Stage::Asked(_))).is_some() {
-            return false;
-        }
-        let waiting = self.first(|stage| matches!(stage, Stage::Waiting));
-        let ready = self.first(|stage| matches!(stage, Stage::Ready(_)));
-        if self.is_stopping()
-            && let Some(at) = ready
-        {
-            self.say_unrun(at);
-        } else if self.is_stopping()
-            && let Some(at) = waiting
-        {
-            self.announce(at);
-            self.then(Step::Check(at));
-        } else if let Some(at) = waiting {
-            self.prepare(at);
-        } else if ready.is_some() {
-            self.run_ready();
-        } else if self.count_running() == 0 {
-            self.release_held();
-        } else {
-            return false;
-        }
-        true
-    }
-
-    /// Announces and checks a call; steering that came in between skips them all.
-    fn prepare(&mut self, at: usize) {
-        if at > 0 && self.style() == DialectToolExecution::ParallelSkip && !self.queues.steering.is_empty() {
-            return self.skip();
-        }
-        self.announce(at);
-        self.then(Step::Check(at));
-    }
-
-    /// Checks a call that was announced; the extensions then have their say in it.
-    pub(in crate::engine) fn check_announced(&mut self, at: usize) {
-        if let Some(text) = self.batch().and_then(|batch| batch.unrun.clone()) {
-            return self.say_end(at, error_result(&text), true);
-        }
-        if self.is_stopping() {
-            return self.say_unrun(at);
-        }
-        if let Some(place) = self.preparer(at) {
-            return self.ask_to_prepare(at, place);
-        }
-        match self.check(at) {
-            Ok(arguments) => self.permit(at, arguments),
-            Err(text) => self.say_end(at, error_result(&text), true),
-        }
-    }
-
-    fn run_ready(&mut self) {
-        while let Some(at) = self.first(|stage| matches!(stage, Stage::Ready(_))) {
-            let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, Stage::Said));
-            if let Some(Stage::Ready(arguments)) = stage {
-                self.run_tool(at, arguments);
-            }
-        }
-    }
-
-    fn release_held(&mut self) {
-        let Some(at) = self.first(|stage| matches!(stage, Stage::Held(..))) else { return };
-        let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, Stage::Said));
-        if let Some(Stage::Held(result, is_error)) = stage {
-            self.say_end(at, result, is_error);
-        }
-    }
-
-    /// A call that nobody prevents runs: at once, or with the others.
-    pub(in crate::engine) fn run_or_wait(&mut self, at: usize, arguments: JsonObject) {
-        match self.is_parallel() {
-            true => self.set(at, Stage::Ready(arguments)),
-            false => self.run_tool(at, arguments),
-        }
-    }
-
-    /// After each call: steering that waits skips the rest, where the style says so.
-    fn look_for_steering(&mut self) {
-        let interrupt = self.activity.run().map(|run| run.interrupt);
-        let skips = match self.style() {
-            DialectToolExecution::SequentialSkip => true,
-            DialectToolExecution::Interrupt => interrupt == Some(InterruptMode::Immediate),
-            DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip => false,
-        };
-        if skips && !self.is_stopping() && !self.queues.steering.is_empty() {
-            self.skip();
-            self.cancel_tools();
-        }
-    }
-
-    fn skip(&mut self) {
-        if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
-            batch.skipping = true;
-        }
-    }
-
-    /// What the calls of a message that failed get for a result.
-    fn failed_text(&self, message: &AssistantMessage) -> String {
-        let base = self.dialect.base();
-        let reason = message.error_message.clone().unwrap_or_default();
-        let text = match message.stop_reason {
-            StopReason::Aborted => errors::call_aborted(base, &reason),
-            _ => errors::call_failed(base, &reason),
-        };
-        // Without a reason the sentence ends there.
-        text.strip_suffix(": ").map_or(text.clone(), |sentence| format!("{sentence}."))
-    }
-
-    /// The arguments as the tool takes them, or the text of the error result.
-    pub(in crate::engine) fn check(&self, at: usize) -> Result<JsonObject, String> {
-        let Some(batch) = self.batch() else { return Err(String::new()) };
-        let Slot { call, prepared, .. } = &batch.calls[at];
-        if batch.cut_off {
-            return Err(errors::call_cut_off(self.dialect.base(), &call.name));
-        }
-        let arguments = prepared.as_ref().unwrap_or(&call.arguments);
-        self.tools.check(self.dialect.base(), &call.name, arguments)
-    }
-
-    fn announce(&mut self, at: usize) {
-        let Some(call) = self.slot(at).map(|slot| slot.call.clone()) else { return };
-        self.event(ToolExecutionStartEvent {
-            tool_call_id: call.id,
-            tool_name: call.name,
-            args: call.arguments,
-            intent: call.intent,
-            parent_tool_call_id: None,
-        });
-    }
-
-    fn say_unrun(&mut self, at: usize) {
-        let result = self.unrun(at);
-        self.say_end(at, result, true);
-    }
-
-    fn skipped(&self) -> (AgentToolResult, bool) {
-        (error_result(&errors::skipped(self.dialect.base())), true)
-    }
-
-    /// The result of a call that was never started: aborted or skipped.
-    pub(in crate::engine) fn unrun(&self, at: usize) -> AgentToolResult {
-        if !self.activity.run().is_some_and(Run::ends_early) {
-            return self.skipped().0;
-        }
-        let base = self.dialect.base();
-        let bash = self.called(at).is_some_and(|call| call.name == BASH);
-        error_result(&if bash { errors::bash_aborted(base) } else { errors::tool_aborted(base) })
-    }
-
-    /// `tool_execution_end` and, right behind it or when all calls have ended, the result message.
-    pub(in crate::engine) fn say_end(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
-        let Some(slot) = self.slot(at) else { return };
-        let (call, duration_ms) = (slot.call.clone(), slot.took);
-        slot.stage = Stage::Told(result.clone(), is_error);
-        self.event(ToolExecutionEndEvent {
-            tool_call_id: call.id,
-            tool_name: call.name,
-            result,
-            is_error,
-            is_warning: Some(false),
-            duration_ms,
-            parent_tool_call_id: None,
-        });
-        if !self.tells_results_together() || self.batch().is_some_and(|batch| batch.cut_off) {
-            self.then(Step::Result(at));
-        }
-    }
-
-    /// The result message of a call whose end was told.
-    pub(in crate::engine) fn say_result(&mut self, at: usize) {
-        let now = self.now.wall;
-        let Some(slot) = self.slot(at) else { return };
-        let Stage::Told(result, is_error) = std::mem::replace(&mut slot.stage, Stage::Said) else { return };
-        let (call, duration_ms) = (slot.call.clone(), slot.took);
-        let terminates = result.terminate == Some(true);
-        let message = ToolResultMessage {
-            tool_call_id: call.id,
-            tool_name: call.name,
-            content: result.content,
-            details: result.details,
-            is_error,
-            is_warning: Some(false),
-            attribution: None,
-            pruned_at: None,
-            timestamp: now,
-            usage: result.usage,
-            duration_ms,
-            nested_calls: None,
-        };
-        self.whole_message(AgentMessage::ToolResult(message.clone()));
-        if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
-            batch.results.push(message);
-            batch.terminates &= terminates;
-            batch.looking = true;
-        }
-    }
-
-    /// Some dialects' tools always send details.
-    pub(in crate::engine) fn completed(&self, mut result: AgentToolResult) -> AgentToolResult {
-        if self.dialect.record().empty_result_details {
-            result.details.get_or_insert_with(|| json!({}));
-        }
-        result
-    }
-}
-
-/// Looking things up.
-impl Engine {
-    const fn style(&self) -> DialectToolExecution {
-        self.dialect.record().tool_execution
-    }
-
-    fn is_parallel(&self) -> bool {
-        let parallel =
-            matches!(self.style(), DialectToolExecution::ParallelSkip | DialectToolExecution::ParallelNoskip);
-        parallel && !self.batch().is_some_and(|batch| batch.in_turn)
-    }
-
-    /// Whether ends are told as they come, and all results after them.
-    const fn tells_results_together(&self) -> bool {
-        self.dialect.record().results_together
-    }
-
-    fn batch(&self) -> Option<&Batch> {
-        self.activity.run()?.batch()
-    }
-
-    fn slot(&mut self, at: usize) -> Option<&mut Slot> {
-        self.activity.run_mut()?.batch_mut()?.calls.get_mut(at)
-    }
-
-    /// Whether the end of a call was said since this was last asked.
-    fn is_looking(&mut self) -> bool {
-        let batch = self.activity.run_mut().and_then(Run::batch_mut);
-        batch.is_some_and(|batch| std::mem::take(&mut batch.looking))
-    }
-
-    /// The tool of the call runs from now on.
-    pub(in crate::engine) fn call_runs(&mut self, at: usize, call: CallId) {
-        let now = self.now.monotonic;
-        if let Some(slot) = self.slot(at) {
-            (slot.stage, slot.began) = (Stage::Running(call), Some(now));
-            self.requests.tools.insert(call, ToolContinuation::Call(at));
-        }
-    }
-
-    /// The tool of the call has ended.
-    pub(in crate::engine) fn call_ran(&mut self, at: usize) {
-        let now = self.now.monotonic;
-        if let Some(slot) = self.slot(at) {
-            let took = slot.began.map(|began| now.saturating_sub(began).as_millis());
-            slot.took = took.and_then(|took| u64::try_from(took).ok());
-        }
-    }
-
-    pub(in crate::engine) fn set(&mut self, at: usize, stage: Stage) {
-        if let Some(slot) = self.slot(at) {
-            slot.stage = stage;
-        }
-    }
-
-    fn first(&self, wanted: impl Fn(&Stage) -> bool) -> Option<usize> {
-        self.batch()?.calls.iter().position(|slot| wanted(&slot.stage))
-    }
-
-    /// How many calls have been taken up and are not over.
-    fn count_running(&self) -> usize {
-        let calls = self.batch().into_iter().flat_map(|batch| &batch.calls);
-        calls.filter(|slot| slot.stage.is_open()).count()
-    }
-
-    /// The calls that run, with the names of their tools.
-    pub(in crate::engine) fn running_calls(&self) -> Vec<(CallId, String)> {
-        let calls = self.batch().into_iter().flat_map(|batch| &batch.calls);
-        let running = calls.filter_map(|slot| match slot.stage {
-            Stage::Running(call) => Some((call, slot.call.name.clone())),
-            _ => None,
-        });
-        running.collect()
-    }
-
-    /// The call at this place.
-    pub(in crate::engine) fn called(&self, at: usize) -> Option<&ToolCall> {
-        Some(&self.batch()?.calls.get(at)?.call)
-    }
-
-    /// The place of the extension that may change the arguments of a call before they are checked.
-    fn preparer(&self, at: usize) -> Option<usize> {
-        let batch = self.batch().filter(|batch| !batch.cut_off)?;
-        let name = &batch.calls.get(at)?.call.name;
-        match self.tools.owner(name).filter(|_| self.tools.is_offered(name))? {
-            Owner::Extension(place) => {
-                self.extensions.hooked(HookName::PrepareArguments).contains(&place).then_some(place)
-            }
-            Owner::Server | Owner::Host => None,
-        }
-    }
-
-    /// Whether the extension of the call's tool has been asked for its arguments.
-    pub(in crate::engine) fn is_being_prepared(&self, at: usize) -> bool {
-        let slot = self.batch().and_then(|batch| batch.calls.get(at));
-        slot.is_some_and(|slot| matches!(slot.stage, Stage::Preparing))
-    }
-
-    /// The extension of the call's tool has made these arguments of the model's.
-    pub(in crate::engine) fn set_prepared(&mut self, at: usize, arguments: JsonObject) {
-        if let Some(slot) = self.slot(at) {
-            slot.prepared = Some(arguments);
-        }
-    }
-
-    /// The call runs with other arguments than the model's.
-    pub(in crate::engine) fn change(&mut self, at: usize, arguments: JsonObject) {
-        if let Some(slot) = self.slot(at) {
-            slot.changed = Some(arguments);
-        }
-    }
-
-    /// The arguments that an extension wants the call at this place to run with.
-    pub(in crate::engine) fn changed(&self, at: usize) -> Option<&JsonObject> {
-        self.batch()?.calls.get(at)?.changed.as_ref()
-    }
-
-    /// The arguments of a call that somebody may prevent.
-    pub(in crate::engine) fn asked(&self, at: usize) -> Option<JsonObject> {
-        match &self.batch()?.calls.get(at)?.stage {
-            Stage::Asked(arguments) => Some(arguments.clone()),
-            _ => None,
-        }
-    }
-
-    /// Whether calls that have not begun are not run any more.
-    pub(in crate::engine) fn is_stopping(&self) -> bool {
-        self.activity.run().is_none_or(Run::ends_early) || self.batch().is_some_and(|batch| batch.skipping)
-    }
-
-    fn end_batch(&mut self) {
-        let phase = self.activity.run_mut().map(|run| &mut run.phase);
-        if let Some(Phase::Tools { batch, .. }) = phase
-            && let Some(batch) = batch.take()
-        {
-            self.batch_over(batch.results, batch.terminates);
-        }
-    }
-}
-
-/// The tool whose abort has a text of its own.
-const BASH: &str = "bash";

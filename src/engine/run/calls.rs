@@ -6,11 +6,12 @@
 //! ```
 
 use crate::engine::{
-    CallId, Engine, Output, ToolStart,
+    core::Engine,
     extensions::hook::{Hook, Veto},
+    io::{CallId, Output, ToolStart},
     requests::ToolContinuation,
     run::batch::Stage,
-    todos::TODO_WRITE,
+    todos::list::TODO_WRITE,
     tool_result::error_result,
     toolbox::arguments::Owner,
 };
@@ -57,7 +58,7 @@ impl Engine {
     /// Asks the extensions whether the call may run.
     pub(in crate::engine) fn permit(&mut self, at: usize, arguments: JsonObject) {
         let Some(call) = self.called(at).cloned() else { return };
-        self.set(at, Stage::Asked(arguments.clone()));
+        self.set(at, Stage::Checked(arguments.clone()));
         let event = ToolCallHook { tool_call_id: call.id, tool_name: call.name, input: arguments };
         self.hook(Hook::ToolCall { event, is_changed: false, veto: None, at });
     }

@@ -1,65 +1,37 @@
-//! Compaction: a model sums up what was said first, and is told the summary from then on.
-//!
-//! | Begun by | Told by |
-//! |---|---|
-//! | `compact` | its response; before it by `compaction_start` and `compaction_end`, where the dialect has them |
-//! | an answer that fills the context, or a request that did not fit | the same two, or `auto_compaction_start` and `auto_compaction_end` |
-//!
-//! What is summed up, what stays and the words are [`compaction`](crate::session::compaction)'s; here is the order of
-//! things. How models are asked is in [`summaries`](crate::engine::run::summaries). Source: pi source, xcsh source, observed.
+//! A compaction that is under way.
 
-use crate::engine::{
-    CallId, Engine,
-    activity::Activity,
-    extensions::hook::Hook,
-    prompt::Starting,
-    run::state::{EndedRun, NextTurn, Phase, has_failed},
-    run::summaries::Summaries,
-    setup::CompactionPlan,
-    store::{Appended, after_append::AfterAppend},
-};
+use crate::engine::{io::CallId, prompt::Starting, queues::NextTurn, run::summaries::Summaries};
 use crate::{
-    machine::Step,
-    model::failure,
-    protocol::{
-        AgentMessage, AgentSessionEventKind, AssistantMessage, Attribution, AutoCompactionEndEvent,
-        AutoCompactionStartEvent, BeforeCompactHook, CompactCommand, CompactResponse, CompactedHook,
-        CompactionAction, CompactionDetails, CompactionEndEvent, CompactionReason, CompactionResult,
-        CompactionStartEvent, DeveloperMessage, DialectCompactionSkipped, FlowState, HookCompaction,
-        HookName, HookReason, MessageContent, RequestId, RpcCommandKind, StopReason, TextContent,
-        UserContent, errors,
-    },
-    session::{
-        Entry, NewEntry,
-        compaction::{
-            NothingToDo, Preparation, checkpoint, context_tokens, is_full, prepare, prepare_overflow,
-        },
-    },
+    protocol::{CompactionReason, CompactionResult, FlowState, HookReason, RequestId},
+    session::compaction::Preparation,
 };
-use std::sync::Arc;
 
 /// A compaction that is under way.
 #[derive(Debug)]
 pub struct Compaction {
-    why: Why,
-    pub(in crate::engine) preparation: Preparation,
+    /// What it was begun by.
+    pub why: Cause,
+    /// What is summed up, and what stays.
+    pub preparation: Preparation,
     /// The hook by which extensions have a say in it.
-    hook: CallId,
-    pub(in crate::engine) summaries: Summaries,
+    pub hook: CallId,
+    /// The summary, as far as it is written.
+    pub summaries: Summaries,
     /// What came of it, once it is kept.
-    result: Option<CompactionResult>,
+    pub result: Option<CompactionResult>,
     /// What waits for its end.
-    next: Next,
+    pub next: AfterCompaction,
     /// It was aborted since: no model is asked to go on, nor for the prompt that waits.
-    unasked: bool,
+    pub unasked: bool,
     /// The summary is an extension's.
-    from_extension: bool,
+    pub from_extension: bool,
     /// The summary is kept: it cannot be given up any more.
-    done: bool,
+    pub done: bool,
 }
 
+/// What a compaction was begun by.
 #[derive(Debug)]
-enum Why {
+pub enum Cause {
     /// By `compact`.
     Asked(Option<RequestId>),
     /// By a full context.
@@ -72,7 +44,7 @@ enum Why {
 
 /// What waits for the end of a compaction.
 #[derive(Debug)]
-enum Next {
+pub enum AfterCompaction {
     /// Nothing but what follows by itself.
     Nothing,
     /// A prompt that was acknowledged meanwhile, or that found the context full.
@@ -83,517 +55,49 @@ enum Next {
 
 impl Compaction {
     /// Whether a command waits for it.
-    pub(in crate::engine) const fn is_asked_for(&self) -> bool {
-        matches!(self.why, Why::Asked(_))
+    pub const fn is_asked_for(&self) -> bool {
+        matches!(self.why, Cause::Asked(_))
     }
 
     /// Whether it is asked for under this id.
-    pub(in crate::engine) fn is_asked_by(&self, id: &RequestId) -> bool {
-        matches!(&self.why, Why::Asked(Some(own)) if own == id)
+    pub fn is_asked_by(&self, id: &RequestId) -> bool {
+        matches!(&self.why, Cause::Asked(Some(own)) if own == id)
     }
 
     /// The state of the chart that a compaction between runs is in.
-    pub(in crate::engine) const fn state(&self) -> FlowState {
+    pub const fn state(&self) -> FlowState {
         match (&self.next, &self.why) {
-            (Next::Prompt(_), _) => FlowState::CompactingBeforePrompt,
-            (_, Why::Asked(_)) => FlowState::CompactingManual,
-            (_, Why::Full { .. }) => FlowState::Compacting,
+            (AfterCompaction::Prompt(_), _) => FlowState::CompactingBeforePrompt,
+            (_, Cause::Asked(_)) => FlowState::CompactingManual,
+            (_, Cause::Full { .. }) => FlowState::Compacting,
         }
     }
 
     /// Whether a prompt waits for it.
-    pub(in crate::engine) const fn has_prompt(&self) -> bool {
-        matches!(self.next, Next::Prompt(_))
+    pub const fn has_prompt(&self) -> bool {
+        matches!(self.next, AfterCompaction::Prompt(_))
     }
 
     /// Nothing is asked for afterwards: the run of a prompt that waits ends at once, and none opens by itself.
-    pub(in crate::engine) const fn ask_no_more(&mut self) {
+    pub const fn ask_no_more(&mut self) {
         self.unasked = true;
     }
 
     /// Whether a request that did not fit is made again afterwards.
-    const fn will_retry(&self) -> bool {
-        matches!(self.why, Why::Full { will_retry: true, .. })
+    pub const fn will_retry(&self) -> bool {
+        matches!(self.why, Cause::Full { will_retry: true, .. })
     }
 
-    /// Why, for extensions.
-    fn hook_reason(&self) -> HookReason {
+    /// Cause, for extensions.
+    pub fn hook_reason(&self) -> HookReason {
         HookReason::parse(self.reason().as_str()).unwrap_or(HookReason::Threshold)
     }
 
     /// What made it necessary.
-    pub(in crate::engine) const fn reason(&self) -> CompactionReason {
+    pub const fn reason(&self) -> CompactionReason {
         match self.why {
-            Why::Asked(_) => CompactionReason::Manual,
-            Why::Full { reason, .. } => reason,
+            Cause::Asked(_) => CompactionReason::Manual,
+            Cause::Full { reason, .. } => reason,
         }
     }
-}
-
-impl Engine {
-    /// Compacts because the host wants it.
-    pub(in crate::engine) fn compact(&mut self, command: CompactCommand) {
-        self.say_compaction_start(CompactionReason::Manual);
-        let base = self.dialect.base();
-        let CompactCommand { id, custom_instructions: focus } = command;
-        let prepared = match self.models.choice().unusable.clone() {
-            Some(text) => Err(text),
-            None => self.prepare_compaction().map_err(|nothing| match nothing {
-                NothingToDo::AlreadyCompacted => errors::already_compacted(base),
-                NothingToDo::TooSmall => errors::nothing_to_compact(base),
-            }),
-        };
-        match prepared {
-            Ok(preparation) => {
-                self.begin_compaction(Why::Asked(id), preparation, focus.as_deref(), Next::Nothing)
-            }
-            Err(text) => self.compact_failed(id, Some(text)),
-        }
-    }
-
-    /// Answers a `compact` that was aborted before its compaction began.
-    pub(in crate::engine) fn refuse_compaction(&mut self, command: CompactCommand) {
-        self.say_compaction_start(CompactionReason::Manual);
-        self.compact_failed(command.id, None);
-    }
-
-    /// After a run: compacts if its request did not fit, or its answer leaves too little of the context free.
-    pub(in crate::engine) fn compact_if_full(&mut self, ended: &EndedRun) {
-        if ended.answer.stop_reason != StopReason::Aborted {
-            self.look_at_context(&ended.answer, Next::Nothing);
-        }
-    }
-
-    /// Between two turns of a run: whether the context needs a compaction, which the next turn then waits for.
-    pub(in crate::engine) fn compacts_between(&mut self, next: NextTurn) -> bool {
-        let rules = &self.dialect.record().compaction;
-        if !rules.between_turns || !self.may_compact() {
-            return false;
-        }
-        let tokens = context_tokens(self.store.session.messages(), self.store.session.compacted());
-        let window = self.models.choice().model.context_window;
-        is_full(tokens, window, self.modes.compaction.reserve, rules)
-            && self.compact_full(CompactionReason::Threshold, false, Next::Turn(next)).is_none()
-    }
-
-    /// Before a run: gives the prompt back if its run may start. Otherwise it waits for a compaction: one that is under
-    /// way, or one that the context needs first.
-    pub(in crate::engine) fn compacting_first(&mut self, starting: Starting) -> Option<Starting> {
-        if let Some(compaction) = self.activity.compaction_mut() {
-            compaction.unasked = starting.unasked;
-            compaction.next = Next::Prompt(Box::new(starting));
-            self.enter(Step::PromptWaits);
-            return None;
-        }
-        if std::mem::take(&mut self.series.skips_compaction) || starting.unasked {
-            return Some(starting);
-        }
-        let last = self.store.session.messages().iter().rev().find_map(|message| match message.as_ref() {
-            AgentMessage::Assistant(answer) => Some(answer.clone()),
-            _ => None,
-        });
-        let Some(answer) = last else { return Some(starting) };
-        match self.look_at_context(&answer, Next::Prompt(Box::new(starting))) {
-            Some(Next::Prompt(starting)) => Some(*starting),
-            _ => None,
-        }
-    }
-
-    /// Whether contexts are compacted by themselves now.
-    fn may_compact(&self) -> bool {
-        self.modes.auto_compaction && !self.store.has_failed() && !self.lifecycle.aborts_work()
-    }
-
-    /// Compacts if it is time to, judged by the last answer. What is `next` waits for that, or is given back.
-    fn look_at_context(&mut self, answer: &AssistantMessage, next: Next) -> Option<Next> {
-        let model = &self.models.choice().model;
-        let window = model.context_window;
-        let same = answer.provider == model.provider && answer.model == model.id;
-        // It is among the last: looked for from the end.
-        let is_old = !self.store.session.messages()[self.store.session.compacted()..].iter().rev().any(|message| {
-            matches!(message.as_ref(), AgentMessage::Assistant(it) if it.timestamp == answer.timestamp)
-        });
-        if !self.may_compact() {
-            return Some(next);
-        }
-        let prompted = matches!(next, Next::Prompt(_));
-        let record = self.dialect.record();
-        if same && !is_old && failure::overflows(answer, window) {
-            // An answer that came all the same is not asked for again.
-            let will_retry = !prompted && has_failed(answer);
-            if std::mem::replace(&mut self.series.overflowed, true) && will_retry {
-                // With the newer events the failure is told alone.
-                if !self.tells_manual_compactions() {
-                    self.say_compaction_start(CompactionReason::Overflow);
-                }
-                let text = errors::overflow_again(self.dialect.base());
-                let end =
-                    CompactionEndEvent { error_message: Some(text), ..ended(CompactionReason::Overflow) };
-                self.say_compaction_end(end);
-                return Some(next);
-            }
-            if will_retry && self.tells_entries() {
-                self.leave_out_answer(StopReason::Error);
-                self.store.compact_after_append();
-                return None;
-            }
-            return self.compact_full(CompactionReason::Overflow, will_retry, next);
-        }
-        let tokens = context_tokens(self.store.session.messages(), self.store.session.compacted());
-        let judged = !has_failed(answer) || prompted || record.compaction.checks_after_error;
-        match judged && is_full(tokens, window, self.modes.compaction.reserve, &record.compaction) {
-            true => self.compact_full(CompactionReason::Threshold, false, next),
-            false => Some(next),
-        }
-    }
-
-    /// The answer that failed is left out: compacts, and asks again.
-    pub(in crate::engine) fn compact_overflow(&mut self) {
-        self.compact_full(CompactionReason::Overflow, true, Next::Nothing);
-    }
-
-    /// Compacts because the context is full. Where that cannot be done nothing changes, and some dialects tell of it; what
-    /// is `next` is given back.
-    fn compact_full(&mut self, reason: CompactionReason, will_retry: bool, next: Next) -> Option<Next> {
-        let prepared = match reason {
-            CompactionReason::Overflow => self.prepare_overflow_compaction(),
-            _ => self.prepare_compaction(),
-        };
-        match prepared {
-            Ok(preparation) if self.models.choice().unusable.is_none() => {
-                self.say_compaction_start(reason);
-                self.begin_compaction(Why::Full { reason, will_retry }, preparation, None, next);
-                None
-            }
-            _ => {
-                self.skip_compaction(reason);
-                Some(next)
-            }
-        }
-    }
-
-    fn prepare_compaction(&self) -> Result<Preparation, NothingToDo> {
-        prepare(&self.store.session.tree().on_path(), self.kept_tokens())
-    }
-
-    /// The same after a request that did not fit: one message may be too long for the context.
-    fn prepare_overflow_compaction(&self) -> Result<Preparation, NothingToDo> {
-        let window = self.models.choice().model.context_window;
-        let path = self.store.session.tree().on_path();
-        prepare_overflow(&path, self.kept_tokens(), window, self.modes.compaction.reserve)
-    }
-
-    /// Tokens of the newest messages that a compaction keeps. In a small window less is kept, or nothing could ever give
-    /// way. Own: the originals give up there.
-    fn kept_tokens(&self) -> u64 {
-        let most = match self.models.choice().model.context_window {
-            0 => u64::MAX,
-            window => window / 2,
-        };
-        self.modes.compaction.keep_recent.min(most)
-    }
-
-    fn begin_compaction(&mut self, why: Why, preparation: Preparation, focus: Option<&str>, next: Next) {
-        let hook = self.ids.call();
-        let compaction = Compaction {
-            why,
-            preparation,
-            hook,
-            summaries: Summaries::default(),
-            result: None,
-            next,
-            unasked: false,
-            from_extension: false,
-            done: false,
-        };
-        if compaction.has_prompt() {
-            self.enter(Step::PromptWaits);
-        }
-        let asks = self.is_hooked(HookName::SessionBeforeCompact);
-        let event = asks.then(|| hook_event(&compaction, focus, self.modes.compaction));
-        let compaction = Box::new(compaction);
-        match self.activity.run_mut() {
-            Some(run) => run.phase = Phase::Compacting(compaction),
-            None => self.activity = Activity::Compacting(compaction),
-        }
-        let focus = focus.map(str::to_owned);
-        match event {
-            Some(event) => {
-                let before =
-                    Hook::SessionBeforeCompact { event, is_cancelled: false, compaction: None, focus };
-                self.hook_as(hook, before);
-            }
-            None => self.ask_for_summaries(focus.as_deref()),
-        }
-    }
-
-    /// An abort waits for the compaction: no extension is waited for on top of that.
-    pub(in crate::engine) fn unask_compaction(&mut self) {
-        if let Some(hook) = self.activity.compaction().map(|compaction| compaction.hook) {
-            self.cancel_hook(hook);
-        }
-    }
-
-    /// The extensions have had their say: it is given up, or done already, or a model is asked.
-    pub(in crate::engine) fn compaction_said(
-        &mut self,
-        hook: CallId,
-        focus: Option<&str>,
-        is_cancelled: bool,
-        compaction: Option<HookCompaction>,
-    ) {
-        let Some(under_way) = self.activity.compaction().filter(|it| it.hook == hook) else { return };
-        if is_cancelled {
-            return self.end_compaction(None);
-        }
-        let Some(made) = compaction else { return self.ask_for_summaries(focus) };
-        let rules = &self.dialect.record().compaction;
-        let mut result = under_way.preparation.clone().result(made.summary, None, rules);
-        let on_path = |entry: &&Entry| **entry.id() == *made.first_kept_entry_id;
-        if self.store.session.tree().path().iter().find(|entry| on_path(entry)).is_none() {
-            let text = errors::kept_entry_unknown(self.dialect.base(), &made.first_kept_entry_id);
-            return self.end_compaction(Some(text));
-        }
-        result.first_kept_entry_id = made.first_kept_entry_id;
-        result.tokens_before = made.tokens_before;
-        result.details = made.details;
-        self.keep_compaction(result, true);
-    }
-
-    pub(in crate::engine) fn keep_compaction(&mut self, result: CompactionResult, from_hook: bool) {
-        let system_message = checkpoint(self.store.session.system_messages(), self.now.wall).map(Box::new);
-        self.keep(NewEntry::Compaction { result: Box::new(result.clone()), from_hook, system_message });
-        if let Some(compaction) = self.activity.compaction_mut() {
-            compaction.result = Some(result);
-            compaction.from_extension = from_hook;
-        }
-        self.store.after_append(AfterAppend::Compaction);
-    }
-
-    /// The entry is stored: the model is told the summary from now on, and the extensions that there is one.
-    pub(in crate::engine) fn compacted(&mut self, _: &Appended) {
-        self.store.session.rebuild();
-        let Some(compaction) = self.activity.compaction_mut() else { return };
-        compaction.done = true;
-        let (reason, will_retry, from_extension) =
-            (compaction.hook_reason(), compaction.will_retry(), compaction.from_extension);
-        let told = self.tell_compacted(|compaction_entry| CompactedHook {
-            compaction_entry,
-            from_extension,
-            reason,
-            will_retry,
-        });
-        if !told {
-            self.compaction_over();
-        }
-    }
-
-    /// The extensions know of the summary: the host is told, and what waited goes on.
-    pub(in crate::engine) fn compaction_over(&mut self) {
-        let Some(compaction) = self.take_compaction() else { return };
-        let Compaction { why, result: Some(mut result), next, unasked, .. } = compaction else { return };
-        let messages = self.store.session.messages();
-        result.estimated_tokens_after = Some(context_tokens(messages, messages.len()));
-        match why {
-            Why::Asked(id) => {
-                let end =
-                    CompactionEndEvent { result: Some(result.clone()), ..ended(CompactionReason::Manual) };
-                self.say_compaction_end(end);
-                self.succeed(CompactResponse { id, data: result });
-                self.go_on(next, unasked);
-            }
-            Why::Full { reason, will_retry } => {
-                if will_retry {
-                    self.store.session.forget_answer(StopReason::Error);
-                }
-                // A prompt that came meanwhile asks in its place.
-                let will_retry = will_retry && matches!(next, Next::Nothing) && !unasked;
-                let end = CompactionEndEvent { result: Some(result), will_retry, ..ended(reason) };
-                self.say_compaction_end(end);
-                if will_retry {
-                    self.start_run([]);
-                } else if !matches!(next, Next::Nothing) {
-                    self.go_on(next, unasked);
-                } else if !unasked {
-                    self.continue_after(reason);
-                }
-            }
-        }
-    }
-
-    /// What follows an automatic compaction by itself: in some dialects the model is asked to go on; messages that
-    /// waited are delivered.
-    fn continue_after(&mut self, reason: CompactionReason) {
-        let rules = &self.dialect.record().compaction;
-        if let Some(text) = rules.continue_text.filter(|_| reason == CompactionReason::Threshold) {
-            if rules.skips_once_more {
-                self.skip_compaction(CompactionReason::Threshold);
-            }
-            let text = UserContent::Text(TextContent { text: text.to_owned(), text_signature: None });
-            let message = DeveloperMessage {
-                content: MessageContent::Blocks(vec![text]),
-                attribution: Some(Attribution::Agent),
-                timestamp: self.now.wall,
-            };
-            return self.start_run([AgentMessage::Developer(message).into()]);
-        }
-        if !self.queues.steering.is_empty() {
-            self.start_run([]);
-        } else if !self.queues.follow_up.is_empty() {
-            let waiting = self.queues.follow_up.take(self.modes.follow_up);
-            self.start_run(waiting);
-        }
-    }
-
-    /// Goes on with what waited.
-    fn go_on(&mut self, next: Next, unasked: bool) {
-        match next {
-            Next::Nothing => {}
-            Next::Prompt(starting) => self.begin(Starting { unasked, ..*starting }),
-            Next::Turn(next) => self.next_turn(next),
-        }
-    }
-
-    /// The summary could not be written.
-    pub(in crate::engine) fn compaction_unwritten(&mut self, text: String) {
-        self.store.session.undo();
-        self.end_compaction(Some(text));
-    }
-
-    /// Gives a compaction up, if one is under way.
-    pub(in crate::engine) fn cancel_compaction(&mut self) {
-        match self.activity.compaction_mut() {
-            Some(compaction) if compaction.done => compaction.unasked = true,
-            _ => self.end_compaction(None),
-        }
-    }
-
-    /// Ends a compaction that comes to nothing: it failed for that reason, or was cancelled.
-    pub(in crate::engine) fn end_compaction(&mut self, failure: Option<String>) {
-        let Some(compaction) = self.take_compaction() else { return };
-        let Compaction { why, hook, summaries, next, unasked, .. } = compaction;
-        self.cancel_hook(hook);
-        self.cancel_summaries(&summaries);
-        match why {
-            Why::Asked(id) => self.compact_failed(id, failure),
-            Why::Full { reason, .. } => {
-                let base = self.dialect.base();
-                let error_message = failure.map(|text| match reason {
-                    CompactionReason::Overflow => errors::overflow_compaction_failed(base, &text),
-                    _ => errors::threshold_compaction_failed(base, &text),
-                });
-                let aborted = error_message.is_none();
-                self.say_compaction_end(CompactionEndEvent { aborted, error_message, ..ended(reason) });
-            }
-        }
-        self.go_on(next, unasked);
-    }
-
-    /// Takes the compaction that is under way: what it came between goes on.
-    fn take_compaction(&mut self) -> Option<Compaction> {
-        let resting = self.resting();
-        match &mut self.activity {
-            Activity::Streaming(run) if matches!(run.phase, Phase::Compacting(_)) => {
-                match std::mem::replace(&mut run.phase, Phase::Between) {
-                    Phase::Compacting(compaction) => Some(*compaction),
-                    _ => None,
-                }
-            }
-            Activity::Compacting(_) => match std::mem::replace(&mut self.activity, resting) {
-                Activity::Compacting(compaction) => Some(*compaction),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// Answers a `compact` that came to nothing: for that reason, or because it was cancelled.
-    fn compact_failed(&mut self, id: Option<RequestId>, failure: Option<String>) {
-        let base = self.dialect.base();
-        let error_message = failure.as_deref().map(|text| errors::manual_compaction_failed(base, text));
-        let aborted = error_message.is_none();
-        self.say_compaction_end(CompactionEndEvent {
-            aborted,
-            error_message,
-            ..ended(CompactionReason::Manual)
-        });
-        let text = failure.unwrap_or_else(|| errors::compaction_cancelled(base));
-        self.handler_failed(id, RpcCommandKind::Compact, text);
-    }
-
-    /// There is nothing to compact after all.
-    fn skip_compaction(&mut self, reason: CompactionReason) {
-        if self.dialect.record().compaction.skipped != DialectCompactionSkipped::Silent {
-            self.say_compaction_start(reason);
-            self.say_compaction_end(ended(reason));
-        }
-    }
-
-    /// Whether compactions that the host asks for are told like any other.
-    pub(in crate::engine) fn tells_manual_compactions(&self) -> bool {
-        AgentSessionEventKind::CompactionStart.is_in(self.dialect.base())
-    }
-
-    fn say_compaction_start(&mut self, reason: CompactionReason) {
-        if self.tells_manual_compactions() {
-            self.event(CompactionStartEvent { reason });
-        } else if reason != CompactionReason::Manual {
-            self.event(AutoCompactionStartEvent { reason, action: Some(CompactionAction::ContextFull) });
-        } else if matches!(self.machine.flow(), FlowState::Idle | FlowState::Starting) {
-            // Unless it is refused at once, beside whatever is under way.
-            self.enter(Step::CompactionBegins);
-        }
-    }
-
-    fn say_compaction_end(&mut self, end: CompactionEndEvent) {
-        if self.tells_manual_compactions() {
-            return self.event(end);
-        }
-        let CompactionEndEvent { reason, result, aborted, will_retry, error_message } = end;
-        let came_to_nothing = result.is_none() && !aborted && error_message.is_none();
-        let flagged = self.dialect.record().compaction.skipped == DialectCompactionSkipped::Flagged;
-        if reason != CompactionReason::Manual {
-            self.event(AutoCompactionEndEvent {
-                action: Some(CompactionAction::ContextFull),
-                result,
-                aborted,
-                will_retry,
-                error_message,
-                skipped: (came_to_nothing && flagged).then_some(true),
-            });
-        } else if matches!(
-            self.machine.flow(),
-            FlowState::CompactingManual | FlowState::CompactingBeforePrompt
-        ) {
-            self.enter(Step::CompactionEnds);
-        }
-    }
-}
-
-/// What extensions are told of a compaction.
-fn hook_event(compaction: &Compaction, focus: Option<&str>, plan: CompactionPlan) -> BeforeCompactHook {
-    let preparation = &compaction.preparation;
-    let CompactionDetails { read_files, modified_files } = preparation.files.details();
-    let owned = |messages: &[Arc<AgentMessage>]| messages.iter().map(|it| it.as_ref().clone()).collect();
-    let messages = preparation.history.iter().chain(&preparation.prefix);
-    BeforeCompactHook {
-        first_kept_entry_id: preparation.first_kept.to_string(),
-        tokens_before: preparation.tokens_before,
-        custom_instructions: focus.map(str::to_owned),
-        messages_to_summarize: messages.map(|message| message.as_ref().clone()).collect(),
-        previous_summary: preparation.previous_summary.clone(),
-        is_split_turn: Some(!preparation.prefix.is_empty()),
-        turn_prefix_messages: Some(owned(&preparation.prefix)),
-        read_files: Some(read_files),
-        modified_files: Some(modified_files),
-        reserve_tokens: Some(plan.reserve),
-        keep_recent_tokens: Some(plan.keep_recent),
-        reason: Some(compaction.hook_reason()),
-        will_retry: Some(compaction.will_retry()),
-    }
-}
-
-/// The end of a compaction from which nothing follows.
-const fn ended(reason: CompactionReason) -> CompactionEndEvent {
-    CompactionEndEvent { reason, result: None, aborted: false, will_retry: false, error_message: None }
 }

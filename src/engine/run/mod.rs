@@ -3,14 +3,17 @@
 pub(super) mod after;
 pub(super) mod batch;
 pub(super) mod calls;
+pub(super) mod compact;
 pub(super) mod compaction;
 pub(super) mod deferred;
 pub(super) mod partial_message;
 pub(super) mod reminders;
 pub(super) mod retry;
 pub(super) mod rules;
+pub(super) mod run_tools;
 pub(super) mod series;
 pub(super) mod settling;
 pub(super) mod state;
 pub(super) mod summaries;
+pub(super) mod summarize;
 pub(super) mod turns;

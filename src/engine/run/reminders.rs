@@ -1,9 +1,10 @@
 //! What becomes of the [list of todos](crate::engine::todos) in a conversation. Source: xcsh RPC reference, xcsh source, observed.
 
 use crate::engine::{
-    CallId, Engine,
+    core::Engine,
+    io::CallId,
     run::state::EndedRun,
-    todos::{TODO_WRITE, Todos},
+    todos::list::{TODO_WRITE, Todos},
     tool_result::error_result,
 };
 use crate::protocol::{

@@ -1,6 +1,8 @@
 //! What follows a run that failed for a passing reason: a wait, and another run.
 
-use crate::engine::{Engine, activity::Activity, run::state::EndedRun, store::after_append::AfterAppend};
+use crate::engine::{
+    activity::Activity, core::Engine, run::state::EndedRun, store::after_append::AfterAppend,
+};
 use crate::{
     model::failure,
     protocol::{AgentSessionEventKind, AutoRetryEndEvent, AutoRetryStartEvent, StopReason, errors},

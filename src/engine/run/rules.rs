@@ -5,7 +5,7 @@ use crate::engine::{
     core::Engine,
     io::CallId,
     run::state::EndedRun,
-    ttsr::{Rules, Watched},
+    ttsr::{rule::Watched, rules::Rules},
 };
 use crate::{
     protocol::{AgentMessage, Step, StopReason, TtsrTriggeredEvent, Update},

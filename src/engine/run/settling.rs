@@ -1,8 +1,7 @@
 //! The end of everything that one prompt leads to: its run, further tries, compactions, runs with what was queued.
 //! Dialects with `agent_settled` say it, once, as the last frame of all that. Source: pi 1 source, observed.
 
-use crate::engine::Engine;
-use crate::engine::{activity::Activity, run::series::Chain};
+use crate::engine::{activity::Activity, core::Engine, run::series::Chain};
 use crate::protocol::{AgentMessage, AgentSessionEventKind, AgentSettledEvent};
 
 impl Engine {

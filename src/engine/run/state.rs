@@ -72,15 +72,6 @@ pub enum EarlyEnd {
     Failed(String),
 }
 
-/// The next turn of an open run, before it is known with which messages it begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextTurn {
-    /// The model is asked about the results of its calls, and about steering that waits.
-    Results,
-    /// The turn opens only if messages wait.
-    Messages,
-}
-
 /// A run that has ended.
 #[derive(Debug)]
 pub struct EndedRun {

@@ -1,16 +1,17 @@
 //! A run: its turns, one step at a time.
 
 use crate::engine::{
-    CallId, Engine, ModelCall, Purpose,
     activity::Activity,
+    core::Engine,
     extensions::hook::Hook,
+    io::{CallId, ModelCall, Purpose},
     pending::Step,
-    queues::TurnInput,
+    queues::{NextTurn, TurnInput},
     requests::ModelContinuation,
     run::{
         deferred::AfterRun,
         partial_message::PartialMessage,
-        state::{EarlyEnd, NextTurn, Phase, Run, has_failed},
+        state::{EarlyEnd, Phase, Run, has_failed},
     },
 };
 use crate::protocol::{

@@ -1,6 +1,6 @@
 //! What hosts read of the session's entries.
 
-use crate::engine::Engine;
+use crate::engine::core::Engine;
 use crate::{
     protocol::{
         DialectForksFrom, EntryList, EntryTree, ForkMessage, ForkMessages, GetEntriesCommand,

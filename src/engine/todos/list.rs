@@ -1,12 +1,14 @@
 //! The list itself, its ids, and how long what is done stays on it.
 
-use super::TODO_WRITE;
 use crate::protocol::{TodoItem, TodoItemInput, TodoPhase, TodoPhaseInput, TodoStatus, ToolResultMessage};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
+
+/// The name of the tool that keeps the list.
+pub const TODO_WRITE: &str = "todo_write";
 
 /// How long a todo that is done stays on the list where the user has set nothing. Source: xcsh source, its setting
 /// `tasks.todoClearDelay`.

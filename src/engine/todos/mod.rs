@@ -10,10 +10,10 @@
 //! xcsh alone has todos. In RPC mode it ignores the user's settings `todo.enabled`, `todo.eager` and `todo.reminders`;
 //! they are as if at their defaults, and there is no switch for them here. Source: xcsh RPC reference, xcsh source.
 
-mod list;
-mod remind;
-mod tool;
+pub(in crate::engine) mod list;
+pub(in crate::engine) mod remind;
+pub(in crate::engine) mod tool;
 
-pub use list::{CLEAR_AFTER, Todos};
+pub use list::{CLEAR_AFTER, TODO_WRITE, Todos};
 pub use remind::{MOST_REMINDERS, PRELUDE, Reminder};
-pub use tool::{TODO_WRITE, spec};
+pub use tool::spec;

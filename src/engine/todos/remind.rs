@@ -1,9 +1,6 @@
 //! What the model is told of the list, unseen by the user.
 
-use super::{
-    Todos,
-    list::{Phase, Task},
-};
+use crate::engine::todos::list::{Phase, Task, Todos};
 use crate::protocol::{
     Attribution, CustomMessage, DeveloperMessage, MessageContent, TodoReminderEvent, TodoReminderItem,
     TodoReminderStatus, TodoStatus, texts,

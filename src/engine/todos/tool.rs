@@ -2,10 +2,7 @@
 //!
 //! Source of the operations, their errors and the rule of the one todo in progress: xcsh source. The texts are ours.
 
-use super::{
-    Todos,
-    list::{PHASE, Phase, TASK, Task, next_number},
-};
+use crate::engine::todos::list::{PHASE, Phase, TASK, TODO_WRITE, Task, Todos, next_number};
 use crate::{
     model::types::ToolSpec,
     protocol::{AgentToolResult, JsonObject, TextContent, TodoStatus, UserContent},
@@ -14,9 +11,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
-
-/// The name of the tool.
-pub const TODO_WRITE: &str = "todo_write";
 
 /// What the model is told of the tool.
 pub fn spec() -> ToolSpec {

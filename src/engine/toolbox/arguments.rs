@@ -1,7 +1,7 @@
 //! The tools that a model may call, and whether the arguments of a call fit.
 
 use crate::engine::{
-    todos::TODO_WRITE,
+    todos::list::TODO_WRITE,
     toolbox::schema_cost::{MOST_STEPS, Schema},
 };
 use crate::{

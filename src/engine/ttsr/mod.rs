@@ -19,8 +19,8 @@
 //!
 //! Source: xcsh source. xcsh alone has them.
 
-mod rule;
-mod rules;
+pub(in crate::engine) mod rule;
+pub(in crate::engine) mod rules;
 
 pub use rule::Watched;
 pub use rules::{INJECTION, Rules};

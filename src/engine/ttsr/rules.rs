@@ -1,9 +1,6 @@
 //! All rules of a session, and what the model was told of them.
 
-use super::{
-    Watched,
-    rule::{Ready, path_in},
-};
+use crate::engine::ttsr::rule::{Ready, Watched, path_in};
 use crate::protocol::{Attribution, CustomMessage, MessageContent, Rule, texts};
 use std::collections::{BTreeMap, BTreeSet};
 

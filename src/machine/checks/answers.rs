@@ -1,12 +1,17 @@
 //! The answers to commands: whether they are the right ones for the states that the command met, and in time.
 
-use super::{beside::Moment, queues::text_of};
+use super::{moment::Moment, queues::text_of};
 use crate::{
-    machine::{Answer, Answered, Findings, Kind, Open, Requests, Rule, State},
+    machine::{
+        findings::Findings,
+        kind::Kind,
+        requests::{Answer, Answered, Open, Requests},
+        state::State,
+    },
     protocol::{
         AgentMessage, AgentMessageKind, AgentSessionEventKind, Base, Case, Dialect, DialectEndOfInput,
         DialectPromptAck, Disposition, ErrorText, FlowState, PromptDisposition, RpcCommand, RpcCommandKind,
-        errors,
+        RuleId as Rule, errors,
     },
 };
 use std::{

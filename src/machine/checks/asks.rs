@@ -1,8 +1,8 @@
 //! Requests to the user interface, and what the host answers.
 
 use crate::{
-    machine::{Findings, Rule},
-    protocol::{RpcExtensionUIRequest, RpcExtensionUIRequestKind, RpcExtensionUIResponse},
+    machine::findings::Findings,
+    protocol::{RpcExtensionUIRequest, RpcExtensionUIRequestKind, RpcExtensionUIResponse, RuleId as Rule},
 };
 use std::collections::{HashSet, VecDeque};
 

@@ -8,6 +8,7 @@ use super::{
     ending::{End, Ending},
     entries::{self, Appended},
     host_tools::HostTools,
+    moment::Moment,
     queues::Queues,
     settling::Settling,
     shells::Shells,
@@ -15,33 +16,17 @@ use super::{
     told::Told,
 };
 use crate::{
-    machine::{Answer, Answered, Findings, Kind, Requests, Rule, State},
+    machine::{
+        findings::Findings,
+        kind::Kind,
+        requests::{Answer, Answered, Requests},
+        state::State,
+    },
     protocol::{
-        AgentSessionEvent, AgentSessionEventKind, Base, Dialect, Inbound, Outbound, PromptDisposition,
-        RpcResponse, RpcSuccess, Said,
+        AgentSessionEvent, Dialect, Inbound, Outbound, PromptDisposition, RpcResponse, RpcSuccess,
+        RuleId as Rule, Said,
     },
 };
-
-/// Where a frame stands.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment {
-    /// The dialect that is spoken.
-    pub dialect: Dialect,
-    /// The state that the frame met.
-    pub met: State,
-    /// The state behind it.
-    pub now: State,
-    /// The number of the frame, both directions counted together.
-    pub frame: u64,
-    /// A string in it was shortened.
-    pub cut: bool,
-}
-
-impl Moment {
-    pub(super) const fn base(&self) -> Base {
-        self.dialect.base()
-    }
-}
 
 /// Follows what goes on beside the runs; sees every frame, wherever it stands.
 #[derive(Clone, Debug, Default)]
@@ -220,24 +205,4 @@ fn outcome(success: Option<&RpcSuccess>) -> Option<PromptDisposition> {
         Some(RpcSuccess::Prompt(it)) => it.data.as_ref().map(|it| it.disposition),
         _ => None,
     }
-}
-
-/// Events that may come anywhere and part nothing.
-pub(super) const fn is_unnested(kind: AgentSessionEventKind) -> bool {
-    use AgentSessionEventKind as Event;
-    matches!(
-        kind,
-        Event::TodoAutoClear
-            | Event::TtsrTriggered
-            | Event::RetryFallbackApplied
-            | Event::RetryFallbackSucceeded
-            | Event::QueueUpdate
-            | Event::SummarizationRetryScheduled
-            | Event::SummarizationRetryAttemptStart
-            | Event::SummarizationRetryFinished
-            | Event::BashExecutionUpdate
-            | Event::EntryAppended
-            | Event::SessionInfoChanged
-            | Event::ThinkingLevelChanged
-    )
 }

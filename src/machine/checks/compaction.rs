@@ -1,12 +1,15 @@
 //! How a compaction ends, whatever its events are called; and what `compact` is answered.
 
-use super::beside::Moment;
+use super::moment::Moment;
 use crate::{
-    machine::{Answer, Findings, Open, Requests, Rule},
+    machine::{
+        findings::Findings,
+        requests::{Answer, Open, Requests},
+    },
     protocol::{
         AgentSessionEvent, AutoCompactionEndEvent, Case, CompactionAction, CompactionEndEvent,
         CompactionReason, CompactionResult, Dialect, DialectCompactionSkipped, DialectEndOfInput,
-        Disposition, RpcCommandKind, RpcSuccess, errors,
+        Disposition, RpcCommandKind, RpcSuccess, RuleId as Rule, errors,
     },
 };
 use std::collections::VecDeque;

@@ -1,14 +1,16 @@
 //! The checks over a conversation: what is open, and which part looks at which event.
 
 use super::{
-    beside::is_unnested,
     compaction::{Ended, Start},
     run::Run,
     turn::Turn,
 };
 use crate::{
-    machine::{Findings, Rule},
-    protocol::{AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, Outbound, Said, StopReason},
+    machine::findings::Findings,
+    protocol::{
+        AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, Outbound, RuleId as Rule, Said, StopReason,
+        fires_anywhere,
+    },
 };
 
 /// Follows one conversation; keeps the messages of the open run. Only sees frames that are legal where they stand.
@@ -94,7 +96,7 @@ impl Checks {
         use AgentSessionEvent as Event;
         match event {
             Event::TtsrTriggered(_) => self.stopped = true,
-            event if is_unnested(event.kind()) => {}
+            event if fires_anywhere(event.kind().as_str()) => {}
             Event::AgentStart(_) => {
                 // The originals end no retry whose run failed for good, or was aborted.
                 let goes_on = std::mem::take(&mut self.stopped);

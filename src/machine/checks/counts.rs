@@ -1,11 +1,16 @@
 //! What the server says of its own state, against what was seen.
 
-use super::beside::Moment;
+use super::moment::Moment;
 use crate::{
-    machine::{Findings, Kind, Open, Requests, Rule},
+    machine::{
+        findings::Findings,
+        kind::Kind,
+        requests::{Open, Requests},
+    },
     protocol::{
         AgentMessage, AgentMessageKind, AssistantContent, DialectStatsOver, DialectStreamingFlag, FlowState,
-        GetEntriesCommand, RpcCommand, RpcCommandKind, RpcSuccess, SessionEntry, SessionState, SessionStats,
+        GetEntriesCommand, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule, SessionEntry,
+        SessionState, SessionStats,
     },
 };
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! How a process ends, and what it leaves undone.
 
 use crate::{
-    machine::{Findings, Requests, Rule, State},
-    protocol::{Dialect, DialectEndOfInput, FlowState, RpcCommandKind},
+    machine::{findings::Findings, requests::Requests, state::State},
+    protocol::{Dialect, DialectEndOfInput, FlowState, RpcCommandKind, RuleId as Rule},
 };
 
 /// What is known of the end of a process.

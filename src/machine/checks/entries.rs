@@ -1,8 +1,8 @@
 //! The entries of the session, as the server lists them.
 
 use crate::{
-    machine::{Findings, Rule},
-    protocol::{EntryList, EntryNode, EntryTree, SessionEntry},
+    machine::findings::Findings,
+    protocol::{EntryList, EntryNode, EntryTree, RuleId as Rule, SessionEntry},
 };
 use std::collections::HashSet;
 

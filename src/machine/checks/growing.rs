@@ -2,10 +2,10 @@
 
 use super::usage::counters;
 use crate::{
-    machine::{Findings, Rule},
+    machine::findings::Findings,
     protocol::{
         AssistantContent, AssistantMessage, BlockKind, Dialect, DialectMessageStart, MessageUpdateEvent,
-        Step, Update, parse_partial,
+        RuleId as Rule, Step, Update, parse_partial,
     },
 };
 

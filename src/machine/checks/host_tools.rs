@@ -1,11 +1,11 @@
 //! The tools that the host runs: their calls, and what the host says of them.
 
-use super::beside::Moment;
+use super::moment::Moment;
 use crate::{
-    machine::{Findings, Kind, Open, Rule},
+    machine::{findings::Findings, kind::Kind, requests::Open},
     protocol::{
         AgentMessage, AgentSessionEvent, AssistantContent, HostToolCall, HostToolCancel, HostToolResult,
-        HostToolUpdate, RpcCommand,
+        HostToolUpdate, RpcCommand, RuleId as Rule,
     },
 };
 use std::collections::{BTreeSet, VecDeque};

@@ -1,28 +1,29 @@
 //! The checks of counts, equalities and prefixes: what a frame's kind cannot say. [`Checks`] follows the runs, and only
 //! sees frames that are legal where they stand; [`Beside`] follows what goes on beside them, and sees everything.
 
-mod answers;
-mod asks;
-mod beside;
-mod compaction;
-mod conversation;
-mod counts;
-mod ending;
-mod entries;
-mod growing;
-mod host_tools;
-mod progress;
-mod queues;
-mod run;
-mod seen;
-mod settling;
-mod shells;
-mod tail;
-mod told;
-mod turn;
-mod usage;
+pub(super) mod answers;
+pub(super) mod asks;
+pub(super) mod beside;
+pub(super) mod compaction;
+pub(super) mod conversation;
+pub(super) mod counts;
+pub(super) mod ending;
+pub(super) mod entries;
+pub(super) mod growing;
+pub(super) mod host_tools;
+pub(super) mod moment;
+pub(super) mod progress;
+pub(super) mod queues;
+pub(super) mod run;
+pub(super) mod seen;
+pub(super) mod settling;
+pub(super) mod shells;
+pub(super) mod tail;
+pub(super) mod told;
+pub(super) mod turn;
+pub(super) mod usage;
 
-pub use beside::{Beside, Moment};
+pub use beside::Beside;
 pub use conversation::Checks;
 pub use ending::End;
-pub(super) use run::has_broken_down;
+pub use moment::Moment;

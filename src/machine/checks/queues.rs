@@ -1,12 +1,12 @@
 //! The queues of messages, as the host can know them: what was accepted, less what was delivered.
 
-use super::beside::{Moment, is_unnested};
+use super::moment::Moment;
 use crate::{
-    machine::{Findings, Kind, Open, Rule},
+    machine::{findings::Findings, kind::Kind, requests::Open},
     protocol::{
         AgentMessage, AgentSessionEvent, AgentSessionEventKind, FlowState, MessageContent, PromptDisposition,
         QueueDisposition, QueueMode, QueueOutcome, QueueUpdateEvent, RpcCommand, RpcCommandKind, RpcSuccess,
-        SessionState, StreamingBehavior, UserContent,
+        RuleId as Rule, SessionState, StreamingBehavior, UserContent, fires_anywhere,
     },
 };
 use std::{borrow::Cow, collections::VecDeque};
@@ -199,12 +199,14 @@ impl Queues {
 
     pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, found: &mut Findings) {
         use AgentSessionEvent as Event;
-        if !is_unnested(event.kind()) && !matches!(event, Event::MessageStart(_)) && self.told.taken.is_some()
+        if !fires_anywhere(event.kind().as_str())
+            && !matches!(event, Event::MessageStart(_))
+            && self.told.taken.is_some()
         {
             self.told.taken = None;
             found.broken(Rule::QueueTold, "the message that was taken from the queue");
         }
-        if !is_unnested(event.kind()) && !matches!(event, Event::MessageStart(_)) {
+        if !fires_anywhere(event.kind().as_str()) && !matches!(event, Event::MessageStart(_)) {
             self.told.maybe_taken = false;
         }
         match event {

@@ -2,8 +2,8 @@
 
 use super::{growing::Growing, seen::Seen, turn::Turn};
 use crate::{
-    machine::{Findings, Rule},
-    protocol::{AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, StopReason},
+    machine::findings::Findings,
+    protocol::{AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, RuleId as Rule, StopReason},
 };
 
 #[derive(Clone, Debug, Default)]

@@ -1,10 +1,11 @@
 //! What follows a run where the end of all is told: whether it is what the run's end has promised.
 
-use super::beside::Moment;
+use super::moment::Moment;
 use crate::{
-    machine::{Findings, Open, Rule, State},
+    machine::{findings::Findings, requests::Open, state::State},
     protocol::{
-        AgentEndEvent, AgentMessage, AgentSessionEvent, FlowState, RpcCommand, RpcCommandKind, StopReason,
+        AgentEndEvent, AgentMessage, AgentSessionEvent, FlowState, RpcCommand, RpcCommandKind,
+        RuleId as Rule, StopReason,
     },
 };
 

@@ -1,9 +1,9 @@
 //! The commands that the host runs in a shell, and what is told of their output while they run.
 
-use super::beside::Moment;
+use super::moment::Moment;
 use crate::{
-    machine::{Findings, Open, Rule},
-    protocol::{BashExecutionUpdateEvent, RequestId, RpcCommand, RpcSuccess},
+    machine::{findings::Findings, requests::Open},
+    protocol::{BashExecutionUpdateEvent, RequestId, RpcCommand, RpcSuccess, RuleId as Rule},
 };
 use std::collections::VecDeque;
 

@@ -1,12 +1,12 @@
 //! What follows a run, or keeps from following: retries, compactions, reminders.
 
-use super::beside::{Moment, is_unnested};
+use super::moment::Moment;
 use crate::{
-    machine::{Findings, Kind, Open, Rule},
+    machine::{findings::Findings, kind::Kind, requests::Open},
     protocol::{
         AgentEndEvent, AgentMessage, AgentMessageKind, AgentSessionEvent, AutoRetryEndEvent,
         AutoRetryStartEvent, Case, CompactionReason, Dialect, Disposition, FlowState, RpcCommand,
-        RpcCommandKind, StopReason, TodoReminderEvent,
+        RpcCommandKind, RuleId as Rule, StopReason, TodoReminderEvent, fires_anywhere,
     },
 };
 
@@ -139,7 +139,7 @@ impl Tail {
             }
             _ => {}
         }
-        if !is_unnested(event.kind()) {
+        if !fires_anywhere(event.kind().as_str()) {
             self.answered = matches!(event, Event::MessageEnd(end)
                 if end.message.kind() == AgentMessageKind::Assistant);
         }

@@ -1,8 +1,8 @@
 //! What events tell of the session: its name, its level, summaries that are tried again.
 
 use crate::{
-    machine::{Findings, Open, Rule},
-    protocol::{AgentSessionEvent, RpcCommandKind, SessionState, ThinkingLevel},
+    machine::{findings::Findings, requests::Open},
+    protocol::{AgentSessionEvent, RpcCommandKind, RuleId as Rule, SessionState, ThinkingLevel},
 };
 
 #[derive(Clone, Debug, Default)]

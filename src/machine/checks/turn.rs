@@ -2,10 +2,10 @@
 
 use super::{growing::Growing, progress::Progress, usage};
 use crate::{
-    machine::{Findings, Rule},
+    machine::findings::Findings,
     protocol::{
         AgentMessage, AgentMessageKind, AgentSessionEvent, AssistantContent, AssistantMessage, Dialect,
-        DialectToolExecution, JsonObject, StopReason, ToolCall, ToolExecutionEndEvent,
+        DialectToolExecution, JsonObject, RuleId as Rule, StopReason, ToolCall, ToolExecutionEndEvent,
         ToolExecutionStartEvent, ToolExecutionUpdateEvent, ToolResultMessage, TurnEndEvent, errors,
     },
 };

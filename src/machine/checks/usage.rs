@@ -1,8 +1,8 @@
 //! What a message cost: the sums.
 
 use crate::{
-    machine::{Findings, Rule},
-    protocol::{AssistantMessage, Usage},
+    machine::findings::Findings,
+    protocol::{AssistantMessage, RuleId as Rule, Usage},
 };
 use serde_json::Number;
 
