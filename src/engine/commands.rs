@@ -5,6 +5,7 @@ use crate::engine::{
     io::not_yet,
     prompt::{Prompting, Reply},
     run::{compaction::Compaction, deferred::AfterRun},
+    store::next_session::NextSession,
 };
 use crate::protocol::{
     DialectReady, Disposition, GetAvailableModelsResponse, GetBranchMessagesResponse, GetCommandsResponse,
@@ -80,11 +81,11 @@ impl Engine {
                     self.acknowledge(kind, id);
                 }
             }
-            RpcCommand::NewSession(_)
-            | RpcCommand::SwitchSession(_)
-            | RpcCommand::Fork(_)
-            | RpcCommand::Branch(_)
-            | RpcCommand::Clone(_) => self.leave_session(command),
+            RpcCommand::NewSession(it) => self.leave_session(NextSession::New(it)),
+            RpcCommand::SwitchSession(it) => self.leave_session(NextSession::File(it)),
+            RpcCommand::Fork(it) => self.leave_session(it.into()),
+            RpcCommand::Branch(it) => self.leave_session(it.into()),
+            RpcCommand::Clone(it) => self.leave_session(it.into()),
             RpcCommand::Compact(it) => match disposition {
                 Disposition::Reject => {
                     self.handler_failed(id, kind, errors::compacting(self.dialect.base()));

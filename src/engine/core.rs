@@ -276,7 +276,12 @@ impl Engine {
                 return true;
             }
             Activity::Compacting(_) => return self.after_run_compacting(),
-            _ => {}
+            Activity::Idle
+            | Activity::Starting
+            | Activity::Streaming(_)
+            | Activity::Settling(None)
+            | Activity::Retrying(_)
+            | Activity::Switching => {}
         }
         if self.is_preparing() {
             // What was asked for since waits until it is known what becomes of the prompt.

@@ -224,8 +224,8 @@ impl Engine {
             Hook::BeforeAgentStart { event, messages, start } => {
                 self.started(*start, messages, Some(event.system_prompt));
             }
-            Hook::SessionBeforeSwitch { is_cancelled, command, .. }
-            | Hook::SessionBeforeFork { is_cancelled, command, .. } => self.leave_said(command, is_cancelled),
+            Hook::SessionBeforeSwitch { is_cancelled, next, .. }
+            | Hook::SessionBeforeFork { is_cancelled, next, .. } => self.leave_hooked(next, is_cancelled),
             Hook::SessionBeforeCompact { is_cancelled, compaction, focus, .. } => {
                 self.compaction_said(id, focus.as_deref(), is_cancelled, compaction);
             }

@@ -402,11 +402,12 @@ impl Engine {
 
     /// Puts right what the response to a prompt that starts no run has made of the machine's state.
     fn reenter_starting(&mut self) {
-        match (&self.activity, self.machine.flow()) {
-            (Activity::Starting, FlowState::Idle | FlowState::Settling) => self.enter(Step::PromptBegins),
-            (Activity::Starting, _) => {}
-            (_, FlowState::Starting) => self.enter(Step::PromptEnds),
-            _ => {}
+        let is_starting = matches!(self.activity, Activity::Starting);
+        let flow = self.machine.flow();
+        if is_starting && matches!(flow, FlowState::Idle | FlowState::Settling) {
+            self.enter(Step::PromptBegins);
+        } else if !is_starting && flow == FlowState::Starting {
+            self.enter(Step::PromptEnds);
         }
     }
 

@@ -88,6 +88,11 @@ impl Machine {
         Case::first(cases, self.dialect.base(), |field| command.choice(field))
     }
 
+    /// What becomes here of a command of this kind, if nothing in it decides.
+    pub fn disposition_of(&self, kind: RpcCommandKind) -> Option<&'static Case> {
+        Case::first(kind.cases(self.flow()), self.dialect.base(), |_| None)
+    }
+
     /// A frame came in: opens a request, or answers a dialog. Gives what is wrong with it.
     pub fn inbound(&mut self, frame: &Inbound) -> Vec<Violation> {
         self.frames += 1;

@@ -1,70 +1,88 @@
-use pi_rpc::oracle::random::Choices;
+//! Prints a hash of each generated conversation, so that two versions of the engine can be compared.
+//!
+//! The same source has to compile in both versions, so it names little of either: everything that the engine put out and
+//! that is said on the wire, its requests of models, tools and shells, and what is on the disk afterwards. The states of
+//! the machine are left out: a version may name more of them.
+
+use clap::Parser;
+use pi_rpc::{oracle::random::Choices, protocol::Dialect};
 use pi_rpc_test_kit::{
     Kind,
     random::{conversation, play},
 };
+use serde_json::Value;
 use std::hash::{DefaultHasher, Hash, Hasher};
-fn main() {
-    let a: Vec<String> = std::env::args().collect();
-    std::panic::set_hook(Box::new(|_| {}));
-    if a[1] == "show" {
-        let kind = Kind::ALL.into_iter().find(|k| format!("{k:?}") == a[2]).unwrap();
-        let dialect = *kind.dialects().iter().find(|d| format!("{d:?}") == a[3]).unwrap();
-        println!("{}", text(kind, dialect, a[4].parse().unwrap()));
-        return;
-    }
-    let (from, to): (u64, u64) = (a[1].parse().unwrap(), a[2].parse().unwrap());
-    let only: Option<&String> = a.get(3);
-    std::thread::scope(|s| {
-        for half in 0..2u64 {
-            s.spawn(move || {
-                for kind in Kind::ALL {
-                    if only.is_some_and(|o| *o != format!("{kind:?}")) {
-                        continue;
-                    }
-                    for d in kind.dialects() {
-                        for seed in (from..to).filter(|s| s % 2 == half) {
-                            let mut h = DefaultHasher::new();
-                            text(kind, *d, seed).hash(&mut h);
-                            println!("{kind:?} {d:?} {seed} {:016x}", h.finish());
-                        }
-                    }
-                }
-            });
-        }
-    });
+
+/// Prints a line for each generated conversation: its kind, its dialect, its seed and a hash of all that came of it.
+#[derive(Parser)]
+struct Options {
+    /// How many seeds, for each kind and dialect.
+    #[arg(long, default_value_t = 100)]
+    seeds: u64,
+    /// The first seed.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// Only this kind (brief, crowded, lasting, asking, acting).
+    #[arg(long)]
+    kind: Option<String>,
+    /// Only this dialect.
+    #[arg(long)]
+    dialect: Option<String>,
+    /// Print what came of the conversations instead of a hash.
+    #[arg(long)]
+    show: bool,
 }
-fn text(kind: Kind, d: pi_rpc::protocol::Dialect, seed: u64) -> String {
-    let c = conversation(kind, d, &mut Choices::seeded(seed));
-    match play(&c) {
-        Err(e) => e,
-        Ok(p) => {
-            let strip = |l: &str| {
-                l.rsplit_once(' ').map_or(l.to_owned(), |(a, b)| {
-                    if b.starts_with('"') || b.ends_with('}') { l.to_owned() } else { a.to_owned() }
-                })
-            };
-            let log: String = p.log.lines().map(|l| strip(l) + "\n").collect();
-            let steps: String = p.steps.iter().map(|s| format!("{} {} {}\n", s.at, s.who, s.frame)).collect();
-            let called: String = p
-                .called
-                .iter()
-                .map(|c| {
-                    format!(
-                        "{} {:?} {}\n",
-                        c.instructions.len(),
-                        c.tools,
-                        serde_json::to_string(&c.messages).unwrap()
-                    )
-                })
-                .collect();
-            format!(
-                "{}\n--steps\n{steps}\n--started {:?}\n--asked {:?}\n--called\n{called}\n--disk {:?}",
-                log,
-                p.started,
-                p.asked,
-                p.disk.paths().map(|x| (x, p.disk.text(x))).collect::<Vec<_>>()
-            )
+
+fn main() {
+    let options = Options::parse();
+    // A watcher's objection is printed with the conversation; it needs no message of its own.
+    std::panic::set_hook(Box::new(|_| {}));
+    for kind in Kind::ALL {
+        let name = serde_json::to_value(kind).unwrap_or(Value::Null);
+        let name = name.as_str().unwrap_or_default().to_owned();
+        for dialect in kind.dialects().iter().copied() {
+            let is_wanted = options.kind.as_ref().is_none_or(|wanted| *wanted == name)
+                && options.dialect.as_ref().is_none_or(|wanted| *wanted == dialect.as_str());
+            for seed in (options.from..options.from + options.seeds).filter(|_| is_wanted) {
+                let transcript = transcript(kind, dialect, seed);
+                match options.show {
+                    true => println!("{name} {dialect} {seed}\n{transcript}"),
+                    false => println!("{name} {dialect} {seed} {:016x}", hash(&transcript)),
+                }
+            }
         }
     }
+}
+
+/// Everything that came of a conversation.
+fn transcript(kind: Kind, dialect: Dialect, seed: u64) -> String {
+    let drawn = conversation(kind, dialect, &mut Choices::seeded(seed));
+    let played = match play(&drawn) {
+        Ok(played) => played,
+        Err(objection) => return objection,
+    };
+    let mut lines: Vec<String> = played.log.lines().map(|line| without_state(line).to_owned()).collect();
+    lines.extend(played.steps.iter().map(|step| format!("{} {} {}", step.at, step.who, step.frame)));
+    lines.extend(played.started.iter().map(|it| format!("started {it:?}")));
+    lines.extend(played.asked.iter().map(|it| format!("asked {it:?}")));
+    for call in &played.called {
+        let messages = serde_json::to_string(&call.messages).unwrap_or_default();
+        lines.push(format!("called {} {:?} {messages}", call.instructions.len(), call.tools));
+    }
+    lines.extend(played.disk.paths().map(|path| format!("file {path:?} {:?}", played.disk.text(path))));
+    lines.join("\n")
+}
+
+/// A line of the log without the machine's state, which stands behind the frame.
+fn without_state(line: &str) -> &str {
+    match line.rsplit_once(' ') {
+        Some((frame, state)) if !state.starts_with('"') && !state.ends_with('}') => frame,
+        _ => line,
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }

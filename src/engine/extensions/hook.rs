@@ -8,13 +8,14 @@ use crate::engine::{
     io::CallId,
     prompt::{Prompting, Starting},
     run::deferred::AfterRun,
+    store::next_session::NextSession,
 };
 use crate::protocol::{
     AgentToolResult, Base, BashCommand, BeforeAgentStartHook, BeforeCompactHook, BeforeForkHook,
     BeforeSwitchHook, BeforeTreeHook, CompactedHook, ContextHook, EventHook, ExtensionMessage, HookBash,
     HookCompaction, HookEvent, HookName, HookResult, HookSummary, InputAction, InputHook, LevelSelectHook,
     MessageEndHook, ModelSelectHook, PrepareArgumentsHook, ProviderHeadersHook, ProviderRequestHook,
-    ProviderResponseHook, RequestId, ResourcesHook, RpcCommand, RpcCommandKind, RpcSuccess, SessionStartHook,
+    ProviderResponseHook, RequestId, ResourcesHook, RpcCommandKind, RpcSuccess, SessionStartHook,
     ShutdownHook, ToolCallHook, ToolResultHook, TreeHook, UserBashHook, errors,
 };
 use std::collections::VecDeque;
@@ -38,9 +39,9 @@ pub enum Hook {
         start: Box<Starting>,
     },
     /// The command would open another session.
-    SessionBeforeSwitch { event: BeforeSwitchHook, is_cancelled: bool, command: RpcCommand },
+    SessionBeforeSwitch { event: BeforeSwitchHook, is_cancelled: bool, next: NextSession },
     /// The command would fork the session.
-    SessionBeforeFork { event: BeforeForkHook, is_cancelled: bool, command: RpcCommand },
+    SessionBeforeFork { event: BeforeForkHook, is_cancelled: bool, next: NextSession },
     /// The conversation is about to be compacted.
     SessionBeforeCompact {
         event: BeforeCompactHook,

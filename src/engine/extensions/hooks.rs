@@ -80,10 +80,10 @@ impl ExtensionHost {
     /// Marks the prompts under way as aborted: their runs end before a model is requested.
     pub fn abort_prompts(&mut self) {
         for outstanding in self.hooks.values_mut() {
-            match &mut outstanding.hook {
-                Hook::Input { then: InputContinuation::Prompt(prompt), .. } => prompt.unasked = true,
-                Hook::BeforeAgentStart { start, .. } => start.unasked = true,
-                _ => {}
+            if let Hook::Input { then: InputContinuation::Prompt(prompt), .. } = &mut outstanding.hook {
+                prompt.unasked = true;
+            } else if let Hook::BeforeAgentStart { start, .. } = &mut outstanding.hook {
+                start.unasked = true;
             }
         }
     }

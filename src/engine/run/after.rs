@@ -4,17 +4,18 @@ use crate::engine::{
     core::Engine,
     extensions::hook::Hook,
     run::{compaction::Compaction, deferred::AfterRun, state::EndedRun},
+    store::next_session::NextSession,
 };
 use crate::protocol::{HookName, RpcCommandKind, ShutdownHook, ShutdownReason, errors};
 
 impl Engine {
     /// Does what waited; where it leaves the session, the extensions take leave of it first.
     pub(in crate::engine) fn after_run(&mut self, next: AfterRun) {
-        let (reason, target_session_file) = match &next {
-            AfterRun::NewSession(_) => (ShutdownReason::New, None),
-            AfterRun::SwitchSession(it) => (ShutdownReason::Resume, Some(it.session_path.clone())),
-            AfterRun::Fork { .. } | AfterRun::Clone(_) => (ShutdownReason::Fork, None),
-            _ => return self.leave_now(next),
+        let AfterRun::Session(session) = &next else { return self.leave_now(next) };
+        let (reason, target_session_file) = match session {
+            NextSession::New(_) => (ShutdownReason::New, None),
+            NextSession::File(it) => (ShutdownReason::Resume, Some(it.session_path.clone())),
+            NextSession::Fork(_) | NextSession::Clone(_) => (ShutdownReason::Fork, None),
         };
         if !self.is_hooked(HookName::SessionShutdown) {
             return self.leave_now(next);
@@ -30,10 +31,7 @@ impl Engine {
         }
         match next {
             AfterRun::Answer { id, kind } => self.acknowledge(kind, id),
-            AfterRun::NewSession(command) => self.new_session(command),
-            AfterRun::SwitchSession(command) => self.switch_session(command),
-            AfterRun::Fork { id, kind, entry } => self.fork(id, kind, &entry),
-            AfterRun::Clone(id) => self.clone_session(id),
+            AfterRun::Session(next) => self.begin_session(next),
             AfterRun::Compact(command) if self.lifecycle.aborts_work() => {
                 let text = errors::compaction_cancelled(self.dialect.base());
                 self.handler_failed(command.id, RpcCommandKind::Compact, text);

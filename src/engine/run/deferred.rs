@@ -1,7 +1,7 @@
 //! What waits for the end of the open run.
 
-use crate::engine::prompt::Prompting;
-use crate::protocol::{CompactCommand, NewSessionCommand, RequestId, RpcCommandKind, SwitchSessionCommand};
+use crate::engine::{prompt::Prompting, store::next_session::NextSession};
+use crate::protocol::{CompactCommand, RequestId, RpcCommandKind};
 
 /// What waits for the end of whatever goes on.
 #[derive(Debug)]
@@ -13,21 +13,8 @@ pub enum AfterRun {
         /// Of the request.
         kind: RpcCommandKind,
     },
-    /// A new session.
-    NewSession(NewSessionCommand),
     /// Another session.
-    SwitchSession(SwitchSessionCommand),
-    /// A session made of a part of this one.
-    Fork {
-        /// Of the request.
-        id: Option<RequestId>,
-        /// Of the request.
-        kind: RpcCommandKind,
-        /// The message of the user that it is forked at.
-        entry: String,
-    },
-    /// A session made of a copy of this one's branch; the id is the request's.
-    Clone(Option<RequestId>),
+    Session(NextSession),
     /// A compaction.
     Compact(CompactCommand),
     /// A compaction that was aborted before it began.

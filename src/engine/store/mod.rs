@@ -7,6 +7,7 @@
 pub(super) mod after_append;
 pub(super) mod disk;
 pub(super) mod entries;
+pub(super) mod next_session;
 pub(super) mod persist;
 pub(super) mod sessions;
 

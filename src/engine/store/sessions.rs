@@ -8,16 +8,19 @@ use crate::engine::{
     prompt::Reply,
     requests::PageRequest,
     run::deferred::AfterRun,
-    store::after_append::{AfterAppend, Answer},
+    store::{
+        after_append::{AfterAppend, Answer},
+        next_session::{Fork, NextSession},
+    },
 };
 use crate::{
     protocol::{
-        BeforeForkHook, BeforeSwitchHook, BranchCommand, BranchResponse, Check as _, CloneResponse,
+        BeforeForkHook, BeforeSwitchHook, BranchResponse, Check as _, CloneResponse,
         DialectCleansSessionName, DialectExtensionApi, DialectForksFrom, Disposition, ExportHtmlCommand,
-        ExportHtmlResponse, ExportedFile, ForkCommand, ForkPosition, ForkResponse, ForkResult,
-        ModelSelectSource, NewSessionCommand, NewSessionResponse, RequestId, RpcCommand, RpcCommandKind,
-        RpcSuccess, SessionChange, SessionHeader, SessionStartReason, SwitchReason, SwitchSessionCommand,
-        SwitchSessionResponse, ThinkingLevel, errors,
+        ExportHtmlResponse, ExportedFile, ForkPosition, ForkResponse, ForkResult, ModelSelectSource,
+        NewSessionCommand, NewSessionResponse, RequestId, RpcCommandKind, RpcSuccess, SessionChange,
+        SessionHeader, SessionStartReason, SwitchReason, SwitchSessionCommand, SwitchSessionResponse,
+        ThinkingLevel, errors,
     },
     session::{
         NewEntry, Opened, Session, file_name, new_header,
@@ -28,41 +31,38 @@ use crate::{
 use std::{path::Path, sync::Arc};
 
 impl Engine {
-    /// The host wants another session: the extensions have their say first, and whatever goes on goes on meanwhile.
-    pub(in crate::engine) fn leave_session(&mut self, command: RpcCommand) {
-        let hook = match &command {
-            RpcCommand::SwitchSession(it) => {
+    /// A command wants another session: extensions may cancel that, and whatever goes on goes on meanwhile.
+    pub(in crate::engine) fn leave_session(&mut self, next: NextSession) {
+        let hook = match &next {
+            NextSession::New(_) => {
+                let event = BeforeSwitchHook { reason: SwitchReason::New, target_session_file: None };
+                Hook::SessionBeforeSwitch { event, is_cancelled: false, next }
+            }
+            NextSession::File(it) => {
                 let target_session_file = Some(it.session_path.clone());
                 let event = BeforeSwitchHook { reason: SwitchReason::Resume, target_session_file };
-                Hook::SessionBeforeSwitch { event, is_cancelled: false, command }
+                Hook::SessionBeforeSwitch { event, is_cancelled: false, next }
             }
-            RpcCommand::Fork(ForkCommand { entry_id, .. })
-            | RpcCommand::Branch(BranchCommand { entry_id, .. }) => {
-                if !self.can_fork(command.id(), entry_id) {
+            NextSession::Fork(Fork { id, kind, entry }) => {
+                if !self.can_fork(id.as_ref(), entry) {
                     let text = errors::invalid_entry(self.dialect.base());
-                    return self.handler_failed(command.id().cloned(), command.kind(), text);
+                    return self.handler_failed(id.clone(), *kind, text);
                 }
-                let position = match self.forks_at(command.id()) {
+                let position = match self.forks_at(id.as_ref()) {
                     true => Some(ForkPosition::At),
                     false => self.tells_fork_position().then_some(ForkPosition::Before),
                 };
-                let event = BeforeForkHook { entry_id: entry_id.clone(), position };
-                Hook::SessionBeforeFork { event, is_cancelled: false, command }
+                let event = BeforeForkHook { entry_id: entry.clone(), position };
+                Hook::SessionBeforeFork { event, is_cancelled: false, next }
             }
-            RpcCommand::Clone(_) => match self.cloned_at() {
+            NextSession::Clone(id) => match self.cloned_at() {
                 Ok(entry_id) => {
                     let position = self.tells_fork_position().then_some(ForkPosition::At);
                     let event = BeforeForkHook { entry_id, position };
-                    Hook::SessionBeforeFork { event, is_cancelled: false, command }
+                    Hook::SessionBeforeFork { event, is_cancelled: false, next }
                 }
-                Err(text) => {
-                    return self.handler_failed(command.id().cloned(), command.kind(), text);
-                }
+                Err(text) => return self.handler_failed(id.clone(), RpcCommandKind::Clone, text),
             },
-            _ => {
-                let event = BeforeSwitchHook { reason: SwitchReason::New, target_session_file: None };
-                Hook::SessionBeforeSwitch { event, is_cancelled: false, command }
-            }
         };
         self.hook(hook);
     }
@@ -73,42 +73,40 @@ impl Engine {
         matches!(api, DialectExtensionApi::V073 | DialectExtensionApi::V15)
     }
 
-    /// The extensions have had their say in another session.
-    pub(in crate::engine) fn leave_said(&mut self, command: RpcCommand, cancelled: bool) {
-        let disposition =
-            self.machine.disposition(&command).map_or(Disposition::Control, |case| case.disposition);
-        let kind = command.kind();
+    /// Extensions have responded: the session stays, or the other one takes its place between runs.
+    pub(in crate::engine) fn leave_hooked(&mut self, next: NextSession, cancelled: bool) {
+        if !cancelled {
+            let case = self.machine.disposition_of(next.kind());
+            let disposition = case.map_or(Disposition::Control, |case| case.disposition);
+            return self.between_runs(disposition, AfterRun::Session(next));
+        }
         let data = SessionChange { cancelled };
-        match command {
-            RpcCommand::NewSession(it) if cancelled => self.succeed(NewSessionResponse { id: it.id, data }),
-            RpcCommand::SwitchSession(it) if cancelled => {
-                self.succeed(SwitchSessionResponse { id: it.id, data });
-            }
-            RpcCommand::Fork(ForkCommand { id, entry_id })
-            | RpcCommand::Branch(BranchCommand { id, entry_id })
-                if cancelled =>
-            {
+        match next {
+            NextSession::New(it) => self.succeed(NewSessionResponse { id: it.id, data }),
+            NextSession::File(it) => self.succeed(SwitchSessionResponse { id: it.id, data }),
+            NextSession::Fork(Fork { id, kind, entry }) => {
                 let mut data = ForkResult { text: None, cancelled };
                 if data.check(self.dialect.base()).is_err() {
-                    data.text = Some(self.said_at(&entry_id).unwrap_or_default());
+                    data.text = Some(self.said_at(&entry).unwrap_or_default());
                 }
                 self.succeed(fork_response(id, kind, data));
             }
-            RpcCommand::Clone(it) if cancelled => self.succeed(CloneResponse { id: it.id, data }),
-            RpcCommand::Clone(it) => self.between_runs(disposition, AfterRun::Clone(it.id)),
-            RpcCommand::NewSession(it) => self.between_runs(disposition, AfterRun::NewSession(it)),
-            RpcCommand::SwitchSession(it) => self.between_runs(disposition, AfterRun::SwitchSession(it)),
-            RpcCommand::Fork(ForkCommand { id, entry_id })
-            | RpcCommand::Branch(BranchCommand { id, entry_id }) => {
-                self.between_runs(disposition, AfterRun::Fork { id, kind, entry: entry_id });
-            }
-            // No other command is asked about.
-            _ => {}
+            NextSession::Clone(id) => self.succeed(CloneResponse { id, data }),
+        }
+    }
+
+    /// The session takes the place of this one.
+    pub(in crate::engine) fn begin_session(&mut self, next: NextSession) {
+        match next {
+            NextSession::New(command) => self.new_session(command),
+            NextSession::File(command) => self.switch_session(command),
+            NextSession::Fork(fork) => self.fork(fork),
+            NextSession::Clone(id) => self.clone_session(id),
         }
     }
 
     /// Begins a session.
-    pub(in crate::engine) fn new_session(&mut self, command: NewSessionCommand) {
+    fn new_session(&mut self, command: NewSessionCommand) {
         let parent = command.parent_session.filter(|path| !path.is_empty());
         let (header, file) = self.unborn(parent);
         let previous = self.session_file();
@@ -128,7 +126,7 @@ impl Engine {
     }
 
     /// Opens another session; goes on in [`opened`](Self::opened).
-    pub(in crate::engine) fn switch_session(&mut self, command: SwitchSessionCommand) {
+    fn switch_session(&mut self, command: SwitchSessionCommand) {
         self.push(Output::OpenSession(command.session_path.clone().into()));
         self.requests.files.session = Some(command);
     }
@@ -159,7 +157,8 @@ impl Engine {
     }
 
     /// Begins a session with the entries before a message of the user, or, if an extension wants it, up to any entry.
-    pub(in crate::engine) fn fork(&mut self, id: Option<RequestId>, kind: RpcCommandKind, entry: &str) {
+    fn fork(&mut self, Fork { id, kind, entry }: Fork) {
+        let entry = entry.as_str();
         let (header, file) = self.unborn(self.session_file());
         let stamp = self.stamp();
         if self.forks_at(id.as_ref()) {
@@ -181,7 +180,7 @@ impl Engine {
     }
 
     /// Begins a session with the entries of this one's branch.
-    pub(in crate::engine) fn clone_session(&mut self, id: Option<RequestId>) {
+    fn clone_session(&mut self, id: Option<RequestId>) {
         if let Err(text) = self.cloned_at() {
             self.handler_failed(id, RpcCommandKind::Clone, text);
             return self.session_stays();

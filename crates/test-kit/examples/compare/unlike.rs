@@ -1,0 +1,61 @@
+//! Lines without what chance or the clock decides, and where two lists of them differ.
+
+use regex::Regex;
+use std::{fmt, sync::LazyLock};
+
+/// What is replaced, and by what.
+static REPLACED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let rules = [
+        (r"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z", "TIME"),
+        (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
+        (r#""(timestamp|durationMs|duration|ttft|autoClearAt)":\d+"#, r#""$1":0"#),
+        (r#""([0-9a-f]{8}|[0-9a-f]{16})""#, r#""ID""#),
+        (r"(/tmp|/var/folders)/[^\s\x22\x27\\]*", "PATH"),
+        (r"127\.0\.0\.1:\d+", "ADDRESS"),
+        (r"call_[0-9A-Za-z]{6,}", "CALL"),
+        (r"\b[0-9]{13}\b", "MILLISECONDS"),
+    ];
+    rules.into_iter().filter_map(|(pattern, by)| Some((Regex::new(pattern).ok()?, by))).collect()
+});
+
+/// A line without what chance or the clock decides.
+pub fn normalized(line: &str) -> String {
+    let mut line = line.to_owned();
+    for (pattern, by) in REPLACED.iter() {
+        line = pattern.replace_all(&line, *by).into_owned();
+    }
+    line
+}
+
+/// How many conversations were compared, and how many differ.
+#[derive(Default)]
+pub struct Tally {
+    /// Conversations.
+    pub compared: usize,
+    /// Those of them in which the lines differ.
+    pub differ: usize,
+    lines: usize,
+}
+
+impl Tally {
+    /// Compares two conversations, and prints where they first differ.
+    pub fn compare(&mut self, name: &str, old: &[String], new: &[String]) {
+        self.compared += 1;
+        self.lines += old.len();
+        if old == new {
+            return;
+        }
+        self.differ += 1;
+        let at = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+        let line = |side: &[String]| side.get(at).cloned().unwrap_or_else(|| "(nothing)".to_owned());
+        println!("{name}: line {} of {} and {}", at + 1, old.len(), new.len());
+        println!("  old {}\n  new {}", line(old), line(new));
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { compared, differ, lines } = self;
+        write!(f, "{compared} conversations compared, {lines} lines; {differ} differ")
+    }
+}

@@ -1,0 +1,60 @@
+//! The session that takes the place of this one.
+
+use crate::protocol::{
+    BranchCommand, CloneCommand, ForkCommand, NewSessionCommand, RequestId, RpcCommandKind,
+    SwitchSessionCommand,
+};
+
+/// The session that takes the place of this one, as a command wants it.
+#[derive(Debug)]
+pub enum NextSession {
+    /// A new one.
+    New(NewSessionCommand),
+    /// That of a file.
+    File(SwitchSessionCommand),
+    /// One made of a part of this one.
+    Fork(Fork),
+    /// One made of a copy of this one's branch; the id is the request's.
+    Clone(Option<RequestId>),
+}
+
+/// A session that is made of a part of this one.
+#[derive(Debug)]
+pub struct Fork {
+    /// The id of the request.
+    pub id: Option<RequestId>,
+    /// Its kind: dialects have one or the other.
+    pub kind: RpcCommandKind,
+    /// The message of the user that it is forked at.
+    pub entry: String,
+}
+
+impl NextSession {
+    /// The kind of the request.
+    pub const fn kind(&self) -> RpcCommandKind {
+        match self {
+            Self::New(_) => RpcCommandKind::NewSession,
+            Self::File(_) => RpcCommandKind::SwitchSession,
+            Self::Fork(fork) => fork.kind,
+            Self::Clone(_) => RpcCommandKind::Clone,
+        }
+    }
+}
+
+impl From<ForkCommand> for NextSession {
+    fn from(ForkCommand { id, entry_id: entry }: ForkCommand) -> Self {
+        Self::Fork(Fork { id, kind: RpcCommandKind::Fork, entry })
+    }
+}
+
+impl From<BranchCommand> for NextSession {
+    fn from(BranchCommand { id, entry_id: entry }: BranchCommand) -> Self {
+        Self::Fork(Fork { id, kind: RpcCommandKind::Branch, entry })
+    }
+}
+
+impl From<CloneCommand> for NextSession {
+    fn from(CloneCommand { id }: CloneCommand) -> Self {
+        Self::Clone(id)
+    }
+}
