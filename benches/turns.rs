@@ -131,7 +131,7 @@ impl Talk {
     fn take(&mut self) {
         while let Some(output) = self.engine.poll() {
             match output {
-                Output::Say(said) => {
+                Output::Emit(said) => {
                     self.out.clear();
                     self.encoder.encode(&said, &mut self.out);
                 }

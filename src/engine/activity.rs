@@ -11,7 +11,7 @@ use std::time::Duration;
 pub enum Activity {
     /// Nothing: the next prompt opens a run.
     Idle,
-    /// A prompt is accepted, and extensions have a say in its run, which opens then.
+    /// A prompt is accepted; its run opens after the `before_agent_start` hook.
     Starting,
     /// A run is open, from `agent_start` to `agent_end`.
     Streaming(Box<Run>),

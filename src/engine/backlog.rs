@@ -1,6 +1,6 @@
 //! What has come in and waits: for the greeting, for the command before it, for the end of the run.
 
-use crate::engine::{io::Input, prompt::Prompting, run::deferred::AfterRun};
+use crate::engine::{io::Input, prompt::Prompt, run::deferred::AfterRun};
 use crate::protocol::{AgentMessage, BashCommand, CompactCommand, LineError, RpcCommand};
 use std::{collections::VecDeque, sync::Arc};
 
@@ -32,7 +32,7 @@ pub enum Intake {
     /// Extensions have responded. It waits until it is decided what follows the run that has ended.
     Examined {
         /// The prompt.
-        prompt: Box<Prompting>,
+        prompt: Box<Prompt>,
         /// An extension has dealt with it.
         is_handled: bool,
     },

@@ -4,7 +4,7 @@ use crate::engine::{
     core::Engine,
     extensions::hook::Hook,
     limits::{ITEM, image_bytes, message_bytes},
-    prompt::Prompting,
+    prompt::Prompt,
     run::deferred::AfterRun,
 };
 use crate::protocol::{Disposition, RpcCommand, RpcCommandKind, errors};
@@ -76,7 +76,7 @@ fn after_run_bytes(next: &AfterRun) -> usize {
     }
 }
 
-fn prompting_bytes(prompting: &Prompting) -> usize {
+fn prompting_bytes(prompting: &Prompt) -> usize {
     ITEM + prompting.text.len() + image_bytes(prompting.images.iter().flatten())
 }
 

@@ -3,7 +3,7 @@
 use crate::engine::{
     core::Engine,
     io::not_yet,
-    prompt::{Prompting, Reply},
+    prompt::{Prompt, Reply},
     run::{compaction::Compaction, deferred::AfterRun},
     store::next_session::NextSession,
 };
@@ -18,13 +18,13 @@ impl Engine {
     pub(in crate::engine) fn greet(&mut self) {
         if self.dialect.record().ready != DialectReady::None {
             let version = Some(env!("CARGO_PKG_VERSION").to_owned());
-            self.say(Outbound::ReadyFrame(ReadyFrame { version }));
+            self.emit(Outbound::ReadyFrame(ReadyFrame { version }));
         }
     }
 
-    /// Does what the machine's disposition says of the command here. `unasked`: it is a prompt that was aborted before it
+    /// Does what the machine's disposition says of the command here. `is_aborted`: it is a prompt that was aborted before it
     /// was served.
-    pub(in crate::engine) fn command(&mut self, command: RpcCommand, unasked: bool) {
+    pub(in crate::engine) fn command(&mut self, command: RpcCommand, is_aborted: bool) {
         let case = self.machine.disposition(&command);
         let disposition = case.map_or(Disposition::Control, |case| case.disposition);
         let kind = command.kind();
@@ -39,16 +39,16 @@ impl Engine {
             RpcCommand::Prompt(mut it) => {
                 let (text, images) = (std::mem::take(&mut it.message), it.images.take());
                 let command = RpcCommand::Prompt(it);
-                self.prompt(Prompting::of_host(command, text, images, unasked));
+                self.prompt(Prompt::of_host(command, text, images, is_aborted));
             }
             RpcCommand::AbortAndPrompt(mut it) => {
                 let (text, images) = (std::mem::take(&mut it.message), it.images.take());
                 let command = RpcCommand::AbortAndPrompt(it);
-                let prompting = Prompting::of_host(command, text, images, unasked);
+                let prompting = Prompt::of_host(command, text, images, is_aborted);
                 match disposition {
                     Disposition::Preempt => {
                         self.series.skips_compaction =
-                            self.activity.compaction().is_some_and(|it| !it.is_asked_for());
+                            self.activity.compaction().is_some_and(|it| !it.is_manual());
                         self.preempt(AfterRun::Prompt(Box::new(prompting)));
                     }
                     _ => self.prompt(prompting),
@@ -58,9 +58,9 @@ impl Engine {
             RpcCommand::FollowUp(it) => self.queue(id, kind, it.message, it.images),
             RpcCommand::Abort(_) => {
                 self.stop_waiting_work();
-                self.unask_prompts();
+                self.abort_prompts();
                 self.abort_chain();
-                self.activity.compaction_mut().into_iter().for_each(Compaction::ask_no_more);
+                self.activity.compaction_mut().into_iter().for_each(Compaction::abort_what_follows);
                 if disposition == Disposition::Preempt {
                     return self.preempt(AfterRun::Answer { id, kind });
                 }
@@ -69,12 +69,12 @@ impl Engine {
                 let waits = ends_prompt || self.backlog.after_run.iter().any(AfterRun::is_stopped);
                 if ends_prompt {
                     self.cancel_run_requests();
-                    self.unask_compaction();
+                    self.cancel_compaction_hook();
                 }
                 if waits {
                     self.backlog.after_run.push_back(AfterRun::Answer { id: id.clone(), kind });
                 }
-                if self.activity.compaction().is_some_and(Compaction::is_asked_for) {
+                if self.activity.compaction().is_some_and(Compaction::is_manual) {
                     self.cancel_compaction();
                 }
                 if !waits {
@@ -112,7 +112,7 @@ impl Engine {
             RpcCommand::GetMessages(_) => {
                 let messages = self.store.session.written_messages(self.dialect.base());
                 let response = Said::messages(id, messages);
-                self.say(response);
+                self.emit(response);
             }
             RpcCommand::GetLastAssistantText(_) => {
                 let data = LastAssistantText { text: self.last_text() };

@@ -78,19 +78,19 @@ impl Engine {
 
     /// The host has answered whether the call may run; anything but a yes is a no.
     pub(in crate::engine) fn call_consent(&mut self, at: usize, answer: Option<RpcExtensionUIResponse>) {
-        if self.asked(at).is_none() {
+        if self.checked_arguments(at).is_none() {
             return;
         }
         if self.is_stopping() {
-            let result = self.unrun(at);
-            return self.call_unrun(at, result);
+            let result = self.unrun_result(at);
+            return self.call_prevented(at, result);
         }
         let Some(name) = self.called(at).map(|call| call.name.clone()) else { return };
         if self.has_consented(&name, answer) {
             self.admit(at);
         } else {
             let text = errors::denied(self.dialect.base(), &name);
-            self.call_unrun(at, error_result(&text));
+            self.call_prevented(at, error_result(&text));
         }
     }
 

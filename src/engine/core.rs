@@ -225,7 +225,7 @@ impl Engine {
         dues.into_iter().flatten().min().filter(|_| !self.is_disk_outstanding())
     }
 
-    /// Something is due.
+    /// Does what is due.
     fn time(&mut self) {
         self.expire_extensions();
         self.clear_todos();
@@ -233,7 +233,7 @@ impl Engine {
         self.try_again();
     }
 
-    /// Does the next thing that nobody has to be waited for; `false` if there is none.
+    /// Does the next thing that waits for no request; `false` if there is none.
     fn advance(&mut self) -> bool {
         !self.is_disk_outstanding()
             && !self.lifecycle.is_exited()
@@ -265,7 +265,7 @@ impl Engine {
             return false;
         }
         // Where runs follow one another, it follows the last of them.
-        if self.series.chain.is_none() && self.keep_deferred() {
+        if self.series.chain.is_none() && self.append_shell_message() {
             return true;
         }
         match &mut self.activity {
@@ -289,7 +289,7 @@ impl Engine {
         } else if self.settle() {
             return true;
         } else if let Some(next) = self.backlog.after_run.pop_front() {
-            self.after_run(next);
+            self.begin_after_run(next);
         } else if !self.queues.triggering.is_empty() {
             // The prompt that they came with has led to no run.
             self.start_run([]);
@@ -321,7 +321,7 @@ impl Engine {
         self.outputs.extend(violations.into_iter().map(Output::Violation));
     }
 
-    /// The machine that everything said has passed.
+    /// The machine that every emitted frame has passed.
     pub const fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -347,7 +347,7 @@ impl Engine {
             && !self.is_leave_hooked()
     }
 
-    /// Messages that wait for their turn, steering and follow-up.
+    /// Messages of the user in the queues, steering and follow-up.
     pub fn queued(&self) -> usize {
         self.queues.steering.count() + self.queues.follow_up.count()
     }
@@ -374,8 +374,8 @@ impl Engine {
         self.outputs.push_back(output);
     }
 
-    /// Says something: the machine first.
-    pub(in crate::engine) fn say(&mut self, said: impl Into<Said>) {
+    /// Emits a frame: the machine checks it first.
+    pub(in crate::engine) fn emit(&mut self, said: impl Into<Said>) {
         let mut said = said.into();
         said.fit(self.dialect.base());
         let violations = match &said {
@@ -389,7 +389,7 @@ impl Engine {
             _ => self.machine.outbound(&said),
         };
         self.observe(&said);
-        self.push(Output::Say(said));
+        self.push(Output::Emit(said));
         // What the host does wrong shows in our answers, too; that is no defect of ours.
         let ours = violations.into_iter().filter(|it| it.rule.about().side == Side::Server);
         // The frames do not show that titles were asked for.
@@ -398,8 +398,8 @@ impl Engine {
         self.outputs.extend(ours.map(Output::Violation));
     }
 
-    /// Tells of something; where the end has silenced that, only those who are inside.
-    pub(in crate::engine) fn event(&mut self, event: impl Into<AgentSessionEvent>) {
+    /// Emits an event; where the shutdown withholds events, only the machine and the extensions see it.
+    pub(in crate::engine) fn emit_event(&mut self, event: impl Into<AgentSessionEvent>) {
         let event = Outbound::AgentSessionEvent(event.into());
         let said = Said::from(event);
         let awaited = self.extensions.awaited(&said);
@@ -408,7 +408,7 @@ impl Engine {
                 self.machine.withheld(&said);
                 self.observe(&said);
             }
-            false => self.say(said),
+            false => self.emit(said),
         }
         if let Some(event) = awaited {
             self.notify(Hook::Event { event });
@@ -417,14 +417,14 @@ impl Engine {
 
     pub(in crate::engine) fn succeed(&mut self, response: impl Into<RpcSuccess>) {
         if let Some(response) = self.acted(response.into()) {
-            self.say(Outbound::Response(response.into()));
+            self.emit(Outbound::Response(response.into()));
         }
     }
 
     pub(in crate::engine) fn fail(&mut self, id: Option<RequestId>, command: RpcCommandKind, error: String) {
         if let Some(error) = self.act_failed(id.as_ref(), error) {
             let response = RpcErrorResponse { id, command: command.as_str().to_owned(), error };
-            self.say(Outbound::Response(response.into()));
+            self.emit(Outbound::Response(response.into()));
         }
     }
 }

@@ -72,15 +72,15 @@ impl Engine {
         let Beginning { taken_up, chosen, level } = beginning;
         if taken_up {
             if self.store.session.roles().next().is_none() && self.store.session.model().is_none() {
-                self.keep_model();
+                self.append_model();
             }
             self.take_up(chosen, level);
             return self.restore();
         }
         let preferred = self.models.choice().preferred;
         self.models.level = self.fitting(level.or(preferred).unwrap_or(self.modes.level));
-        self.keep_model();
-        self.keep_quietly(NewEntry::Level(self.models.level));
+        self.append_model();
+        self.append_quietly(NewEntry::Level(self.models.level));
     }
 }
 

@@ -176,7 +176,7 @@ impl Engine {
     fn extension_output(&mut self, output: ExtensionOutput) {
         match output {
             ExtensionOutput::Perform(output) => self.push(output),
-            ExtensionOutput::Emit(frame) => self.say(frame),
+            ExtensionOutput::Emit(frame) => self.emit(frame),
             ExtensionOutput::HookCompleted { id, hook } => {
                 // A call still ends, and a message is still kept.
                 let is_kept = matches!(hook, Hook::ToolResult { .. } | Hook::MessageEnd { .. });
@@ -185,7 +185,7 @@ impl Engine {
                 }
                 self.with_extensions(ExtensionHost::advance_notifications);
             }
-            ExtensionOutput::CommandHandled(reply) => self.accept_said(&reply, PromptDisposition::Handled),
+            ExtensionOutput::CommandHandled(reply) => self.accept_prompt(&reply, PromptDisposition::Handled),
             ExtensionOutput::ToolProgress { call, result } => self.tool_progress(call, result),
             ExtensionOutput::ToolEnded { call, result, is_error } => self.tool_end(call, result, is_error),
             ExtensionOutput::Action { process, action } => self.act(process, action),
@@ -218,7 +218,7 @@ impl Engine {
             Hook::Input { event, is_handled, then: InputContinuation::Queue { id, kind } } => {
                 match is_handled {
                     true => self.accept_queued(id, kind, QueueDisposition::Handled),
-                    false => self.queue_heard(id, kind, event.text, event.images),
+                    false => self.queue_hooked(id, kind, event.text, event.images),
                 }
             }
             Hook::BeforeAgentStart { event, messages, start } => {
@@ -227,14 +227,14 @@ impl Engine {
             Hook::SessionBeforeSwitch { is_cancelled, next, .. }
             | Hook::SessionBeforeFork { is_cancelled, next, .. } => self.leave_hooked(next, is_cancelled),
             Hook::SessionBeforeCompact { is_cancelled, compaction, focus, .. } => {
-                self.compaction_said(id, focus.as_deref(), is_cancelled, compaction);
+                self.compaction_hooked(id, focus.as_deref(), is_cancelled, compaction);
             }
             Hook::SessionBeforeTree { event, is_cancelled, summary, action } => {
                 self.navigation_hooked(id, action, event, is_cancelled, summary);
             }
             Hook::PrepareArguments { event, failure, at } => self.call_prepared(at, event.input, failure),
             Hook::ToolCall { event, is_changed, veto, at } => {
-                self.call_said(at, is_changed.then_some(event.input), veto);
+                self.call_hooked(at, is_changed.then_some(event.input), veto);
             }
             Hook::ToolResult { event, original, at } => {
                 let ToolResultHook { content, details, is_error, structured_content, .. } = event;
@@ -250,10 +250,10 @@ impl Engine {
                 self.call_over(at, result, is_error);
             }
             Hook::Context { event, is_changed } => {
-                self.context_said(is_changed.then_some(event.messages));
+                self.context_hooked(is_changed.then_some(event.messages));
             }
-            Hook::MessageEnd { event, is_changed } => self.message_said(event.message, is_changed),
-            Hook::UserBash { failure, result, command, .. } => self.shell_said(*command, failure, result),
+            Hook::MessageEnd { event, is_changed } => self.message_hooked(event.message, is_changed),
+            Hook::UserBash { failure, result, command, .. } => self.shell_hooked(*command, failure, result),
             Hook::BeforeProviderRequest { event, request } => self.provider_hooked(request, event),
             Hook::BeforeProviderHeaders { event, request } => self.provider_hooked(request, event),
             Hook::AfterProviderResponse { event, request } => self.provider_hooked(request, event),
@@ -265,7 +265,7 @@ impl Engine {
             Hook::SessionShutdown { next, .. } => {
                 // Messages that extensions sent meanwhile are not for the next session.
                 self.queues.triggering.clear();
-                self.leave_now(*next);
+                self.perform_after_run(*next);
             }
             Hook::SessionCompact { .. } => self.compaction_over(),
             Hook::SessionTree { action, .. } => self.end_navigation(action),

@@ -27,7 +27,7 @@ impl Engine {
         self.lifecycle.greet();
         self.greet();
         for error in std::mem::take(&mut self.extensions.early) {
-            self.say(Outbound::ExtensionError(error));
+            self.emit(Outbound::ExtensionError(error));
         }
         self.check_guard();
         let event = SessionStartHook { reason: SessionStartReason::Startup, previous_session_file: None };
@@ -40,7 +40,7 @@ impl Engine {
         self.lifecycle.open();
     }
 
-    /// Whether anything may be said to the host, and its lines are read.
+    /// Whether frames may be emitted, and the host's lines are served.
     pub const fn is_open(&self) -> bool {
         self.lifecycle.is_greeted()
     }

@@ -21,21 +21,21 @@ impl Engine {
     fn serve(&mut self, line: Waiting) {
         match line {
             Waiting::Command(command) => self.command(command, false),
-            Waiting::StoppedShell(command) => self.unrun_shell(command),
+            Waiting::StoppedShell(command) => self.cancel_unstarted_shell(command),
             Waiting::StoppedPrompt(command) => self.command(command, true),
             Waiting::StoppedCompaction(command) => self.refuse_compaction(command),
             Waiting::BadLine(error) => {
                 // Only now: its error may have no id, and those of the commands before it come first.
                 self.machine.bad_line(&error);
                 let response = error.response(self.dialect);
-                self.say(Outbound::Response(response.into()));
+                self.emit(Outbound::Response(response.into()));
             }
         }
     }
 
     /// Whether a command is in hand whose response the next one waits for.
     fn is_busy(&self) -> bool {
-        let compacts = self.activity.compaction().is_some_and(Compaction::is_asked_for);
+        let compacts = self.activity.compaction().is_some_and(Compaction::is_manual);
         let waits = !self.requests.shells.is_empty() || !self.backlog.after_run.is_empty();
         waits || compacts || self.is_command_hooked() || self.extensions.has_unaccepted_command()
     }
@@ -59,7 +59,7 @@ impl Engine {
         }
     }
 
-    /// An abort that overtakes a prompt stops it, too: its run opens when its turn comes, and no model is asked. A
+    /// An abort that overtakes a prompt stops it, too: its run opens when its turn comes, and no model is requested. A
     /// compaction that waits does not begin.
     pub(in crate::engine) fn stop_waiting_work(&mut self) {
         for line in &mut self.backlog.lines {

@@ -72,7 +72,7 @@ impl Engine {
         }
         let id = self.ids.hex16();
         self.requests.host_tools.insert(id.clone(), call);
-        self.say(Outbound::HostToolCall(HostToolCall {
+        self.emit(Outbound::HostToolCall(HostToolCall {
             id,
             tool_call_id: tool_call.id,
             tool_name: tool_call.name,
@@ -80,16 +80,16 @@ impl Engine {
         }));
     }
 
-    /// Tells the host that nobody waits for a call any more.
+    /// Cancels a call that the host carries out.
     pub(in crate::engine) fn uncall_host(&mut self, call: CallId, name: &str) {
         let Some(target_id) = self.forget_host_call(call) else { return };
         let id = self.ids.hex16();
-        self.say(Outbound::HostToolCancel(HostToolCancel { id, target_id }));
+        self.emit(Outbound::HostToolCancel(HostToolCancel { id, target_id }));
         let text = errors::host_tool_aborted(self.dialect.base(), name);
         self.tool_end(call, error_result(&text), true);
     }
 
-    /// The host tells how far a call has come.
+    /// Progress of a call that the host carries out.
     pub(in crate::engine) fn host_tool_update(&mut self, update: HostToolUpdate) {
         if let Some(call) = self.requests.host_tools.get(&update.id) {
             self.tool_progress(*call, update.partial_result);
@@ -107,8 +107,8 @@ impl Engine {
         self.tool_end(call, error_result(&text), true);
     }
 
-    /// The host has closed its side: nobody answers its calls any more.
-    pub(in crate::engine) fn host_gone(&mut self) {
+    /// Fails the calls that the host carries out: its side is closed.
+    pub(in crate::engine) fn fail_host_calls(&mut self) {
         let text = errors::host_gone(self.dialect.base());
         for call in std::mem::take(&mut self.requests.host_tools).into_values() {
             self.tool_end(call, error_result(&text), true);

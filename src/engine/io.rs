@@ -127,7 +127,7 @@ pub enum Input {
     Provided(Result<Vec<Choice>, String>),
     /// The [`Output::Choose`] just polled is done; or why no model can be chosen.
     Chosen(Result<Selected, String>),
-    /// Something happens beside the engine that extensions have a say in; answered by [`Output::Hooked`].
+    /// A hook of something that happens beside the engine; answered by [`Output::Hooked`].
     Hook {
         /// For the answer.
         ask: CallId,
@@ -144,8 +144,8 @@ pub enum Input {
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "most outputs are frames")]
 pub enum Output {
-    /// Write it to the host.
-    Say(Said),
+    /// Write this frame to the host.
+    Emit(Said),
     /// Ask a model.
     CallModel(Box<ModelCall>),
     /// Stop asking; whatever it still says is not heard.
@@ -174,7 +174,7 @@ pub enum Output {
     },
     /// End the process of an extension; its end still comes.
     StopExtension(CallId),
-    /// Everybody has had a say in what [`Input::Hook`] told.
+    /// The hook of an [`Input::Hook`] has completed.
     Hooked {
         /// Which.
         ask: CallId,

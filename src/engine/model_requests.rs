@@ -84,7 +84,7 @@ impl Engine {
         match (request.partial.apply(event, now), &request.continuation) {
             (Progress::Over, _) => self.complete_answer(call),
             (Progress::Update(update), ModelContinuation::Turn) => {
-                self.say(Said::Update(update.clone()));
+                self.emit(Said::Update(update.clone()));
                 self.watch(call, &update);
             }
             // Nobody sees how these grow.
@@ -104,7 +104,7 @@ impl Engine {
             && let Some(partial) = self.requests.partial(call)
         {
             let message = AgentMessage::Assistant(partial.message.clone());
-            self.event(MessageStartEvent { message });
+            self.emit_event(MessageStartEvent { message });
         }
     }
 

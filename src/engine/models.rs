@@ -1,4 +1,4 @@
-//! Which model is asked, and how hard it thinks.
+//! Commands on the model and its thinking level.
 
 use crate::engine::{
     core::Engine,
@@ -23,12 +23,12 @@ impl Engine {
         (choice.model.reasoning || !unset).then(|| choice.clamp(wanted))
     }
 
-    /// Places of the models that can be asked.
+    /// Places of the usable models.
     pub(in crate::engine) fn usable(&self) -> impl Iterator<Item = usize> {
         (0..self.models.all.len()).filter(|at| self.models.all[*at].unusable.is_none())
     }
 
-    /// The place of a model that can be asked.
+    /// The place of a usable model.
     pub(in crate::engine) fn find_usable(&self, provider: &str, id: &str) -> Option<usize> {
         self.usable().find(|at| {
             let model = &self.models.all[*at].model;
@@ -36,20 +36,20 @@ impl Engine {
         })
     }
 
-    /// The model that is asked; `None`: there is none.
+    /// The current model; `None`: there is none.
     pub(in crate::engine) fn model_in_use(&self) -> Option<Model> {
         let choice = &self.models.choice();
         (!choice.is_none()).then(|| choice.model.clone())
     }
 
-    /// Keeps which model is asked, if there is one.
-    pub(in crate::engine) fn keep_model(&mut self) {
+    /// Appends an entry with the current model, if there is one.
+    pub(in crate::engine) fn append_model(&mut self) {
         if !self.models.choice().is_none() {
-            self.keep_quietly(self.model_entry());
+            self.append_quietly(self.model_entry());
         }
     }
 
-    /// The entry that says which model is asked.
+    /// The entry with the current model.
     pub(in crate::engine) fn model_entry(&self) -> NewEntry {
         let model = &self.models.choice().model;
         NewEntry::Model { provider: model.provider.clone(), id: model.id.clone() }
@@ -132,7 +132,7 @@ impl Engine {
 
     /// The model was chosen, perhaps the same one: an entry in any case, and one more if the level had to follow.
     pub(in crate::engine) fn settings_changed(&mut self, mut before: Before, answer: Answer) {
-        self.keep(self.model_entry());
+        self.append(self.model_entry());
         before.changes += 1;
         self.level_changed(before, answer);
     }
@@ -140,9 +140,9 @@ impl Engine {
     /// The level was chosen: an entry if it is another one.
     pub(in crate::engine) fn level_changed(&mut self, mut before: Before, answer: Answer) {
         if self.models.level != before.level {
-            self.keep(NewEntry::Level(self.models.level));
+            self.append(NewEntry::Level(self.models.level));
             before.changes += 1;
         }
-        self.answer_kept(before, answer);
+        self.respond_after_append(before, answer);
     }
 }

@@ -26,7 +26,7 @@ impl Engine {
     }
 
     /// Tells which model was chosen, and which level, where that has changed.
-    pub(in crate::engine) fn tell_choice(
+    pub(in crate::engine) fn notify_choice(
         &mut self,
         before: (usize, Option<ThinkingLevel>),
         source: ModelSelectSource,
@@ -52,8 +52,8 @@ impl Engine {
         }
     }
 
-    /// Tells that the conversation was compacted, if somebody wants to hear it; `false` if nobody does.
-    pub(in crate::engine) fn tell_compacted(
+    /// Notifies extensions of a compaction; `false` if none has registered for it.
+    pub(in crate::engine) fn notify_compacted(
         &mut self,
         event: impl FnOnce(JsonObject) -> CompactedHook,
     ) -> bool {
@@ -66,7 +66,7 @@ impl Engine {
         true
     }
 
-    /// Another session has begun: the command is answered when the extensions have heard of it.
+    /// Responds to the command that began another session once the extensions are notified of it.
     pub(in crate::engine) fn session_begun(
         &mut self,
         reason: SessionStartReason,

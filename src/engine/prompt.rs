@@ -7,7 +7,7 @@ use crate::protocol::{
 
 /// A prompt on its way to a run: the user's, or one of an extension for the user.
 #[derive(Debug)]
-pub struct Prompting {
+pub struct Prompt {
     /// The command without its text and images, for its disposition.
     pub command: RpcCommand,
     /// Who receives the response.
@@ -15,15 +15,15 @@ pub struct Prompting {
     pub text: String,
     pub images: Option<Vec<ImageContent>>,
     /// It was aborted before it was served.
-    pub unasked: bool,
+    pub is_aborted: bool,
 }
 
 /// A run that is about to begin.
 #[derive(Debug)]
-pub struct Starting {
+pub struct RunStart {
     pub message: UserMessage,
     /// It was aborted before it was served.
-    pub unasked: bool,
+    pub is_aborted: bool,
     /// Who has still to receive the response that the run starts.
     pub reply: Option<Reply>,
 }
@@ -50,9 +50,9 @@ pub enum Reply {
 
 /// What waits for the file of a skill.
 #[derive(Debug)]
-pub enum Expanding {
+pub enum Expansion {
     /// A prompt.
-    Prompt(Box<Prompting>),
+    Prompt(Box<Prompt>),
     /// A message for a queue.
     Queued {
         /// The request's id.
@@ -64,16 +64,16 @@ pub enum Expanding {
     },
 }
 
-impl Prompting {
+impl Prompt {
     /// What the host said with a command.
     pub fn of_host(
         command: RpcCommand,
         text: String,
         images: Option<Vec<ImageContent>>,
-        unasked: bool,
+        is_aborted: bool,
     ) -> Self {
         let reply = Reply::Host { id: command.id().cloned(), kind: command.kind() };
-        Self { command, reply, text, images, unasked }
+        Self { command, reply, text, images, is_aborted }
     }
 }
 

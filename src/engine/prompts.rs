@@ -1,4 +1,4 @@
-//! From what the user said to a run: slash commands, the extensions' say, skills and templates, then the dispositions.
+//! A prompt's way to a run: slash commands, the `input` hook, skills and templates, then the disposition.
 //!
 //! ```text
 //! prompt ─→ command of an extension? ─→ it runs; no run follows
@@ -17,7 +17,7 @@ use crate::engine::{
         process::FailureSource,
     },
     io::Output,
-    prompt::{Expanding, Prompting, Reply, Starting, parts, text_of},
+    prompt::{Expansion, Prompt, Reply, RunStart, parts, text_of},
     queues::TurnInput,
     run::deferred::AfterRun,
     store::after_append::AfterAppend,
@@ -34,8 +34,8 @@ use crate::protocol::{
 use std::sync::Arc;
 
 impl Engine {
-    /// Something was said. It is understood now, or when what was said before it has been.
-    pub(in crate::engine) fn prompt(&mut self, prompting: Prompting) {
+    /// Serves a prompt: runs the command that it calls, or examines it now or behind the prompts before it.
+    pub(in crate::engine) fn prompt(&mut self, prompting: Prompt) {
         let from_host = matches!(prompting.reply, Reply::Host { .. });
         if from_host
             && let Some((name, arguments)) = slash(&prompting.text)
@@ -71,8 +71,8 @@ impl Engine {
     }
 
     /// It waits until what becomes of the prompts before it is known. An extension is not kept waiting for that: it may
-    /// be the one that is asked about them.
-    fn line_up(&mut self, mut prompting: Prompting) {
+    /// be the one whose hook is outstanding.
+    fn line_up(&mut self, mut prompting: Prompt) {
         if let Reply::Extension { process, id, .. } = &mut prompting.reply
             && let Some(id) = id.take()
         {
@@ -85,7 +85,7 @@ impl Engine {
     }
 
     /// Asks the extensions about a prompt.
-    fn examine(&mut self, prompting: Prompting) {
+    fn examine(&mut self, prompting: Prompt) {
         self.backlog.intake = Intake::Examining;
         if !self.is_hooked(HookName::Input) {
             return self.prompt_examined(prompting, false);
@@ -120,7 +120,7 @@ impl Engine {
 
     /// Extensions have responded to a prompt: it goes on now, or when it is decided what follows the run that has just
     /// ended.
-    pub(in crate::engine) fn prompt_hooked(&mut self, prompting: Prompting, is_handled: bool) {
+    pub(in crate::engine) fn prompt_hooked(&mut self, prompting: Prompt, is_handled: bool) {
         match self.holds_commands() {
             true => self.backlog.intake = Intake::Examined { prompt: Box::new(prompting), is_handled },
             false => self.prompt_examined(prompting, is_handled),
@@ -143,20 +143,20 @@ impl Engine {
     }
 
     /// A prompt is examined: an extension has dealt with it, or it is expanded.
-    fn prompt_examined(&mut self, prompting: Prompting, is_handled: bool) {
+    fn prompt_examined(&mut self, prompting: Prompt, is_handled: bool) {
         if is_handled {
             self.backlog.intake = Intake::Free;
-            return self.accept_said(&prompting.reply, PromptDisposition::Handled);
+            return self.accept_prompt(&prompting.reply, PromptDisposition::Handled);
         }
         // What an extension says for the user is meant as it stands.
         if matches!(prompting.reply, Reply::Extension { .. }) {
             return self.dispatch_prompt(prompting);
         }
         let text = prompting.text.clone();
-        self.expand(&text, true, Expanding::Prompt(Box::new(prompting)));
+        self.expand(&text, true, Expansion::Prompt(Box::new(prompting)));
     }
 
-    /// A message for a queue: the extensions have their say where the dialect asks them, then it is expanded and queued.
+    /// Serves a message for a queue: in some dialects after the `input` hook, it is expanded and queued.
     pub(in crate::engine) fn queue(
         &mut self,
         id: Option<RequestId>,
@@ -174,7 +174,7 @@ impl Engine {
             return self.fail(id, kind, error);
         }
         if !self.dialect.record().queued_input || !self.is_hooked(HookName::Input) {
-            return self.queue_heard(id, kind, text, images);
+            return self.queue_hooked(id, kind, text, images);
         }
         let behavior = match kind {
             RpcCommandKind::FollowUp => StreamingBehavior::FollowUp,
@@ -186,8 +186,8 @@ impl Engine {
         self.hook(Hook::Input { event, is_handled: false, then });
     }
 
-    /// The extensions have had their say in a message for a queue.
-    pub(in crate::engine) fn queue_heard(
+    /// Expands and queues a message whose `input` hook has completed.
+    pub(in crate::engine) fn queue_hooked(
         &mut self,
         id: Option<RequestId>,
         kind: RpcCommandKind,
@@ -196,11 +196,11 @@ impl Engine {
     ) {
         let skills = self.dialect.record().queued_skills;
         let said = text.clone();
-        self.expand(&said, skills, Expanding::Queued { id, kind, images, text });
+        self.expand(&said, skills, Expansion::Queued { id, kind, images, text });
     }
 
     /// Expands a skill or a template, if the text calls one.
-    fn expand(&mut self, text: &str, skills: bool, expanding: Expanding) {
+    fn expand(&mut self, text: &str, skills: bool, expanding: Expansion) {
         if skills && let Some((skill, _)) = self.instructions.commands.skill(text) {
             let path = skill.path.clone();
             self.requests.files.skill = Some(expanding);
@@ -213,8 +213,8 @@ impl Engine {
     pub(in crate::engine) fn file_read(&mut self, read: Result<String, String>) {
         let Some(expanding) = self.requests.files.skill.take() else { return };
         let text = match &expanding {
-            Expanding::Prompt(prompting) => &prompting.text,
-            Expanding::Queued { text, .. } => text,
+            Expansion::Prompt(prompting) => &prompting.text,
+            Expansion::Queued { text, .. } => text,
         };
         let Some((skill, arguments)) = self.instructions.commands.skill(text) else {
             return self.expanded(expanding, None);
@@ -232,17 +232,17 @@ impl Engine {
         }
     }
 
-    /// What was said is as the model will read it, but for a template; `skill`: a skill took its place.
-    fn expanded(&mut self, expanding: Expanding, skill: Option<String>) {
+    /// Goes on with a text whose skill, if it calls one, is expanded; `skill`: the expanded text.
+    fn expanded(&mut self, expanding: Expansion, skill: Option<String>) {
         let template = |said: &str| self.instructions.commands.template(said);
         match expanding {
-            Expanding::Prompt(mut prompting) => {
+            Expansion::Prompt(mut prompting) => {
                 if let Some(text) = skill.or_else(|| template(&prompting.text)) {
                     prompting.text = text;
                 }
                 self.dispatch_prompt(*prompting);
             }
-            Expanding::Queued { id, kind, images, text } => {
+            Expansion::Queued { id, kind, images, text } => {
                 let text = skill.or_else(|| template(&text)).unwrap_or(text);
                 let message = AgentMessage::User(self.user_message(text, images));
                 let queue = match kind {
@@ -256,7 +256,7 @@ impl Engine {
     }
 
     /// Queues it, refuses it, or opens its run.
-    fn dispatch_prompt(&mut self, prompting: Prompting) {
+    fn dispatch_prompt(&mut self, prompting: Prompt) {
         self.backlog.intake = Intake::Free;
         let case = self.machine.disposition(&prompting.command);
         let behavior = match &prompting.command {
@@ -270,28 +270,28 @@ impl Engine {
             // It had met no run; one that has begun since is ended for it all the same.
             return self.preempt(AfterRun::Prompt(Box::new(prompting)));
         }
-        let Prompting { reply, text, images, unasked, .. } = prompting;
+        let Prompt { reply, text, images, is_aborted, .. } = prompting;
         let message = self.user_message(text, images);
         match disposition {
             Some(Disposition::Queue) => {
                 let queue = behavior.unwrap_or(StreamingBehavior::Steer);
                 self.queue_message(queue, AgentMessage::User(message));
-                self.accept_said(&reply, PromptDisposition::Queued);
+                self.accept_prompt(&reply, PromptDisposition::Queued);
             }
             Some(Disposition::Reject) => {
                 self.accept_early(&reply);
                 let error = case.and_then(|case| case.error).unwrap_or(ErrorText::Busy);
                 self.refuse(&reply, error.template(self.dialect.base()).to_owned());
             }
-            _ => self.open_run(reply, message, unasked),
+            _ => self.open_run(reply, message, is_aborted),
         }
     }
 
-    /// Starts a run if its model can be asked and what was said before is stored; answers in any case.
-    pub(in crate::engine) fn open_run(&mut self, reply: Reply, message: UserMessage, unasked: bool) {
+    /// Starts a run if its model is usable and everything before it is written; responds in any case.
+    pub(in crate::engine) fn open_run(&mut self, reply: Reply, message: UserMessage, is_aborted: bool) {
         if self.store.has_failed() {
             let message = Box::new(message);
-            return self.store.after_append(AfterAppend::OpenRun { reply, message, unasked });
+            return self.store.after_append(AfterAppend::OpenRun { reply, message, is_aborted });
         }
         match self.models.choice().unusable.clone() {
             Some(error) => {
@@ -299,9 +299,9 @@ impl Engine {
                 self.refuse(&reply, error);
             }
             None => {
-                let mut starting = Starting { message, unasked, reply: Some(reply) };
+                let mut starting = RunStart { message, is_aborted, reply: Some(reply) };
                 if !self.dialect.record().compaction.before_response {
-                    self.tell_started(&mut starting);
+                    self.respond_started(&mut starting);
                 }
                 self.cancel_retry();
                 if let Some(starting) = self.compacting_first(starting) {
@@ -311,13 +311,13 @@ impl Engine {
         }
     }
 
-    /// The extensions have their say, then the run opens.
-    pub(in crate::engine) fn begin(&mut self, mut starting: Starting) {
-        self.tell_started(&mut starting);
+    /// Opens the run of a prompt, after the `before_agent_start` hook.
+    pub(in crate::engine) fn begin(&mut self, mut starting: RunStart) {
+        self.respond_started(&mut starting);
         self.activity = Activity::Starting;
         self.enter(Step::PromptBegins);
         // Where no model is asked, nobody needs a say.
-        if starting.unasked || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
+        if starting.is_aborted || self.ends_at_once() || !self.is_hooked(HookName::BeforeAgentStart) {
             return self.started(starting, Vec::new(), None);
         }
         let (prompt, images) = parts(&starting.message.content);
@@ -327,17 +327,17 @@ impl Engine {
         self.hook(Hook::BeforeAgentStart { event, messages: Vec::new(), start });
     }
 
-    /// Tells who said it that its run starts, once.
-    fn tell_started(&mut self, starting: &mut Starting) {
+    /// Responds to the prompt that its run starts, once.
+    fn respond_started(&mut self, starting: &mut RunStart) {
         if let Some(reply) = starting.reply.take() {
-            self.accept_said(&reply, PromptDisposition::Started);
+            self.accept_prompt(&reply, PromptDisposition::Started);
         }
     }
 
-    /// The extensions have had their say in the run.
+    /// Opens the run of a prompt whose `before_agent_start` hook has completed.
     pub(in crate::engine) fn started(
         &mut self,
-        starting: Starting,
+        starting: RunStart,
         added: Vec<ExtensionMessage>,
         system_prompt: Option<String>,
     ) {
@@ -350,7 +350,7 @@ impl Engine {
         let inputs = prelude.into_iter().chain([AgentMessage::User(starting.message)]);
         self.todos.prompted();
         let inputs = inputs.chain(waiting).chain(added).map(TurnInput::from);
-        self.start_run_under(system_prompt, inputs, starting.unasked);
+        self.start_run_under(system_prompt, inputs, starting.is_aborted);
         if let Some(run) = self.activity.run_mut().filter(|_| planned) {
             run.forced_tool = Some(TODO_WRITE.to_owned());
         }
@@ -362,11 +362,11 @@ impl Engine {
         !self.backlog.intake.is_free() || matches!(self.activity, Activity::Starting | Activity::Switching)
     }
 
-    /// An abort means what is on its way, too: its run ends before a model is asked.
-    pub(in crate::engine) fn unask_prompts(&mut self) {
+    /// Aborts the prompts on their way to a run: their runs end before a model is requested.
+    pub(in crate::engine) fn abort_prompts(&mut self) {
         for next in &mut self.backlog.after_run {
             if let AfterRun::LinedUp(prompting) = next {
-                prompting.unasked = true;
+                prompting.is_aborted = true;
             }
         }
         self.extensions.abort_prompts();
@@ -386,8 +386,8 @@ impl Engine {
         }
     }
 
-    /// What was said is accepted, and this becomes of it, for dialects that tell.
-    pub(in crate::engine) fn accept_said(&mut self, reply: &Reply, disposition: PromptDisposition) {
+    /// Responds that a prompt is accepted, in some dialects with what becomes of it.
+    pub(in crate::engine) fn accept_prompt(&mut self, reply: &Reply, disposition: PromptDisposition) {
         match reply {
             Reply::Host { id, kind: RpcCommandKind::Prompt } => {
                 let data = Some(PromptOutcome { disposition });
@@ -425,7 +425,7 @@ impl Engine {
         }
     }
 
-    /// The success that some dialects say before they look; an error may follow it.
+    /// Responds with the success that some dialects emit before they examine a prompt; an error may follow it.
     pub(in crate::engine) fn accept_early(&mut self, reply: &Reply) {
         let early = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         if early && matches!(reply, Reply::Host { .. }) {

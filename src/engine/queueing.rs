@@ -1,4 +1,4 @@
-//! What the host does with the queues, and is told of them.
+//! Commands on the queues, and the events of them.
 
 use crate::engine::{core::Engine, queues::TurnInput};
 use crate::protocol::{
@@ -7,7 +7,7 @@ use crate::protocol::{
 };
 
 impl Engine {
-    /// Queues a message of the user, and tells of it.
+    /// Queues a message of the user, and emits that.
     pub(in crate::engine) fn queue_message(&mut self, queue: StreamingBehavior, message: AgentMessage) {
         self.queues.of(queue).push(message);
         self.queues_changed();
@@ -33,7 +33,7 @@ impl Engine {
         }
     }
 
-    /// A message that waited is about to be said.
+    /// Removes a message from its queue's texts: it is about to be emitted.
     pub(in crate::engine) fn delivered(&mut self, input: &TurnInput) {
         if let (Some(queue), AgentMessage::User(_)) = (input.queue, &input.message) {
             self.queues.of(queue).said();
@@ -45,7 +45,7 @@ impl Engine {
     fn queues_changed(&mut self) {
         if AgentSessionEventKind::QueueUpdate.is_in(self.dialect.base()) {
             let (steering, follow_up) = (self.queues.steering.texts(), self.queues.follow_up.texts());
-            self.event(QueueUpdateEvent { steering, follow_up });
+            self.emit_event(QueueUpdateEvent { steering, follow_up });
         }
     }
 }

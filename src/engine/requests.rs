@@ -4,7 +4,7 @@
 //! that the continuation needs lies beside it. A request that is not in its table was cancelled: nothing follows it.
 
 use crate::engine::{
-    actions::task::Tasks, io::CallId, prompt::Expanding, run::partial_message::PartialMessage,
+    actions::task::Tasks, io::CallId, prompt::Expansion, run::partial_message::PartialMessage,
 };
 use crate::{
     protocol::{RequestId, SwitchSessionCommand},
@@ -39,7 +39,7 @@ pub struct FileRequests {
     /// A page that is written, for `export_html`.
     pub page: Option<PageRequest>,
     /// The file of a skill, for what calls it.
-    pub skill: Option<Expanding>,
+    pub skill: Option<Expansion>,
     /// The skills and prompt templates that extensions have named.
     pub resources: Option<ResourceRequest>,
 }

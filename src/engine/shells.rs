@@ -21,7 +21,7 @@ use std::sync::Arc;
 const NO_OUTPUT: [u64; 4] = [1, 0, 1, 0];
 
 impl Engine {
-    /// The host wants a shell command run: in dialects that ask them the extensions have their say first.
+    /// Runs a shell command of the host, in some dialects after the `user_bash` hook.
     pub(in crate::engine) fn start_shell(&mut self, command: BashCommand) {
         let asks = self.dialect.record().extension_api == DialectExtensionApi::V15;
         if !asks || !self.is_hooked(HookName::UserBash) {
@@ -36,15 +36,15 @@ impl Engine {
         self.hook(Hook::UserBash { event, failure: None, result: None, command });
     }
 
-    /// The extensions have had their say in a shell command.
-    pub(in crate::engine) fn shell_said(
+    /// Runs a shell command whose `user_bash` hook has completed, or responds with what the hook has made of it.
+    pub(in crate::engine) fn shell_hooked(
         &mut self,
         command: BashCommand,
         failure: Option<String>,
         made: Option<HookBash>,
     ) {
         if self.lifecycle.is_stopping() {
-            return self.unrun_shell(command);
+            return self.cancel_unstarted_shell(command);
         }
         if let Some(text) = failure {
             return self.handler_failed(command.id, RpcCommandKind::Bash, text);
@@ -79,7 +79,7 @@ impl Engine {
     }
 
     /// Answers a shell command that was stopped before it began.
-    pub(in crate::engine) fn unrun_shell(&mut self, command: BashCommand) {
+    pub(in crate::engine) fn cancel_unstarted_shell(&mut self, command: BashCommand) {
         let directory = self.shell_directory.clone();
         let end = ShellEnd { cancelled: true, directory, counts: NO_OUTPUT, ..ShellEnd::default() };
         let shell = self.shell(command);
@@ -105,7 +105,7 @@ impl Engine {
     pub(in crate::engine) fn shell_progress(&mut self, call: CallId, delta: String) {
         if let Some(shell) = self.requests.shells.get(&call) {
             let id = shell.id.clone();
-            self.event(BashExecutionUpdateEvent { id, delta });
+            self.emit_event(BashExecutionUpdateEvent { id, delta });
         }
     }
 
@@ -130,8 +130,8 @@ impl Engine {
         let goes_on = self.activity.is_streaming() || self.series.chain.is_some();
         if shell.session == self.store.session.id() && !goes_on {
             let before = Before { changes: 1, ..self.before() };
-            self.keep(NewEntry::Message(message));
-            return self.answer_kept(before, Answer::response(response));
+            self.append(NewEntry::Message(message));
+            return self.respond_after_append(before, Answer::response(response));
         }
         // Between a call and its result there is no place for it: it follows the run.
         if shell.session == self.store.session.id() {
@@ -141,9 +141,9 @@ impl Engine {
     }
 
     /// Keeps the message of a command that ended while a run was open; `false` if there is none.
-    pub(in crate::engine) fn keep_deferred(&mut self) -> bool {
+    pub(in crate::engine) fn append_shell_message(&mut self) -> bool {
         let Some(message) = self.backlog.shell_messages.pop_front() else { return false };
-        self.keep(NewEntry::Message(message));
+        self.append(NewEntry::Message(message));
         self.store.after_append(AfterAppend::Nothing);
         true
     }
@@ -192,7 +192,7 @@ impl Engine {
             DialectErrorStyle::Parse => {
                 let error = errors::parse(self.dialect.base(), &text);
                 let response = RpcErrorResponse { id: None, command: "parse".to_owned(), error };
-                self.say(Outbound::Response(response.into()));
+                self.emit(Outbound::Response(response.into()));
             }
         }
     }

@@ -18,16 +18,16 @@ impl Engine {
         // What could not be written gets a last chance.
         self.store.write_again();
         self.close_all_dialogs();
-        self.host_gone();
+        self.fail_host_calls();
         self.extensions.limit_commands(self.now.monotonic);
         match dialect {
             DialectEndOfInput::Finish => {}
             // Shell commands of the host go on; nothing else does.
             DialectEndOfInput::AbortRun => self.abort_work(),
             DialectEndOfInput::Exit => {
-                self.leave_steps();
+                self.drop_steps();
                 // Their responses were emitted, and their run does not end any more.
-                while self.keep_deferred() {}
+                while self.append_shell_message() {}
             }
         }
     }

@@ -21,7 +21,7 @@ impl Engine {
             DialectStreamingFlag::Run => self.activity.is_streaming(),
             // The host's own compaction is no work towards a run.
             DialectStreamingFlag::Busy => {
-                let on_request = |it: &Compaction| it.is_asked_for() && !it.has_prompt();
+                let on_request = |it: &Compaction| it.is_manual() && !it.has_prompt();
                 self.is_working() && !self.activity.compaction().is_some_and(on_request)
             }
             // Also while a prompt waits for a compaction that it needs; not while the host's own one is under way.

@@ -3,31 +3,31 @@
 use crate::engine::{core::Engine, extensions::hook::Hook, pending::Step};
 
 impl Engine {
-    /// Carries out the step now, or once the outstanding notifications have completed.
+    /// Performs the step now, or once the outstanding notifications have completed.
     pub(in crate::engine) fn then(&mut self, step: Step) {
         match self.has_outstanding_hooks() {
             true => self.pending.steps.push_back(step),
-            false => self.go(step),
+            false => self.perform(step),
         }
     }
 
-    /// Carries out the next step; `false` if there is none, or a notification is outstanding.
+    /// Performs the next step; `false` if there is none, or a notification is outstanding.
     pub(in crate::engine) fn advance_steps(&mut self) -> bool {
         if self.has_outstanding_hooks() {
             return false;
         }
         let Some(step) = self.pending.steps.pop_front() else { return false };
-        self.go(step);
+        self.perform(step);
         true
     }
 
-    fn go(&mut self, step: Step) {
+    fn perform(&mut self, step: Step) {
         match step {
             Step::OpenTurn(inputs) => self.open_first_turn(inputs),
             Step::Inputs(inputs) => self.begin_turn(inputs),
             Step::Complete(message) => self.conclude(*message),
             Step::Check(at) => self.check_announced(at),
-            Step::Result(at) => self.say_result(at),
+            Step::Result(at) => self.emit_call_result(at),
             Step::TurnOver(next) => self.turn_over(next),
             Step::EndRun => self.end_run(),
         }
@@ -39,10 +39,10 @@ impl Engine {
     }
 
     /// Drops what waits, but for the ends of messages and calls: the input has ended, and nothing is waited for.
-    pub(in crate::engine) fn leave_steps(&mut self) {
+    pub(in crate::engine) fn drop_steps(&mut self) {
         self.pending.steps.retain(|step| matches!(step, Step::Complete(_) | Step::Result(_)));
         if let Some(Hook::MessageEnd { event, .. }) = self.extensions.abandon_notifications() {
-            self.message_said(event.message, false);
+            self.message_hooked(event.message, false);
         }
     }
 }

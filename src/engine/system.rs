@@ -1,6 +1,6 @@
-//! What the model is told of itself, as messages of the conversation: the sections of its instructions, and its tools.
+//! System messages: the sections of the model's instructions, and its tools, as messages of the conversation.
 //!
-//! Dialects with system messages open the first run of a session with one that says everything. Later ones say what has
+//! Dialects with system messages open the first run of a session with one that has everything. Later ones have what has
 //! changed since. What the providers are sent is not made of them. Source: pi 1 source, its message reference, observed.
 
 use crate::engine::{core::Engine, toolbox::arguments::Owner};
@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What the model knows of itself.
+/// The sections and tools that the system messages so far come to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     sections: Vec<Section>,
@@ -22,8 +22,8 @@ pub struct Known {
 }
 
 impl Engine {
-    /// What has changed since the model was told last; `None`: nothing, or the dialect has no such messages.
-    pub(in crate::engine) fn system_news(&self) -> Option<SystemMessage> {
+    /// The system message with what has changed since the last one; `None`: nothing, or the dialect has no such messages.
+    pub(in crate::engine) fn system_changes(&self) -> Option<SystemMessage> {
         if !self.dialect.record().system_message_opens_run {
             return None;
         }
@@ -55,7 +55,7 @@ impl Engine {
         self.activity.run().map_or(&self.instructions.text, |run| &run.system_prompt)
     }
 
-    /// What an extension says about the use of its tool.
+    /// An extension's guidelines for its tool.
     fn guidelines<'a>(&'a self, spec: &ToolSpec) -> impl Iterator<Item = &'a str> {
         let tool = match self.tools.owner(&spec.name) {
             Some(Owner::Extension(place)) => self.extensions.tool(place, &spec.name),

@@ -270,7 +270,7 @@ fn perform(
     let mut leaving = None;
     while let Some(output) = engine.poll() {
         match output {
-            Output::Say(said) => outbox.say(said),
+            Output::Emit(said) => outbox.say(said),
             Output::CallModel(call) => {
                 let hooks = match call.purpose {
                     Purpose::Turn => engine.request_hooks(),

@@ -75,7 +75,7 @@ impl World {
     fn perform(&mut self) {
         while let Some(output) = self.engine.poll() {
             match output {
-                Output::Say(said) => {
+                Output::Emit(said) => {
                     let mut bytes = Vec::new();
                     self.encoder.encode(&said, &mut bytes);
                     self.said.push(serde_json::from_slice(&bytes).expect("JSON"));

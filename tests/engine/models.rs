@@ -56,7 +56,7 @@ fn answers(
     let mut read = |engine: &mut Engine| {
         while let Some(output) = engine.poll() {
             match output {
-                Output::Say(frame) => {
+                Output::Emit(frame) => {
                     let mut bytes = Vec::new();
                     encoder.encode(&frame, &mut bytes);
                     said.push(serde_json::from_slice(&bytes).expect("JSON"));

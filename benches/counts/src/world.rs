@@ -58,7 +58,7 @@ pub fn conversation(deltas: usize) -> Vec<Said> {
     let mut take = |engine: &mut Engine, call: &mut u64| {
         while let Some(output) = engine.poll() {
             match output {
-                Output::Say(frame) => said.push(frame),
+                Output::Emit(frame) => said.push(frame),
                 Output::CallModel(request) => *call = request.call,
                 _ => {}
             }
@@ -99,7 +99,7 @@ pub fn answer(engine: &mut Engine, encoder: &mut Encoder, line: &str, now: Now, 
         engine.handle(input, now);
     }
     while let Some(output) = engine.poll() {
-        if let Output::Say(said) = output {
+        if let Output::Emit(said) = output {
             encoder.encode(&said, out);
         }
     }

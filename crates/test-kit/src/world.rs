@@ -280,7 +280,7 @@ impl<'s> World<'s> {
                 watcher.output(&output)?;
             }
             match output {
-                Output::Say(said) => self.say(&said)?,
+                Output::Emit(said) => self.say(&said)?,
                 Output::StartExtension { process, place } => self.start_extension(process, place),
                 Output::ToExtension { to, frame } => self.tell_extension(to, &frame)?,
                 Output::StopExtension(process) => self.stop_extension(process),

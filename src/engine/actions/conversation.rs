@@ -8,7 +8,7 @@ use crate::engine::{
     core::Engine,
     extensions::host::Action,
     io::{CallId, Output},
-    prompt::{Prompting, Reply, parts},
+    prompt::{Prompt, Reply, parts},
     run::deferred::AfterRun,
     store::after_append::{Answer, Before},
 };
@@ -31,9 +31,9 @@ impl Engine {
             FromExtension::SendMessage(it) => self.send_message(process, it),
             FromExtension::SendUserMessage(it) => self.send_user_message(process, it),
             FromExtension::AppendEntry(it) => {
-                let appended = self.keep(NewEntry::Custom { kind: it.custom_type, data: it.data });
+                let appended = self.append(NewEntry::Custom { kind: it.custom_type, data: it.data });
                 let before = Before { changes: 1, appended, ..self.before() };
-                self.answer_kept(before, Answer::Reply(reply(it.id)));
+                self.respond_after_append(before, Answer::Reply(reply(it.id)));
             }
             FromExtension::SetModel(it) => match self.find_usable(&it.provider, &it.model_id) {
                 Some(at) => {
@@ -218,7 +218,7 @@ impl Engine {
             self.backlog.after_run.remove(at);
             let text = errors::compaction_cancelled(self.dialect.base());
             self.end_action(call, Err(text));
-        } else if self.activity.compaction().is_some_and(|it| it.is_asked_by(id)) {
+        } else if self.activity.compaction().is_some_and(|it| it.is_requested_by(id)) {
             self.cancel_compaction();
         }
     }
@@ -275,7 +275,7 @@ impl Engine {
                 }
                 self.start_run([message.into()]);
             }
-            _ => return self.keep_note(message, reply),
+            _ => return self.append_extension_message(message, reply),
         }
         self.accept(&reply);
     }
@@ -299,7 +299,7 @@ impl Engine {
             streaming_behavior,
             locale: None,
         };
-        self.prompt(Prompting { command: RpcCommand::Prompt(command), reply, text, images, unasked: false });
+        self.prompt(Prompt { command: RpcCommand::Prompt(command), reply, text, images, is_aborted: false });
     }
 }
 

@@ -197,7 +197,7 @@ impl Engine {
         }
         let from_extension = summary.as_ref().map(|summary| summary.from_extension);
         let summary = summary.filter(|summary| !summary.text.is_empty()).and_then(|summary| {
-            self.keep(NewEntry::BranchSummary {
+            self.append(NewEntry::BranchSummary {
                 from: chosen.leaf.as_deref().unwrap_or("root").to_owned(),
                 summary: summary.text,
                 details: summary.details,
@@ -206,7 +206,7 @@ impl Engine {
         });
         if let Some(label) = label.filter(|label| !label.is_empty()) {
             let target = summary.as_deref().unwrap_or(&target).to_owned();
-            self.keep(NewEntry::Label { target, label: Some(label) });
+            self.append(NewEntry::Label { target, label: Some(label) });
         }
         let tree = self.store.session.tree();
         let summary_entry = summary.as_deref().and_then(|id| tree.get(id)).and_then(object);

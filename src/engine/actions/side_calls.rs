@@ -25,9 +25,9 @@ impl Engine {
             let text = errors::no_such_entry(self.dialect.base(), &target);
             return self.respond(process, id, Err(text));
         }
-        let appended = self.keep(NewEntry::Label { target, label });
+        let appended = self.append(NewEntry::Label { target, label });
         let before = Before { changes: 1, appended, ..self.before() };
-        self.answer_kept(before, Answer::Reply(Reply::Extension { process, id, event: None }));
+        self.respond_after_append(before, Answer::Reply(Reply::Extension { process, id, event: None }));
     }
 
     /// The model may call these tools from its next request on; names of others are passed over.

@@ -6,7 +6,7 @@
 use crate::engine::{
     extensions::request::Owner,
     io::CallId,
-    prompt::{Prompting, Starting},
+    prompt::{Prompt, RunStart},
     run::deferred::AfterRun,
     store::next_session::NextSession,
 };
@@ -36,7 +36,7 @@ pub enum Hook {
         event: BeforeAgentStartHook,
         /// Messages that follow the user's.
         messages: Vec<ExtensionMessage>,
-        start: Box<Starting>,
+        start: Box<RunStart>,
     },
     /// The command would open another session.
     SessionBeforeSwitch { event: BeforeSwitchHook, is_cancelled: bool, next: NextSession },
@@ -145,7 +145,7 @@ pub struct OutstandingHook {
 #[derive(Debug)]
 pub enum InputContinuation {
     /// A prompt goes on.
-    Prompt(Box<Prompting>),
+    Prompt(Box<Prompt>),
     /// A message is queued.
     Queue {
         /// The request's id.

@@ -81,9 +81,9 @@ impl ExtensionHost {
     pub fn abort_prompts(&mut self) {
         for outstanding in self.hooks.values_mut() {
             if let Hook::Input { then: InputContinuation::Prompt(prompt), .. } = &mut outstanding.hook {
-                prompt.unasked = true;
+                prompt.is_aborted = true;
             } else if let Hook::BeforeAgentStart { start, .. } = &mut outstanding.hook {
-                start.unasked = true;
+                start.is_aborted = true;
             }
         }
     }

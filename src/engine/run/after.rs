@@ -10,22 +10,22 @@ use crate::protocol::{HookName, RpcCommandKind, ShutdownHook, ShutdownReason, er
 
 impl Engine {
     /// Does what waited; where it leaves the session, the extensions take leave of it first.
-    pub(in crate::engine) fn after_run(&mut self, next: AfterRun) {
-        let AfterRun::Session(session) = &next else { return self.leave_now(next) };
+    pub(in crate::engine) fn begin_after_run(&mut self, next: AfterRun) {
+        let AfterRun::Session(session) = &next else { return self.perform_after_run(next) };
         let (reason, target_session_file) = match session {
             NextSession::New(_) => (ShutdownReason::New, None),
             NextSession::File(it) => (ShutdownReason::Resume, Some(it.session_path.clone())),
             NextSession::Fork(_) | NextSession::Clone(_) => (ShutdownReason::Fork, None),
         };
         if !self.is_hooked(HookName::SessionShutdown) {
-            return self.leave_now(next);
+            return self.perform_after_run(next);
         }
         let event = ShutdownHook { reason: Some(reason), target_session_file };
         self.notify(Hook::SessionShutdown { event, next: Box::new(next) });
     }
 
     /// Does it now.
-    pub(in crate::engine) fn leave_now(&mut self, next: AfterRun) {
+    pub(in crate::engine) fn perform_after_run(&mut self, next: AfterRun) {
         if !matches!(next, AfterRun::Answer { .. } | AfterRun::LinedUp(_)) {
             self.abandon_navigation();
         }
@@ -59,7 +59,7 @@ impl Engine {
         match &self.backlog.after_run[at] {
             AfterRun::Answer { .. } => {
                 if let Some(next) = self.backlog.after_run.remove(at) {
-                    self.after_run(next);
+                    self.begin_after_run(next);
                 }
             }
             AfterRun::Compact(command) => {

@@ -14,14 +14,14 @@ pub struct Batch {
     /// Steering has arrived: what has not run is skipped.
     pub skipping: bool,
     /// The end of a call was emitted: it is still to be looked whether steering waits.
-    pub looking: bool,
+    pub checks_steering: bool,
     /// The message failed: none of its calls is run, and this is their result.
     pub unrun: Option<String>,
     /// The message was cut off: its calls are not run either, and each has its result right behind its end.
     pub cut_off: bool,
-    /// Every result so far wants the model not to be asked again.
+    /// Every result so far ends the run: the model is not requested again.
     pub terminates: bool,
-    /// A tool of an extension wants no other call beside it: one after another, whatever the style.
+    /// A tool of an extension is exclusive: one call after another, whatever the style.
     pub in_turn: bool,
 }
 
@@ -60,7 +60,7 @@ pub enum Stage {
     Preparing,
     /// Announced and found fit; somebody may prevent it.
     Checked(JsonObject),
-    /// Nobody prevents it; not running yet.
+    /// Permitted; not running yet.
     Ready(JsonObject),
     /// Its tool runs, by this request.
     Running(CallId),

@@ -1,8 +1,8 @@
 //! One tool call between its check and its result: who may prevent it, who carries it out, who may change what came of it.
 //!
 //! ```text
-//! announced ─→ prepare_arguments hook, if its extension wants it ─→ checked
-//! checked ─→ tool_call hook ─→ the host, if it wants to be asked ─→ carried out ─→ tool_result hook ─→ over
+//! announced ─→ prepare_arguments hook, if its extension has one ─→ checked
+//! checked ─→ tool_call hook ─→ the host's consent, if it is needed ─→ carried out ─→ tool_result hook ─→ over
 //! ```
 
 use crate::engine::{
@@ -23,7 +23,7 @@ use serde_json::json;
 
 impl Engine {
     /// Has the extension of the call's tool put the arguments right before they are checked.
-    pub(in crate::engine) fn ask_to_prepare(&mut self, at: usize, place: usize) {
+    pub(in crate::engine) fn request_preparation(&mut self, at: usize, place: usize) {
         let Some(call) = self.called(at).cloned() else { return };
         self.set(at, Stage::Preparing);
         let event =
@@ -42,16 +42,16 @@ impl Engine {
             return;
         }
         if self.is_stopping() {
-            let result = self.unrun(at);
-            return self.call_unrun(at, result);
+            let result = self.unrun_result(at);
+            return self.call_prevented(at, result);
         }
         if let Some(text) = failure {
-            return self.call_unrun(at, error_result(&text));
+            return self.call_prevented(at, error_result(&text));
         }
         self.set_prepared(at, arguments);
         match self.check(at) {
             Ok(arguments) => self.permit(at, arguments),
-            Err(text) => self.call_unrun(at, error_result(&text)),
+            Err(text) => self.call_prevented(at, error_result(&text)),
         }
     }
 
@@ -63,33 +63,33 @@ impl Engine {
         self.hook(Hook::ToolCall { event, is_changed: false, veto: None, at });
     }
 
-    /// The extensions have had their say: the host has its own, or the call runs. `changed`: with these
+    /// Goes on with a call whose `tool_call` hook has completed: seeks the host's consent, or runs it. `changed`: with these
     /// arguments.
-    pub(in crate::engine) fn call_said(
+    pub(in crate::engine) fn call_hooked(
         &mut self,
         at: usize,
         changed: Option<JsonObject>,
         veto: Option<Veto>,
     ) {
-        let Some(mut arguments) = self.asked(at) else { return };
+        let Some(mut arguments) = self.checked_arguments(at) else { return };
         if let Some(changed) = changed {
             arguments = changed.clone();
             self.change(at, changed);
         }
         if self.is_stopping() {
-            let result = self.unrun(at);
-            return self.call_unrun(at, result);
+            let result = self.unrun_result(at);
+            return self.call_prevented(at, result);
         }
         if let Some(Veto { reason, terminates }) = veto {
             let base = self.dialect.base();
             let reason = if reason.is_empty() { errors::blocked(base) } else { reason };
             let terminate = terminates.then_some(true);
-            return self.call_unrun(at, AgentToolResult { terminate, ..error_result(&reason) });
+            return self.call_prevented(at, AgentToolResult { terminate, ..error_result(&reason) });
         }
         self.seek_consent(at, &arguments);
     }
 
-    /// Nobody prevents the call. Its tool may be another one by now, or gone.
+    /// Runs a call that is permitted. Its tool may be another one by now, or gone.
     pub(in crate::engine) fn admit(&mut self, at: usize) {
         match self.check(at) {
             // What an extension wants is not checked. Source: pi source.
@@ -97,7 +97,7 @@ impl Engine {
                 let arguments = self.changed(at).cloned().unwrap_or(arguments);
                 self.run_or_wait(at, arguments);
             }
-            Err(text) => self.call_unrun(at, error_result(&text)),
+            Err(text) => self.call_prevented(at, error_result(&text)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Compaction: a model sums up what was said first, and is told the summary from then on.
+//! Compaction: a model sums up the beginning of the conversation, and receives the summary in its place from then on.
 //!
 //! | Begun by | Told by |
 //! |---|---|
@@ -13,7 +13,7 @@ use crate::engine::{
     core::Engine,
     extensions::hook::Hook,
     io::CallId,
-    prompt::Starting,
+    prompt::RunStart,
     queues::NextTurn,
     run::{
         compaction::{AfterCompaction, Cause, Compaction},
@@ -43,9 +43,9 @@ use crate::{
 use std::sync::Arc;
 
 impl Engine {
-    /// Compacts because the host wants it.
+    /// Serves `compact`.
     pub(in crate::engine) fn compact(&mut self, command: CompactCommand) {
-        self.say_compaction_start(CompactionReason::Manual);
+        self.emit_compaction_start(CompactionReason::Manual);
         let base = self.dialect.base();
         let CompactCommand { id, custom_instructions: focus } = command;
         let prepared = match self.models.choice().unusable.clone() {
@@ -68,14 +68,14 @@ impl Engine {
 
     /// Answers a `compact` that was aborted before its compaction began.
     pub(in crate::engine) fn refuse_compaction(&mut self, command: CompactCommand) {
-        self.say_compaction_start(CompactionReason::Manual);
+        self.emit_compaction_start(CompactionReason::Manual);
         self.compact_failed(command.id, None);
     }
 
     /// After a run: compacts if its request did not fit, or its answer leaves too little of the context free.
     pub(in crate::engine) fn compact_if_full(&mut self, ended: &EndedRun) {
         if ended.answer.stop_reason != StopReason::Aborted {
-            self.look_at_context(&ended.answer, AfterCompaction::Nothing);
+            self.check_context(&ended.answer, AfterCompaction::Nothing);
         }
     }
 
@@ -93,14 +93,14 @@ impl Engine {
 
     /// Before a run: gives the prompt back if its run may start. Otherwise it waits for a compaction: one that is under
     /// way, or one that the context needs first.
-    pub(in crate::engine) fn compacting_first(&mut self, starting: Starting) -> Option<Starting> {
+    pub(in crate::engine) fn compacting_first(&mut self, starting: RunStart) -> Option<RunStart> {
         if let Some(compaction) = self.activity.compaction_mut() {
-            compaction.unasked = starting.unasked;
+            compaction.is_aborted = starting.is_aborted;
             compaction.next = AfterCompaction::Prompt(Box::new(starting));
             self.enter(Step::PromptWaits);
             return None;
         }
-        if std::mem::take(&mut self.series.skips_compaction) || starting.unasked {
+        if std::mem::take(&mut self.series.skips_compaction) || starting.is_aborted {
             return Some(starting);
         }
         let last = self.store.session.messages().iter().rev().find_map(|message| match message.as_ref() {
@@ -108,7 +108,7 @@ impl Engine {
             _ => None,
         });
         let Some(answer) = last else { return Some(starting) };
-        match self.look_at_context(&answer, AfterCompaction::Prompt(Box::new(starting))) {
+        match self.check_context(&answer, AfterCompaction::Prompt(Box::new(starting))) {
             Some(AfterCompaction::Prompt(starting)) => Some(*starting),
             _ => None,
         }
@@ -120,11 +120,7 @@ impl Engine {
     }
 
     /// Compacts if it is time to, judged by the last answer. What is `next` waits for that, or is given back.
-    fn look_at_context(
-        &mut self,
-        answer: &AssistantMessage,
-        next: AfterCompaction,
-    ) -> Option<AfterCompaction> {
+    fn check_context(&mut self, answer: &AssistantMessage, next: AfterCompaction) -> Option<AfterCompaction> {
         let model = &self.models.choice().model;
         let window = model.context_window;
         let same = answer.provider == model.provider && answer.model == model.id;
@@ -142,17 +138,17 @@ impl Engine {
             let will_retry = !prompted && has_failed(answer);
             if std::mem::replace(&mut self.series.overflowed, true) && will_retry {
                 // With the newer events the failure is told alone.
-                if !self.tells_manual_compactions() {
-                    self.say_compaction_start(CompactionReason::Overflow);
+                if !self.emits_manual_compactions() {
+                    self.emit_compaction_start(CompactionReason::Overflow);
                 }
                 let text = errors::overflow_again(self.dialect.base());
                 let end =
                     CompactionEndEvent { error_message: Some(text), ..ended(CompactionReason::Overflow) };
-                self.say_compaction_end(end);
+                self.emit_compaction_end(end);
                 return Some(next);
             }
-            if will_retry && self.tells_entries() {
-                self.leave_out_answer(StopReason::Error);
+            if will_retry && self.emits_entries() {
+                self.exclude_answer(StopReason::Error);
                 self.store.compact_after_append();
                 return None;
             }
@@ -166,7 +162,7 @@ impl Engine {
         }
     }
 
-    /// The answer that failed is left out: compacts, and asks again.
+    /// Compacts after the failed answer is excluded, and requests the model again.
     pub(in crate::engine) fn compact_overflow(&mut self) {
         self.compact_full(CompactionReason::Overflow, true, AfterCompaction::Nothing);
     }
@@ -185,7 +181,7 @@ impl Engine {
         };
         match prepared {
             Ok(preparation) if self.models.choice().unusable.is_none() => {
-                self.say_compaction_start(reason);
+                self.emit_compaction_start(reason);
                 self.begin_compaction(Cause::Full { reason, will_retry }, preparation, None, next);
                 None
             }
@@ -232,7 +228,7 @@ impl Engine {
             summaries: Summaries::default(),
             result: None,
             next,
-            unasked: false,
+            is_aborted: false,
             from_extension: false,
             done: false,
         };
@@ -253,19 +249,19 @@ impl Engine {
                     Hook::SessionBeforeCompact { event, is_cancelled: false, compaction: None, focus };
                 self.hook_as(hook, before);
             }
-            None => self.ask_for_summaries(focus.as_deref()),
+            None => self.request_summaries(focus.as_deref()),
         }
     }
 
     /// An abort waits for the compaction: no extension is waited for on top of that.
-    pub(in crate::engine) fn unask_compaction(&mut self) {
+    pub(in crate::engine) fn cancel_compaction_hook(&mut self) {
         if let Some(hook) = self.activity.compaction().map(|compaction| compaction.hook) {
             self.cancel_hook(hook);
         }
     }
 
-    /// The extensions have had their say: it is given up, or done already, or a model is asked.
-    pub(in crate::engine) fn compaction_said(
+    /// Goes on with a compaction whose hook has completed: it is cancelled, or summed up by an extension, or by a model.
+    pub(in crate::engine) fn compaction_hooked(
         &mut self,
         hook: CallId,
         focus: Option<&str>,
@@ -276,7 +272,7 @@ impl Engine {
         if is_cancelled {
             return self.end_compaction(None);
         }
-        let Some(made) = compaction else { return self.ask_for_summaries(focus) };
+        let Some(made) = compaction else { return self.request_summaries(focus) };
         let rules = &self.dialect.record().compaction;
         let mut result = under_way.preparation.clone().result(made.summary, None, rules);
         let on_path = |entry: &&Entry| **entry.id() == *made.first_kept_entry_id;
@@ -287,12 +283,12 @@ impl Engine {
         result.first_kept_entry_id = made.first_kept_entry_id;
         result.tokens_before = made.tokens_before;
         result.details = made.details;
-        self.keep_compaction(result, true);
+        self.append_compaction(result, true);
     }
 
-    pub(in crate::engine) fn keep_compaction(&mut self, result: CompactionResult, from_hook: bool) {
+    pub(in crate::engine) fn append_compaction(&mut self, result: CompactionResult, from_hook: bool) {
         let system_message = checkpoint(self.store.session.system_messages(), self.now.wall).map(Box::new);
-        self.keep(NewEntry::Compaction { result: Box::new(result.clone()), from_hook, system_message });
+        self.append(NewEntry::Compaction { result: Box::new(result.clone()), from_hook, system_message });
         if let Some(compaction) = self.activity.compaction_mut() {
             compaction.result = Some(result);
             compaction.from_extension = from_hook;
@@ -300,14 +296,14 @@ impl Engine {
         self.store.after_append(AfterAppend::Compaction);
     }
 
-    /// The entry is stored: the model is told the summary from now on, and the extensions that there is one.
+    /// Ends a compaction whose entry is written: the model receives the summary from now on, the extensions are notified.
     pub(in crate::engine) fn compacted(&mut self, _: &Appended) {
         self.store.session.rebuild();
         let Some(compaction) = self.activity.compaction_mut() else { return };
         compaction.done = true;
         let (reason, will_retry, from_extension) =
             (compaction.hook_reason(), compaction.will_retry(), compaction.from_extension);
-        let told = self.tell_compacted(|compaction_entry| CompactedHook {
+        let told = self.notify_compacted(|compaction_entry| CompactedHook {
             compaction_entry,
             from_extension,
             reason,
@@ -318,33 +314,33 @@ impl Engine {
         }
     }
 
-    /// The extensions know of the summary: the host is told, and what waited goes on.
+    /// Emits the end of a compaction of which the extensions are notified; what waited for it goes on.
     pub(in crate::engine) fn compaction_over(&mut self) {
         let Some(compaction) = self.take_compaction() else { return };
-        let Compaction { why, result: Some(mut result), next, unasked, .. } = compaction else { return };
+        let Compaction { why, result: Some(mut result), next, is_aborted, .. } = compaction else { return };
         let messages = self.store.session.messages();
         result.estimated_tokens_after = Some(context_tokens(messages, messages.len()));
         match why {
             Cause::Asked(id) => {
                 let end =
                     CompactionEndEvent { result: Some(result.clone()), ..ended(CompactionReason::Manual) };
-                self.say_compaction_end(end);
+                self.emit_compaction_end(end);
                 self.succeed(CompactResponse { id, data: result });
-                self.go_on(next, unasked);
+                self.resume_after_compaction(next, is_aborted);
             }
             Cause::Full { reason, will_retry } => {
                 if will_retry {
                     self.store.session.forget_answer(StopReason::Error);
                 }
                 // A prompt that came meanwhile asks in its place.
-                let will_retry = will_retry && matches!(next, AfterCompaction::Nothing) && !unasked;
+                let will_retry = will_retry && matches!(next, AfterCompaction::Nothing) && !is_aborted;
                 let end = CompactionEndEvent { result: Some(result), will_retry, ..ended(reason) };
-                self.say_compaction_end(end);
+                self.emit_compaction_end(end);
                 if will_retry {
                     self.start_run([]);
                 } else if !matches!(next, AfterCompaction::Nothing) {
-                    self.go_on(next, unasked);
-                } else if !unasked {
+                    self.resume_after_compaction(next, is_aborted);
+                } else if !is_aborted {
                     self.continue_after(reason);
                 }
             }
@@ -376,10 +372,10 @@ impl Engine {
     }
 
     /// Goes on with what waited.
-    fn go_on(&mut self, next: AfterCompaction, unasked: bool) {
+    fn resume_after_compaction(&mut self, next: AfterCompaction, is_aborted: bool) {
         match next {
             AfterCompaction::Nothing => {}
-            AfterCompaction::Prompt(starting) => self.begin(Starting { unasked, ..*starting }),
+            AfterCompaction::Prompt(starting) => self.begin(RunStart { is_aborted, ..*starting }),
             AfterCompaction::Turn(next) => self.next_turn(next),
         }
     }
@@ -393,7 +389,7 @@ impl Engine {
     /// Gives a compaction up, if one is under way.
     pub(in crate::engine) fn cancel_compaction(&mut self) {
         match self.activity.compaction_mut() {
-            Some(compaction) if compaction.done => compaction.unasked = true,
+            Some(compaction) if compaction.done => compaction.is_aborted = true,
             _ => self.end_compaction(None),
         }
     }
@@ -401,7 +397,7 @@ impl Engine {
     /// Ends a compaction that comes to nothing: it failed for that reason, or was cancelled.
     pub(in crate::engine) fn end_compaction(&mut self, failure: Option<String>) {
         let Some(compaction) = self.take_compaction() else { return };
-        let Compaction { why, hook, summaries, next, unasked, .. } = compaction;
+        let Compaction { why, hook, summaries, next, is_aborted, .. } = compaction;
         self.cancel_hook(hook);
         self.cancel_summaries(&summaries);
         match why {
@@ -413,10 +409,10 @@ impl Engine {
                     _ => errors::threshold_compaction_failed(base, &text),
                 });
                 let aborted = error_message.is_none();
-                self.say_compaction_end(CompactionEndEvent { aborted, error_message, ..ended(reason) });
+                self.emit_compaction_end(CompactionEndEvent { aborted, error_message, ..ended(reason) });
             }
         }
-        self.go_on(next, unasked);
+        self.resume_after_compaction(next, is_aborted);
     }
 
     /// Takes the compaction that is under way: what it came between goes on.
@@ -442,7 +438,7 @@ impl Engine {
         let base = self.dialect.base();
         let error_message = failure.as_deref().map(|text| errors::manual_compaction_failed(base, text));
         let aborted = error_message.is_none();
-        self.say_compaction_end(CompactionEndEvent {
+        self.emit_compaction_end(CompactionEndEvent {
             aborted,
             error_message,
             ..ended(CompactionReason::Manual)
@@ -454,36 +450,36 @@ impl Engine {
     /// There is nothing to compact after all.
     fn skip_compaction(&mut self, reason: CompactionReason) {
         if self.dialect.record().compaction.skipped != DialectCompactionSkipped::Silent {
-            self.say_compaction_start(reason);
-            self.say_compaction_end(ended(reason));
+            self.emit_compaction_start(reason);
+            self.emit_compaction_end(ended(reason));
         }
     }
 
-    /// Whether compactions that the host asks for are told like any other.
-    pub(in crate::engine) fn tells_manual_compactions(&self) -> bool {
+    /// Whether manual compactions are emitted like any other.
+    pub(in crate::engine) fn emits_manual_compactions(&self) -> bool {
         AgentSessionEventKind::CompactionStart.is_in(self.dialect.base())
     }
 
-    fn say_compaction_start(&mut self, reason: CompactionReason) {
-        if self.tells_manual_compactions() {
-            self.event(CompactionStartEvent { reason });
+    fn emit_compaction_start(&mut self, reason: CompactionReason) {
+        if self.emits_manual_compactions() {
+            self.emit_event(CompactionStartEvent { reason });
         } else if reason != CompactionReason::Manual {
-            self.event(AutoCompactionStartEvent { reason, action: Some(CompactionAction::ContextFull) });
+            self.emit_event(AutoCompactionStartEvent { reason, action: Some(CompactionAction::ContextFull) });
         } else if matches!(self.machine.flow(), FlowState::Idle | FlowState::Starting) {
             // Unless it is refused at once, beside whatever is under way.
             self.enter(Step::CompactionBegins);
         }
     }
 
-    fn say_compaction_end(&mut self, end: CompactionEndEvent) {
-        if self.tells_manual_compactions() {
-            return self.event(end);
+    fn emit_compaction_end(&mut self, end: CompactionEndEvent) {
+        if self.emits_manual_compactions() {
+            return self.emit_event(end);
         }
         let CompactionEndEvent { reason, result, aborted, will_retry, error_message } = end;
         let came_to_nothing = result.is_none() && !aborted && error_message.is_none();
         let flagged = self.dialect.record().compaction.skipped == DialectCompactionSkipped::Flagged;
         if reason != CompactionReason::Manual {
-            self.event(AutoCompactionEndEvent {
+            self.emit_event(AutoCompactionEndEvent {
                 action: Some(CompactionAction::ContextFull),
                 result,
                 aborted,
@@ -500,7 +496,7 @@ impl Engine {
     }
 }
 
-/// What extensions are told of a compaction.
+/// The event of `session_before_compact`.
 fn hook_event(compaction: &Compaction, focus: Option<&str>, plan: CompactionPlan) -> BeforeCompactHook {
     let preparation = &compaction.preparation;
     let CompactionDetails { read_files, modified_files } = preparation.files.details();

@@ -1,6 +1,6 @@
 //! A compaction that is under way.
 
-use crate::engine::{io::CallId, prompt::Starting, queues::NextTurn, run::summaries::Summaries};
+use crate::engine::{io::CallId, prompt::RunStart, queues::NextTurn, run::summaries::Summaries};
 use crate::{
     protocol::{CompactionReason, CompactionResult, FlowState, HookReason, RequestId},
     session::compaction::Preparation,
@@ -13,7 +13,7 @@ pub struct Compaction {
     pub why: Cause,
     /// What is summed up, and what stays.
     pub preparation: Preparation,
-    /// The hook by which extensions have a say in it.
+    /// Its `session_before_compact` hook.
     pub hook: CallId,
     /// The summary, as far as it is written.
     pub summaries: Summaries,
@@ -21,8 +21,8 @@ pub struct Compaction {
     pub result: Option<CompactionResult>,
     /// What waits for its end.
     pub next: AfterCompaction,
-    /// It was aborted since: no model is asked to go on, nor for the prompt that waits.
-    pub unasked: bool,
+    /// It was aborted since: no run follows by itself, and that of the prompt that waits ends at once.
+    pub is_aborted: bool,
     /// The summary is an extension's.
     pub from_extension: bool,
     /// The summary is kept: it cannot be given up any more.
@@ -48,19 +48,19 @@ pub enum AfterCompaction {
     /// Nothing but what follows by itself.
     Nothing,
     /// A prompt that was acknowledged meanwhile, or that found the context full.
-    Prompt(Box<Starting>),
+    Prompt(Box<RunStart>),
     /// The open run, with its next turn.
     Turn(NextTurn),
 }
 
 impl Compaction {
     /// Whether a command waits for it.
-    pub const fn is_asked_for(&self) -> bool {
+    pub const fn is_manual(&self) -> bool {
         matches!(self.why, Cause::Asked(_))
     }
 
-    /// Whether it is asked for under this id.
-    pub fn is_asked_by(&self, id: &RequestId) -> bool {
+    /// Whether a `compact` command with this id has begun it.
+    pub fn is_requested_by(&self, id: &RequestId) -> bool {
         matches!(&self.why, Cause::Asked(Some(own)) if own == id)
     }
 
@@ -78,9 +78,9 @@ impl Compaction {
         matches!(self.next, AfterCompaction::Prompt(_))
     }
 
-    /// Nothing is asked for afterwards: the run of a prompt that waits ends at once, and none opens by itself.
-    pub const fn ask_no_more(&mut self) {
-        self.unasked = true;
+    /// Aborts what follows: the run of a prompt that waits ends at once, and none opens by itself.
+    pub const fn abort_what_follows(&mut self) {
+        self.is_aborted = true;
     }
 
     /// Whether a request that did not fit is made again afterwards.

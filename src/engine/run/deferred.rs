@@ -1,6 +1,6 @@
 //! What waits for the end of the open run.
 
-use crate::engine::{prompt::Prompting, store::next_session::NextSession};
+use crate::engine::{prompt::Prompt, store::next_session::NextSession};
 use crate::protocol::{CompactCommand, RequestId, RpcCommandKind};
 
 /// What waits for the end of whatever goes on.
@@ -19,10 +19,10 @@ pub enum AfterRun {
     Compact(CompactCommand),
     /// A compaction that was aborted before it began.
     StoppedCompaction(CompactCommand),
-    /// A prompt that came while another one was looked at. It waits for that alone, and ends no run.
-    LinedUp(Box<Prompting>),
+    /// A prompt that came while another one was examined. It waits for that alone, and ends no run.
+    LinedUp(Box<Prompt>),
     /// A run of its own.
-    Prompt(Box<Prompting>),
+    Prompt(Box<Prompt>),
 }
 
 impl AfterRun {

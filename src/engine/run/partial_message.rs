@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, time::Duration};
 pub struct PartialMessage {
     /// What has arrived so far.
     pub message: AssistantMessage,
-    /// How long the provider wants to be left alone, if the answer failed.
+    /// The provider's `retry-after`, if the answer failed.
     pub retry_after: Option<Duration>,
     price: ModelPrice,
     dialect: Dialect,
@@ -36,16 +36,16 @@ pub struct PartialMessage {
 #[derive(Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "most are updates; none is kept")]
 pub enum Progress {
-    /// Nothing to say.
+    /// Nothing to emit.
     Quiet,
-    /// An update to say.
+    /// An update to emit.
     Update(Update),
     /// The message is complete, or failed.
     Over,
 }
 
 impl PartialMessage {
-    /// An empty message, as `message_start` says it.
+    /// An empty message, as `message_start` has it.
     pub fn new(model: &Model, dialect: Dialect, now: Now) -> Self {
         let message = AssistantMessage {
             content: Vec::new(),
@@ -87,7 +87,7 @@ impl PartialMessage {
         }
     }
 
-    /// The same, asked for at a thinking level.
+    /// The same, requested at a thinking level.
     pub fn at(self, level: Option<ThinkingLevel>) -> Self {
         Self { level, ..self }
     }

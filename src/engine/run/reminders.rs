@@ -33,7 +33,7 @@ impl Engine {
     /// What is done goes off the list.
     pub(in crate::engine) fn clear_todos(&mut self) {
         for _ in 0..self.todos.clear_due(self.now.monotonic) {
-            self.event(TodoAutoClearEvent {});
+            self.emit_event(TodoAutoClearEvent {});
         }
     }
 
@@ -58,7 +58,7 @@ impl Engine {
         }
         let Some(reminder) = self.todos.reminder() else { return };
         let message = reminder.message(self.now.wall);
-        self.event(reminder.event);
+        self.emit_event(reminder.event);
         self.store.session.tell(Arc::new(AgentMessage::Developer(message)));
         self.start_run([]);
     }

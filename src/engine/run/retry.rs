@@ -27,13 +27,13 @@ impl Engine {
             return false;
         };
         self.series.attempt += 1;
-        self.event(AutoRetryStartEvent {
+        self.emit_event(AutoRetryStartEvent {
             attempt: self.series.attempt,
             max_attempts: self.modes.retry.most,
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             error_message: text,
         });
-        self.leave_out_answer(StopReason::Error);
+        self.exclude_answer(StopReason::Error);
         self.activity = Activity::Retrying(self.now.monotonic + delay);
         true
     }
@@ -50,20 +50,20 @@ impl Engine {
         delay.filter(|_| worth && self.series.attempt < plan.most)
     }
 
-    /// The model is not told its last answer any more if that ended for `reason`, nor the results of its calls. In
-    /// dialects that tell of entries, an entry says so of each of them.
-    pub(in crate::engine) fn leave_out_answer(&mut self, reason: StopReason) {
+    /// Excludes the last answer from the context if it ended for `reason`, with the results of its calls. In
+    /// dialects that emit entries, an entry is emitted for each of them.
+    pub(in crate::engine) fn exclude_answer(&mut self, reason: StopReason) {
         let left_out = self.store.session.forget_answer(reason);
-        if !self.tells_entries() {
+        if !self.emits_entries() {
             return;
         }
         let edits: Vec<Arc<str>> =
-            left_out.into_iter().filter_map(|entry| self.keep(NewEntry::LeftOut(entry))).collect();
+            left_out.into_iter().filter_map(|entry| self.append(NewEntry::LeftOut(entry))).collect();
         self.store.after_append(AfterAppend::Entries { entries: edits, compacts: false });
     }
 
-    /// Whether the host is told of entries that no other frame shows.
-    pub(in crate::engine) fn tells_entries(&self) -> bool {
+    /// Whether entries are emitted that no other frame shows.
+    pub(in crate::engine) fn emits_entries(&self) -> bool {
         AgentSessionEventKind::EntryAppended.is_in(self.dialect.base())
     }
 
@@ -87,7 +87,7 @@ impl Engine {
     pub(in crate::engine) fn end_retry(&mut self, text: String) {
         let attempt = std::mem::take(&mut self.series.attempt);
         if attempt > 0 {
-            self.event(AutoRetryEndEvent { success: false, attempt, final_error: Some(text) });
+            self.emit_event(AutoRetryEndEvent { success: false, attempt, final_error: Some(text) });
         }
     }
 }

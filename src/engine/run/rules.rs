@@ -19,7 +19,7 @@ impl Engine {
         let Some(partial) = self.requests.partial(call) else { return };
         let Some(watched) = partial.message.content.get(update.index).and_then(Watched::of) else { return };
         let Some(broken) = self.rules.feed(update.index, watched, delta) else { return };
-        self.event(TtsrTriggeredEvent { rules: broken.clone() });
+        self.emit_event(TtsrTriggeredEvent { rules: broken.clone() });
         if let Some(run) = self.activity.run_mut() {
             run.broken_rules = broken;
         }
@@ -35,13 +35,13 @@ impl Engine {
         self.store.session.forget_answer(StopReason::Aborted);
         self.rules.injected(&broken);
         let names = broken.iter().map(|rule| rule.name.clone()).collect();
-        self.keep(NewEntry::RulesInjected(names));
+        self.append(NewEntry::RulesInjected(names));
         let message = Rules::injection(&broken, self.now.wall);
         self.start_run([AgentMessage::Custom(message).into()]);
         true
     }
 
-    /// The model was told of the rules that the session says.
+    /// Restores the rules that were injected into this branch of the session.
     pub(in crate::engine) fn restore_rules(&mut self) {
         self.rules.restore(self.store.session.tree().injected_rules());
     }

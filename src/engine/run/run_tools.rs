@@ -54,7 +54,7 @@ impl Engine {
                 calls,
                 results: Vec::new(),
                 skipping: false,
-                looking: false,
+                checks_steering: false,
                 unrun,
                 cut_off: message.stop_reason == StopReason::Length,
                 terminates: true,
@@ -70,7 +70,7 @@ impl Engine {
             return;
         };
         let Some(call) = self.batch().map(|batch| batch.calls[at].call.clone()) else { return };
-        self.event(ToolExecutionUpdateEvent {
+        self.emit_event(ToolExecutionUpdateEvent {
             tool_call_id: call.id,
             tool_name: call.name,
             args: call.arguments,
@@ -79,7 +79,7 @@ impl Engine {
         });
     }
 
-    /// A call is over, and nobody changes its result any more.
+    /// Ends a call whose result no hook changes any more.
     pub(in crate::engine) fn call_over(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
         if !matches!(self.slot(at).map(|slot| &slot.stage), Some(Stage::Running(_) | Stage::Ended)) {
             return;
@@ -94,10 +94,10 @@ impl Engine {
     }
 
     /// A call that has not run is over: it was prevented, or the run is being ended.
-    pub(in crate::engine) fn call_unrun(&mut self, at: usize, result: AgentToolResult) {
+    pub(in crate::engine) fn call_prevented(&mut self, at: usize, result: AgentToolResult) {
         match self.is_parallel() {
             // One after the other is asked about.
-            true => self.say_end(at, result, true),
+            true => self.emit_call_end(at, result, true),
             false => self.set(at, Stage::Held(result, true)),
         }
     }
@@ -108,7 +108,7 @@ impl Engine {
         let Some(batch) = self.batch() else { return false };
         if batch.calls.iter().all(|slot| matches!(slot.stage, Stage::Emitted(..) | Stage::Done)) {
             match self.first(|stage| matches!(stage, Stage::Emitted(..))) {
-                Some(at) => self.say_result(at),
+                Some(at) => self.emit_call_result(at),
                 None => self.end_batch(),
             }
             return true;
@@ -149,11 +149,11 @@ impl Engine {
         true
     }
 
-    /// Tells the end of a call that is over, and looks for steering when it is told; `false` if there is none. For the
-    /// styles that tell each call by itself.
+    /// Emits the end of a call that is over, and checks for steering after it; `false` if there is none. For the styles that
+    /// emit each call by itself.
     pub(in crate::engine) fn advance_ends(&mut self) -> bool {
-        if self.is_looking() {
-            self.look_for_steering();
+        if self.take_steering_check() {
+            self.check_steering();
             return true;
         }
         let waits = self.first(|stage| matches!(stage, Stage::Held(..))).is_some();
@@ -171,9 +171,9 @@ impl Engine {
         self.style() == DialectToolExecution::Interrupt && !alone && !exclusive(&batch.calls[at])
     }
 
-    /// Announced and checked in order, then run all at once; told in order when all have ended.
+    /// Announces and checks calls in order, runs all at once, and emits their ends in order when all have ended.
     fn advance_together(&mut self) -> bool {
-        if self.tells_results_together() && self.first(|stage| matches!(stage, Stage::Held(..))).is_some() {
+        if self.emits_results_together() && self.first(|stage| matches!(stage, Stage::Held(..))).is_some() {
             self.release_held();
             return true;
         }
@@ -186,7 +186,7 @@ impl Engine {
         if self.is_stopping()
             && let Some(at) = ready
         {
-            self.say_unrun(at);
+            self.emit_unrun_call(at);
         } else if self.is_stopping()
             && let Some(at) = waiting
         {
@@ -213,20 +213,20 @@ impl Engine {
         self.then(Step::Check(at));
     }
 
-    /// Checks a call that was announced; the extensions then have their say in it.
+    /// Checks a call that was announced; its hooks follow.
     pub(in crate::engine) fn check_announced(&mut self, at: usize) {
         if let Some(text) = self.batch().and_then(|batch| batch.unrun.clone()) {
-            return self.say_end(at, error_result(&text), true);
+            return self.emit_call_end(at, error_result(&text), true);
         }
         if self.is_stopping() {
-            return self.say_unrun(at);
+            return self.emit_unrun_call(at);
         }
         if let Some(place) = self.preparer(at) {
-            return self.ask_to_prepare(at, place);
+            return self.request_preparation(at, place);
         }
         match self.check(at) {
             Ok(arguments) => self.permit(at, arguments),
-            Err(text) => self.say_end(at, error_result(&text), true),
+            Err(text) => self.emit_call_end(at, error_result(&text), true),
         }
     }
 
@@ -243,11 +243,11 @@ impl Engine {
         let Some(at) = self.first(|stage| matches!(stage, Stage::Held(..))) else { return };
         let stage = self.slot(at).map(|slot| std::mem::replace(&mut slot.stage, Stage::Done));
         if let Some(Stage::Held(result, is_error)) = stage {
-            self.say_end(at, result, is_error);
+            self.emit_call_end(at, result, is_error);
         }
     }
 
-    /// A call that nobody prevents runs: at once, or with the others.
+    /// Runs a call that is permitted: at once, or with the others.
     pub(in crate::engine) fn run_or_wait(&mut self, at: usize, arguments: JsonObject) {
         match self.is_parallel() {
             true => self.set(at, Stage::Ready(arguments)),
@@ -256,7 +256,7 @@ impl Engine {
     }
 
     /// After each call: steering that waits skips the rest, where the style says so.
-    fn look_for_steering(&mut self) {
+    fn check_steering(&mut self) {
         let interrupt = self.activity.run().map(|run| run.interrupt);
         let skips = match self.style() {
             DialectToolExecution::SequentialSkip => true,
@@ -300,7 +300,7 @@ impl Engine {
 
     fn announce(&mut self, at: usize) {
         let Some(call) = self.slot(at).map(|slot| slot.call.clone()) else { return };
-        self.event(ToolExecutionStartEvent {
+        self.emit_event(ToolExecutionStartEvent {
             tool_call_id: call.id,
             tool_name: call.name,
             args: call.arguments,
@@ -309,9 +309,9 @@ impl Engine {
         });
     }
 
-    fn say_unrun(&mut self, at: usize) {
-        let result = self.unrun(at);
-        self.say_end(at, result, true);
+    fn emit_unrun_call(&mut self, at: usize) {
+        let result = self.unrun_result(at);
+        self.emit_call_end(at, result, true);
     }
 
     fn skipped(&self) -> (AgentToolResult, bool) {
@@ -319,7 +319,7 @@ impl Engine {
     }
 
     /// The result of a call that was never started: aborted or skipped.
-    pub(in crate::engine) fn unrun(&self, at: usize) -> AgentToolResult {
+    pub(in crate::engine) fn unrun_result(&self, at: usize) -> AgentToolResult {
         if !self.activity.run().is_some_and(Run::ends_early) {
             return self.skipped().0;
         }
@@ -329,11 +329,11 @@ impl Engine {
     }
 
     /// `tool_execution_end` and, right behind it or when all calls have ended, the result message.
-    pub(in crate::engine) fn say_end(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
+    pub(in crate::engine) fn emit_call_end(&mut self, at: usize, result: AgentToolResult, is_error: bool) {
         let Some(slot) = self.slot(at) else { return };
         let (call, duration_ms) = (slot.call.clone(), slot.took);
         slot.stage = Stage::Emitted(result.clone(), is_error);
-        self.event(ToolExecutionEndEvent {
+        self.emit_event(ToolExecutionEndEvent {
             tool_call_id: call.id,
             tool_name: call.name,
             result,
@@ -342,13 +342,13 @@ impl Engine {
             duration_ms,
             parent_tool_call_id: None,
         });
-        if !self.tells_results_together() || self.batch().is_some_and(|batch| batch.cut_off) {
+        if !self.emits_results_together() || self.batch().is_some_and(|batch| batch.cut_off) {
             self.then(Step::Result(at));
         }
     }
 
-    /// The result message of a call whose end was told.
-    pub(in crate::engine) fn say_result(&mut self, at: usize) {
+    /// Emits the result message of a call whose end is emitted.
+    pub(in crate::engine) fn emit_call_result(&mut self, at: usize) {
         let now = self.now.wall;
         let Some(slot) = self.slot(at) else { return };
         let Stage::Emitted(result, is_error) = std::mem::replace(&mut slot.stage, Stage::Done) else {
@@ -374,7 +374,7 @@ impl Engine {
         if let Some(batch) = self.activity.run_mut().and_then(Run::batch_mut) {
             batch.results.push(message);
             batch.terminates &= terminates;
-            batch.looking = true;
+            batch.checks_steering = true;
         }
     }
 
@@ -399,8 +399,8 @@ impl Engine {
         parallel && !self.batch().is_some_and(|batch| batch.in_turn)
     }
 
-    /// Whether ends are told as they come, and all results after them.
-    const fn tells_results_together(&self) -> bool {
+    /// Whether ends are emitted as they come, and all results after them.
+    const fn emits_results_together(&self) -> bool {
         self.dialect.record().results_together
     }
 
@@ -412,10 +412,10 @@ impl Engine {
         self.activity.run_mut()?.batch_mut()?.calls.get_mut(at)
     }
 
-    /// Whether the end of a call was said since this was last asked.
-    fn is_looking(&mut self) -> bool {
+    /// Whether the end of a call was emitted since the last check for steering.
+    fn take_steering_check(&mut self) -> bool {
         let batch = self.activity.run_mut().and_then(Run::batch_mut);
-        batch.is_some_and(|batch| std::mem::take(&mut batch.looking))
+        batch.is_some_and(|batch| std::mem::take(&mut batch.checks_steering))
     }
 
     /// The tool of the call runs from now on.
@@ -479,7 +479,7 @@ impl Engine {
         }
     }
 
-    /// Whether the extension of the call's tool has been asked for its arguments.
+    /// Whether the `prepare_arguments` hook of a call is outstanding.
     pub(in crate::engine) fn is_being_prepared(&self, at: usize) -> bool {
         let slot = self.batch().and_then(|batch| batch.calls.get(at));
         slot.is_some_and(|slot| matches!(slot.stage, Stage::Preparing))
@@ -499,13 +499,13 @@ impl Engine {
         }
     }
 
-    /// The arguments that an extension wants the call at this place to run with.
+    /// The arguments that an extension has changed the call's to.
     pub(in crate::engine) fn changed(&self, at: usize) -> Option<&JsonObject> {
         self.batch()?.calls.get(at)?.changed.as_ref()
     }
 
     /// The arguments of a call that somebody may prevent.
-    pub(in crate::engine) fn asked(&self, at: usize) -> Option<JsonObject> {
+    pub(in crate::engine) fn checked_arguments(&self, at: usize) -> Option<JsonObject> {
         match &self.batch()?.calls.get(at)?.stage {
             Stage::Checked(arguments) => Some(arguments.clone()),
             _ => None,

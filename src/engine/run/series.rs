@@ -3,7 +3,7 @@
 /// Runs that follow one another: what earlier ones mean for the next.
 #[derive(Debug, Default)]
 pub struct Series {
-    /// The open chain of runs, in dialects that tell when all is done.
+    /// The open chain of runs, in dialects with `agent_settled`.
     pub chain: Option<Chain>,
     /// How often in a row a failed run was tried again.
     pub attempt: u64,

@@ -1,5 +1,5 @@
 //! The end of everything that one prompt leads to: its run, further tries, compactions, runs with what was queued.
-//! Dialects with `agent_settled` say it, once, as the last frame of all that. Source: pi 1 source, observed.
+//! Dialects with `agent_settled` emit it, once, as the last frame of all that. Source: pi 1 source, observed.
 
 use crate::engine::{activity::Activity, core::Engine, run::series::Chain};
 use crate::protocol::{AgentMessage, AgentSessionEventKind, AgentSettledEvent};
@@ -29,15 +29,15 @@ impl Engine {
         let waits = !self.queues.are_empty();
         if waits && !aborted && !self.lifecycle.is_stopping() && !self.store.has_failed() {
             self.run_queue();
-        } else if !self.keep_deferred() {
+        } else if !self.append_shell_message() {
             self.series.chain = None;
             self.activity = Activity::Idle;
-            self.event(AgentSettledEvent { aborted });
+            self.emit_event(AgentSettledEvent { aborted });
         }
         true
     }
 
-    /// A run with what was queued. An answer that was left out is asked for again first.
+    /// Starts a run with what was queued. An answer that was excluded is requested again first.
     fn run_queue(&mut self) {
         let last = self.store.session.messages().last();
         let answered = last.is_some_and(|last| matches!(**last, AgentMessage::Assistant(_)));

@@ -25,9 +25,9 @@ pub struct Run {
     pub level: Option<ThinkingLevel>,
     /// What steering does to tool calls, as it was when the run began.
     pub interrupt: InterruptMode,
-    /// Why the run ends before a model is asked again.
+    /// Why the run ends before a model is requested again.
     pub early_end: Option<EarlyEnd>,
-    /// How long the provider wants to be left alone after the last answer.
+    /// The provider's `retry-after` of the last answer.
     pub retry_after: Option<Duration>,
     /// The run ends because a message could not be persisted.
     pub is_unpersisted: bool,
@@ -42,9 +42,9 @@ pub struct Run {
 pub enum Phase {
     /// No turn is open: the next one follows, or the end of the run.
     Between,
-    /// A turn is open; it begins with these messages, which are still to be emitted. Then a model is asked.
+    /// A turn is open; it begins with these messages, which are still to be emitted. Then a model is requested.
     Turn(VecDeque<TurnInput>),
-    /// Extensions change the conversation that the model is asked about.
+    /// The `context` hook is outstanding.
     Context,
     /// A model is requested; its message has not begun.
     Requested(CallId),
@@ -77,7 +77,7 @@ pub enum EarlyEnd {
 pub struct EndedRun {
     /// Its last answer.
     pub answer: AssistantMessage,
-    /// How long the provider wants to be left alone.
+    /// The provider's `retry-after`.
     pub retry_after: Option<Duration>,
     /// It ended because a message could not be persisted.
     pub is_unpersisted: bool,
@@ -86,7 +86,7 @@ pub struct EndedRun {
 }
 
 impl Run {
-    /// Whether the run ends before a model is asked again.
+    /// Whether the run ends before a model is requested again.
     pub const fn ends_early(&self) -> bool {
         self.early_end.is_some()
     }

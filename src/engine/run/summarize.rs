@@ -1,8 +1,8 @@
-//! How models are asked for the summary of a [compaction](crate::engine::run::compaction).
+//! Requests of models for the summary of a [compaction](crate::engine::run::compaction).
 //!
-//! The history, the beginning of a turn that is split and, in some dialects, a short version of both are asked for each
+//! The history, the beginning of a turn that is split and, in some dialects, a short version of both are requested each
 //! by itself. Where the dialect has events for it, a request that fails for a passing reason is made again, as often
-//! and after such waits as a run is; such dialects ask for one part after the other. Source: pi source, xcsh source,
+//! and after such waits as a run is; such dialects request one part after the other. Source: pi source, xcsh source,
 //! observed.
 
 use crate::engine::{
@@ -28,7 +28,7 @@ use std::time::Duration;
 
 impl Engine {
     /// Has models write the summary; `focus` is what it is to dwell on.
-    pub(in crate::engine) fn ask_for_summaries(&mut self, focus: Option<&str>) {
+    pub(in crate::engine) fn request_summaries(&mut self, focus: Option<&str>) {
         let reserve = self.modes.compaction.reserve;
         let Some(compacting) = self.activity.compaction_mut() else { return };
         let preparation = &compacting.preparation;
@@ -48,7 +48,7 @@ impl Engine {
             && !(in_turn && summaries.is_open())
             && let Some((part, request)) = summaries.waiting.pop_front()
         {
-            self.ask_for_summary(part, request);
+            self.begin_part(part, request);
         }
         let Some(compacting) = self.activity.compaction() else { return };
         let summaries = &compacting.summaries;
@@ -60,14 +60,14 @@ impl Engine {
         let summary = compacting.preparation.summary(history, prefix, rules);
         let short = summaries.text(SummaryPart::Short).map(str::to_owned);
         if rules.short_summary && short.is_none() {
-            return self.ask_for_summary(SummaryPart::Short, short_request(&summary));
+            return self.begin_part(SummaryPart::Short, short_request(&summary));
         }
         let mut result = compacting.preparation.clone().result(summary, short, rules);
         result.usage = summaries.usage();
-        self.keep_compaction(result, false);
+        self.append_compaction(result, false);
     }
 
-    fn ask_for_summary(&mut self, part: SummaryPart, request: SummaryRequest) {
+    fn begin_part(&mut self, part: SummaryPart, request: SummaryRequest) {
         let progress = SummaryProgress::Outstanding(self.request_part(part, &request));
         if let Some(compaction) = self.activity.compaction_mut() {
             compaction.summaries.requested.push(Requested { part, request, progress, attempt: 0 });
@@ -97,7 +97,7 @@ impl Engine {
         } else if let Some(requested) = self.requested_part(part) {
             requested.progress = SummaryProgress::Written { text, usage: answer.usage };
             if requested.attempt > 0 {
-                self.event(SummarizationRetryFinishedEvent {});
+                self.emit_event(SummarizationRetryFinishedEvent {});
             }
             self.summarised();
         }
@@ -111,7 +111,7 @@ impl Engine {
         }));
     }
 
-    /// Cancels the requests of a summary that nobody waits for any more.
+    /// Cancels the outstanding requests of a summary.
     pub(in crate::engine) fn cancel_summaries(&mut self, summaries: &Summaries) {
         for requested in &summaries.requested {
             if let SummaryProgress::Outstanding(call) = requested.progress {
@@ -121,7 +121,7 @@ impl Engine {
         let retried =
             |it: &Requested| it.attempt > 0 && !matches!(it.progress, SummaryProgress::Written { .. });
         if summaries.requested.last().is_some_and(retried) {
-            self.event(SummarizationRetryFinishedEvent {});
+            self.emit_event(SummarizationRetryFinishedEvent {});
         }
     }
 
@@ -148,7 +148,7 @@ impl Engine {
             return false;
         };
         (requested.attempt, requested.progress) = (attempt, SummaryProgress::Retrying(now.monotonic + delay));
-        self.event(SummarizationRetryScheduledEvent {
+        self.emit_event(SummarizationRetryScheduledEvent {
             attempt,
             max_attempts: plan.most,
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
@@ -172,7 +172,7 @@ impl Engine {
             let (part, request) = (requested.part, requested.request.clone());
             let reason = Some(compaction.reason());
             let source = SummarizationSource::Compaction;
-            self.event(SummarizationRetryAttemptStartEvent { source, reason });
+            self.emit_event(SummarizationRetryAttemptStartEvent { source, reason });
             let call = self.request_part(part, &request);
             if let Some(requested) = self.requested_part(part) {
                 requested.progress = SummaryProgress::Outstanding(call);

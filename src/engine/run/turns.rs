@@ -27,7 +27,7 @@ impl Engine {
         self.start_run_under(self.instructions.text.clone(), inputs, false);
     }
 
-    /// Opens a run with instructions of its own; one that is aborted already asks no model.
+    /// Opens a run with instructions of its own; one that is aborted already requests no model.
     pub(in crate::engine) fn start_run_under(
         &mut self,
         system_prompt: Arc<str>,
@@ -50,7 +50,7 @@ impl Engine {
             forced_tool: None,
             broken_rules: Vec::new(),
         }));
-        self.event(AgentStartEvent {});
+        self.emit_event(AgentStartEvent {});
         self.then(Step::OpenTurn(inputs.into_iter().collect()));
     }
 
@@ -62,7 +62,7 @@ impl Engine {
         self.open_turn(inputs.into_iter().chain(triggering).chain(steering));
     }
 
-    /// Whether a run that opens now ends before a model is asked: what was asked for after its prompt ends it, too.
+    /// Whether a run that opens now ends before a model is requested: a command that came after its prompt ends it, too.
     pub(in crate::engine) fn ends_at_once(&self) -> bool {
         self.lifecycle.aborts_work() || !self.backlog.after_run.iter().all(AfterRun::is_lined_up)
     }
@@ -77,7 +77,7 @@ impl Engine {
                     self.whole_message(input.message);
                 }
                 (None, Some(end)) => self.closing_message(&end),
-                (None, None) => self.call_model(),
+                (None, None) => self.prepare_request(),
             },
             Phase::Tools { batch: Some(_), .. } => return self.advance_batch(),
             Phase::Tools { batch: None, .. } => self.answered(),
@@ -111,8 +111,8 @@ impl Engine {
         self.message_over(partial);
     }
 
-    /// All calls of the turn have their results: the turn ends, and what comes next begins. `terminates`: the tools want
-    /// the model not to be asked again, so that only messages that wait are a reason to go on.
+    /// All calls of the turn have their results: the turn ends, and what comes next begins. `terminates`: the tools
+    /// end the run, unless messages wait.
     pub(in crate::engine) fn batch_over(&mut self, results: Vec<ToolResultMessage>, terminates: bool) {
         let over = self.activity.run().and_then(Run::answer).is_none_or(has_failed);
         self.end_turn(results);
@@ -151,14 +151,14 @@ impl Engine {
         self.open_turn(inputs);
     }
 
-    /// Whether the open run ends before a model is asked again.
+    /// Whether the open run ends before a model is requested again.
     fn is_ending_run(&self) -> bool {
         self.activity.run().is_some_and(Run::ends_early)
     }
 
     /// A message that is complete at once.
     pub(in crate::engine) fn whole_message(&mut self, message: AgentMessage) {
-        self.event(MessageStartEvent { message: message.clone() });
+        self.emit_event(MessageStartEvent { message: message.clone() });
         self.then(Step::Complete(Box::new(message)));
     }
 
@@ -166,13 +166,14 @@ impl Engine {
         if let Some(run) = self.activity.run_mut() {
             run.phase = Phase::Turn(VecDeque::new());
         }
-        self.event(TurnStartEvent {});
+        self.emit_event(TurnStartEvent {});
         self.then(Step::Inputs(inputs.into_iter().collect()));
     }
 
-    /// The turn has begun: its messages are what changed for the model, if one is asked, then `inputs`.
+    /// Goes on with a turn that has begun: its messages are the system message with what has changed, if a model is
+    /// requested, then `inputs`.
     pub(in crate::engine) fn begin_turn(&mut self, inputs: Vec<TurnInput>) {
-        let news = self.system_news();
+        let news = self.system_changes();
         if let Some(run) = self.activity.run_mut()
             && let Phase::Turn(waiting) = &mut run.phase
         {
@@ -182,10 +183,10 @@ impl Engine {
         }
     }
 
-    /// Asks the model; the extensions have their say in the conversation that it is told.
-    fn call_model(&mut self) {
+    /// Requests the model, after the `context` hook.
+    fn prepare_request(&mut self) {
         if !self.is_hooked(HookName::Context) {
-            return self.ask_about(self.store.session.messages().clone());
+            return self.request_answer(self.store.session.messages().clone());
         }
         if let Some(run) = self.activity.run_mut() {
             run.phase = Phase::Context;
@@ -196,19 +197,19 @@ impl Engine {
         self.notify(Hook::Context { event, is_changed: false });
     }
 
-    /// The extensions have had their say in the conversation; `None`: it stays.
-    pub(in crate::engine) fn context_said(&mut self, messages: Option<Vec<AgentMessage>>) {
+    /// Requests the model after the `context` hook, with these messages; `None`: with the session's.
+    pub(in crate::engine) fn context_hooked(&mut self, messages: Option<Vec<AgentMessage>>) {
         let Some(run) = self.activity.run_mut() else { return };
         run.phase = Phase::Turn(VecDeque::new());
         if run.ends_early() {
             return;
         }
         let instead = messages.map(|messages| Arc::new(messages.into_iter().map(Arc::new).collect()));
-        self.ask_about(instead.unwrap_or_else(|| self.store.session.messages().clone()));
+        self.request_answer(instead.unwrap_or_else(|| self.store.session.messages().clone()));
     }
 
-    /// Asks the model about this conversation.
-    fn ask_about(&mut self, messages: Arc<Vec<Arc<AgentMessage>>>) {
+    /// Requests the answer to this conversation.
+    fn request_answer(&mut self, messages: Arc<Vec<Arc<AgentMessage>>>) {
         let call = self.ids.call();
         let begins = self.begins_with_request();
         let Some(run) = self.activity.run_mut() else { return };
@@ -230,7 +231,7 @@ impl Engine {
         let partial = self.expect_answer(&request, ModelContinuation::Turn);
         if begins {
             let message = AgentMessage::Assistant(partial.message.clone());
-            self.event(MessageStartEvent { message });
+            self.emit_event(MessageStartEvent { message });
         }
         self.request_model(request);
     }
@@ -245,7 +246,7 @@ impl Engine {
         let retry_after = partial.retry_after;
         let message = partial.finish();
         if matches!(self.activity.run().map(|run| &run.phase), Some(Phase::Requested(_))) {
-            self.event(MessageStartEvent { message: AgentMessage::Assistant(message.clone()) });
+            self.emit_event(MessageStartEvent { message: AgentMessage::Assistant(message.clone()) });
         }
         if let Some(run) = self.activity.run_mut() {
             run.retry_after = retry_after;
@@ -261,20 +262,20 @@ impl Engine {
                 let event = MessageEndHook { message };
                 self.notify(Hook::MessageEnd { event, is_changed: false });
             }
-            false => self.keep_message(message),
+            false => self.append_message(message),
         }
     }
 
-    /// The extensions have had their say in a message of the run; `changed`: this one takes its place.
-    pub(in crate::engine) fn message_said(&mut self, message: AgentMessage, changed: bool) {
+    /// Appends a message whose `message_end` hook has completed; `changed`: an extension has replaced it.
+    pub(in crate::engine) fn message_hooked(&mut self, message: AgentMessage, changed: bool) {
         self.pending.replaced |= changed;
         if let Some(run) = self.activity.run_mut().filter(|_| changed) {
             run.replace(&message);
         }
-        self.keep_message(message);
+        self.append_message(message);
     }
 
-    /// The answer has been told: tools run, or the turn ends.
+    /// Goes on after the assistant message is emitted: tools run, or the turn ends.
     fn answered(&mut self) {
         let Some(message) = self.activity.run().and_then(Run::answer).cloned() else { return };
         let calls: Vec<ToolCall> = message.content.iter().filter_map(as_call).cloned().collect();
@@ -286,7 +287,7 @@ impl Engine {
         self.then(if failed { Step::EndRun } else { Step::TurnOver(NextTurn::Messages) });
     }
 
-    /// The empty message that the originals emit where the model would have been asked after an abort.
+    /// The empty message that the originals emit where the model would have been requested after an abort.
     fn closing_message(&mut self, end: &EarlyEnd) {
         let now = self.now;
         let aborted = errors::request_aborted(self.dialect.base());
@@ -306,13 +307,13 @@ impl Engine {
         };
         run.phase = Phase::Answered(Box::new(message.clone()));
         let start = if self.begins_with_request() { empty } else { message.clone() };
-        self.event(MessageStartEvent { message: AgentMessage::Assistant(start) });
+        self.emit_event(MessageStartEvent { message: AgentMessage::Assistant(start) });
         self.conclude(AgentMessage::Assistant(message));
     }
 
     fn end_turn(&mut self, tool_results: Vec<ToolResultMessage>) {
         let Some(message) = self.activity.run_mut().and_then(Run::take_answer) else { return };
-        self.event(TurnEndEvent { message, tool_results });
+        self.emit_event(TurnEndEvent { message, tool_results });
     }
 
     /// Ends the open run.
@@ -328,7 +329,7 @@ impl Engine {
         let end = AgentEndEvent { messages, will_retry: Some(retries && !self.ends_at_once()) };
         match self.modes.syncs_runs && self.store.can_sync() {
             true => self.sync_before(end),
-            false => self.event(end),
+            false => self.emit_event(end),
         }
     }
 

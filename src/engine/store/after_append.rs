@@ -34,7 +34,7 @@ pub enum AfterAppend {
         /// What the user says.
         message: Box<UserMessage>,
         /// It was aborted before it was served.
-        unasked: bool,
+        is_aborted: bool,
     },
     /// The context is compacted.
     Compaction,

@@ -62,7 +62,7 @@ impl Store {
 
     /// Adds an entry to the session, and gives its id. Entries are written in this order, what could not be written
     /// before first.
-    pub fn keep(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Option<Arc<str>> {
+    pub fn append(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Option<Arc<str>> {
         self.write_again();
         self.session.append(entry, stamp, random);
         self.session.tree().leaf_id().cloned()
@@ -171,7 +171,7 @@ mod tests {
                 "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
             "stopReason": "stop", "timestamp": 0});
         let message = serde_json::from_value(message).expect("a message of pi");
-        store.keep(NewEntry::Message(message), stamp, &mut fastrand::Rng::with_seed(1));
+        store.append(NewEntry::Message(message), stamp, &mut fastrand::Rng::with_seed(1));
         store.after_append(AfterAppend::Nothing);
         store
     }

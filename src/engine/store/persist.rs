@@ -28,23 +28,23 @@ use std::sync::Arc;
 
 impl Engine {
     /// Keeps a message of the run; `message_end` follows its append.
-    pub(in crate::engine) fn keep_message(&mut self, message: AgentMessage) {
+    pub(in crate::engine) fn append_message(&mut self, message: AgentMessage) {
         let message = Arc::new(message);
-        self.keep(NewEntry::Message(message.clone()));
+        self.append(NewEntry::Message(message.clone()));
         self.store.after_append(AfterAppend::MessageEnd(message));
     }
 
     /// Keeps a message of an extension outside of a run, which is emitted after its append.
-    pub(in crate::engine) fn keep_note(&mut self, message: AgentMessage, reply: Reply) {
+    pub(in crate::engine) fn append_extension_message(&mut self, message: AgentMessage, reply: Reply) {
         let message = Arc::new(message);
-        self.keep(NewEntry::Message(message.clone()));
+        self.append(NewEntry::Message(message.clone()));
         self.store.after_append(AfterAppend::ExtensionMessage(message, reply));
     }
 
     /// Adds an entry to the session, and gives its id.
-    pub(in crate::engine) fn keep(&mut self, entry: NewEntry) -> Option<Arc<str>> {
+    pub(in crate::engine) fn append(&mut self, entry: NewEntry) -> Option<Arc<str>> {
         let stamp = self.stamp();
-        self.store.keep(entry, stamp, self.ids.random())
+        self.store.append(entry, stamp, self.ids.random())
     }
 
     /// The dialect and the time of an entry.
@@ -64,7 +64,7 @@ impl Engine {
     }
 
     /// Responds to a change of settings as soon as what was kept for it is written.
-    pub(in crate::engine) fn answer_kept(&mut self, before: Before, answer: Answer) {
+    pub(in crate::engine) fn respond_after_append(&mut self, before: Before, answer: Answer) {
         self.store.after_append(AfterAppend::Response(answer, before));
     }
 
@@ -105,7 +105,7 @@ impl Engine {
                 self.store.write_again();
                 let path = self.session_file().unwrap_or_default();
                 self.report_failure(FailureSource::File(&path, SESSION), &text);
-                self.event(*end);
+                self.emit_event(*end);
             }
             Some(AfterAppend::ExtensionMessage(_, reply)) => {
                 self.store.session.undo();
@@ -138,7 +138,7 @@ impl Engine {
         match next {
             AfterAppend::Nothing => {}
             AfterAppend::MessageEnd(message) => self.emit_message_end(message, appended),
-            AfterAppend::RunEnd(end) => self.event(*end),
+            AfterAppend::RunEnd(end) => self.emit_event(*end),
             AfterAppend::Entries { entries, compacts } => {
                 self.emit_entries(&entries, appended);
                 if compacts {
@@ -147,13 +147,13 @@ impl Engine {
             }
             AfterAppend::ExtensionMessage(message, reply) => {
                 let message = message.as_ref().clone();
-                self.event(MessageStartEvent { message: message.clone() });
-                self.event(MessageEndEvent { message });
+                self.emit_event(MessageStartEvent { message: message.clone() });
+                self.emit_event(MessageEndEvent { message });
                 self.accept(&reply);
             }
             AfterAppend::Response(answer, before) => self.respond_with_change(answer, &before, appended),
             AfterAppend::Fork { response, before } => {
-                self.left();
+                self.reset_for_session();
                 if self.dialect.record().sessions_start_anew {
                     self.empty_queues();
                 }
@@ -165,7 +165,7 @@ impl Engine {
                 let previous = before.file().map(|path| path.to_string_lossy().into_owned());
                 self.session_begun(SessionStartReason::Fork, previous, *response);
             }
-            AfterAppend::OpenRun { reply, message, unasked } => self.open_run(reply, *message, unasked),
+            AfterAppend::OpenRun { reply, message, is_aborted } => self.open_run(reply, *message, is_aborted),
             AfterAppend::Compaction => self.compacted(appended),
             AfterAppend::Navigation { call, event, .. } => self.navigated(call, *event, appended),
         }
@@ -178,7 +178,7 @@ impl Engine {
             Answer::Response(it) if matches!(**it, RpcSuccess::CycleModel(_)) => ModelSelectSource::Cycle,
             _ => ModelSelectSource::Set,
         };
-        self.tell_choice((before.model, before.level), source);
+        self.notify_choice((before.model, before.level), source);
         match answer {
             Answer::Response(response) => self.succeed(*response),
             Answer::Reply(reply) => self.accept(&reply),
@@ -190,24 +190,26 @@ impl Engine {
         use AgentSessionEventKind::{SessionInfoChanged, ThinkingLevelChanged};
         let base = self.dialect.base();
         if self.models.level != before.level && ThinkingLevelChanged.is_in(base) {
-            self.event(ThinkingLevelChangedEvent { level: self.models.level.unwrap_or(ThinkingLevel::Off) });
+            self.emit_event(ThinkingLevelChangedEvent {
+                level: self.models.level.unwrap_or(ThinkingLevel::Off),
+            });
         }
         if before.named && SessionInfoChanged.is_in(base) {
             let name = self.store.session.name();
-            self.event(SessionInfoChangedEvent { name });
+            self.emit_event(SessionInfoChangedEvent { name });
         }
         self.emit_entries(before.appended.as_slice(), appended);
     }
 
     /// Emits entries that no other frame shows, in dialects that have an event for them.
     fn emit_entries(&mut self, ids: &[Arc<str>], _: &Appended) {
-        if !self.tells_entries() {
+        if !self.emits_entries() {
             return;
         }
         let tree = self.store.session.tree();
         let entries: Vec<_> = ids.iter().filter_map(|id| tree.get(id)?.content()).collect();
         for entry in entries {
-            self.event(EntryAppendedEvent { entry });
+            self.emit_event(EntryAppendedEvent { entry });
         }
     }
 
@@ -218,14 +220,14 @@ impl Engine {
         if let (Some(run), AgentMessage::Assistant(_)) = (self.activity.run_mut(), message.as_ref()) {
             run.answer_emitted();
         }
-        self.event(MessageEndEvent { message: message.as_ref().clone() });
+        self.emit_event(MessageEndEvent { message: message.as_ref().clone() });
         let answered = match message.as_ref() {
             AgentMessage::Assistant(it) => !matches!(it.stop_reason, StopReason::Error | StopReason::Aborted),
             _ => false,
         };
         if answered && self.series.attempt > 0 {
             let attempt = std::mem::take(&mut self.series.attempt);
-            self.event(AutoRetryEndEvent { success: true, attempt, final_error: None });
+            self.emit_event(AutoRetryEndEvent { success: true, attempt, final_error: None });
         }
         self.series.overflowed &= !answered;
     }
@@ -250,7 +252,7 @@ impl Engine {
             run.replace(&answer);
         }
         self.store.session.undo();
-        self.keep(NewEntry::Message(answer.clone()));
+        self.append(NewEntry::Message(answer.clone()));
         // Not at once again.
         self.store.wait();
         self.emit_message_end(answer, appended);

@@ -31,7 +31,7 @@ use crate::{
 use std::{path::Path, sync::Arc};
 
 impl Engine {
-    /// A command wants another session: extensions may cancel that, and whatever goes on goes on meanwhile.
+    /// Serves a command for another session: extensions may cancel it, and what is under way goes on meanwhile.
     pub(in crate::engine) fn leave_session(&mut self, next: NextSession) {
         let hook = match &next {
             NextSession::New(_) => {
@@ -50,14 +50,14 @@ impl Engine {
                 }
                 let position = match self.forks_at(id.as_ref()) {
                     true => Some(ForkPosition::At),
-                    false => self.tells_fork_position().then_some(ForkPosition::Before),
+                    false => self.sends_fork_position().then_some(ForkPosition::Before),
                 };
                 let event = BeforeForkHook { entry_id: entry.clone(), position };
                 Hook::SessionBeforeFork { event, is_cancelled: false, next }
             }
             NextSession::Clone(id) => match self.cloned_at() {
                 Ok(entry_id) => {
-                    let position = self.tells_fork_position().then_some(ForkPosition::At);
+                    let position = self.sends_fork_position().then_some(ForkPosition::At);
                     let event = BeforeForkHook { entry_id, position };
                     Hook::SessionBeforeFork { event, is_cancelled: false, next }
                 }
@@ -67,8 +67,8 @@ impl Engine {
         self.hook(hook);
     }
 
-    /// Whether extensions are told where a forked session ends: since it can be cloned (source: pi source).
-    fn tells_fork_position(&self) -> bool {
+    /// Whether `session_before_fork` has the position: since it can be cloned (source: pi source).
+    fn sends_fork_position(&self) -> bool {
         let api = self.dialect.record().extension_api;
         matches!(api, DialectExtensionApi::V073 | DialectExtensionApi::V15)
     }
@@ -87,7 +87,7 @@ impl Engine {
             NextSession::Fork(Fork { id, kind, entry }) => {
                 let mut data = ForkResult { text: None, cancelled };
                 if data.check(self.dialect.base()).is_err() {
-                    data.text = Some(self.said_at(&entry).unwrap_or_default());
+                    data.text = Some(self.user_text_at(&entry).unwrap_or_default());
                 }
                 self.succeed(fork_response(id, kind, data));
             }
@@ -114,11 +114,11 @@ impl Engine {
         self.restore();
         self.empty_queues();
         if self.dialect.record().sessions_start_anew {
-            self.keep_model();
+            self.append_model();
         }
-        self.keep_quietly(NewEntry::Level(self.models.level));
+        self.append_quietly(NewEntry::Level(self.models.level));
         for message in self.take_beginning(command.id.as_ref()) {
-            self.keep(NewEntry::Message(message.into()));
+            self.append(NewEntry::Message(message.into()));
         }
         self.push(Output::CloseSession);
         let response = NewSessionResponse { id: command.id, data: SessionChange { cancelled: false } };
@@ -148,7 +148,7 @@ impl Engine {
                 self.restore();
                 let api = self.dialect.record().extension_api;
                 if matches!(api, DialectExtensionApi::V052 | DialectExtensionApi::V058) {
-                    self.tell_choice((model, self.models.level), ModelSelectSource::Restore);
+                    self.notify_choice((model, self.models.level), ModelSelectSource::Restore);
                 }
                 let response = SwitchSessionResponse { id, data: SessionChange { cancelled: false } };
                 self.session_begun(SessionStartReason::Resume, previous, response);
@@ -168,7 +168,7 @@ impl Engine {
                 return self.handler_failed(id, kind, text);
             };
             let data = ForkResult { text: None, cancelled: false };
-            return self.go_on_in(Session::forked(tree, file), fork_response(id, kind, data));
+            return self.begin_forked(Session::forked(tree, file), fork_response(id, kind, data));
         }
         let Some(forked) = self.store.session.tree().fork(entry, header, stamp, self.ids.random()) else {
             let text = errors::invalid_entry(self.dialect.base());
@@ -176,7 +176,7 @@ impl Engine {
             return self.session_stays();
         };
         let data = ForkResult { text: Some(forked.text), cancelled: false };
-        self.go_on_in(Session::forked(forked.tree, file), fork_response(id, kind, data));
+        self.begin_forked(Session::forked(forked.tree, file), fork_response(id, kind, data));
     }
 
     /// Begins a session with the entries of this one's branch.
@@ -189,11 +189,11 @@ impl Engine {
         let stamp = self.stamp();
         let tree = self.store.session.tree().copy_branch(header, stamp, self.ids.random());
         let data = SessionChange { cancelled: false };
-        self.go_on_in(Session::forked(tree, file), CloneResponse { id, data }.into());
+        self.begin_forked(Session::forked(tree, file), CloneResponse { id, data }.into());
     }
 
     /// A session made of this one takes its place as soon as it is stored, and the response is given.
-    fn go_on_in(&mut self, session: Session, response: RpcSuccess) {
+    fn begin_forked(&mut self, session: Session, response: RpcSuccess) {
         let before = std::mem::replace(&mut self.store.session, session);
         self.series.overflowed = false;
         let (response, before) = (Box::new(response), Box::new(before));
@@ -211,16 +211,16 @@ impl Engine {
         leaf.ok_or_else(|| errors::nothing_to_clone(base))
     }
 
-    /// Whether the session can be forked at this entry as it is asked for under this id.
+    /// Whether the command with this id can fork the session at this entry.
     fn can_fork(&self, id: Option<&RequestId>, entry: &str) -> bool {
         match self.forks_at(id) {
             true => self.store.session.tree().get(entry).is_some(),
-            false => self.said_at(entry).is_some(),
+            false => self.user_text_at(entry).is_some(),
         }
     }
 
-    /// What the user said in this entry, where the session can be forked at it.
-    fn said_at(&self, entry: &str) -> Option<String> {
+    /// The text of the user's message at this entry, where the session can be forked.
+    fn user_text_at(&self, entry: &str) -> Option<String> {
         let tree = self.store.session.tree();
         let there = match self.dialect.record().forks_from {
             DialectForksFrom::AllBranches => true,
@@ -240,7 +240,7 @@ impl Engine {
         let stamp = self.stamp();
         self.store.session.rename(&name, stamp, self.ids.random());
         (before.changes, before.named) = (1, true);
-        self.answer_kept(before, Answer::Reply(reply));
+        self.respond_after_append(before, Answer::Reply(reply));
     }
 
     /// The name that a process gives its session, before anything else is kept in it (source: pi 1 source).
@@ -312,7 +312,7 @@ impl Engine {
         }
     }
 
-    /// Takes model and level from the session, where it names them; `model` and `level` were asked for and stay.
+    /// Takes model and level from the session, where it names them; `model` and `level` were given by the user and stay.
     pub(in crate::engine) fn take_up(&mut self, model: bool, level: Option<ThinkingLevel>) {
         if !model
             && let Some((provider, id)) = self.store.session.model()
@@ -324,7 +324,7 @@ impl Engine {
         let preferred = self.models.choice().preferred;
         self.models.level = self.fitting(level.or(known).or(preferred).unwrap_or(self.modes.level));
         if known.is_none() {
-            self.keep_quietly(NewEntry::Level(self.models.level));
+            self.append_quietly(NewEntry::Level(self.models.level));
         }
     }
 
@@ -335,7 +335,7 @@ impl Engine {
     }
 
     /// An entry that need not be written before the next one.
-    pub(in crate::engine) fn keep_quietly(&mut self, entry: NewEntry) {
+    pub(in crate::engine) fn append_quietly(&mut self, entry: NewEntry) {
         let stamp = self.stamp();
         self.store.session.append_quietly(entry, stamp, self.ids.random());
     }
@@ -352,11 +352,11 @@ impl Engine {
 
     fn leave(&mut self, next: Session) {
         self.store.session = next;
-        self.left();
+        self.reset_for_session();
     }
 
     /// What held for the session before does not hold for this one.
-    pub(in crate::engine) fn left(&mut self) {
+    pub(in crate::engine) fn reset_for_session(&mut self) {
         self.leave_shells();
         self.queues.next_prompt.clear();
         self.guard.allowed.clear();

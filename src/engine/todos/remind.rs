@@ -1,4 +1,4 @@
-//! What the model is told of the list, unseen by the user.
+//! Messages about the list to the model, unseen by the user.
 
 use crate::engine::todos::list::{Phase, Task, Todos};
 use crate::protocol::{

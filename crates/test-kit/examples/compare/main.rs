@@ -6,7 +6,8 @@
 //!   come for a while, so that it does not meet a run half done in one binary and done in the other.
 //!
 //! What chance or the clock decides (ids, times, durations, paths of temporary files, ports) is replaced before the lines
-//! are compared.
+//! are compared. Some conversations are decided by timing all the same (two shell commands at once): OLD plays each twice,
+//! and where it differs from itself, NEW has to equal one of the two, or it is told apart from a difference.
 
 mod server;
 mod unlike;
@@ -59,10 +60,11 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
 /// Plays the scenarios of a dialect with both binaries.
 fn compare_scenarios(options: &Options, dialect: &str, tally: &mut Tally) -> Result<(), Box<dyn Error>> {
-    let kept = [tempfile::tempdir()?, tempfile::tempdir()?];
-    for (binary, kept) in [&options.old, &options.new].into_iter().zip(&kept) {
+    let kept = [tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?];
+    for (binary, kept) in [&options.old, &options.old, &options.new].into_iter().zip(&kept) {
         let mut conform = Command::new(&options.new);
-        conform.args(["conform", "--dialect", dialect, "--patience", "10", "--keep"]).arg(kept.path());
+        conform.args(["conform", "--dialect", dialect, "--patience", "10"]);
+        conform.arg("--jobs").arg(options.jobs.to_string()).arg("--keep").arg(kept.path());
         // A failure shows as a difference, or is none of this program's.
         conform
             .arg("--")
@@ -71,12 +73,12 @@ fn compare_scenarios(options: &Options, dialect: &str, tally: &mut Tally) -> Res
             .stderr(Stdio::null())
             .status()?;
     }
-    let mut names: Vec<_> = recordings(kept[1].path())?;
-    names.sort();
-    for path in names {
-        let name = path.strip_prefix(kept[1].path())?;
-        let sides = [kept[0].path().join(name), path.clone()].map(|path| outputs(&path));
-        tally.compare(&format!("{dialect} scenario {}", name.display()), &sides[0], &sides[1]);
+    let mut paths = recordings(kept[2].path())?;
+    paths.sort();
+    for path in paths {
+        let name = path.strip_prefix(kept[2].path())?;
+        let sides = kept.each_ref().map(|kept| outputs(&kept.path().join(name)));
+        tally.compare(&format!("{dialect} scenario {}", name.display()), &sides);
     }
     Ok(())
 }
@@ -99,8 +101,8 @@ fn compare_recordings(options: &Options, directory: &Path, tally: &mut Tally) ->
             let mut played = Vec::new();
             for path in share {
                 for script in server::SCRIPTS {
-                    let sides =
-                        [&options.old, &options.new].map(|binary| server::played(binary, path, script));
+                    let binaries = [&options.old, &options.old, &options.new];
+                    let sides = binaries.map(|binary| server::played(binary, path, script));
                     played.push((format!("{} {}", path.display(), script.name), sides));
                 }
             }
@@ -109,8 +111,8 @@ fn compare_recordings(options: &Options, directory: &Path, tally: &mut Tally) ->
         let threads: Vec<_> = paths.chunks(share).map(|share| scope.spawn(move || play(share))).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect::<Vec<_>>()
     });
-    for (name, [old, new]) in played {
-        tally.compare(&name, &old?, &new?);
+    for (name, [old, again, new]) in played {
+        tally.compare(&name, &[old?, again?, new?]);
     }
     Ok(())
 }

@@ -31,31 +31,39 @@ pub fn normalized(line: &str) -> String {
 #[derive(Default)]
 pub struct Tally {
     /// Conversations.
-    pub compared: usize,
-    /// Those of them in which the lines differ.
+    compared: usize,
+    /// Those of them in which the new binary differs.
     pub differ: usize,
+    /// Those in which the old one differs from itself, and the new one from both.
+    undecided: usize,
     lines: usize,
 }
 
 impl Tally {
-    /// Compares two conversations, and prints where they first differ.
-    pub fn compare(&mut self, name: &str, old: &[String], new: &[String]) {
+    /// Compares a conversation: the old binary's lines, those of its second try, and the new one's. Prints where they
+    /// first differ.
+    pub fn compare(&mut self, name: &str, [old, again, new]: &[Vec<String>; 3]) {
         self.compared += 1;
         self.lines += old.len();
-        if old == new {
+        if new == old || new == again {
             return;
         }
-        self.differ += 1;
+        let is_undecided = old != again;
+        *(if is_undecided { &mut self.undecided } else { &mut self.differ }) += 1;
         let at = old.iter().zip(new).take_while(|(old, new)| old == new).count();
         let line = |side: &[String]| side.get(at).cloned().unwrap_or_else(|| "(nothing)".to_owned());
-        println!("{name}: line {} of {} and {}", at + 1, old.len(), new.len());
+        let verdict = if is_undecided { "decided by timing" } else { "DIFFERS" };
+        println!("{name}: {verdict}: line {} of {} and {}", at + 1, old.len(), new.len());
         println!("  old {}\n  new {}", line(old), line(new));
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { compared, differ, lines } = self;
-        write!(f, "{compared} conversations compared, {lines} lines; {differ} differ")
+        let Self { compared, differ, undecided, lines } = self;
+        write!(
+            f,
+            "{compared} conversations compared, {lines} lines: {differ} differ, {undecided} are decided by timing"
+        )
     }
 }

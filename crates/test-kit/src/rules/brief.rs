@@ -163,7 +163,7 @@ impl Watcher for Brief {
         ensure!(!self.exited, "something came after the Exit");
         ensure!(!self.echo || matches!(output, Output::Exit), "what is over was heard: {output:?}");
         match output {
-            Output::Say(said) => self.said(said),
+            Output::Emit(said) => self.said(said),
             Output::CallModel(call) => {
                 self.starts(call.call)?;
                 ensure!(!self.around().aborts, "a model was called after an abort");
