@@ -1,6 +1,7 @@
 //! Imports run one way, and nothing does IO where it must not: a reader of `machine` never needs to know `server`.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -156,6 +157,107 @@ fn a_wrong_import_is_found() {
     );
     assert_eq!(upward("engine", &["machine"], "let x = crate::server::serve();"), ["crate::server"]);
     assert_eq!(impure("use std::fs;\n// tokio is fine in a comment\n"), ["std::fs"]);
+}
+
+#[test]
+fn files_of_machine_and_engine_form_no_circle() {
+    for module in ["machine", "engine"] {
+        let mut open: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let files: Vec<(String, String)> =
+            files().into_iter().filter(|file| file.0 == module).map(|file| (name(&file.1), file.2)).collect();
+        let known: BTreeSet<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        for (file, text) in &files {
+            let imported = imports(&code(text)).into_iter().filter_map(|path| place(&known, file, &path));
+            open.insert(file.clone(), imported.filter(|other| other != file).collect());
+        }
+        // A file that imports none of those that are left is in no circle.
+        while let Some(file) = open.iter().find(|(_, imports)| imports.is_empty()).map(|it| it.0.clone()) {
+            open.remove(&file);
+            open.values_mut().for_each(|imports| drop(imports.remove(&file)));
+        }
+        assert_eq!(open, BTreeMap::new(), "files of {module} that import each other, or such files");
+    }
+}
+
+#[test]
+fn imports_are_read_from_trees() {
+    let text = "use crate::{engine::{io::{Input, Output}, core::Engine}, protocol::Said};\npub use super::Kind as K;";
+    let read = ["crate::engine::io::Input", "crate::engine::io::Output", "crate::engine::core::Engine"];
+    assert_eq!(imports(text), [&read[..], &["crate::protocol::Said", "super::Kind"]].concat());
+    let known = BTreeSet::from(["engine", "engine::io", "engine::run::turns"]);
+    assert_eq!(place(&known, "engine::core", "crate::engine::io::Input").as_deref(), Some("engine::io"));
+    assert_eq!(
+        place(&known, "engine::run::state", "super::turns::Run").as_deref(),
+        Some("engine::run::turns")
+    );
+    assert_eq!(place(&known, "engine", "io::Input").as_deref(), Some("engine::io"));
+    assert_eq!(place(&known, "engine::core", "std::fmt"), None);
+}
+
+/// The module of a file: `engine::run::turns`.
+fn name(path: &Path) -> String {
+    let path =
+        path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap().with_extension("");
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).filter(|part| part != "mod").collect();
+    parts.join("::")
+}
+
+/// The paths of all `use` declarations, each written out.
+fn imports(code: &str) -> Vec<String> {
+    let declarations = code.lines().map(str::trim_start).collect::<Vec<_>>().join(" ");
+    let declarations = declarations.split("use ").skip(1).filter_map(|rest| rest.split(';').next());
+    let mut found = Vec::new();
+    for declaration in declarations {
+        let mut prefixes = vec![String::new()];
+        let mut path = String::new();
+        for letter in declaration.chars().chain([',']) {
+            match letter {
+                '{' => {
+                    let within = prefixes.last().cloned().unwrap_or_default() + path.trim();
+                    prefixes.push(within);
+                    path.clear();
+                }
+                ',' | '}' => {
+                    let own = path.split(" as ").next().unwrap_or_default().trim();
+                    if !own.is_empty() {
+                        found.push(prefixes.last().cloned().unwrap_or_default() + own);
+                    }
+                    path.clear();
+                    if letter == '}' {
+                        prefixes.pop();
+                    }
+                }
+                letter => path.push(letter),
+            }
+        }
+    }
+    found
+}
+
+/// The file of `known` that a path leads to, from `file`.
+fn place(known: &BTreeSet<&str>, file: &str, path: &str) -> Option<String> {
+    let up = |module: &str| module.rsplit_once("::").map_or(String::new(), |(above, _)| above.to_owned());
+    let whole = if let Some(rest) = path.strip_prefix("crate::") {
+        rest.to_owned()
+    } else if path.starts_with("super::") {
+        let (mut module, mut rest) = (file.to_owned(), path);
+        while let Some(further) = rest.strip_prefix("super::") {
+            (module, rest) = (up(&module), further);
+        }
+        format!("{module}::{rest}")
+    } else {
+        // A module below this one, or another crate.
+        let own = format!("{file}::{}", path.split("::").next().unwrap_or_default());
+        return known.contains(own.as_str()).then_some(own);
+    };
+    let mut module = whole;
+    while !module.is_empty() {
+        if known.contains(module.as_str()) && (module != file) {
+            return Some(module);
+        }
+        module = up(&module);
+    }
+    None
 }
 
 /// The modules that `text` names and may not.
