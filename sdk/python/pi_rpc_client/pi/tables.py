@@ -117,6 +117,14 @@ DIALECT = Dialect(
             ],
             "retrying": [Outcome("preempt")],
             "compacting": [Outcome("run")],
+            "compacting_manual": [Outcome("run")],
+            "compacting_before_prompt": [
+                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
+                Outcome(
+                    "reject",
+                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
+                ),
+            ],
         },
         "compact": {
             "idle": [Outcome("control")],
@@ -127,6 +135,10 @@ DIALECT = Dialect(
             "streaming.between": [Outcome("preempt")],
             "retrying": [Outcome("preempt")],
             "compacting": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
+            "compacting_manual": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
+            "compacting_before_prompt": [
+                Outcome("reject", error="A compaction is already in progress. Wait until it ends.")
+            ],
         },
     },
     serial=False,
@@ -178,5 +190,6 @@ DIALECT = Dialect(
         Arrow("agent_start", {}, "retrying", "streaming.between"),
         Arrow("auto_retry_end", {"success": False}, "retrying", "idle"),
         Arrow("auto_compaction_end", {}, "compacting", "idle"),
+        Arrow("auto_compaction_end", {}, "compacting_before_prompt", "idle"),
     ],
 )

@@ -181,6 +181,13 @@ DIALECT = Dialect(
                     error="Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry.",
                 )
             ],
+            "compacting_before_prompt": [
+                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
+                Outcome(
+                    "reject",
+                    error="Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.",
+                ),
+            ],
         },
         "compact": {
             "idle": [Outcome("control")],
@@ -194,6 +201,9 @@ DIALECT = Dialect(
             "retrying": [Outcome("preempt")],
             "compacting": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
             "compacting_manual": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
+            "compacting_before_prompt": [
+                Outcome("reject", error="A compaction is already in progress. Wait until it ends.")
+            ],
         },
     },
     serial=False,
@@ -269,5 +279,8 @@ DIALECT = Dialect(
         Arrow("compaction_end", {"reason": "threshold"}, "compacting", "settling"),
         Arrow("compaction_end", {"reason": "overflow"}, "compacting", "settling"),
         Arrow("compaction_end", {"reason": "manual"}, "compacting_manual", "idle"),
+        Arrow("compaction_end", {"reason": "manual"}, "compacting_before_prompt", "idle"),
+        Arrow("compaction_end", {"reason": "threshold"}, "compacting_before_prompt", "settling"),
+        Arrow("compaction_end", {"reason": "overflow"}, "compacting_before_prompt", "settling"),
     ],
 )

@@ -149,6 +149,20 @@ DIALECT = Dialect(
                     error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
                 ),
             ],
+            "compacting_manual": [
+                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
+                Outcome(
+                    "reject",
+                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
+                ),
+            ],
+            "compacting_before_prompt": [
+                Outcome("queue", when=("streamingBehavior", ["steer", "followUp"])),
+                Outcome(
+                    "reject",
+                    error="Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion.",
+                ),
+            ],
         },
         "compact": {
             "idle": [Outcome("control")],
@@ -159,6 +173,10 @@ DIALECT = Dialect(
             "streaming.between": [Outcome("preempt")],
             "retrying": [Outcome("preempt")],
             "compacting": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
+            "compacting_manual": [Outcome("reject", error="A compaction is already in progress. Wait until it ends.")],
+            "compacting_before_prompt": [
+                Outcome("reject", error="A compaction is already in progress. Wait until it ends.")
+            ],
         },
     },
     serial=True,
@@ -212,5 +230,6 @@ DIALECT = Dialect(
         Arrow("agent_start", {}, "retrying", "streaming.between"),
         Arrow("auto_retry_end", {"success": False}, "retrying", "idle"),
         Arrow("auto_compaction_end", {}, "compacting", "idle"),
+        Arrow("auto_compaction_end", {}, "compacting_before_prompt", "idle"),
     ],
 )

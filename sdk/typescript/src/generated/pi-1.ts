@@ -249,10 +249,12 @@ const TABLES: Tables = {
       "retrying": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
       "compacting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
       "compacting_manual": [{"refusal":"Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."}],
+      "compacting_before_prompt": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
     },
     compact: {
       "compacting": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
       "compacting_manual": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
+      "compacting_before_prompt": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
     },
   },
   steps: [
@@ -280,9 +282,14 @@ const TABLES: Tables = {
     {"from":"settling","to":"idle","on":[{"type":"agent_settled"}]},
     {"from":"settling","to":"retrying","on":[{"type":"auto_retry_start"}]},
     {"from":"settling","to":"compacting","on":[{"type":"compaction_start","where":{"reason":"threshold"}},{"type":"compaction_start","where":{"reason":"overflow"}}]},
+    {"from":"settling","to":"starting","on":[]},
     {"from":"retrying","to":"streaming.between","on":[{"type":"agent_start"}]},
     {"from":"retrying","to":"settling","on":[{"type":"auto_retry_end","where":{"success":false}}]},
     {"from":"compacting","to":"settling","on":[{"type":"compaction_end","where":{"reason":"threshold"}},{"type":"compaction_end","where":{"reason":"overflow"}}]},
+    {"from":"compacting","to":"compacting_before_prompt","on":[]},
     {"from":"compacting_manual","to":"idle","on":[{"type":"compaction_end","where":{"reason":"manual"}}]},
+    {"from":"compacting_manual","to":"compacting_before_prompt","on":[]},
+    {"from":"compacting_before_prompt","to":"idle","on":[{"type":"compaction_end","where":{"reason":"manual"}}]},
+    {"from":"compacting_before_prompt","to":"settling","on":[{"type":"compaction_end","where":{"reason":"threshold"}},{"type":"compaction_end","where":{"reason":"overflow"}}]},
   ],
 };
