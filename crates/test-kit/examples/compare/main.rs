@@ -35,6 +35,9 @@ struct Options {
     /// Send the host's lines of all recordings (*.jsonl) below this directory, too.
     #[arg(long)]
     recordings: Option<PathBuf>,
+    /// Play these scenarios only, by name (* and ? allowed). May be repeated.
+    #[arg(long)]
+    scenario: Vec<String>,
     /// Leave the scenarios out.
     #[arg(long)]
     no_scenarios: bool,
@@ -64,6 +67,7 @@ fn compare_scenarios(options: &Options, dialect: &str, tally: &mut Tally) -> Res
     for (binary, kept) in [&options.old, &options.old, &options.new].into_iter().zip(&kept) {
         let mut conform = Command::new(&options.new);
         conform.args(["conform", "--dialect", dialect, "--patience", "10"]);
+        conform.args(options.scenario.iter().flat_map(|name| ["--scenario", name]));
         conform.arg("--jobs").arg(options.jobs.to_string()).arg("--keep").arg(kept.path());
         // A failure shows as a difference, or is none of this program's.
         conform
