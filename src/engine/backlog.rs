@@ -1,6 +1,6 @@
 //! What has come in and waits: for the greeting, for the command before it, for the end of the run.
 
-use crate::engine::{io::Input, prompt::Prompt, run::deferred::AfterRun};
+use crate::engine::{io::Input, pending::Step, prompt::Prompt, run::deferred::AfterRun};
 use crate::protocol::{AgentMessage, BashCommand, CompactCommand, LineError, RpcCommand};
 use std::{collections::VecDeque, sync::Arc};
 
@@ -9,6 +9,8 @@ use std::{collections::VecDeque, sync::Arc};
 pub struct Backlog {
     /// The prompt that is examined: others line up behind it.
     pub intake: Intake,
+    /// Steps that wait until the extensions have received a notification.
+    pub steps: VecDeque<Step>,
     /// Inputs that came before every extension had registered.
     pub before_greeting: VecDeque<Input>,
     /// Inputs that came while a request to the disk was outstanding.

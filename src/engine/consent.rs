@@ -22,33 +22,27 @@ pub use crate::engine::guard::{Pattern, nearest};
 impl Engine {
     /// Whether the host has to consent to a call of the tool `name`.
     fn needs_consent(&mut self, name: &str) -> bool {
-        if self.guard.allowed.contains(name) {
+        if self.tools.guard.allowed.contains(name) {
             return false;
         }
-        self.match_guard();
-        if self.guard.patterns.iter().any(|pattern| pattern.matches(name)) {
+        self.tools.forget_matched_patterns();
+        if self.tools.guard.patterns.iter().any(|pattern| pattern.matches(name)) {
             return true;
         }
         self.report_unmatched();
-        !self.guard.unmatched.is_empty()
-    }
-
-    /// Matches the patterns without a tool against the tools that there are by now.
-    fn match_guard(&mut self) {
-        let tools = &self.tools;
-        self.guard.unmatched.retain(|pattern| !tools.all().any(|(tool, ..)| pattern.matches(&tool.name)));
+        !self.tools.guard.unmatched.is_empty()
     }
 
     /// Tells the host, when extensions have registered, of patterns without a tool.
     pub(in crate::engine) fn check_guard(&mut self) {
-        self.match_guard();
+        self.tools.forget_matched_patterns();
         if !self.dialect.record().lanes.host_tools {
             self.report_unmatched();
         }
     }
 
     fn report_unmatched(&mut self) {
-        if self.guard.unmatched.is_empty() || std::mem::replace(&mut self.guard.reported, true) {
+        if self.tools.guard.unmatched.is_empty() || std::mem::replace(&mut self.tools.guard.reported, true) {
             return;
         }
         let base = self.dialect.base();
@@ -57,7 +51,7 @@ impl Engine {
             Some(name) => errors::no_such_guarded_tool_but(base, &pattern.text, name),
             None => errors::no_such_guarded_tool(base, &pattern.text),
         };
-        let texts: Vec<String> = self.guard.unmatched.iter().map(describe).collect();
+        let texts: Vec<String> = self.tools.guard.unmatched.iter().map(describe).collect();
         for text in texts {
             self.report_failure(FailureSource::File(OPTION, GUARD), &text);
         }
@@ -138,7 +132,7 @@ impl Engine {
     fn has_consented(&mut self, name: &str, answer: Option<RpcExtensionUIResponse>) -> bool {
         let Some(RpcExtensionUIResponse::UIValueResponse(answer)) = answer else { return false };
         if answer.value == texts::allow_session() {
-            self.guard.allowed.insert(name.to_owned());
+            self.tools.guard.allowed.insert(name.to_owned());
             return true;
         }
         answer.value == texts::allow_once()

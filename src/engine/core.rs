@@ -11,7 +11,7 @@ use crate::engine::{
     io::{Input, Now, Output},
     lifecycle::Lifecycle,
     limits::Limits,
-    pending::{Pending, is_of_messages},
+    pending::is_of_messages,
     queues::Queues,
     requests::Requests,
     run::series::Series,
@@ -41,8 +41,6 @@ pub struct Engine {
     /// What holds for the session; commands change it.
     pub(in crate::engine) modes: Modes,
     pub(in crate::engine) tools: Toolbox,
-    /// The directory of the host's shell, in dialects that keep it.
-    pub(in crate::engine) shell_directory: Option<String>,
     pub(in crate::engine) instructions: Instructions,
     pub(in crate::engine) queues: Queues,
     pub(in crate::engine) activity: Activity,
@@ -51,10 +49,6 @@ pub struct Engine {
     /// What models, tools and shells are requested for.
     pub(in crate::engine) requests: Requests,
     pub(in crate::engine) extensions: ExtensionHost,
-    /// What waits for notifications.
-    pub(in crate::engine) pending: Pending,
-    /// The tools whose calls need the host's consent.
-    pub(in crate::engine) guard: Guard,
     pub(in crate::engine) todos: Todos,
     /// What answers are watched for.
     pub(in crate::engine) rules: Rules,
@@ -83,7 +77,6 @@ impl Engine {
             },
             modes: setup.modes,
             tools: setup.tools,
-            shell_directory: None,
             instructions: Instructions {
                 text: setup.system_prompt.text().into(),
                 sections: setup.system_prompt.0,
@@ -104,8 +97,6 @@ impl Engine {
                 setup.extending.max_frame,
                 setup.extending.emits_title,
             ),
-            pending: Pending::default(),
-            guard: Guard::new(&setup.extending.confirm, &setup.extending.confirm_unmatched),
             todos: Todos::new(setup.extending.clear_todos_after),
             rules: Rules::new(rules).0,
             ids: Ids::new(setup.seed),
@@ -113,6 +104,7 @@ impl Engine {
             lifecycle: Lifecycle::start(),
             outputs: VecDeque::new(),
         };
+        engine.tools.guard = Guard::new(&setup.extending.confirm, &setup.extending.confirm_unmatched);
         let taken_up = setup.session.is_some();
         engine.store.session = match setup.session {
             Some(opened) => engine.session_of(opened),
@@ -394,7 +386,7 @@ impl Engine {
         let ours = violations.into_iter().filter(|it| it.rule.about().side == Side::Server);
         // The frames do not show that titles were asked for.
         let ours = ours.filter(|it| !(self.extensions.emits_title && it.rule == Rule::NoTitle));
-        let ours = ours.filter(|it| !(self.pending.replaced && is_of_messages(it.rule)));
+        let ours = ours.filter(|it| !(self.extensions.has_replaced_message && is_of_messages(it.rule)));
         self.outputs.extend(ours.map(Output::Violation));
     }
 

@@ -1,23 +1,13 @@
-//! What waits until the extensions have received a notification.
+//! The steps that wait until the extensions have received a notification.
 //!
 //! Meanwhile nothing new begins: no turn, no model, no tool, nothing that follows a run. What is under way goes on, and
 //! is taken in: the host's frames, a model that streams, tools, timers, aborts. The rest of the step that sent the
 //! notification is kept as a [`Step`], so that what an extension does meanwhile counts for what comes next. Source: pi
 //! source.
 
-use crate::engine::{queues::NextTurn, queues::TurnInput};
+use crate::engine::queues::{NextTurn, TurnInput};
 use crate::machine::Rule;
 use crate::protocol::AgentMessage;
-use std::collections::VecDeque;
-
-/// What waits for a notification.
-#[derive(Debug, Default)]
-pub struct Pending {
-    /// What the engine does once the notifications have completed.
-    pub(super) steps: VecDeque<Step>,
-    /// An extension has replaced a message of which the host may have seen deltas.
-    pub(in crate::engine) replaced: bool,
-}
 
 /// The rest of a step of the engine, behind an event.
 #[derive(Debug)]

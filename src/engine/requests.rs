@@ -25,6 +25,8 @@ pub struct Requests {
     pub host_tools: BTreeMap<String, CallId>,
     /// Shell commands of the host that run.
     pub shells: BTreeMap<CallId, Shell>,
+    /// The directory of the host's shell, in dialects that keep it.
+    pub shell_directory: Option<String>,
     /// What is done for actions of extensions.
     pub actions: Tasks,
     /// Files.

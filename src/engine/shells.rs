@@ -30,7 +30,7 @@ impl Engine {
         let event = UserBashHook {
             command: command.command.clone(),
             exclude_from_context: command.exclude_from_context == Some(true),
-            cwd: self.shell_directory.clone().unwrap_or_else(|| self.store.place.directory.clone()),
+            cwd: self.requests.shell_directory.clone().unwrap_or_else(|| self.store.place.directory.clone()),
         };
         let command = Box::new(command);
         self.hook(Hook::UserBash { event, failure: None, result: None, command });
@@ -57,7 +57,7 @@ impl Engine {
             cancelled: made.cancelled,
             truncated: made.truncated,
             full_output_path: made.full_output_path,
-            directory: self.shell_directory.clone(),
+            directory: self.requests.shell_directory.clone(),
             counts: NO_OUTPUT,
         };
         self.shell_over(shell, end);
@@ -68,7 +68,11 @@ impl Engine {
         let shell = self.shell(command);
         let command = shell.command.clone();
         self.requests.shells.insert(call, shell);
-        self.push(Output::StartShell(ShellStart { call, command, directory: self.shell_directory.clone() }));
+        self.push(Output::StartShell(ShellStart {
+            call,
+            command,
+            directory: self.requests.shell_directory.clone(),
+        }));
     }
 
     pub(in crate::engine) fn cancel_shells(&mut self) {
@@ -80,7 +84,7 @@ impl Engine {
 
     /// Answers a shell command that was stopped before it began.
     pub(in crate::engine) fn cancel_unstarted_shell(&mut self, command: BashCommand) {
-        let directory = self.shell_directory.clone();
+        let directory = self.requests.shell_directory.clone();
         let end = ShellEnd { cancelled: true, directory, counts: NO_OUTPUT, ..ShellEnd::default() };
         let shell = self.shell(command);
         self.shell_over(shell, end);
@@ -124,7 +128,7 @@ impl Engine {
     fn shell_over(&mut self, shell: Shell, end: ShellEnd) {
         let message = self.shell_message(&shell, &end);
         if let Some(directory) = &end.directory {
-            self.shell_directory = Some(directory.clone());
+            self.requests.shell_directory = Some(directory.clone());
         }
         let response = BashResponse { id: shell.id, data: Self::bash_result(end) };
         let goes_on = self.activity.is_streaming() || self.series.chain.is_some();

@@ -6,7 +6,7 @@ impl Engine {
     /// Performs the step now, or once the outstanding notifications have completed.
     pub(in crate::engine) fn then(&mut self, step: Step) {
         match self.has_outstanding_hooks() {
-            true => self.pending.steps.push_back(step),
+            true => self.backlog.steps.push_back(step),
             false => self.perform(step),
         }
     }
@@ -16,7 +16,7 @@ impl Engine {
         if self.has_outstanding_hooks() {
             return false;
         }
-        let Some(step) = self.pending.steps.pop_front() else { return false };
+        let Some(step) = self.backlog.steps.pop_front() else { return false };
         self.perform(step);
         true
     }
@@ -35,12 +35,12 @@ impl Engine {
 
     /// Whether a notification is outstanding, or a step waits for one.
     pub(in crate::engine) fn is_notifying(&self) -> bool {
-        self.has_outstanding_hooks() || !self.pending.steps.is_empty()
+        self.has_outstanding_hooks() || !self.backlog.steps.is_empty()
     }
 
     /// Drops what waits, but for the ends of messages and calls: the input has ended, and nothing is waited for.
     pub(in crate::engine) fn drop_steps(&mut self) {
-        self.pending.steps.retain(|step| matches!(step, Step::Complete(_) | Step::Result(_)));
+        self.backlog.steps.retain(|step| matches!(step, Step::Complete(_) | Step::Result(_)));
         if let Some(Hook::MessageEnd { event, .. }) = self.extensions.abandon_notifications() {
             self.message_hooked(event.message, false);
         }

@@ -38,6 +38,8 @@ pub struct ExtensionHost {
     pub(super) max_frame: u64,
     /// Titles are emitted in dialects that emit them on demand.
     pub emits_title: bool,
+    /// An extension has replaced a message of which the host may have seen deltas.
+    pub has_replaced_message: bool,
     pub(super) hosted: Option<Hosted>,
     pub(super) named_commands: Vec<NamedCommands>,
     /// Why extensions of pi's own kind were not loaded, by path.
@@ -161,6 +163,7 @@ impl ExtensionHost {
             agent_directory,
             max_frame,
             emits_title,
+            has_replaced_message: false,
             hosted,
             named_commands,
             early,

@@ -268,7 +268,7 @@ impl Engine {
 
     /// Appends a message whose `message_end` hook has completed; `changed`: an extension has replaced it.
     pub(in crate::engine) fn message_hooked(&mut self, message: AgentMessage, changed: bool) {
-        self.pending.replaced |= changed;
+        self.extensions.has_replaced_message |= changed;
         if let Some(run) = self.activity.run_mut().filter(|_| changed) {
             run.replace(&message);
         }

@@ -359,7 +359,7 @@ impl Engine {
     pub(in crate::engine) fn reset_for_session(&mut self) {
         self.leave_shells();
         self.queues.next_prompt.clear();
-        self.guard.allowed.clear();
+        self.tools.guard.allowed.clear();
         self.series.overflowed = false;
         self.store.write_again();
     }

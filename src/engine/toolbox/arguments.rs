@@ -1,6 +1,7 @@
 //! The tools that a model may call, and whether the arguments of a call fit.
 
 use crate::engine::{
+    guard::Guard,
     todos::list::TODO_WRITE,
     toolbox::schema_cost::{MOST_STEPS, Schema},
 };
@@ -22,6 +23,8 @@ pub struct Toolbox {
     spare: Vec<ToolSpec>,
     /// What the model is offered, once it was asked for.
     specs: OnceLock<Arc<[ToolSpec]>>,
+    /// The tools whose calls need the host's consent.
+    pub(in crate::engine) guard: Guard,
 }
 
 struct Tool {
@@ -86,7 +89,8 @@ impl Toolbox {
     /// The server's own.
     pub fn new(specs: Vec<ToolSpec>) -> Self {
         let own = |spec| Tool { spec, validator: OnceLock::new(), owner: Owner::Server, offered: true };
-        Self { tools: specs.into_iter().map(own).collect(), spare: Vec::new(), specs: OnceLock::new() }
+        let tools = specs.into_iter().map(own).collect();
+        Self { tools, spare: Vec::new(), specs: OnceLock::new(), guard: Guard::default() }
     }
 
     /// The same with further tools that are offered only when an extension chooses them.
@@ -94,6 +98,13 @@ impl Toolbox {
     pub fn with_spare(mut self, spare: Vec<ToolSpec>) -> Self {
         self.spare = spare;
         self
+    }
+
+    /// Forgets the patterns of the guard that have matched no tool so far and do now.
+    pub(in crate::engine) fn forget_matched_patterns(&mut self) {
+        let Self { tools, spare, guard, .. } = self;
+        let specs = || tools.iter().map(|tool| &tool.spec).chain(&*spare);
+        guard.unmatched.retain(|pattern| !specs().any(|spec| pattern.matches(&spec.name)));
     }
 
     /// Offers these tools and no others; names that nobody has are passed over.
