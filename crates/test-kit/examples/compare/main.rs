@@ -66,7 +66,7 @@ fn compare_scenarios(options: &Options, dialect: &str, tally: &mut Tally) -> Res
     let kept = [tempfile::tempdir()?, tempfile::tempdir()?, tempfile::tempdir()?];
     for (binary, kept) in [&options.old, &options.old, &options.new].into_iter().zip(&kept) {
         let mut conform = Command::new(&options.new);
-        conform.args(["conform", "--dialect", dialect, "--patience", "10"]);
+        conform.args(["conform", "--dialect", dialect, "--patience", "2"]);
         conform.args(options.scenario.iter().flat_map(|name| ["--scenario", name]));
         conform.arg("--jobs").arg(options.jobs.to_string()).arg("--keep").arg(kept.path());
         // A failure shows as a difference, or is none of this program's.
