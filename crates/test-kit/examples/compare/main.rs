@@ -6,7 +6,7 @@
 //!   come for a while, so that it does not meet a run half done in one binary and done in the other.
 //!
 //! What chance or the clock decides (ids, times, durations, paths of temporary files, ports) is replaced before the lines
-//! are compared. Some conversations are decided by timing all the same (two shell commands at once): OLD plays each twice,
+//! are compared, and how far a command's output has come is left out: that is the system's. Some conversations are decided by timing all the same (two shell commands at once): OLD plays each twice,
 //! and where it differs from itself, NEW has to equal one of the two, or it is told apart from a difference.
 
 mod server;
@@ -92,7 +92,7 @@ fn outputs(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let written = records.filter(|record| record["dir"] == "out");
-    written.map(|record| normalized(&record["frame"].to_string())).collect()
+    written.filter_map(|record| normalized(&record["frame"].to_string())).collect()
 }
 
 /// Sends the host's lines of each recording to both binaries.

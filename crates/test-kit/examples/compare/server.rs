@@ -39,12 +39,12 @@ pub fn played(binary: &Path, recording: &Path, script: Script) -> io::Result<Vec
             break;
         }
         while let Ok(line) = lines.recv_timeout(QUIET) {
-            written.push(normalized(&line));
+            written.extend(normalized(&line));
         }
     }
     drop(stdin);
     while let Ok(line) = lines.recv_timeout(Duration::from_secs(10)) {
-        written.push(normalized(&line));
+        written.extend(normalized(&line));
     }
     // One that does not end by itself has said all that is compared.
     let _ = server.kill();

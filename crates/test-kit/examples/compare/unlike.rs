@@ -18,13 +18,19 @@ static REPLACED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     rules.into_iter().filter_map(|(pattern, by)| Some((Regex::new(pattern).ok()?, by))).collect()
 });
 
-/// A line without what chance or the clock decides.
-pub fn normalized(line: &str) -> String {
+/// Frames that say how far a command's output has come.
+const PROGRESS: [&str; 2] = [r#""type":"tool_execution_update""#, r#""type":"bash_execution_update""#];
+
+/// A line without what chance or the clock decides; `None`: they decide whether there is such a line.
+pub fn normalized(line: &str) -> Option<String> {
+    if PROGRESS.iter().any(|kind| line.contains(kind)) {
+        return None;
+    }
     let mut line = line.to_owned();
     for (pattern, by) in REPLACED.iter() {
         line = pattern.replace_all(&line, *by).into_owned();
     }
-    line
+    Some(line)
 }
 
 /// How many conversations were compared, and how many differ.
