@@ -1,8 +1,7 @@
 //! Prints a hash of each generated conversation, so that two versions of the engine can be compared.
 //!
-//! The same source has to compile in both versions, so it names little of either: everything that the engine put out and
-//! that is said on the wire, its requests of models, tools and shells, and what is on the disk afterwards. The states of
-//! the machine are left out: a version may name more of them.
+//! The same source has to compile in both versions, so it names little of either: every frame that the server wrote, its
+//! requests of models and tools, and what is on the disk afterwards.
 
 use clap::Parser;
 use pi_rpc::{oracle::random::Choices, protocol::Dialect};
@@ -61,8 +60,7 @@ fn transcript(kind: Kind, dialect: Dialect, seed: u64) -> String {
         Ok(played) => played,
         Err(objection) => return objection,
     };
-    let mut lines: Vec<String> = played.log.lines().map(|line| without_state(line).to_owned()).collect();
-    lines.extend(played.steps.iter().map(|step| format!("{} {} {}", step.at, step.who, step.frame)));
+    let mut lines: Vec<String> = played.said.iter().map(ToString::to_string).collect();
     lines.extend(played.started.iter().map(|it| format!("started {it:?}")));
     lines.extend(played.asked.iter().map(|it| format!("asked {it:?}")));
     for call in &played.called {
@@ -71,14 +69,6 @@ fn transcript(kind: Kind, dialect: Dialect, seed: u64) -> String {
     }
     lines.extend(played.disk.paths().map(|path| format!("file {path:?} {:?}", played.disk.text(path))));
     lines.join("\n")
-}
-
-/// A line of the log without the machine's state, which stands behind the frame.
-fn without_state(line: &str) -> &str {
-    match line.rsplit_once(' ') {
-        Some((frame, state)) if !state.starts_with('"') && !state.ends_with('}') => frame,
-        _ => line,
-    }
 }
 
 fn hash(text: &str) -> u64 {

@@ -465,8 +465,8 @@ impl Engine {
             self.emit_event(CompactionStartEvent { reason });
         } else if reason != CompactionReason::Manual {
             self.emit_event(AutoCompactionStartEvent { reason, action: Some(CompactionAction::ContextFull) });
-        } else if matches!(self.machine.flow(), FlowState::Idle | FlowState::Starting) {
-            // Unless it is refused at once, beside whatever is under way.
+        } else if self.machine.flow() == FlowState::Idle {
+            // Otherwise it is refused at once, beside a prompt that starts or whatever else is under way.
             self.enter(Step::CompactionBegins);
         }
     }
@@ -487,10 +487,10 @@ impl Engine {
                 error_message,
                 skipped: (came_to_nothing && flagged).then_some(true),
             });
-        } else if matches!(
-            self.machine.flow(),
-            FlowState::CompactingManual | FlowState::CompactingBeforePrompt
-        ) {
+        } else if self.activity.compaction().is_none()
+            && matches!(self.machine.flow(), FlowState::CompactingManual | FlowState::CompactingBeforePrompt)
+        {
+            // Unless it was refused beside another one.
             self.enter(Step::CompactionEnds);
         }
     }
