@@ -1,14 +1,26 @@
 //! What the checks of a frame found, and which rules they had something to look at.
 
-use crate::protocol::RuleId as Rule;
+use crate::{machine::difference::Difference, protocol::RuleId as Rule};
+use serde::Serialize;
 
 /// What is wrong with one frame, and the rules that it put to the test.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// What is wrong: the rule, and what it wanted instead, in words.
-    pub broken: Vec<(Rule, String)>,
+    /// What is wrong, in the order in which it was found.
+    pub broken: Vec<Broken>,
     /// The rules that were put to the test since it was made.
     pub exercised: RuleSet,
+}
+
+/// A rule that a frame breaks.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The rule.
+    pub rule: Rule,
+    /// What the rule wanted instead, in words.
+    pub expected: String,
+    /// The member that is wrong, where it is one.
+    pub difference: Option<Difference>,
 }
 
 impl Findings {
@@ -28,30 +40,48 @@ impl Findings {
     /// The rule was put to the test, and is broken.
     pub fn broken(&mut self, rule: Rule, expected: impl Into<String>) {
         self.exercised.insert(rule);
-        self.broken.push((rule, expected.into()));
+        self.broken.push(Broken { rule, expected: expected.into(), difference: None });
+    }
+
+    /// Puts `rule` to the test: `got`, which stands at the JSON pointer `at` of the frame, equals `expected`. `what`: the
+    /// expected value in words, such as "the model that was set last".
+    pub fn expect_same<T: Serialize + PartialEq>(
+        &mut self,
+        rule: Rule,
+        at: &str,
+        what: &str,
+        expected: &T,
+        got: &T,
+    ) {
+        self.exercised.insert(rule);
+        if expected != got {
+            let difference = Difference::between(at, expected, got);
+            self.broken.push(Broken { rule, expected: what.to_owned(), difference });
+        }
     }
 }
 
 /// A set of rules: a bit for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RuleSet(u128);
+pub struct RuleSet([u128; 2]);
 
-const _: () = assert!(Rule::ALL.len() <= 128, "a set of rules has 128 bits");
+const _: () = assert!(Rule::ALL.len() <= 256, "a set of rules has 256 bits");
 
 impl RuleSet {
     /// Adds `rule`.
     pub const fn insert(&mut self, rule: Rule) {
-        self.0 |= 1 << rule as u32;
+        self.0[rule as usize / 128] |= 1 << (rule as u32 % 128);
     }
 
     /// Whether `rule` is in it.
     pub const fn contains(&self, rule: Rule) -> bool {
-        self.0 & 1 << rule as u32 != 0
+        self.0[rule as usize / 128] & 1 << (rule as u32 % 128) != 0
     }
 
     /// Adds those of `other`.
     pub const fn extend(&mut self, other: &Self) {
-        self.0 |= other.0;
+        self.0[0] |= other.0[0];
+        self.0[1] |= other.0[1];
     }
 
     /// Those in it, in the order of the list.

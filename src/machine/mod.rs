@@ -13,6 +13,7 @@
 
 mod chart;
 mod checks;
+mod difference;
 mod envelope;
 mod findings;
 mod flow;
@@ -27,8 +28,9 @@ mod violation;
 pub use crate::protocol::{RuleId as Rule, Tier};
 pub use chart::{Arrow, Cell, Edge, around, arrows, before, chart, edges, walk};
 pub use checks::{Beside, Checks, End, Moment};
+pub use difference::Difference;
 pub use envelope::Envelope;
-pub use findings::{Findings, RuleSet};
+pub use findings::{Broken, Findings, RuleSet};
 pub use kind::{Kind, Step};
 pub use regions::Machine;
 pub use requests::{Answer, Answered, Open, Requests};

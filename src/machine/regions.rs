@@ -7,7 +7,7 @@ use crate::protocol::{
 use crate::{
     machine::{
         checks::{beside::Beside, conversation::Checks, ending::End, moment::Moment, run::has_broken_down},
-        findings::{Findings, RuleSet},
+        findings::{Broken, Findings, RuleSet},
         flow::{Flow, Verdict},
         kind::{Kind, Step},
         places::{also_kept, rule_of},
@@ -196,7 +196,7 @@ impl Machine {
             self.regions(frame, &mut found);
             if met.flow == FlowState::StreamingTurn && breaks_down(frame) {
                 self.strayed = None;
-                found.broken.retain(|(rule, _)| *rule != Rule::RunNesting);
+                found.broken.retain(|broken| broken.rule != Rule::RunNesting);
             }
         }
         let now = if self.beside.is_some() { self.state() } else { met };
@@ -303,8 +303,8 @@ impl Machine {
             return Vec::new();
         }
         let (base, frame) = (self.dialect.base(), self.frames);
-        let violation = |(rule, expected): (Rule, String)| {
-            Some(Violation { rule, tier: rule.tier(base)?, frame, kind, state, expected })
+        let violation = |Broken { rule, expected, difference }| {
+            Some(Violation { rule, tier: rule.tier(base)?, frame, kind, state, expected, difference })
         };
         found.broken.into_iter().filter_map(violation).collect()
     }

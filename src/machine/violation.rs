@@ -1,7 +1,7 @@
 //! What the machine reports when a frame may not be said.
 
 use crate::{
-    machine::{kind::Kind, state::State},
+    machine::{difference::Difference, kind::Kind, state::State},
     protocol::{RuleId as Rule, Tier},
 };
 use std::fmt;
@@ -21,11 +21,19 @@ pub struct Violation {
     pub state: State,
     /// What the rule wanted instead, in words.
     pub expected: String,
+    /// The member that is wrong, where it is one.
+    pub difference: Option<Difference>,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rule, frame, kind, state, expected, .. } = self;
-        write!(f, "{rule}: frame {frame}, {kind} in {state}: expected {expected}")
+        let Self { rule, frame, kind, state, expected, difference, .. } = self;
+        write!(f, "{rule}: frame {frame}, {kind} in {state}: expected {expected}")?;
+        match difference {
+            Some(Difference { pointer, expected, got }) => {
+                write!(f, ": at `{pointer}` {expected}, got {got}")
+            }
+            None => Ok(()),
+        }
     }
 }
