@@ -22,6 +22,7 @@ mod id;
 mod legality;
 mod line;
 mod map;
+mod member;
 mod number;
 mod partial_json;
 mod plain;
@@ -39,6 +40,7 @@ mod generated {
         command::Command,
         legality::{Case, Fires, fill},
         map::{Const, Fields, FromMap, Head, read_map, unknown_tag},
+        member::IntoMember,
         plain::{Bases, Form, Member},
     };
     include!(concat!(env!("OUT_DIR"), "/protocol.rs"));

@@ -20,6 +20,7 @@ use crate::{
         findings::Findings,
         kind::Kind,
         requests::{Answer, Answered, Requests},
+        session::facts::Facts,
         state::State,
     },
     protocol::{
@@ -31,6 +32,7 @@ use crate::{
 /// Follows what goes on beside the runs; sees every frame, wherever it stands.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
+    facts: Facts,
     answers: Answers,
     tail: Tail,
     queues: Queues,
@@ -62,6 +64,7 @@ impl Beside {
                         format!("an id that no open request has, not {id}")
                     });
                 }
+                self.facts.command(command, at);
                 self.answers.command(command, at, found);
                 self.tail.command(command, at);
                 self.queues.command(command);
@@ -79,6 +82,7 @@ impl Beside {
     /// Sees what is said.
     pub fn outbound(&mut self, said: &Said, kind: Kind, at: &Moment, found: &mut Findings) {
         self.moved(kind, at, found);
+        self.facts.said(said, at);
         if let Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) = said {
             self.answers.begins(&start.message, at, found);
         }
@@ -111,6 +115,7 @@ impl Beside {
         self.queues.unread(kind);
         self.tools.unread(kind);
         if kind.is_event() {
+            self.facts.unread(at);
             self.settling.unread();
             self.compactions.unread();
             self.shells.unread();
@@ -142,6 +147,11 @@ impl Beside {
             self.queues.doubt();
         }
         let (Answered::First(request) | Answered::Again(request)) = answered else { return };
+        match (success, answer.success) {
+            (Some(success), _) => self.facts.answered(request, Some(success), at, found),
+            (None, true) => self.facts.unread_answer(request, true, at),
+            (None, false) => self.facts.answered(request, None, at, found),
+        }
         self.tail.answered(request, at, found);
         self.queues.answered(request, answer.success.then_some(success), at, found);
         self.tools.answered(request, answer.success);

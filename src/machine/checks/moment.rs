@@ -21,7 +21,8 @@ pub struct Moment {
 }
 
 impl Moment {
-    pub(super) const fn base(&self) -> Base {
+    /// The dialect whose frames are spoken.
+    pub const fn base(&self) -> Base {
         self.dialect.base()
     }
 }

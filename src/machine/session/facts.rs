@@ -1,0 +1,404 @@
+//! All members of the session's state, fed by frames, and the rules that what is told agrees with what is known.
+
+use super::{
+    asked,
+    levels::{Levels, without_thinking},
+    slot::{Knowledge, Slot},
+};
+use crate::{
+    machine::{checks::moment::Moment, findings::Findings, requests::Open},
+    protocol::{
+        AgentMessageKind, AgentSessionEvent, Base, CommandSource, DialectCleansSessionName, DialectRecord,
+        Effect, EffectCode, MemberValue, Model, Outbound, RpcCommand, RpcExtensionUIRequest, RpcSuccess,
+        RuleId as Rule, Said, SessionMember as Member, ThinkingLevel, effects_of_event, effects_of_success,
+        told_by,
+    },
+};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// What is known of the session's state. Holds, besides the values, one copy of each command that has no response yet and
+/// changes the state; of more than 4,096 commands without response the oldest count as lost.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    slots: [Slot; Member::ALL.len()],
+    /// Commands so far: their numbers are those of the requests.
+    count: u64,
+    /// Commands without a response, oldest first.
+    open: VecDeque<OpenCommand>,
+    /// Levels that were in effect, with the model that they were in effect with; the latest.
+    levels_seen: VecDeque<(String, ThinkingLevel)>,
+    /// Something was seen of an extension, which may change what it likes without a frame.
+    extension_acts: bool,
+}
+
+/// A command without a response.
+#[derive(Clone, Debug)]
+struct OpenCommand {
+    number: u64,
+    /// The frame that it was.
+    frame: u64,
+    /// The command itself, where it changes the state.
+    command: Option<Box<RpcCommand>>,
+}
+
+const KEPT: usize = 4096;
+const LEVELS_KEPT: usize = 64;
+
+impl Facts {
+    /// The host wrote a command.
+    pub fn command(&mut self, command: &RpcCommand, at: &Moment) {
+        let number = self.count;
+        self.count += 1;
+        let kept = (!command.kind().changes().is_empty()).then(|| Box::new(command.clone()));
+        self.open.push_back(OpenCommand { number, frame: at.frame, command: kept });
+        if self.open.len() > KEPT {
+            self.open.pop_front();
+            self.forget_all(at.frame);
+        }
+        if let RpcCommand::Prompt(prompt) = command
+            && prompt.message.trim_start().starts_with('/')
+        {
+            // It may be a command of an extension.
+            self.extension_acts = true;
+        }
+    }
+
+    /// A response came: `success` holds it where it is one that could be read.
+    pub fn answered(
+        &mut self,
+        request: &Open,
+        success: Option<&RpcSuccess>,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        let Some(place) = self.open.iter().position(|open| open.number == request.number) else { return };
+        let Some(open) = self.open.remove(place) else { return };
+        if let Some(success) = success {
+            self.tell(success, open.frame, at, found);
+            if let Some(command) = &open.command {
+                self.succeed(command, success, at, found);
+            }
+        }
+        let oldest = self.open.front().map_or(at.frame, |open| open.frame);
+        self.slots.iter_mut().for_each(|slot| slot.forget_before(oldest));
+    }
+
+    /// A command was refused, or its response could not be read: what it may have changed is not known.
+    pub fn unread_answer(&mut self, request: &Open, success: bool, at: &Moment) {
+        let Some(place) = self.open.iter().position(|open| open.number == request.number) else { return };
+        if let Some(OpenCommand { command: Some(command), .. }) = self.open.remove(place)
+            && success
+        {
+            for member in command.kind().changes() {
+                self.change(*member, Knowledge::Unknown, at.frame);
+            }
+        }
+    }
+
+    /// Something was said.
+    pub fn said(&mut self, said: &Said, at: &Moment) {
+        let Said::Frame(frame) = said else { return };
+        match frame {
+            Outbound::AgentSessionEvent(event) => self.event(event, at),
+            Outbound::ExtensionError(_) => self.extension_acts = true,
+            Outbound::ExtensionUIRequest(request) => self.extension_acts |= is_act(request),
+            _ => {}
+        }
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self, at: &Moment) {
+        self.forget_all(at.frame);
+    }
+
+    /// The model, where it is known.
+    pub fn model(&self) -> Option<&Model> {
+        match self.slot(Member::Model).value()? {
+            MemberValue::Model(model) => model.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The models to choose from, where they are known.
+    pub fn models(&self) -> Option<&[Model]> {
+        match self.slot(Member::Models).value()? {
+            MemberValue::Models(models) => Some(models),
+            _ => None,
+        }
+    }
+
+    /// The thinking level, where it is known; `Some(None)`: none is set.
+    pub fn level(&self) -> Option<Option<ThinkingLevel>> {
+        match self.slot(Member::ThinkingLevel).value()? {
+            MemberValue::ThinkingLevel(level) => Some(*level),
+            _ => None,
+        }
+    }
+
+    /// Whether an extension was seen that may change what it likes.
+    pub const fn may_change_silently(&self) -> bool {
+        self.extension_acts
+    }
+
+    /// Whether a command without a response may change the member.
+    pub fn is_changing(&self, member: Member) -> bool {
+        self.open
+            .iter()
+            .filter_map(|open| open.command.as_ref())
+            .any(|it| it.kind().changes().contains(&member))
+    }
+
+    /// The levels that the model takes, as far as is known.
+    pub fn levels(&self, base: Base) -> Option<Levels> {
+        if let Some(MemberValue::ThinkingLevels(list)) = self.slot(Member::ThinkingLevels).value() {
+            return Some(Levels::exactly(list));
+        }
+        let model = self.model()?;
+        let mut levels = Levels::of(model, base);
+        let key = key(model);
+        self.levels_seen.iter().filter(|(of, _)| *of == key).for_each(|(_, level)| levels.saw(*level));
+        Some(levels)
+    }
+
+    /// Compares what a success tells with what is known.
+    fn tell(&mut self, success: &RpcSuccess, asked: u64, at: &Moment, found: &mut Findings) {
+        if let RpcSuccess::GetCommands(list) = success {
+            let of_extension = |source: &CommandSource| *source == CommandSource::Extension;
+            self.extension_acts |= list.data.commands.iter().any(|command| of_extension(&command.source));
+        }
+        let mut told = Vec::new();
+        told_by(success, at.base(), &mut |pointer, value| told.push((pointer, value)));
+        for (pointer, value) in told {
+            let member = value.member();
+            if at.cut && may_be_cut(&value) {
+                self.change(member, Knowledge::Unknown, at.frame);
+                continue;
+            }
+            if self.is_changing(member) {
+                continue;
+            }
+            let silent = member.is_silent() && self.extension_acts;
+            let slot = self.slot_mut(member);
+            let agrees = slot.allows_since(asked, &value);
+            if let (Some(rule), false) = (rule_of(member), silent) {
+                match slot.now() {
+                    _ if agrees => {
+                        if *slot.now() != Knowledge::Unknown {
+                            found.kept(rule);
+                        }
+                    }
+                    Knowledge::Known(known) => {
+                        found.expect_same(rule, pointer, expected_of(member), known, &value)
+                    }
+                    Knowledge::OneOf(values) => {
+                        let first = values.first().unwrap_or(&value).clone();
+                        found.expect_same(rule, pointer, expected_of(member), &first, &value);
+                    }
+                    Knowledge::Unknown => {}
+                }
+            }
+            if slot.is_unchanged_since(asked) || !agrees {
+                slot.learn(value);
+            }
+        }
+        self.note_level();
+    }
+
+    /// Does what a command that succeeded does.
+    fn succeed(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &Moment, found: &mut Findings) {
+        if !at.cut {
+            asked::judge(self, command, success, at, found);
+        }
+        let mut effects = Vec::new();
+        effects_of_success(command, success, at.base(), &mut |effect| effects.push(effect));
+        for effect in effects {
+            self.apply(effect, at);
+        }
+        self.note_level();
+    }
+
+    fn event(&mut self, event: &AgentSessionEvent, at: &Moment) {
+        if let AgentSessionEvent::MessageStart(start) = event
+            && start.message.kind() == AgentMessageKind::Custom
+        {
+            self.extension_acts = true;
+        }
+        let mut effects = Vec::new();
+        effects_of_event(event, at.base(), &mut |effect| effects.push(effect));
+        for effect in effects {
+            self.apply(effect, at);
+        }
+    }
+
+    fn apply(&mut self, effect: Effect, at: &Moment) {
+        let record = at.dialect.record();
+        let (member, to) = match effect {
+            Effect::Set(value) | Effect::Next(value, _) => (value.member(), Knowledge::Known(value)),
+            Effect::Reset(member) => (member, first_value(member)),
+            Effect::Forget(member) | Effect::Append(member) | Effect::Add(member) => {
+                (member, Knowledge::Unknown)
+            }
+            Effect::Clamp(member, wanted, _) => (member, self.clamped(wanted, record, at.base())),
+            Effect::Changed(value, code) => {
+                let member = value.member();
+                (member, changed(value, code, record))
+            }
+            Effect::Code(_, members) => {
+                for member in members {
+                    self.change(*member, Knowledge::Unknown, at.frame);
+                }
+                return;
+            }
+        };
+        let is_doubtful = at.cut && matches!(&to, Knowledge::Known(value) if may_be_cut(value));
+        self.change(member, if is_doubtful { Knowledge::Unknown } else { to }, at.frame);
+    }
+
+    /// What a level becomes that was asked for; `None`: the one that is set.
+    fn clamped(&self, wanted: Option<MemberValue>, record: &DialectRecord, base: Base) -> Knowledge {
+        let wanted = match wanted {
+            Some(MemberValue::ThinkingLevel(level)) => level,
+            Some(_) => return Knowledge::Unknown,
+            // Where each model brings a level of its own, that is not known.
+            None if record.level_follows_model => return Knowledge::Unknown,
+            None => match self.level() {
+                Some(level) => level,
+                None => return Knowledge::Unknown,
+            },
+        };
+        let Some(model) = self.model() else { return Knowledge::Unknown };
+        let level = |level| MemberValue::ThinkingLevel(level);
+        if !model.reasoning {
+            return Knowledge::Known(level(without_thinking(record)));
+        }
+        let Some(wanted) = wanted else { return Knowledge::Known(level(None)) };
+        let mut results: Vec<_> =
+            self.levels(base).map(|levels| levels.clamp(wanted)).unwrap_or_default().into_iter().collect();
+        match (results.pop(), results.is_empty()) {
+            (None, _) => Knowledge::Unknown,
+            (Some(only), true) => Knowledge::Known(level(Some(only))),
+            (Some(last), false) => {
+                Knowledge::OneOf(results.into_iter().chain([last]).map(|it| level(Some(it))).collect())
+            }
+        }
+    }
+
+    /// Remembers that the level that is in effect is one that the model takes.
+    fn note_level(&mut self) {
+        if let (Some(model), Some(Some(level))) = (self.model(), self.level()) {
+            let seen = (key(model), level);
+            if !self.levels_seen.contains(&seen) {
+                self.levels_seen.push_back(seen);
+                if self.levels_seen.len() > LEVELS_KEPT {
+                    self.levels_seen.pop_front();
+                }
+            }
+        }
+    }
+
+    fn forget_all(&mut self, frame: u64) {
+        for member in Member::ALL {
+            self.change(member, Knowledge::Unknown, frame);
+        }
+    }
+
+    fn change(&mut self, member: Member, to: Knowledge, frame: u64) {
+        self.slot_mut(member).change(frame, to);
+    }
+
+    const fn slot(&self, member: Member) -> &Slot {
+        &self.slots[member as usize]
+    }
+
+    const fn slot_mut(&mut self, member: Member) -> &mut Slot {
+        &mut self.slots[member as usize]
+    }
+}
+
+/// Bytes of a string from which it may be one that was shortened.
+const LONG: usize = 256;
+
+/// Whether a value of a frame of which some string was shortened can hold that string.
+fn may_be_cut(value: &MemberValue) -> bool {
+    fn has_long(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.len() >= LONG,
+            Value::Array(items) => items.iter().any(has_long),
+            Value::Object(members) => members.values().any(has_long),
+            _ => false,
+        }
+    }
+    serde_json::to_value(value).is_ok_and(|value| has_long(&value))
+}
+
+/// What names a model.
+fn key(model: &Model) -> String {
+    format!("{}/{}", model.provider, model.id)
+}
+
+/// Whether a request to the user shows that an extension does something: one that takes a widget away shows nothing.
+fn is_act(request: &RpcExtensionUIRequest) -> bool {
+    !matches!(request, RpcExtensionUIRequest::SetWidget(widget) if widget.widget_lines.is_none())
+}
+
+/// The value that a member begins with.
+fn first_value(member: Member) -> Knowledge {
+    match member {
+        Member::SessionName => Knowledge::Known(MemberValue::SessionName(None)),
+        Member::TodoPhases => Knowledge::Known(MemberValue::TodoPhases(Vec::new())),
+        Member::Steering => Knowledge::Known(MemberValue::Steering(Vec::new())),
+        Member::FollowUp => Knowledge::Known(MemberValue::FollowUp(Vec::new())),
+        _ => Knowledge::Unknown,
+    }
+}
+
+/// What a code makes of a value: names without anything to clean stay as they are.
+fn changed(value: MemberValue, code: EffectCode, record: &DialectRecord) -> Knowledge {
+    match (value, code) {
+        (MemberValue::SessionName(Some(name)), EffectCode::CleanName) => {
+            let is_clean = name.trim() == name
+                && !name.is_empty()
+                && (record.cleans_session_name == DialectCleansSessionName::Nothing
+                    || !(name.contains(char::is_control) || name.contains("  ")));
+            match is_clean {
+                true => Knowledge::Known(MemberValue::SessionName(Some(name))),
+                false => Knowledge::Unknown,
+            }
+        }
+        _ => Knowledge::Unknown,
+    }
+}
+
+/// The rule that what a read tells of the member is what is known; `None`: others judge it.
+const fn rule_of(member: Member) -> Option<Rule> {
+    match member {
+        Member::Model => Some(Rule::StateModel),
+        Member::ThinkingLevel => Some(Rule::StateLevel),
+        Member::SteeringMode
+        | Member::FollowUpMode
+        | Member::InterruptMode
+        | Member::AutoCompactionEnabled => Some(Rule::StateModes),
+        Member::SessionName => Some(Rule::StateName),
+        Member::SessionId | Member::SessionFile => Some(Rule::SessionIdentity),
+        Member::TodoPhases => Some(Rule::StateTodos),
+        Member::Models | Member::ThinkingLevels => Some(Rule::ModelsSteady),
+        Member::Commands => Some(Rule::CommandsSteady),
+        _ => None,
+    }
+}
+
+/// What was expected of the member, in words.
+const fn expected_of(member: Member) -> &'static str {
+    match member {
+        Member::Model => "the model that was set last",
+        Member::ThinkingLevel => "the thinking level that was set last",
+        Member::SessionName => "the name that was set last",
+        Member::SessionId | Member::SessionFile => {
+            "the session that was told before, as no other took its place"
+        }
+        Member::TodoPhases => "the todos that were accepted last",
+        Member::Models | Member::ThinkingLevels | Member::Commands => "the list that was told before",
+        _ => "what was set last",
+    }
+}

@@ -1,0 +1,16 @@
+//! The state of the session as far as frames tell it, and the rules that it puts to the test.
+//!
+//! Each member is known, one of several values, or unknown: a recording may begin anywhere. `x-effects` of the schema says
+//! what commands and events make of the members, `x-tells` which response tells one; what is told is compared with what is
+//! known. A response may have been decided before frames that stand above it: a read may tell any value that its member
+//! had since the read was written.
+//!
+//! - `slot`: what is known of one member, and what it was before.
+//! - `facts`: all members, fed by frames; the rules that what is told agrees.
+//! - `levels`: the thinking levels that a model takes, as far as it is told.
+//! - `asked`: the rules that a success says what was asked, and that cycling goes to the next of a list.
+
+pub(super) mod asked;
+pub(super) mod facts;
+pub(super) mod levels;
+pub(super) mod slot;
