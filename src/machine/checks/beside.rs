@@ -82,7 +82,7 @@ impl Beside {
     /// Sees what is said.
     pub fn outbound(&mut self, said: &Said, kind: Kind, at: &Moment, found: &mut Findings) {
         self.moved(kind, at, found);
-        self.facts.said(said, at);
+        self.facts.said(said, at, found);
         if let Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) = said {
             self.answers.begins(&start.message, at, found);
         }

@@ -1,16 +1,26 @@
 //! The rules that a success says what was asked for, and that cycling goes to the next of a list.
 
-use super::facts::Facts;
+use super::{
+    facts::{Cycling, Facts},
+    levels::Levels,
+};
 use crate::{
     machine::{checks::moment::Moment, findings::Findings},
     protocol::{
-        Model, ModelCycle, RpcCommand, RpcSuccess, RuleId as Rule, SessionMember as Member, SetTodosCommand,
-        ThinkingLevel, ThinkingLevelChange, TodoPhase, TodoStatus,
+        AgentSessionEventKind, Model, ModelCycle, RpcCommand, RpcSuccess, RuleId as Rule,
+        SessionMember as Member, SetTodosCommand, ThinkingLevel, ThinkingLevelChange, TodoPhase, TodoStatus,
     },
 };
 
 /// Judges a success before it takes effect.
-pub fn judge(facts: &Facts, command: &RpcCommand, success: &RpcSuccess, at: &Moment, found: &mut Findings) {
+pub fn judge(
+    facts: &Facts,
+    command: &RpcCommand,
+    success: &RpcSuccess,
+    asked_at: u64,
+    at: &Moment,
+    found: &mut Findings,
+) {
     match (command, success) {
         (RpcCommand::SetModel(asked), RpcSuccess::SetModel(response)) => {
             let model = &response.data;
@@ -31,13 +41,23 @@ pub fn judge(facts: &Facts, command: &RpcCommand, success: &RpcSuccess, at: &Mom
             agrees(facts, model, "/data", found);
         }
         (RpcCommand::CycleModel(_), RpcSuccess::CycleModel(response)) => {
+            let is_one = facts.models().is_some_and(|models| models.len() < 2);
+            let fits = match (&response.data, facts.cycling) {
+                (None, Cycling::All) => is_one,
+                (Some(_), Cycling::Nothing) => false,
+                _ => true,
+            };
+            found.expect(Rule::CycleNext, fits || facts.may_change_silently(), || match &response.data {
+                None => "a model, as there are several".to_owned(),
+                Some(_) => "null, as there was nothing to cycle through before".to_owned(),
+            });
             if let Some(cycle) = &response.data {
                 agrees(facts, &cycle.model, "/data/model", found);
                 next_model(facts, cycle, found);
             }
         }
         (RpcCommand::CycleThinkingLevel(_), RpcSuccess::CycleThinkingLevel(response)) => {
-            next_level(facts, response.data.as_ref(), at, found);
+            next_level(facts, response.data.as_ref(), asked_at, at, found);
         }
         (RpcCommand::SetHostTools(asked), RpcSuccess::SetHostTools(response)) => {
             // Servers trim names.
@@ -49,6 +69,11 @@ pub fn judge(facts: &Facts, command: &RpcCommand, success: &RpcSuccess, at: &Mom
                 &names,
                 &response.data.tool_names,
             );
+        }
+        (RpcCommand::SetSessionName(asked), RpcSuccess::SetSessionName(_)) => {
+            found.expect(Rule::SetAsAsked, !asked.name.trim().is_empty(), || {
+                "the empty name to be refused".to_owned()
+            });
         }
         (RpcCommand::SetTodos(asked), RpcSuccess::SetTodos(response)) => {
             todos(asked, &response.data.todo_phases, found);
@@ -86,9 +111,14 @@ fn next_model(facts: &Facts, cycle: &ModelCycle, found: &mut Findings) {
 }
 
 /// Cycling goes to the level behind the current one; a model that does not think has none.
-fn next_level(facts: &Facts, told: Option<&ThinkingLevelChange>, at: &Moment, found: &mut Findings) {
-    let member = Member::ThinkingLevel;
-    if facts.may_change_silently() || facts.is_changing(member) {
+fn next_level(
+    facts: &Facts,
+    told: Option<&ThinkingLevelChange>,
+    asked_at: u64,
+    at: &Moment,
+    found: &mut Findings,
+) {
+    if facts.may_change_silently() || facts.is_changing(Member::ThinkingLevel) {
         return;
     }
     let Some(model) = facts.model() else { return };
@@ -96,17 +126,41 @@ fn next_level(facts: &Facts, told: Option<&ThinkingLevelChange>, at: &Moment, fo
         true => "a level, as the model thinks".to_owned(),
         false => "null, as the model does not think".to_owned(),
     });
-    let (Some(told), Some(Some(current)), Some(levels)) = (told, facts.level(), facts.levels(at.base()))
+    let (Some(told), Some(mut before), Some(levels)) =
+        (told, facts.levels_since(asked_at), facts.levels(at.base()))
     else {
         return;
     };
-    let next = levels.next(current);
-    let words: Vec<&str> = next.iter().copied().map(ThinkingLevel::as_str).collect();
-    // In dialects where an event tells the level first, it is the current one already.
-    let is_told = told.level == current;
-    found.expect(Rule::CycleNext, is_told || next.contains(&told.level), || {
-        format!("{}, the level behind {current}, not {}", words.join(" or "), told.level)
-    });
+    // Where an event tells the level first, the latest is the one that this command has set.
+    if before.len() > 1 && AgentSessionEventKind::ThinkingLevelChanged.is_in(at.base()) {
+        before.remove(0);
+    }
+    let next: Vec<ThinkingLevel> = before.iter().flatten().flat_map(|level| levels.next(*level)).collect();
+    // Where no level is set, any may be the first.
+    if !before.contains(&None) {
+        found.expect(Rule::CycleNext, next.contains(&told.level), || {
+            let words: Vec<&str> = next.iter().copied().map(ThinkingLevel::as_str).collect();
+            format!("{}, which comes next, not {}", words.join(" or "), told.level)
+        });
+    }
+}
+
+/// The levels of a model are those that it tells of itself.
+pub fn levels_agree(facts: &Facts, told: &[ThinkingLevel], at: &Moment, found: &mut Findings) {
+    if facts.may_change_silently() || facts.is_changing(Member::Model) {
+        return;
+    }
+    let levels = facts.model().map(|model| Levels::of(model, at.base()));
+    if let Some(list) = levels.as_ref().and_then(Levels::list) {
+        let told = told.to_vec();
+        found.expect_same(
+            Rule::ModelsSteady,
+            "/data/levels",
+            "the levels that the model takes",
+            &list.to_vec(),
+            &told,
+        );
+    }
 }
 
 /// The todos come back as they were given; what was left out is filled in.

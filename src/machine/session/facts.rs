@@ -8,10 +8,10 @@ use super::{
 use crate::{
     machine::{checks::moment::Moment, findings::Findings, requests::Open},
     protocol::{
-        AgentMessageKind, AgentSessionEvent, Base, CommandSource, DialectCleansSessionName, DialectRecord,
-        Effect, EffectCode, MemberValue, Model, Outbound, RpcCommand, RpcExtensionUIRequest, RpcSuccess,
-        RuleId as Rule, Said, SessionMember as Member, ThinkingLevel, effects_of_event, effects_of_success,
-        told_by,
+        AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, Base,
+        CommandSource, DialectCleansSessionName, DialectRecord, Effect, EffectCode, FlowState, MemberValue,
+        Model, Outbound, RpcCommand, RpcExtensionUIRequest, RpcSuccess, RuleId as Rule, Said,
+        SessionMember as Member, ThinkingLevel, effects_of_event, effects_of_success, told_by,
     },
 };
 use serde_json::Value;
@@ -28,8 +28,28 @@ pub struct Facts {
     open: VecDeque<OpenCommand>,
     /// Levels that were in effect, with the model that they were in effect with; the latest.
     levels_seen: VecDeque<(String, ThinkingLevel)>,
+    /// The frame of the first prompt for the next run.
+    prompted: Option<u64>,
+    /// The frame of the prompt that the open run, or the last one, follows.
+    run_from: u64,
+    /// What cycling models has shown.
+    pub cycling: Cycling,
     /// Something was seen of an extension, which may change what it likes without a frame.
     extension_acts: bool,
+}
+
+/// What cycling models has shown: it does not change while a process lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cycling {
+    /// Nothing yet.
+    #[default]
+    Unknown,
+    /// There was nothing to cycle through.
+    Nothing,
+    /// It goes round all models that can be used.
+    All,
+    /// It goes round those that were named at the start.
+    Scoped,
 }
 
 /// A command without a response.
@@ -38,6 +58,8 @@ struct OpenCommand {
     number: u64,
     /// The frame that it was.
     frame: u64,
+    /// It changes nothing.
+    is_read: bool,
     /// The command itself, where it changes the state.
     command: Option<Box<RpcCommand>>,
 }
@@ -51,10 +73,20 @@ impl Facts {
         let number = self.count;
         self.count += 1;
         let kept = (!command.kind().changes().is_empty()).then(|| Box::new(command.clone()));
-        self.open.push_back(OpenCommand { number, frame: at.frame, command: kept });
+        self.open.push_back(OpenCommand {
+            number,
+            frame: at.frame,
+            is_read: command.kind().is_read(),
+            command: kept,
+        });
         if self.open.len() > KEPT {
             self.open.pop_front();
             self.forget_all(at.frame);
+        }
+        if matches!(command, RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_))
+            && !at.met.flow.is_streaming()
+        {
+            self.prompted.get_or_insert(at.frame);
         }
         if let RpcCommand::Prompt(prompt) = command
             && prompt.message.trim_start().starts_with('/')
@@ -75,12 +107,14 @@ impl Facts {
         let Some(place) = self.open.iter().position(|open| open.number == request.number) else { return };
         let Some(open) = self.open.remove(place) else { return };
         if let Some(success) = success {
+            self.compacts(success, request, at, found);
             self.tell(success, open.frame, at, found);
             if let Some(command) = &open.command {
-                self.succeed(command, success, at, found);
+                self.succeed(command, success, open.frame, at, found);
             }
         }
-        let oldest = self.open.front().map_or(at.frame, |open| open.frame);
+        let oldest = self.open.front().map_or(at.frame, |open| open.frame).min(self.run_from);
+        let oldest = self.prompted.map_or(oldest, |prompted| oldest.min(prompted));
         self.slots.iter_mut().for_each(|slot| slot.forget_before(oldest));
     }
 
@@ -97,10 +131,18 @@ impl Facts {
     }
 
     /// Something was said.
-    pub fn said(&mut self, said: &Said, at: &Moment) {
+    pub fn said(&mut self, said: &Said, at: &Moment, found: &mut Findings) {
         let Said::Frame(frame) = said else { return };
         match frame {
-            Outbound::AgentSessionEvent(event) => self.event(event, at),
+            Outbound::AgentSessionEvent(event) => {
+                self.event(event, at);
+                if let AgentSessionEvent::MessageEnd(end) = event
+                    && let AgentMessage::Assistant(message) = &end.message
+                    && !at.cut
+                {
+                    self.answers(message, found);
+                }
+            }
             Outbound::ExtensionError(_) => self.extension_acts = true,
             Outbound::ExtensionUIRequest(request) => self.extension_acts |= is_act(request),
             _ => {}
@@ -136,6 +178,15 @@ impl Facts {
         }
     }
 
+    /// What the thinking level may have been since `frame`, the latest first; `None` where it is not known.
+    pub fn levels_since(&self, frame: u64) -> Option<Vec<Option<ThinkingLevel>>> {
+        let level = |known: &Knowledge| match known {
+            Knowledge::Known(MemberValue::ThinkingLevel(level)) => Some(*level),
+            _ => None,
+        };
+        self.slot(Member::ThinkingLevel).since(frame).map(level).collect()
+    }
+
     /// Whether an extension was seen that may change what it likes.
     pub const fn may_change_silently(&self) -> bool {
         self.extension_acts
@@ -166,6 +217,11 @@ impl Facts {
         if let RpcSuccess::GetCommands(list) = success {
             let of_extension = |source: &CommandSource| *source == CommandSource::Extension;
             self.extension_acts |= list.data.commands.iter().any(|command| of_extension(&command.source));
+        }
+        if let RpcSuccess::GetAvailableThinkingLevels(list) = success
+            && self.slot(Member::Model).is_unchanged_since(asked)
+        {
+            asked::levels_agree(self, &list.data.levels, at, found);
         }
         let mut told = Vec::new();
         told_by(success, at.base(), &mut |pointer, value| told.push((pointer, value)));
@@ -205,10 +261,62 @@ impl Facts {
         self.note_level();
     }
 
-    /// Does what a command that succeeded does.
-    fn succeed(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &Moment, found: &mut Findings) {
+    /// Where nothing is under way and nothing else was asked for, nothing is compacted.
+    fn compacts(&self, success: &RpcSuccess, request: &Open, at: &Moment, found: &mut Findings) {
+        let RpcSuccess::GetState(state) = success else { return };
+        let still = request.met == [FlowState::Idle] && at.now.flow == FlowState::Idle;
+        if still && self.open.iter().all(|open| open.is_read) && !self.extension_acts {
+            found.expect(Rule::CompactingFlag, !state.data.is_compacting, || {
+                "`isCompacting` false".to_owned()
+            });
+        }
+    }
+
+    /// An answer names the model and the level that were set for its run.
+    fn answers(&self, message: &AssistantMessage, found: &mut Findings) {
+        if self.extension_acts {
+            return;
+        }
+        let is_known =
+            |member| self.slot(member).since(self.run_from).all(|known| matches!(known, Knowledge::Known(_)));
+        if is_known(Member::Model) && !self.is_changing(Member::Model) {
+            let models = self.slot(Member::Model).since(self.run_from).filter_map(|known| match known {
+                Knowledge::Known(MemberValue::Model(model)) => model.as_ref(),
+                _ => None,
+            });
+            let names: Vec<String> = models.map(key).collect();
+            let told = format!("{}/{}", message.provider, message.model);
+            found.expect(Rule::AnswerModel, names.contains(&told), || {
+                format!("an answer of {}, not of {told}", names.join(" or "))
+            });
+        }
+        let levels = self.levels_since(self.run_from).filter(|_| !self.is_changing(Member::ThinkingLevel));
+        if let (Some(told), Some(levels)) = (message.thinking_level, levels) {
+            found.expect(Rule::AnswerModel, levels.contains(&Some(told)), || {
+                let words: Vec<&str> = levels.iter().flatten().map(|level| level.as_str()).collect();
+                format!("the level {} that was set, not {told}", words.join(" or "))
+            });
+        }
+    }
+
+    /// Does what a command that succeeded does; it was written as frame `asked`.
+    fn succeed(
+        &mut self,
+        command: &RpcCommand,
+        success: &RpcSuccess,
+        asked: u64,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
         if !at.cut {
-            asked::judge(self, command, success, at, found);
+            asked::judge(self, command, success, asked, at, found);
+        }
+        if let RpcSuccess::CycleModel(response) = success {
+            self.cycling = match &response.data {
+                None => Cycling::Nothing,
+                Some(cycle) if cycle.is_scoped => Cycling::Scoped,
+                Some(_) => Cycling::All,
+            };
         }
         let mut effects = Vec::new();
         effects_of_success(command, success, at.base(), &mut |effect| effects.push(effect));
@@ -219,6 +327,9 @@ impl Facts {
     }
 
     fn event(&mut self, event: &AgentSessionEvent, at: &Moment) {
+        if matches!(event, AgentSessionEvent::AgentStart(_)) {
+            self.run_from = self.prompted.take().unwrap_or(self.run_from);
+        }
         if let AgentSessionEvent::MessageStart(start) = event
             && start.message.kind() == AgentMessageKind::Custom
         {
@@ -257,21 +368,20 @@ impl Facts {
 
     /// What a level becomes that was asked for; `None`: the one that is set.
     fn clamped(&self, wanted: Option<MemberValue>, record: &DialectRecord, base: Base) -> Knowledge {
-        let wanted = match wanted {
-            Some(MemberValue::ThinkingLevel(level)) => level,
-            Some(_) => return Knowledge::Unknown,
-            // Where each model brings a level of its own, that is not known.
-            None if record.level_follows_model => return Knowledge::Unknown,
-            None => match self.level() {
-                Some(level) => level,
-                None => return Knowledge::Unknown,
-            },
-        };
         let Some(model) = self.model() else { return Knowledge::Unknown };
-        let level = |level| MemberValue::ThinkingLevel(level);
+        let level = MemberValue::ThinkingLevel;
         if !model.reasoning {
             return Knowledge::Known(level(without_thinking(record)));
         }
+        let is_told = AgentSessionEventKind::ThinkingLevelChanged.is_in(base);
+        let wanted = match (wanted, self.level()) {
+            (Some(MemberValue::ThinkingLevel(level)), _) => level,
+            // An event has told it where it has changed with the model.
+            (None, Some(now)) if is_told => return Knowledge::Known(level(now)),
+            // Where each model brings a level of its own, that is not known.
+            (None, Some(now)) if !record.level_follows_model => now,
+            _ => return Knowledge::Unknown,
+        };
         let Some(wanted) = wanted else { return Knowledge::Known(level(None)) };
         let mut results: Vec<_> =
             self.levels(base).map(|levels| levels.clamp(wanted)).unwrap_or_default().into_iter().collect();
@@ -353,20 +463,22 @@ fn first_value(member: Member) -> Knowledge {
     }
 }
 
-/// What a code makes of a value: names without anything to clean stay as they are.
+/// What a code makes of a value.
 fn changed(value: MemberValue, code: EffectCode, record: &DialectRecord) -> Knowledge {
-    match (value, code) {
-        (MemberValue::SessionName(Some(name)), EffectCode::CleanName) => {
-            let is_clean = name.trim() == name
-                && !name.is_empty()
-                && (record.cleans_session_name == DialectCleansSessionName::Nothing
-                    || !(name.contains(char::is_control) || name.contains("  ")));
-            match is_clean {
-                true => Knowledge::Known(MemberValue::SessionName(Some(name))),
-                false => Knowledge::Unknown,
-            }
-        }
-        _ => Knowledge::Unknown,
+    let (MemberValue::SessionName(Some(name)), EffectCode::CleanName) = (value, code) else {
+        return Knowledge::Unknown;
+    };
+    let name = name.trim();
+    let is_cleaned = match record.cleans_session_name {
+        DialectCleansSessionName::Nothing => false,
+        DialectCleansSessionName::LineBreaks => name.contains(['\r', '\n']),
+        DialectCleansSessionName::Controls => name.contains(char::is_control) || name.contains("  "),
+    };
+    // Servers differ in what they trim besides blanks.
+    let is_certain = !is_cleaned && !name.is_empty() && !name.contains(['\u{85}', '\u{feff}']);
+    match is_certain {
+        true => Knowledge::Known(MemberValue::SessionName(Some(name.to_owned()))),
+        false => Knowledge::Unknown,
     }
 }
 

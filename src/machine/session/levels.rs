@@ -1,6 +1,8 @@
 //! The thinking levels that a model takes, as far as the model's members tell.
 
-use crate::protocol::{Base, DialectLevelWithoutThinking, DialectRecord, Model, ThinkingLevel};
+use crate::protocol::{
+    Base, DialectLevelWithoutThinking, DialectRecord, Model, RpcCommandKind, ThinkingLevel,
+};
 
 /// The levels of a model: those that it takes for certain, and those that it may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,31 +19,34 @@ impl Levels {
         Self { certain: list.to_vec(), possible: Vec::new() }
     }
 
-    /// The levels that `model` tells of itself in a dialect built on `base`. Where models tell nothing of their levels, each
-    /// may be missing.
+    /// The levels that `model` tells of itself in a dialect built on `base`. Where models tell nothing of their levels, they
+    /// take `low` to `high`, and the others perhaps.
     pub fn of(model: &Model, base: Base) -> Self {
         if !model.reasoning {
             return Self::exactly(&[ThinkingLevel::Off]);
         }
         let all = ThinkingLevel::ALL.into_iter().filter(|level| level.is_in(base));
         if let Some(thinking) = &model.thinking {
-            let (certain, possible) = all
-                .filter(|level| {
-                    *level == ThinkingLevel::Off || (thinking.min_level..=thinking.max_level).contains(level)
-                })
-                .partition(|level| {
-                    [ThinkingLevel::Off, thinking.min_level, thinking.max_level].contains(level)
-                });
+            let thinks = thinking.min_level..=thinking.max_level;
+            let takes = |level: &ThinkingLevel| *level == ThinkingLevel::Off || thinks.contains(level);
+            return Self { certain: all.filter(takes).collect(), possible: Vec::new() };
+        }
+        let map = model.thinking_level_map.as_ref();
+        if map.is_none() && !RpcCommandKind::GetAvailableThinkingLevels.is_in(base) {
+            let (certain, possible) =
+                all.partition(|level| (ThinkingLevel::Low..=ThinkingLevel::High).contains(level));
             return Self { certain, possible };
         }
-        let Some(map) = &model.thinking_level_map else {
-            return Self { certain: Vec::new(), possible: all.collect() };
-        };
-        let takes = |level: &ThinkingLevel| match map.get(level.as_str()) {
+        let takes = |level: &ThinkingLevel| match map.and_then(|map| map.get(level.as_str())) {
             Some(word) => word.is_some(),
             None => *level < ThinkingLevel::Xhigh,
         };
         Self { certain: all.filter(takes).collect(), possible: Vec::new() }
+    }
+
+    /// The whole list, where it is certain.
+    pub fn list(&self) -> Option<&[ThinkingLevel]> {
+        self.possible.is_empty().then_some(self.certain.as_slice())
     }
 
     /// A level that was in effect with the model is one that it takes.

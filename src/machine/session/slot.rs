@@ -65,8 +65,13 @@ impl Slot {
 
     /// Whether the member can have had `value` at some time since `frame`.
     pub fn allows_since(&self, frame: u64, value: &MemberValue) -> bool {
-        let since = self.before.iter().filter(|(until, _)| *until > frame);
-        self.now.allows(value) || since.into_iter().any(|(_, before)| before.allows(value))
+        self.since(frame).any(|known| known.allows(value))
+    }
+
+    /// What was known of it at `frame` and since, the latest first.
+    pub fn since(&self, frame: u64) -> impl Iterator<Item = &Knowledge> {
+        let before = self.before.iter().rev().filter(move |(until, _)| *until > frame);
+        [&self.now].into_iter().chain(before.map(|(_, before)| before))
     }
 
     /// Whether its value was told at `frame` for certain: it has not changed since.
