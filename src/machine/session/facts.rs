@@ -3,7 +3,9 @@
 use super::{
     asked,
     levels::{Levels, without_thinking},
+    sessions::{Left, Sessions},
     slot::{Knowledge, Slot},
+    todos::{Reminders, written},
 };
 use crate::{
     machine::{checks::moment::Moment, findings::Findings, requests::Open},
@@ -34,6 +36,8 @@ pub struct Facts {
     run_from: u64,
     /// What cycling models has shown.
     pub cycling: Cycling,
+    sessions: Sessions,
+    reminders: Reminders,
     /// Something was seen of an extension, which may change what it likes without a frame.
     extension_acts: bool,
 }
@@ -87,6 +91,7 @@ impl Facts {
             && !at.met.flow.is_streaming()
         {
             self.prompted.get_or_insert(at.frame);
+            self.reminders.prompted();
         }
         if let RpcCommand::Prompt(prompt) = command
             && prompt.message.trim_start().starts_with('/')
@@ -108,6 +113,9 @@ impl Facts {
         let Some(open) = self.open.remove(place) else { return };
         if let Some(success) = success {
             self.compacts(success, request, at, found);
+            if !at.cut && !self.is_changing(Member::SessionId) {
+                self.named_by_id(success, found);
+            }
             self.tell(success, open.frame, at, found);
             if let Some(command) = &open.command {
                 self.succeed(command, success, open.frame, at, found);
@@ -135,6 +143,17 @@ impl Facts {
         let Said::Frame(frame) = said else { return };
         match frame {
             Outbound::AgentSessionEvent(event) => {
+                if let AgentSessionEvent::TodoReminder(reminder) = event
+                    && !at.cut
+                {
+                    let phases = match self.slot(Member::TodoPhases).value() {
+                        Some(MemberValue::TodoPhases(phases)) => Some(phases.as_slice()),
+                        _ => None,
+                    };
+                    let mut reminders = self.reminders;
+                    reminders.judge(reminder, phases, found);
+                    self.reminders = reminders;
+                }
                 self.event(event, at);
                 if let AgentSessionEvent::MessageEnd(end) = event
                     && let AgentMessage::Assistant(message) = &end.message
@@ -217,6 +236,13 @@ impl Facts {
         if let RpcSuccess::GetCommands(list) = success {
             let of_extension = |source: &CommandSource| *source == CommandSource::Extension;
             self.extension_acts |= list.data.commands.iter().any(|command| of_extension(&command.source));
+            let named = list.data.commands.iter().all(|command| !command.name.starts_with('/'));
+            found.expect(Rule::CommandsSteady, named, || "names without their slash".to_owned());
+            let commands = &list.data.commands;
+            let twice = commands.iter().enumerate().find(|(place, one)| commands[..*place].contains(one));
+            found.expect(Rule::CommandsSteady, twice.is_none(), || {
+                format!("each command once, not `{}` again", twice.map_or("", |(_, one)| one.name.as_str()))
+            });
         }
         if let RpcSuccess::GetAvailableThinkingLevels(list) = success
             && self.slot(Member::Model).is_unchanged_since(asked)
@@ -247,6 +273,7 @@ impl Facts {
                     Knowledge::Known(known) => {
                         found.expect_same(rule, pointer, expected_of(member), known, &value)
                     }
+                    Knowledge::NoneOf(_) => found.broken(rule, "a session of its own, not one that was left"),
                     Knowledge::OneOf(values) => {
                         let first = values.first().unwrap_or(&value).clone();
                         found.expect_same(rule, pointer, expected_of(member), &first, &value);
@@ -318,12 +345,95 @@ impl Facts {
                 Some(_) => Cycling::All,
             };
         }
+        let left = self.left();
         let mut effects = Vec::new();
         effects_of_success(command, success, at.base(), &mut |effect| effects.push(effect));
         for effect in effects {
             self.apply(effect, at);
         }
+        match command {
+            RpcCommand::SetModel(_) | RpcCommand::CycleModel(_) => self.sessions.has_model = true,
+            RpcCommand::SetThinkingLevel(_) | RpcCommand::CycleThinkingLevel(_) => {
+                self.sessions.has_level = true
+            }
+            _ => {}
+        }
+        self.follow(command, success, left, at);
         self.note_level();
+    }
+
+    /// The session as it is known when it is left.
+    fn left(&self) -> Left {
+        let name = match self.slot(Member::SessionName).value() {
+            Some(MemberValue::SessionName(name)) => Some(name.clone()),
+            _ => None,
+        };
+        Left {
+            id: self.id().cloned(),
+            file: self.file().cloned(),
+            name,
+            model: self.model().filter(|_| self.sessions.has_model).cloned(),
+            level: self.level().filter(|_| self.sessions.has_level),
+        }
+    }
+
+    /// What is known of the session that takes the place of the one that was left.
+    fn follow(&mut self, command: &RpcCommand, success: &RpcSuccess, left: Left, at: &Moment) {
+        let is_cancelled = match success {
+            RpcSuccess::NewSession(response) => response.data.cancelled,
+            RpcSuccess::SwitchSession(response) => response.data.cancelled,
+            RpcSuccess::Clone(response) => response.data.cancelled,
+            RpcSuccess::Fork(response) => response.data.cancelled,
+            RpcSuccess::Branch(response) => response.data.cancelled,
+            _ => return,
+        };
+        if is_cancelled {
+            return;
+        }
+        self.sessions.leave(left);
+        if let RpcCommand::SwitchSession(switch) = command {
+            let Some(taken_up) = self.sessions.of_file(&switch.session_path).cloned() else { return };
+            let known = [
+                taken_up.id.map(MemberValue::SessionId),
+                taken_up.file.map(|file| MemberValue::SessionFile(Some(file))),
+                taken_up.name.map(MemberValue::SessionName),
+                taken_up.model.map(|model| MemberValue::Model(Some(model))),
+                taken_up.level.map(MemberValue::ThinkingLevel),
+            ];
+            for value in known.into_iter().flatten() {
+                self.change(value.member(), Knowledge::Known(value), at.frame);
+            }
+            return;
+        }
+        self.sessions.is_born = true;
+        let (id, file) = (self.sessions.new_id(), self.sessions.new_file());
+        self.change(Member::SessionId, id, at.frame);
+        self.change(Member::SessionFile, file, at.frame);
+    }
+
+    /// The file of a session that began here is named by its id.
+    fn named_by_id(&self, success: &RpcSuccess, found: &mut Findings) {
+        let RpcSuccess::GetState(state) = success else { return };
+        if let (true, Some(file)) = (self.sessions.is_born, &state.data.session_file) {
+            let end = format!("{}.jsonl", state.data.session_id);
+            found.expect(Rule::SessionIdentity, file.ends_with(&end), || {
+                format!("a file that is named by the id of its session, {end}, not {file}")
+            });
+        }
+    }
+
+    fn id(&self) -> Option<&String> {
+        match self.slot(Member::SessionId).value()? {
+            MemberValue::SessionId(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    fn file(&self) -> Option<&String> {
+        match self.slot(Member::SessionFile).value()? {
+            MemberValue::SessionFile(file) => file.as_ref(),
+            _ => None,
+        }
     }
 
     fn event(&mut self, event: &AgentSessionEvent, at: &Moment) {
@@ -334,6 +444,17 @@ impl Facts {
             && start.message.kind() == AgentMessageKind::Custom
         {
             self.extension_acts = true;
+        }
+        if let AgentSessionEvent::ToolExecutionEnd(end) = event
+            && let Some(phases) = written(end)
+        {
+            let is_doubtful = at.cut && may_be_cut(&MemberValue::TodoPhases(phases.clone()));
+            let to = Knowledge::Known(MemberValue::TodoPhases(phases));
+            return self.change(
+                Member::TodoPhases,
+                if is_doubtful { Knowledge::Unknown } else { to },
+                at.frame,
+            );
         }
         let mut effects = Vec::new();
         effects_of_event(event, at.base(), &mut |effect| effects.push(effect));

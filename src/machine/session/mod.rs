@@ -8,9 +8,13 @@
 //! - `slot`: what is known of one member, and what it was before.
 //! - `facts`: all members, fed by frames; the rules that what is told agrees.
 //! - `levels`: the thinking levels that a model takes, as far as it is told.
+//! - `sessions`: the sessions that a process has had.
+//! - `todos`: what the model writes, and what reminders tell.
 //! - `asked`: the rules that a success says what was asked, and that cycling goes to the next of a list.
 
 pub(super) mod asked;
 pub(super) mod facts;
 pub(super) mod levels;
+pub(super) mod sessions;
 pub(super) mod slot;
+pub(super) mod todos;

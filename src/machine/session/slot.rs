@@ -11,6 +11,8 @@ pub enum Knowledge {
     Unknown,
     /// It is one of these.
     OneOf(Vec<MemberValue>),
+    /// It is none of these.
+    NoneOf(Vec<MemberValue>),
     /// It is this.
     Known(MemberValue),
 }
@@ -21,6 +23,7 @@ impl Knowledge {
         match self {
             Self::Unknown => true,
             Self::OneOf(values) => values.contains(value),
+            Self::NoneOf(values) => !values.contains(value),
             Self::Known(known) => known == value,
         }
     }
