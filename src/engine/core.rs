@@ -205,6 +205,11 @@ impl Engine {
                     self.machine.flow(),
                     "the activity, and the machine's state"
                 );
+                debug_assert_eq!(
+                    self.disputed_member(),
+                    None,
+                    "frames tell otherwise of a member of the state"
+                );
                 return None;
             }
         }

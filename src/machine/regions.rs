@@ -2,7 +2,7 @@
 
 use crate::protocol::{
     AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, FlowState, Inbound,
-    LineError, Outbound, RpcCommand, RpcCommandKind, Said,
+    LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, Said, SessionMember,
 };
 use crate::{
     machine::{
@@ -75,6 +75,22 @@ impl Machine {
     /// What the agent is doing.
     pub fn flow(&self) -> FlowState {
         self.flow.state().name()
+    }
+
+    /// The first of these values that the frames so far do not allow. Members that extensions may change silently are passed
+    /// over where there are `extensions`, and so are those that a command without a response may change.
+    pub fn disputed(
+        &self,
+        values: impl IntoIterator<Item = MemberValue>,
+        extensions: bool,
+    ) -> Option<SessionMember> {
+        let facts = self.beside.as_ref()?.facts();
+        let disputed = |value: &MemberValue| {
+            let member = value.member();
+            let is_open = facts.is_changing(member) || (extensions && member.is_silent());
+            !is_open && !facts.allows(value)
+        };
+        values.into_iter().find(disputed).map(|value| value.member())
     }
 
     /// The requests that wait for a response.

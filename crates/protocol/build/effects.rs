@@ -16,7 +16,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let members: Vec<Member> = Member::all(bundle)?;
     let parts = [
         member_types(&members),
-        facts(&members),
+        facts(bundle, &members),
         codes(bundle),
         effects(bundle, &members)?,
         tells(bundle, &members)?,
@@ -107,29 +107,23 @@ fn member_types(members: &[Member]) -> TokenStream {
     }
 }
 
-/// The struct of whoever knows every value: the server.
-fn facts(members: &[Member]) -> TokenStream {
-    let typed: Vec<&Member> = members.iter().filter(|member| member.ty.is_some()).collect();
+/// The struct of the members that `get_state` tells: its server knows each.
+fn facts(bundle: &Bundle, members: &[Member]) -> TokenStream {
+    let told = &bundle.defs["GetStateResponse"]["x-tells"];
+    let typed: Vec<&Member> =
+        members.iter().filter(|member| member.ty.is_some() && told.get(member.name).is_some()).collect();
     let variants: Vec<_> = typed.iter().map(|member| camel(member.name)).collect();
     let fields: Vec<_> = typed.iter().map(|member| field_ident(member.name)).collect();
     let types = typed.iter().filter_map(|member| member.value_type());
     let field_docs = typed.iter().map(|member| docs(description(member.about)));
+    let count = typed.len();
     quote! {
-        /// The state of a session whose every value is known, as its server knows it.
+        /// The members of the session's state that `get_state` tells, as its server knows them.
         #[derive(Clone, Debug, PartialEq)]
         pub struct SessionFacts { #(#field_docs pub #fields: #types),* }
         impl SessionFacts {
-            /// Makes a value that of its member.
-            pub fn set(&mut self, value: MemberValue) {
-                match value { #(MemberValue::#variants(value) => self.#fields = value),* }
-            }
-            /// The value of a member; `None` for those that are kept by code of their own.
-            pub fn get(&self, member: SessionMember) -> Option<MemberValue> {
-                match member {
-                    #(SessionMember::#variants => Some(MemberValue::#variants(self.#fields.clone())),)*
-                    _ => None,
-                }
-            }
+            /// The values, each with its member.
+            pub fn into_values(self) -> [MemberValue; #count] { [#(MemberValue::#variants(self.#fields)),*] }
         }
     }
 }

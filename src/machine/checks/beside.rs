@@ -53,6 +53,11 @@ impl Beside {
         self.asks.knows(id)
     }
 
+    /// What is known of the session's state.
+    pub const fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
     /// Sees what the host wrote, before its request is open.
     pub fn inbound(&mut self, frame: &Inbound, requests: &Requests, at: &Moment, found: &mut Findings) {
         found.kept(Rule::HostLine);

@@ -211,6 +211,11 @@ impl Facts {
         self.extension_acts
     }
 
+    /// Whether the member can have this value now.
+    pub fn allows(&self, value: &MemberValue) -> bool {
+        self.slot(value.member()).now().allows(value)
+    }
+
     /// Whether a command without a response may change the member.
     pub fn is_changing(&self, member: Member) -> bool {
         self.open

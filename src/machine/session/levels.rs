@@ -19,23 +19,24 @@ impl Levels {
         Self { certain: list.to_vec(), possible: Vec::new() }
     }
 
-    /// The levels that `model` tells of itself in a dialect built on `base`. Where models tell nothing of their levels, they
-    /// take `low` to `high`, and the others perhaps.
+    /// The levels that `model` tells of itself in a dialect built on `base`. Where models tell nothing of their levels, each
+    /// may be missing.
     pub fn of(model: &Model, base: Base) -> Self {
         if !model.reasoning {
             return Self::exactly(&[ThinkingLevel::Off]);
         }
         let all = ThinkingLevel::ALL.into_iter().filter(|level| level.is_in(base));
         if let Some(thinking) = &model.thinking {
-            let thinks = thinking.min_level..=thinking.max_level;
-            let takes = |level: &ThinkingLevel| *level == ThinkingLevel::Off || thinks.contains(level);
-            return Self { certain: all.filter(takes).collect(), possible: Vec::new() };
+            let (least, most) = (thinking.min_level, thinking.max_level);
+            let thinks =
+                |level: &ThinkingLevel| *level == ThinkingLevel::Off || (least..=most).contains(level);
+            let is_told = |level: &ThinkingLevel| [ThinkingLevel::Off, least, most].contains(level);
+            let (certain, possible) = all.filter(thinks).partition(is_told);
+            return Self { certain, possible };
         }
         let map = model.thinking_level_map.as_ref();
         if map.is_none() && !RpcCommandKind::GetAvailableThinkingLevels.is_in(base) {
-            let (certain, possible) =
-                all.partition(|level| (ThinkingLevel::Low..=ThinkingLevel::High).contains(level));
-            return Self { certain, possible };
+            return Self { certain: Vec::new(), possible: all.collect() };
         }
         let takes = |level: &ThinkingLevel| match map.and_then(|map| map.get(level.as_str())) {
             Some(word) => word.is_some(),

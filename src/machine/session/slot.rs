@@ -19,7 +19,7 @@ pub enum Knowledge {
 
 impl Knowledge {
     /// Whether it can be `value`.
-    fn allows(&self, value: &MemberValue) -> bool {
+    pub fn allows(&self, value: &MemberValue) -> bool {
         match self {
             Self::Unknown => true,
             Self::OneOf(values) => values.contains(value),
