@@ -314,7 +314,7 @@ fn queues() -> Vec<Row> {
 }
 
 fn counts() -> Vec<Row> {
-    use Rule::StreamingFlag;
+    use Rule::{AnswerModel, StreamingFlag};
     let messages = || json!({ "messages": [user("go"), assistant("stop", json!([]))] });
     let asked = |more: Vec<(&'static str, Frame)>| run(&[&["go"]]).then(Talk::of(more));
     let count = |count| {
@@ -352,7 +352,7 @@ fn counts() -> Vec<Row> {
     vec![
         ("nothing with the right count", Pi, count(2), &[]),
         ("nothing with the right counts", Pi, stats(1), &[]),
-        ("nothing in a run", Pi, during(true), &[]),
+        ("another model than the one that is set", Pi, during(true), &[AnswerModel, AnswerModel]),
         ("streaming at rest", Pi, idle, &[StreamingFlag]),
         ("nothing in a compaction", Pi, compacting(true), &[]),
     ]

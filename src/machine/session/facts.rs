@@ -211,9 +211,16 @@ impl Facts {
         self.extension_acts
     }
 
-    /// Whether the member can have this value now.
+    /// Whether the member can have this value now. A model is the one of its name: its server knows members of it that the
+    /// dialect does not tell.
     pub fn allows(&self, value: &MemberValue) -> bool {
-        self.slot(value.member()).now().allows(value)
+        let now = self.slot(value.member()).now();
+        match (value, now) {
+            (MemberValue::Model(Some(model)), Knowledge::Known(MemberValue::Model(Some(known)))) => {
+                key(model) == key(known)
+            }
+            _ => now.allows(value),
+        }
     }
 
     /// Whether a command without a response may change the member.
