@@ -21,6 +21,7 @@ mod kind;
 mod places;
 mod regions;
 mod requests;
+mod session;
 mod state;
 mod unread;
 mod violation;
