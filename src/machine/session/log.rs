@@ -198,12 +198,7 @@ impl Log {
 
     /// A summary stands for messages in memory; `summary`: its digest, where it was seen whole.
     pub fn compact(&mut self, summary: Option<u64>) {
-        // What a retry has left out comes back, if it is among the entries that are kept.
-        for item in &mut self.items {
-            if item.memory == Presence::Out && item.file != Presence::Out {
-                item.memory = Presence::Maybe;
-            }
-        }
+        self.rebuild();
         self.memory = Memory::Compacted { summary, at: self.items.len() };
     }
 
@@ -228,14 +223,19 @@ impl Log {
             return false;
         };
         self.items.truncate(place);
-        // The new session is made of entries.
+        self.rebuild();
+        self.run = None;
+        true
+    }
+
+    /// What is in memory is made anew from the entries: what a retry has left out comes back in some servers, what is no
+    /// entry goes, and what is an entry of another kind has the entry's time.
+    fn rebuild(&mut self) {
         for item in &mut self.items {
-            if item.memory == Presence::Out || item.file != Presence::In {
+            if item.memory == Presence::Out || item.file != Presence::In || !is_entry(item.mark.role) {
                 item.memory = Presence::Maybe;
             }
         }
-        self.run = None;
-        true
     }
 
     /// Holds a list of what is in memory against what was said. The first `held` messages have to be there; `is_calm`:
