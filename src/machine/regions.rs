@@ -210,9 +210,12 @@ impl Machine {
         let (met, verdict, answered) = self.step(kind, answer.as_ref(), &mut found);
         if let Said::Frame(frame) | Said::Line { frame, .. } = said {
             self.regions(frame, &mut found);
-            if met.flow == FlowState::StreamingTurn && breaks_down(frame) {
+            let fails = met.flow == FlowState::StreamingTurn && breaks_down(frame);
+            if fails {
                 self.strayed = None;
                 found.broken.retain(|broken| broken.rule != Rule::RunNesting);
+            } else if let Some(beside) = self.beside.as_mut().filter(|_| verdict.illegal) {
+                beside.misplaced();
             }
         }
         let now = if self.beside.is_some() { self.state() } else { met };

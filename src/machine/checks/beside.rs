@@ -10,6 +10,7 @@ use super::{
     host_tools::HostTools,
     moment::Moment,
     queues::Queues,
+    session_log::SessionLog,
     settling::Settling,
     shells::Shells,
     tail::Tail,
@@ -44,6 +45,7 @@ pub struct Beside {
     shells: Shells,
     told: Told,
     entries: Appended,
+    session: SessionLog,
     ending: Ending,
 }
 
@@ -77,6 +79,7 @@ impl Beside {
                 self.tools.command(command);
                 self.settling.command(command);
                 self.shells.command(command);
+                self.session.command(command);
             }
             Inbound::ExtensionUIResponse(response) => self.asks.response(response, found),
             Inbound::HostToolUpdate(update) => self.tools.update(update, found),
@@ -99,17 +102,27 @@ impl Beside {
                 self.settling.event(event, at.cut, found);
                 self.compactions.event(event, at);
                 self.told.event(event, found);
+                self.session.event(event, at, found);
                 match event {
                     AgentSessionEvent::BashExecutionUpdate(update) => self.shells.update(update, at, found),
                     AgentSessionEvent::EntryAppended(appended) => self.entries.entry(&appended.entry, found),
                     _ => {}
                 }
             }
-            Said::Frame(Outbound::ExtensionUIRequest(request)) => self.asks.request(request, found),
+            Said::Frame(Outbound::ExtensionUIRequest(request)) => {
+                self.asks.request(request, found);
+                self.session.ui_request(request);
+            }
+            Said::Frame(Outbound::ExtensionError(_)) => self.session.extension_error(),
             Said::Frame(Outbound::HostToolCall(call)) => self.tools.call(call, at, found),
             Said::Frame(Outbound::HostToolCancel(cancel)) => self.tools.cancel(cancel, found),
             Said::Frame(_) | Said::Line { .. } | Said::Update(_) => {}
         }
+    }
+
+    /// An event was said out of place: something before it was missed.
+    pub fn misplaced(&mut self) {
+        self.session.miss();
     }
 
     /// Something was said of which the kind alone is known.
@@ -125,6 +138,7 @@ impl Beside {
             self.compactions.unread();
             self.shells.unread();
             self.told.unread();
+            self.session.miss();
         }
     }
 
@@ -165,6 +179,7 @@ impl Beside {
         self.settling.answered(request, answer.success, at, found);
         self.told.answered(request, answer.success, found);
         self.shells.answered(request, success, at, found);
+        self.session.answered(answer, success, request, requests, at, found);
         match success {
             Some(RpcSuccess::GetState(state)) => {
                 self.queues.state(&state.data, request, at, found);

@@ -220,7 +220,7 @@ impl Tally {
 }
 
 /// Whether the command leaves everything as it is.
-const fn only_reads(command: RpcCommandKind) -> bool {
+pub(super) const fn only_reads(command: RpcCommandKind) -> bool {
     use RpcCommandKind as Command;
     matches!(
         command,
