@@ -80,7 +80,6 @@ impl Beside {
     /// Something has happened at `now` that gives everything more time.
     pub fn stir(&mut self, now: u64) {
         self.promises.stir(now);
->>>>>>> 93eac67 (wip: promises and loop rules)
     }
 
     /// Sees what the host wrote, before its request is open.
