@@ -37,6 +37,12 @@ pub struct Machine {
     frames: u64,
     /// Something was said already: `ready` would come too late.
     spoken: bool,
+    /// What the clock shows, in milliseconds; none without a clock.
+    time: Option<u64>,
+    /// The same when the input ended.
+    input_ended: Option<u64>,
+    /// The conversation is seen from the start of the process on, and every line of the host could be read.
+    whole: bool,
     /// The last event that was out of place: its rule, and where.
     strayed: Option<(Rule, FlowState)>,
     exercised: RuleSet,
@@ -56,8 +62,30 @@ impl Machine {
             beside: checked.then(Box::default),
             frames: 0,
             spoken: false,
+            time: None,
+            input_ended: None,
+            whole: true,
             strayed: None,
             exercised: RuleSet::default(),
+        }
+    }
+
+    /// The same machine for a conversation of which the beginning may have been missed.
+    #[must_use]
+    pub const fn joined_late(mut self) -> Self {
+        self.whole = false;
+        self
+    }
+
+    /// Sets the clock, in milliseconds since any moment: what follows comes then. Without a clock nothing is late.
+    pub const fn time(&mut self, ms: u64) {
+        self.time = Some(ms);
+    }
+
+    /// The server was told to load extensions.
+    pub fn extended(&mut self) {
+        if let Some(beside) = &mut self.beside {
+            beside.extended();
         }
     }
 
@@ -114,13 +142,13 @@ impl Machine {
         self.frames += 1;
         let met = self.state();
         let mut found = Findings::default();
-        let moment = Moment { dialect: self.dialect, met, now: met, frame: self.frames, cut: false };
+        let moment = self.moment(met, met, false);
         if let Some(beside) = &mut self.beside {
             beside.inbound(frame, &self.requests, &moment, &mut found);
         }
         match frame {
             Inbound::Command(command) => {
-                self.requests.open(command.id().cloned(), command.kind(), met.flow);
+                self.requests.open(command.id().cloned(), command.kind(), met.flow, self.time);
             }
             Inbound::ExtensionUIResponse(response) => {
                 self.asks.remove(response.id());
@@ -153,11 +181,16 @@ impl Machine {
     /// A dialog is over without an answer: its time has come, or nobody wants the answer any more.
     pub fn ask_over(&mut self, id: &str) {
         self.asks.remove(id);
+        if let (Some(beside), Some(now)) = (&mut self.beside, self.time) {
+            beside.stir(now);
+        }
     }
 
     /// A line came in that was no frame; it is owed an error. Gives the host's rule that it broke.
     pub fn bad_line(&mut self, error: &LineError) -> Vec<Violation> {
         self.frames += 1;
+        // Servers may be more lenient, and do what it asks.
+        self.whole = false;
         self.requests.bad_line(error);
         let mut found = Findings::default();
         if self.beside.is_some() {
@@ -179,6 +212,7 @@ impl Machine {
     pub fn end_of_input(&mut self) {
         let state = self.state();
         self.closing = true;
+        self.input_ended = self.input_ended.or(self.time);
         if let Some(beside) = &mut self.beside {
             beside.end_of_input(state, &self.requests);
         }
@@ -187,8 +221,10 @@ impl Machine {
     /// The process is gone, or nothing more is known of it. Gives what never came.
     pub fn ended(&mut self, end: &End) -> Vec<Violation> {
         let (state, mut found) = (self.state(), Findings::default());
+        let now = self.input_ended.or(self.time);
+        let moment = Moment { time: now, ..self.moment(state, state, false) };
         if let Some(beside) = &mut self.beside {
-            beside.ended(end, self.dialect, state, &self.requests, &mut found);
+            beside.ended(end, &moment, &self.requests, &mut found);
         }
         self.report(found, Kind::Exit, state)
     }
@@ -219,8 +255,8 @@ impl Machine {
             }
         }
         let now = if self.beside.is_some() { self.state() } else { met };
+        let moment = self.moment(met, now, cut);
         if let Some(beside) = &mut self.beside {
-            let moment = Moment { dialect: self.dialect, met, now, frame: self.frames, cut };
             beside.outbound(said, kind, &moment, &mut found);
             if let (Some(answer), Some(answered)) = (&answer, &answered) {
                 beside.answered(answer, answered, Some(said), &self.requests, &moment, &mut found);
@@ -248,7 +284,7 @@ impl Machine {
         found.broken(line.rule, line.expected);
         let kind = line.kind.unwrap_or(Kind::Stray);
         let (met, verdict, answered) = self.step(kind, line.answer.as_ref(), &mut found);
-        let moment = Moment { dialect: self.dialect, met, now: self.state(), frame: self.frames, cut: true };
+        let moment = self.moment(met, self.state(), true);
         if let Some(beside) = &mut self.beside {
             beside.unread(kind, &moment);
             if let (Some(answer), Some(answered)) = (&line.answer, &answered) {
@@ -302,6 +338,12 @@ impl Machine {
             self.requests.moved(self.flow());
         }
         (met, verdict, answered)
+    }
+
+    /// Where a frame stands that met one state and left another.
+    const fn moment(&self, met: State, now: State, cut: bool) -> Moment {
+        let (dialect, frame, time, whole) = (self.dialect, self.frames, self.time, self.whole);
+        Moment { dialect, met, now, frame, cut, time, whole, extended: false }
     }
 
     /// Frames so far, of both directions.

@@ -15,6 +15,12 @@ pub struct Open {
     pub command: RpcCommandKind,
     /// The states between the request and now: an outcome that is right in any of them is right.
     pub met: Vec<FlowState>,
+    /// When it was written, in milliseconds of the recording's clock; none without a clock.
+    pub written: Option<u64>,
+    /// Requests there had been when a later one was answered first.
+    overtaken: Option<u64>,
+    /// A request that was written after it had been overtaken was answered before it, too.
+    pub passed: bool,
 }
 
 /// What a response says of the request that it answers.
@@ -104,10 +110,24 @@ const WAITING: usize = 4096;
 
 impl Requests {
     /// A command came in while the machine was in `state`. Gives its number.
-    pub fn open(&mut self, id: Option<RequestId>, command: RpcCommandKind, state: FlowState) -> u64 {
+    pub fn open(
+        &mut self,
+        id: Option<RequestId>,
+        command: RpcCommandKind,
+        state: FlowState,
+        written: Option<u64>,
+    ) -> u64 {
         let number = self.count;
         self.count += 1;
-        self.open.push_back(Open { number, id, command, met: vec![state] });
+        self.open.push_back(Open {
+            number,
+            id,
+            command,
+            met: vec![state],
+            written,
+            overtaken: None,
+            passed: false,
+        });
         if self.open.len() > WAITING {
             self.open.pop_front();
         }
@@ -168,8 +188,16 @@ impl Requests {
             if let Some(BadLine { kind, id: id @ Some(_), .. }) = line
                 && kind.as_deref() == Some(RpcCommandKind::Prompt.as_str())
             {
-                let (number, command) = (self.count, RpcCommandKind::Prompt);
-                self.remember(&Open { number, id, command, met: Vec::new() }, false);
+                let request = Open {
+                    number: self.count,
+                    id,
+                    command: RpcCommandKind::Prompt,
+                    met: Vec::new(),
+                    written: None,
+                    overtaken: None,
+                    passed: false,
+                };
+                self.remember(&request, false);
             }
             return Answered::Line;
         }
@@ -228,6 +256,13 @@ impl Requests {
     /// The response to a request that waited.
     fn first(&mut self, request: Open) -> Answered {
         self.answered_to = self.answered_to.max(request.number + 1);
+        // What always overtakes tells nothing of the others.
+        if !request.command.is_control() {
+            for older in self.open.iter_mut().take_while(|older| older.number < request.number) {
+                let overtaken = *older.overtaken.get_or_insert(self.count);
+                older.passed |= request.number >= overtaken;
+            }
+        }
         Answered::First(request)
     }
 

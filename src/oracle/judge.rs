@@ -80,7 +80,7 @@ impl Judge {
         Self {
             dialect,
             view,
-            machine: Machine::new(dialect, true),
+            machine: Machine::new(dialect, true).joined_late(),
             process: Process::default(),
             kept: Kept::default(),
             records: 0,
@@ -94,6 +94,9 @@ impl Judge {
     pub fn see(&mut self, record: &Record<'_>) -> Vec<Finding> {
         self.records += 1;
         self.t = record.t;
+        if self.view == View::Both {
+            self.machine.time(record.t.max(0.0) as u64);
+        }
         self.expire();
         let mut violations = self.tolerates(record);
         violations.extend(match record.direction {
@@ -307,10 +310,13 @@ impl Judge {
     fn meta(&mut self, bytes: &[u8], cut: bool) -> Vec<Violation> {
         let state = self.machine.state();
         match Meta::read(bytes) {
-            Meta::Spawn => {
+            Meta::Spawn { extended } => {
                 let violations = self.end();
                 self.exercised.extend(self.machine.exercised());
                 self.machine = Machine::new(self.dialect, true);
+                if extended {
+                    self.machine.extended();
+                }
                 self.process = Process { last: self.t, ..Process::default() };
                 self.processes += 1;
                 return violations;

@@ -7,14 +7,20 @@ use super::{
     counts::Counts,
     ending::{End, Ending},
     entries::{self, Appended},
+    extensions::Extensions,
     host_tools::HostTools,
     moment::Moment,
+    promises::Promises,
+    prompts::Prompts,
     queues::Queues,
     session_log::SessionLog,
     settling::Settling,
     shells::Shells,
+    skips::Skips,
+    switches::Switches,
     tail::Tail,
     told::Told,
+    turns::Turns,
 };
 use crate::{
     machine::{
@@ -25,8 +31,8 @@ use crate::{
         state::State,
     },
     protocol::{
-        AgentSessionEvent, Dialect, Inbound, Outbound, PromptDisposition, RpcResponse, RpcSuccess,
-        RuleId as Rule, Said,
+        AgentSessionEvent, Inbound, Outbound, PromptDisposition, RpcResponse, RpcSuccess, RuleId as Rule,
+        Said,
     },
 };
 
@@ -47,6 +53,12 @@ pub struct Beside {
     entries: Appended,
     session: SessionLog,
     ending: Ending,
+    extensions: Extensions,
+    prompts: Prompts,
+    promises: Promises,
+    turns: Turns,
+    skips: Skips,
+    switches: Switches,
 }
 
 impl Beside {
@@ -60,8 +72,19 @@ impl Beside {
         &self.facts
     }
 
+    /// The server was told to load extensions.
+    pub const fn extended(&mut self) {
+        self.extensions.seen = true;
+    }
+
+    /// Something has happened at `now` that gives everything more time.
+    pub fn stir(&mut self, now: u64) {
+        self.promises.stir(now);
+    }
+
     /// Sees what the host wrote, before its request is open.
     pub fn inbound(&mut self, frame: &Inbound, requests: &Requests, at: &Moment, found: &mut Findings) {
+        let at = &Moment { extended: self.extensions.seen, ..*at };
         found.kept(Rule::HostLine);
         found.kept(Rule::HostSchema);
         match frame {
@@ -72,6 +95,8 @@ impl Beside {
                     });
                 }
                 self.facts.command(command, at);
+                self.promises.command(command, at);
+                self.prompts.command(command, at, &self.promises);
                 self.answers.command(command, at, found);
                 self.tail.command(command, at);
                 self.queues.command(command);
@@ -80,15 +105,23 @@ impl Beside {
                 self.settling.command(command);
                 self.shells.command(command);
                 self.session.command(command);
+                self.turns.command(command);
+                self.skips.command(command);
+                self.switches.command(command);
             }
             Inbound::ExtensionUIResponse(response) => self.asks.response(response, found),
             Inbound::HostToolUpdate(update) => self.tools.update(update, found),
             Inbound::HostToolResult(result) => self.tools.result(result, found),
         }
+        if let (Some(now), false) = (at.time, matches!(frame, Inbound::Command(_))) {
+            self.promises.stir(now);
+        }
     }
 
     /// Sees what is said.
     pub fn outbound(&mut self, said: &Said, kind: Kind, at: &Moment, found: &mut Findings) {
+        self.extensions.outbound(said);
+        let at = &Moment { extended: self.extensions.seen, ..*at };
         self.moved(kind, at, found);
         self.facts.said(said, at, found);
         if let Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) = said {
@@ -96,10 +129,16 @@ impl Beside {
         }
         match said {
             Said::Frame(Outbound::AgentSessionEvent(event)) => {
-                self.tail.event(event, at, self.queues.is_empty(), found);
-                self.queues.event(event, at, found);
+                let (unqueued, retries) = (self.queues.is_empty(), self.switches.retries());
+                self.tail.event(event, at, unqueued, retries, &mut self.promises, found);
+                let waits = |text: &str| self.queues.may_hold(text);
+                self.prompts.event(event, at, waits, &mut self.promises, found);
+                self.queues.event(event, self.turns.takes_follow_ups(), at, found);
+                self.skips.event(event, at, self.turns.is_stopped(), found);
+                self.turns.event(event, at, &mut self.queues, found);
+                self.switches.event(event, at, found);
                 self.tools.event(event, at, found);
-                self.settling.event(event, at.cut, found);
+                self.settling.event(event, at, &mut self.promises, found);
                 self.compactions.event(event, at);
                 self.told.event(event, found);
                 self.session.event(event, at, found);
@@ -130,10 +169,14 @@ impl Beside {
         // What it would have broken or shown is not known either.
         self.moved(kind, at, &mut Findings::default());
         self.tail.unread(kind);
+        self.prompts.unread(kind);
+        self.turns.unread(kind);
+        self.skips.unread(kind);
         self.queues.unread(kind);
         self.tools.unread(kind);
         if kind.is_event() {
             self.facts.unread(at);
+            self.promises.unread();
             self.settling.unread();
             self.compactions.unread();
             self.shells.unread();
@@ -145,6 +188,7 @@ impl Beside {
     fn moved(&mut self, kind: Kind, at: &Moment, found: &mut Findings) {
         self.answers.moved(kind, at, found);
         self.counts.moved(kind, at);
+        self.promises.moved(kind, at, found);
     }
 
     /// A response was said; `said` where all of it is known.
@@ -157,11 +201,12 @@ impl Beside {
         at: &Moment,
         found: &mut Findings,
     ) {
+        let at = &Moment { extended: self.extensions.seen, ..*at };
         let success = match said {
             Some(Said::Frame(Outbound::Response(RpcResponse::Success(success)))) => Some(success),
             _ => None,
         };
-        self.answers.answered(answer, answered, outcome(success), requests, at, found);
+        let starts = self.answers.answered(answer, answered, outcome(success), requests, at, found);
         if matches!(answered, Answered::Line | Answered::Nothing(Rule::MissingRefused, _)) && answer.success {
             self.queues.doubt();
         }
@@ -171,6 +216,14 @@ impl Beside {
             (None, true) => self.facts.unread_answer(request, true, at),
             (None, false) => self.facts.answered(request, None, at, found),
         }
+        match starts {
+            true => self.prompts.started(request.number, at, &mut self.promises),
+            false => self.prompts.ended(request.number, &mut self.promises),
+        }
+        if let Answered::First(request) = answered {
+            self.promises.answered(request, requests, at, found);
+            self.turns.answered(request.command);
+        }
         self.tail.answered(request, at, found);
         self.queues.answered(request, answer.success.then_some(success), at, found);
         self.tools.answered(request, answer.success);
@@ -178,12 +231,18 @@ impl Beside {
         self.compactions.answered(answer, success, request, requests, at, found);
         self.settling.answered(request, answer.success, at, found);
         self.told.answered(request, answer.success, found);
+        self.skips.answered(request, answer.success);
+        self.switches.answered(request, answer.success);
         self.shells.answered(request, success, at, found);
         self.session.answered(answer, success, request, requests, at, found);
         match success {
             Some(RpcSuccess::GetState(state)) => {
                 self.queues.state(&state.data, request, at, found);
                 self.told.state(&state.data, found);
+                self.skips.state(&state.data);
+                if request.met.len() == 1 {
+                    self.switches.state(&state.data);
+                }
             }
             Some(RpcSuccess::GetEntries(list)) => {
                 entries::list(&list.data, self.counts.lists_all(request), found);
@@ -195,6 +254,7 @@ impl Beside {
                 self.queues.doubt();
                 self.told.forget();
                 self.entries.forget();
+                self.switches.forget();
             }
             _ => {}
         }
@@ -207,20 +267,12 @@ impl Beside {
     }
 
     /// The process is gone, or nothing more is known of it.
-    pub fn ended(
-        &mut self,
-        end: &End,
-        dialect: Dialect,
-        state: State,
-        requests: &Requests,
-        found: &mut Findings,
-    ) {
-        self.ending.ended(end, dialect, state, requests, found);
+    pub fn ended(&mut self, end: &End, at: &Moment, requests: &Requests, found: &mut Findings) {
         if end.quiet {
-            self.answers.quiet(dialect, state, found);
-            self.tail.quiet(found);
-            self.settling.quiet(state, found);
+            self.answers.silent(at.base(), found);
+            self.promises.silent(at, found);
         }
+        self.ending.ended(end, at.dialect, at.now, requests, &self.promises, found);
     }
 }
 

@@ -1,8 +1,9 @@
 //! How a process ends, and what it leaves undone.
 
+use super::promises::{Promises, is_immediate, missing};
 use crate::{
     machine::{findings::Findings, requests::Requests, state::State},
-    protocol::{Dialect, DialectEndOfInput, FlowState, RpcCommandKind, RuleId as Rule},
+    protocol::{Dialect, DialectDispatch, DialectEndOfInput, FlowState, RpcCommandKind, RuleId as Rule},
 };
 
 /// What is known of the end of a process.
@@ -45,6 +46,7 @@ impl Ending {
         dialect: Dialect,
         state: State,
         requests: &Requests,
+        promises: &Promises,
         found: &mut Findings,
     ) {
         let crashed = end.gone && !end.told && !state.closing;
@@ -62,18 +64,27 @@ impl Ending {
             return;
         }
         let finishes = dialect.record().end_of_input == DialectEndOfInput::Finish;
+        let serial = dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
         let ended = end.gone && state.closing && !end.killed;
         if ended {
             self.finishes(finishes, state, requests, found);
         }
         // What was open when the input ended need not be answered where the process exits at once.
         let owed = end.waited || (ended && finishes);
-        let silent = end.quiet && !state.closing && state.flow == FlowState::Idle && state.asks == 0;
+        let calm = state.flow == FlowState::Idle && state.asks == 0;
+        let silent = end.quiet && !state.closing && calm;
+        // Where one is served after the other, what comes later waits for the first.
+        let mut first = true;
         for request in requests.waiting() {
+            let immediate = is_immediate(request.command);
+            let held = !std::mem::take(&mut first) && serial;
+            let late = match immediate {
+                true => request.passed || (end.quiet && !state.closing && !held && state.asks == 0),
+                false => silent && !may_last(request.command),
+            };
             let bash = request.command == RpcCommandKind::Bash;
-            if (owed && !(bash && ended)) || (silent && !may_last(request.command)) {
-                let id = request.id.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
-                found.broken(Rule::RespOnce, format!("a response to the `{}`{id}", request.command));
+            if ((owed && !(bash && ended)) || late) && !promises.is_reported(request.number) {
+                found.broken(Rule::RespOnce, missing(request));
             }
         }
         // What answers a request of the server gets no response, also where it cannot be read.
