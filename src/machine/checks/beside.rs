@@ -77,7 +77,14 @@ impl Beside {
     }
 
     /// Sees what is said.
-    pub fn outbound(&mut self, said: &Said, kind: Kind, at: &Moment, found: &mut Findings) {
+    pub fn outbound(
+        &mut self,
+        said: &Said,
+        kind: Kind,
+        requests: &Requests,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
         self.moved(kind, at, found);
         if let Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) = said {
             self.answers.begins(&start.message, at, found);
@@ -91,7 +98,9 @@ impl Beside {
                 self.compactions.event(event, at);
                 self.told.event(event, found);
                 match event {
-                    AgentSessionEvent::BashExecutionUpdate(update) => self.shells.update(update, at, found),
+                    AgentSessionEvent::BashExecutionUpdate(update) => {
+                        self.shells.update(update, accepts(requests), at, found);
+                    }
                     AgentSessionEvent::EntryAppended(appended) => self.entries.entry(&appended.entry, found),
                     _ => {}
                 }
@@ -119,6 +128,7 @@ impl Beside {
     }
 
     fn moved(&mut self, kind: Kind, at: &Moment, found: &mut Findings) {
+        self.ending.outbound(kind);
         self.answers.moved(kind, at, found);
         self.counts.moved(kind, at);
     }
@@ -138,8 +148,14 @@ impl Beside {
             _ => None,
         };
         self.answers.answered(answer, answered, outcome(success), requests, at, found);
-        if matches!(answered, Answered::Line | Answered::Nothing(Rule::MissingRefused, _)) && answer.success {
+        let done = match answered {
+            Answered::Line(_) => answer.success,
+            Answered::Nothing(stray) => answer.success && stray.rule == Rule::MissingRefused,
+            Answered::First(_) | Answered::Again(_) => false,
+        };
+        if done {
             self.queues.doubt();
+            self.told.unread();
         }
         let (Answered::First(request) | Answered::Again(request)) = answered else { return };
         self.tail.answered(request, at, found);
@@ -153,7 +169,7 @@ impl Beside {
         match success {
             Some(RpcSuccess::GetState(state)) => {
                 self.queues.state(&state.data, request, at, found);
-                self.told.state(&state.data, found);
+                self.told.state(&state.data, request, accepts(requests), found);
             }
             Some(RpcSuccess::GetEntries(list)) => {
                 entries::list(&list.data, self.counts.lists_all(request), found);
@@ -192,6 +208,11 @@ impl Beside {
             self.settling.quiet(state, found);
         }
     }
+}
+
+/// Whether a line waits that is no command here, and that the server may have taken for one.
+fn accepts(requests: &Requests) -> bool {
+    requests.waiting_lines().next().is_some()
 }
 
 /// Whether the response to that command leaves another session behind it.

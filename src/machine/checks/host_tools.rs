@@ -8,7 +8,7 @@ use crate::{
         HostToolUpdate, RpcCommand, RuleId as Rule,
     },
 };
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Calls and registrations that are kept, the latest.
 const KEPT: usize = 4096;
@@ -22,10 +22,19 @@ pub struct HostTools {
     registered: BTreeSet<String>,
     /// The calls of the open assistant message that have not ended; none where they were missed.
     calls: Option<BTreeSet<String>>,
-    /// The calls that wait for the host: their ids, and those of the model's calls.
-    open: VecDeque<(String, String)>,
-    /// The model's calls that were cancelled and have not ended.
-    cancelled: BTreeSet<String>,
+    /// The calls that wait for the host; the latest.
+    open: VecDeque<Call>,
+    /// The model's calls that were cancelled and have not ended, with the frames that did it.
+    cancelled: BTreeMap<String, u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Call {
+    id: String,
+    /// The id of the model's call.
+    of: String,
+    /// The number of the frame.
+    frame: u64,
 }
 
 impl HostTools {
@@ -65,9 +74,11 @@ impl HostTools {
                 if let Some(calls) = &mut self.calls {
                     calls.remove(&end.tool_call_id);
                 }
-                if self.cancelled.remove(&end.tool_call_id) {
-                    found.expect(Rule::HostCancel, end.is_error, || {
-                        "an error as the result of the call that was cancelled".to_owned()
+                if let Some(frame) = self.cancelled.remove(&end.tool_call_id) {
+                    found.because_of(Some(frame), |found| {
+                        found.expect(Rule::HostCancel, end.is_error, || {
+                            "an error as the result of the call that was cancelled".to_owned()
+                        });
                     });
                 }
             }
@@ -84,8 +95,10 @@ impl HostTools {
     }
 
     pub fn call(&mut self, call: &HostToolCall, at: &Moment, found: &mut Findings) {
-        let again = self.open.iter().any(|(id, of)| *id == call.id || *of == call.tool_call_id);
-        self.open.push_back((call.id.clone(), call.tool_call_id.clone()));
+        let same = |open: &&Call| open.id == call.id || open.of == call.tool_call_id;
+        let again = self.open.iter().find(same).map(|open| open.frame);
+        let (id, of) = (call.id.clone(), call.tool_call_id.clone());
+        self.open.push_back(Call { id, of, frame: at.frame });
         if self.open.len() > KEPT {
             self.open.pop_front();
         }
@@ -94,8 +107,10 @@ impl HostTools {
             return;
         }
         let meant = self.calls.as_ref().is_none_or(|calls| calls.contains(&call.tool_call_id));
-        found.expect(Rule::HostCallWindow, !again, || {
-            "one call of the tool at a time, with its own id".to_owned()
+        found.because_of(again, |found| {
+            found.expect(Rule::HostCallWindow, again.is_none(), || {
+                "one call of the tool at a time, with its own id".to_owned()
+            });
         });
         found.expect(Rule::HostCallWindow, meant, || {
             "a call of the assistant message that has not ended".to_owned()
@@ -107,10 +122,10 @@ impl HostTools {
     }
 
     pub fn cancel(&mut self, cancel: &HostToolCancel, found: &mut Findings) {
-        match self.open.iter().position(|(id, _)| *id == cancel.target_id) {
+        match self.open.iter().position(|call| call.id == cancel.target_id) {
             Some(place) => {
-                if let Some((_, call)) = self.open.remove(place) {
-                    self.cancelled.insert(call);
+                if let Some(call) = self.open.remove(place) {
+                    self.cancelled.insert(call.of, found.frame());
                 }
             }
             None => found.broken(Rule::HostCancel, "the id of a call without a result"),
@@ -118,12 +133,12 @@ impl HostTools {
     }
 
     pub fn update(&self, update: &HostToolUpdate, found: &mut Findings) {
-        let open = self.open.iter().any(|(id, _)| *id == update.id);
+        let open = self.open.iter().any(|call| call.id == update.id);
         found.expect(Rule::HostToolOpen, open, || "progress of a call that is open".to_owned());
     }
 
     pub fn result(&mut self, result: &HostToolResult, found: &mut Findings) {
-        let place = self.open.iter().position(|(id, _)| *id == result.id);
+        let place = self.open.iter().position(|call| call.id == result.id);
         found.expect(Rule::HostToolOpen, place.is_some(), || "the result of a call that is open".to_owned());
         place.and_then(|place| self.open.remove(place));
     }

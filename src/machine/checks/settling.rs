@@ -40,7 +40,7 @@ impl Settling {
             Event::AgentSettled(settled) => {
                 self.kept_for(false, found);
                 if std::mem::take(&mut self.aborted) {
-                    found.expect(Rule::Settled, settled.aborted, || {
+                    found.expect(Rule::Settled, settled.aborted != Some(false), || {
                         "`aborted`, as the last answer was".to_owned()
                     });
                 }

@@ -4,17 +4,64 @@ use crate::{
     machine::{findings::Findings, requests::Open},
     protocol::{AgentSessionEvent, RpcCommandKind, RuleId as Rule, SessionState, ThinkingLevel},
 };
+use serde::Serialize;
+use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    /// The name, where it is known.
-    name: Option<Option<String>>,
-    level: Option<ThinkingLevel>,
+    /// The names that it has had.
+    name: History<Option<String>>,
+    level: History<ThinkingLevel>,
     /// Names that were told and belong to no answer yet.
     names: u64,
     retry: Retry,
     /// An event was missed.
     unsure: bool,
+}
+
+/// The values that something has had, oldest first, each with the number of the frame that told it; none where it is not
+/// known.
+#[derive(Clone, Debug)]
+struct History<T>(VecDeque<(u64, T)>);
+
+/// Values that are kept: a response may tell an older one, if its request came before the change.
+const KEPT: usize = 64;
+
+impl<T> Default for History<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<T: PartialEq + Serialize> History<T> {
+    /// The latest value.
+    fn last(&self) -> Option<&(u64, T)> {
+        self.0.back()
+    }
+
+    /// From the frame `frame` on it is `value`.
+    fn is(&mut self, frame: u64, value: T) {
+        self.0.push_back((frame, value));
+        if self.0.len() > KEPT {
+            self.0.pop_front();
+        }
+    }
+
+    /// A response to `request` tells `value` at the JSON pointer `at`: any that it has had since the request was written.
+    fn expect(&mut self, request: &Open, at: &str, what: &str, value: T, found: &mut Findings) {
+        let rule = Rule::ChangesTold;
+        let Some((frame, last)) = self.0.back() else { return self.is(request.frame, value) };
+        let until = |at: usize| self.0.get(at + 1).is_none_or(|(next, _)| *next > request.frame);
+        let mut held = self.0.iter().enumerate().filter(|(at, _)| until(*at));
+        match held.any(|(_, (_, held))| *held == value) {
+            true => found.kept(rule),
+            false => {
+                found.because_of(Some(*frame), |found| found.differs(rule, at, what, last, &value));
+                self.0.clear();
+                self.is(found.frame(), value);
+            }
+        }
+    }
 }
 
 /// Where a summary that is tried again stands.
@@ -33,14 +80,17 @@ impl Told {
         use AgentSessionEvent as Event;
         match event {
             Event::SessionInfoChanged(changed) => {
-                self.name = Some(changed.name.clone());
+                self.name.is(found.frame(), changed.name.clone());
                 self.names += 1;
             }
             Event::ThinkingLevelChanged(changed) => {
-                let before = self.level.replace(changed.level);
-                found.expect(Rule::ChangesTold, before != Some(changed.level), || {
-                    format!("another level than {}, which it was", changed.level)
+                let before = self.level.last().filter(|(_, level)| *level == changed.level);
+                found.because_of(before.map(|(frame, _)| *frame), |found| {
+                    found.expect(Rule::ChangesTold, before.is_none(), || {
+                        format!("another level than `{}`, which it was", changed.level)
+                    });
                 });
+                self.level.is(found.frame(), changed.level);
             }
             Event::SummarizationRetryScheduled(scheduled) => {
                 let expected = match self.retry {
@@ -84,15 +134,17 @@ impl Told {
         }
     }
 
-    /// What the server says of its state.
-    pub fn state(&mut self, state: &SessionState, found: &mut Findings) {
-        if let Some(name) = self.name.replace(state.session_name.clone()) {
-            found.expect(Rule::ChangesTold, name == state.session_name, || format!("the name {name:?}"));
+    /// What the server says of its state. `accepts`: a line waits that is no command here, and may be one there.
+    pub fn state(&mut self, state: &SessionState, request: &Open, accepts: bool, found: &mut Findings) {
+        if accepts {
+            return self.unread();
         }
-        if let (Some(level), said) = (self.level, state.thinking_level) {
-            found.expect(Rule::ChangesTold, said == Some(level), || format!("the level {level}"));
+        let what = "the name that was told last";
+        self.name.expect(request, "/data/sessionName", what, state.session_name.clone(), found);
+        if let Some(level) = state.thinking_level {
+            let what = "the level that was told last";
+            self.level.expect(request, "/data/thinkingLevel", what, level, found);
         }
-        self.level = state.thinking_level;
     }
 
     /// Another session has taken the place of this one.
@@ -100,7 +152,7 @@ impl Told {
         *self = Self::default();
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Something was said or done of which the kind alone is known.
     pub fn unread(&mut self) {
         *self = Self { unsure: true, ..Self::default() };
     }
