@@ -10,6 +10,10 @@ pub struct Findings {
     pub broken: Vec<Broken>,
     /// The rules that were put to the test since it was made.
     pub exercised: RuleSet,
+    /// The number of the frame that is looked at, both directions counted together; 0: of none.
+    frame: u64,
+    /// The number of the frame to which what is found next goes back.
+    cause: Option<u64>,
 }
 
 /// A rule that a frame breaks.
@@ -21,9 +25,21 @@ pub struct Broken {
     pub expected: String,
     /// The member that is wrong, where it is one.
     pub difference: Option<Difference>,
+    /// The number of the earlier frame that this one goes back to: of a response the request, of a state what set it.
+    pub cause: Option<u64>,
 }
 
 impl Findings {
+    /// The findings about the frame with this number.
+    pub fn about(frame: u64) -> Self {
+        Self { frame, ..Self::default() }
+    }
+
+    /// The number of the frame that is looked at: to remember as what later findings go back to.
+    pub const fn frame(&self) -> u64 {
+        self.frame
+    }
+
     /// Puts `rule` to the test.
     pub fn expect(&mut self, rule: Rule, holds: bool, expected: impl FnOnce() -> String) {
         match holds {
@@ -39,8 +55,7 @@ impl Findings {
 
     /// The rule was put to the test, and is broken.
     pub fn broken(&mut self, rule: Rule, expected: impl Into<String>) {
-        self.exercised.insert(rule);
-        self.broken.push(Broken { rule, expected: expected.into(), difference: None });
+        self.push(rule, expected.into(), None);
     }
 
     /// Puts `rule` to the test: `got`, which stands at the JSON pointer `at` of the frame, equals `expected`. `what`: the
@@ -53,11 +68,45 @@ impl Findings {
         expected: &T,
         got: &T,
     ) {
-        self.exercised.insert(rule);
-        if expected != got {
-            let difference = Difference::between(at, expected, got);
-            self.broken.push(Broken { rule, expected: what.to_owned(), difference });
+        match expected == got {
+            true => self.kept(rule),
+            false => self.push(rule, what.to_owned(), Difference::between(at, expected, got)),
         }
+    }
+
+    /// The rule is broken: `got`, which stands at the JSON pointer `at` of the frame, is not `expected`.
+    pub fn differs(
+        &mut self,
+        rule: Rule,
+        at: &str,
+        what: impl Into<String>,
+        expected: &impl Serialize,
+        got: &impl Serialize,
+    ) {
+        self.push(rule, what.into(), Difference::between(at, expected, got));
+    }
+
+    /// Names the frame to which everything that is found from here on goes back, as reports show it, too.
+    pub const fn goes_back_to(&mut self, frame: Option<u64>) {
+        self.cause = frame;
+    }
+
+    /// The frame to which what is found goes back.
+    pub const fn cause(&self) -> Option<u64> {
+        self.cause
+    }
+
+    /// Runs tests whose findings go back to the frame `cause`, where one is known.
+    pub fn because_of(&mut self, cause: Option<u64>, test: impl FnOnce(&mut Self)) {
+        let before = self.cause;
+        self.cause = cause.or(before);
+        test(self);
+        self.cause = before;
+    }
+
+    fn push(&mut self, rule: Rule, expected: String, difference: Option<Difference>) {
+        self.exercised.insert(rule);
+        self.broken.push(Broken { rule, expected, difference, cause: self.cause });
     }
 }
 

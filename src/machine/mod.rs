@@ -34,7 +34,7 @@ pub use envelope::Envelope;
 pub use findings::{Broken, Findings, RuleSet};
 pub use kind::{Kind, Step};
 pub use regions::Machine;
-pub use requests::{Answer, Answered, Open, Requests};
+pub use requests::{Answer, Answered, Open, Requests, Stray};
 pub use state::State;
 pub use unread::Unread;
 pub use violation::Violation;

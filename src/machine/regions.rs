@@ -11,7 +11,7 @@ use crate::{
         flow::{Flow, Verdict},
         kind::{Kind, Step},
         places::{also_kept, rule_of},
-        requests::{Answer, Answered, Requests},
+        requests::{Answer, Answered, Requests, Stray},
         state::State,
         unread::Unread,
         violation::Violation,
@@ -141,14 +141,14 @@ impl Machine {
     pub fn inbound(&mut self, frame: &Inbound) -> Vec<Violation> {
         self.frames += 1;
         let met = self.state();
-        let mut found = Findings::default();
+        let mut found = Findings::about(self.frames);
         let moment = self.moment(met, met, false);
         if let Some(beside) = &mut self.beside {
             beside.inbound(frame, &self.requests, &moment, &mut found);
         }
         match frame {
             Inbound::Command(command) => {
-                self.requests.open(command.id().cloned(), command.kind(), met.flow, self.time);
+                self.requests.open(self.frames, command.id().cloned(), command.kind(), met.flow, self.time);
             }
             Inbound::ExtensionUIResponse(response) => {
                 self.asks.remove(response.id());
@@ -163,7 +163,7 @@ impl Machine {
         let (kind, met) = (Kind::Unannounced(step), self.state());
         let mut verdict = Verdict::default();
         self.flow.handle_with_context(&kind, &mut verdict);
-        let mut found = Findings::default();
+        let mut found = Findings::about(self.frames);
         if verdict.illegal {
             found.broken(Rule::FiresIn, format!("no {kind} in {}", met.flow));
         }
@@ -191,8 +191,8 @@ impl Machine {
         self.frames += 1;
         // Servers may be more lenient, and do what it asks.
         self.whole = false;
-        self.requests.bad_line(error);
-        let mut found = Findings::default();
+        self.requests.bad_line(self.frames, error);
+        let mut found = Findings::about(self.frames);
         if self.beside.is_some() {
             let (rule, reason) = match error {
                 LineError::Parse { reason, .. } => (Rule::HostLine, reason.clone()),
@@ -220,7 +220,7 @@ impl Machine {
 
     /// The process is gone, or nothing more is known of it. Gives what never came.
     pub fn ended(&mut self, end: &End) -> Vec<Violation> {
-        let (state, mut found) = (self.state(), Findings::default());
+        let (state, mut found) = (self.state(), Findings::about(self.frames));
         let now = self.input_ended.or(self.time);
         let moment = Moment { time: now, ..self.moment(state, state, false) };
         if let Some(beside) = &mut self.beside {
@@ -242,7 +242,7 @@ impl Machine {
             | Said::Line { frame: Outbound::Response(response), .. } => Some(Answer::of(response)),
             _ => None,
         };
-        let mut found = Findings::default();
+        let mut found = Findings::about(self.frames + 1);
         let (met, verdict, answered) = self.step(kind, answer.as_ref(), &mut found);
         if let Said::Frame(frame) | Said::Line { frame, .. } = said {
             self.regions(frame, &mut found);
@@ -257,7 +257,7 @@ impl Machine {
         let now = if self.beside.is_some() { self.state() } else { met };
         let moment = self.moment(met, now, cut);
         if let Some(beside) = &mut self.beside {
-            beside.outbound(said, kind, &moment, &mut found);
+            beside.outbound(said, kind, &self.requests, &moment, &mut found);
             if let (Some(answer), Some(answered)) = (&answer, &answered) {
                 beside.answered(answer, answered, Some(said), &self.requests, &moment, &mut found);
             }
@@ -268,7 +268,7 @@ impl Machine {
                 false if verdict.lost => checks.lost(said),
                 false if verdict.illegal => checks.stray(said),
                 false if cut => {
-                    checks.see(said, &mut Findings::default());
+                    checks.see(said, &mut Findings::about(self.frames));
                     checks.tear();
                 }
                 false => checks.see(said, &mut found),
@@ -280,7 +280,7 @@ impl Machine {
     /// A line was said that is no frame of the dialect, or one that could not be read: the flow goes on from what is
     /// known of it, and what it held counts as missed.
     pub fn unread(&mut self, line: Unread) -> Vec<Violation> {
-        let mut found = Findings::default();
+        let mut found = Findings::about(self.frames + 1);
         found.broken(line.rule, line.expected);
         let kind = line.kind.unwrap_or(Kind::Stray);
         let (met, verdict, answered) = self.step(kind, line.answer.as_ref(), &mut found);
@@ -320,7 +320,16 @@ impl Machine {
         let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         let answered = answer.map(|answer| self.requests.answer(answer, late));
         match &answered {
-            Some(Answered::Nothing(rule, expected)) => found.broken(*rule, expected.clone()),
+            Some(Answered::First(request) | Answered::Again(request)) => {
+                found.goes_back_to(Some(request.frame));
+            }
+            Some(Answered::Line(frame)) => found.goes_back_to(Some(*frame)),
+            Some(Answered::Nothing(_)) | None => {}
+        }
+        match &answered {
+            Some(Answered::Nothing(Stray { rule, expected, cause })) => {
+                found.because_of(*cause, |found| found.broken(*rule, expected.clone()));
+            }
             Some(Answered::Again(_)) if !late => {
                 found.broken(Rule::PromptOnce, "one answer to the prompt");
             }
@@ -331,7 +340,7 @@ impl Machine {
                     found.kept(Rule::PromptOnce);
                 }
             }
-            Some(Answered::Line) => found.kept(Rule::MissingRefused),
+            Some(Answered::Line(_)) => found.kept(Rule::MissingRefused),
             Some(Answered::Again(_)) | None => {}
         }
         if self.flow() != met.flow {
@@ -364,8 +373,11 @@ impl Machine {
             return Vec::new();
         }
         let (base, frame) = (self.dialect.base(), self.frames);
-        let violation = |Broken { rule, expected, difference }| {
-            Some(Violation { rule, tier: rule.tier(base)?, frame, kind, state, expected, difference })
+        let of_frame = found.cause();
+        let violation = |Broken { rule, expected, difference, cause }| {
+            let cause = cause.or(of_frame).filter(|cause| *cause != frame);
+            let tier = rule.tier(base)?;
+            Some(Violation { rule, tier, frame, kind, state, expected, difference, cause })
         };
         found.broken.into_iter().filter_map(violation).collect()
     }

@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 pub struct Open {
     /// How many requests came before it.
     pub number: u64,
+    /// The number of its frame, both directions counted together.
+    pub frame: u64,
     /// As the host gave it.
     pub id: Option<RequestId>,
     /// The command.
@@ -59,10 +61,21 @@ pub enum Answered {
     First(Open),
     /// A prompt that had the opposite answer already.
     Again(Open),
-    /// A line that was no command.
-    Line,
+    /// A line that was no command: the number of its frame.
+    Line(u64),
     /// Nothing that it may answer.
-    Nothing(Rule, String),
+    Nothing(Stray),
+}
+
+/// A response that answers nothing that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    /// The rule that it breaks.
+    pub rule: Rule,
+    /// What was expected instead.
+    pub expected: String,
+    /// The number of the frame that it may have been meant for.
+    pub cause: Option<u64>,
 }
 
 /// The open requests, oldest first.
@@ -85,6 +98,8 @@ pub struct Requests {
 struct BadLine {
     /// How many requests came before it.
     number: u64,
+    /// The number of its frame.
+    frame: u64,
     kind: Option<String>,
     id: Option<RequestId>,
     /// It is a command that lacks what it needs.
@@ -109,9 +124,10 @@ const REMEMBERED: usize = 64;
 const WAITING: usize = 4096;
 
 impl Requests {
-    /// A command came in while the machine was in `state`. Gives its number.
+    /// A command came in as frame number `frame` while the machine was in `state`. Gives its number.
     pub fn open(
         &mut self,
+        frame: u64,
         id: Option<RequestId>,
         command: RpcCommandKind,
         state: FlowState,
@@ -121,6 +137,7 @@ impl Requests {
         self.count += 1;
         self.open.push_back(Open {
             number,
+            frame,
             id,
             command,
             met: vec![state],
@@ -134,15 +151,15 @@ impl Requests {
         number
     }
 
-    /// A line came in that was no command.
-    pub fn bad_line(&mut self, error: &LineError) {
+    /// A line came in as frame number `frame` that was no command.
+    pub fn bad_line(&mut self, frame: u64, error: &LineError) {
         let (kind, id) = match error {
             LineError::Parse { id, .. } => (None, id.clone()),
             LineError::Unknown { kind, id } | LineError::Field { kind, id, .. } => {
                 (Some(kind.clone()), id.clone())
             }
         };
-        self.bad_lines.push_back(BadLine { number: self.count, kind, id, lacks: error.lacks_field() });
+        self.bad_lines.push_back(BadLine { number: self.count, frame, kind, id, lacks: error.lacks_field() });
         if self.bad_lines.len() > WAITING {
             self.bad_lines.pop_front();
         }
@@ -162,10 +179,10 @@ impl Requests {
         self.open.iter()
     }
 
-    /// The lines that were no command and wait for their error: the type, where a line had one, and whether a request
-    /// behind it was answered.
-    pub fn waiting_lines(&self) -> impl Iterator<Item = (Option<&str>, bool)> {
-        self.bad_lines.iter().map(|line| (line.kind.as_deref(), line.number < self.answered_to))
+    /// The lines that were no command and wait for their error: the number of the frame, the type, where a line had one,
+    /// and whether a request behind it was answered.
+    pub fn waiting_lines(&self) -> impl Iterator<Item = (u64, Option<&str>, bool)> {
+        self.bad_lines.iter().map(|line| (line.frame, line.kind.as_deref(), line.number < self.answered_to))
     }
 
     /// Whether a request of that command waits.
@@ -175,7 +192,18 @@ impl Requests {
 
     /// Whether a request with that id waits.
     pub fn has(&self, id: &RequestId) -> bool {
-        self.open.iter().any(|request| request.id.as_ref() == Some(id))
+        self.frame_of(id).is_some()
+    }
+
+    /// Whether a line of the host had that id: a request, answered or not, or a line that was no command.
+    pub fn knows(&self, id: &RequestId) -> bool {
+        let answered = || self.answered.iter().any(|(request, _)| request.id.as_ref() == Some(id));
+        self.has(id) || answered() || self.bad_lines.iter().any(|line| line.id.as_ref() == Some(id))
+    }
+
+    /// The number of the frame of the request that waits with that id.
+    pub fn frame_of(&self, id: &RequestId) -> Option<u64> {
+        self.open.iter().find(|request| request.id.as_ref() == Some(id)).map(|request| request.frame)
     }
 
     /// A response was said; `late` if the dialect may acknowledge a prompt and then refuse it.
@@ -184,12 +212,14 @@ impl Requests {
             && let Some(at) = self.bad_lines.iter().position(|line| line.fits(answer))
         {
             let line = self.bad_lines.remove(at);
+            let at = line.as_ref().map_or(0, |line| line.frame);
             // Servers that refuse a prompt, and acknowledge it all the same, do so with one that lacks its text, too.
-            if let Some(BadLine { kind, id: id @ Some(_), .. }) = line
+            if let Some(BadLine { kind, id: id @ Some(_), frame, .. }) = line
                 && kind.as_deref() == Some(RpcCommandKind::Prompt.as_str())
             {
                 let request = Open {
                     number: self.count,
+                    frame,
                     id,
                     command: RpcCommandKind::Prompt,
                     met: Vec::new(),
@@ -199,7 +229,7 @@ impl Requests {
                 };
                 self.remember(&request, false);
             }
-            return Answered::Line;
+            return Answered::Line(at);
         }
         let command = RpcCommandKind::parse(&answer.command);
         let Some(id) = &answer.id else { return self.answer_without_id(command, answer.success, late) };
@@ -209,7 +239,8 @@ impl Requests {
             Some(request) if command != Some(request.command) => {
                 let expected = format!("the command `{}` of request {id}", request.command);
                 self.remember(&request, false);
-                Answered::Nothing(Rule::RespCommand, expected)
+                let cause = Some(request.frame);
+                Answered::Nothing(Stray { rule: Rule::RespCommand, expected, cause })
             }
             Some(request) => {
                 self.remember(&request, answer.success);
@@ -239,8 +270,10 @@ impl Requests {
         if success {
             return self.unasked(None, success, "an open request of that command without an id");
         }
-        if command.is_none() && self.bad_lines.pop_front().is_some() {
-            return Answered::Line;
+        if command.is_none()
+            && let Some(line) = self.bad_lines.pop_front()
+        {
+            return Answered::Line(line.frame);
         }
         // The originals drop the id of a request whose handler fails; the oldest that does not overtake is the one.
         let failed = |request: &Open| match command {
@@ -285,7 +318,11 @@ impl Requests {
                 *first = None;
                 Answered::Again(request.clone())
             }
-            Some(_) => Answered::Nothing(Rule::RespOnce, "one response per request".to_owned()),
+            Some((request, _)) => Answered::Nothing(Stray {
+                rule: Rule::RespOnce,
+                expected: "one response per request".to_owned(),
+                cause: Some(request.frame),
+            }),
             None => self.unasked(id, success, "the id of an open request"),
         }
     }
@@ -296,13 +333,18 @@ impl Requests {
         let meant = |line: &BadLine| line.kind.is_none() || line.id.as_ref() == id;
         match self.bad_lines.iter().position(meant) {
             Some(at) => match self.bad_lines.remove(at) {
-                Some(BadLine { lacks: true, kind: Some(kind), .. }) if success => {
+                Some(BadLine { lacks: true, kind: Some(kind), frame, .. }) if success => {
                     let expected = format!("an error, as the `{kind}` lacks what it needs");
-                    Answered::Nothing(Rule::MissingRefused, expected)
+                    Answered::Nothing(Stray { rule: Rule::MissingRefused, expected, cause: Some(frame) })
                 }
-                _ => Answered::Line,
+                Some(BadLine { frame, .. }) => Answered::Line(frame),
+                None => Answered::Line(0),
             },
-            None => Answered::Nothing(Rule::RespKnownId, expected.to_owned()),
+            None => Answered::Nothing(Stray {
+                rule: Rule::RespKnownId,
+                expected: expected.to_owned(),
+                cause: None,
+            }),
         }
     }
 

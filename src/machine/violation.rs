@@ -23,17 +23,20 @@ pub struct Violation {
     pub expected: String,
     /// The member that is wrong, where it is one.
     pub difference: Option<Difference>,
+    /// The number of the earlier frame that it goes back to, where one is known.
+    pub cause: Option<u64>,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rule, frame, kind, state, expected, difference, .. } = self;
-        write!(f, "{rule}: frame {frame}, {kind} in {state}: expected {expected}")?;
-        match difference {
-            Some(Difference { pointer, expected, got }) => {
-                write!(f, ": at `{pointer}` {expected}, got {got}")
-            }
-            None => Ok(()),
-        }
+        let Self { rule, frame, kind, state, .. } = self;
+        write!(f, "{rule}: frame {frame}, {kind} in {state}: expected {}", self.expectation())
+    }
+}
+
+impl Violation {
+    /// What the rule wanted instead, with the member that is wrong, where it is one.
+    pub fn expectation(&self) -> String {
+        Difference::behind(&self.expected, self.difference.as_ref())
     }
 }

@@ -25,7 +25,13 @@ fn adapter() -> Adapter {
 /// The same by another adapter, or played otherwise.
 fn play_by(adapter: &Adapter, script: &str, steps: Value, playing: Playing<'_>) -> (Subject, Vec<Value>) {
     let args = vec!["-c".into(), script.into()];
-    let server = Server { program: "/bin/sh".into(), args, adapter: adapter.clone(), dialect: Dialect::Pi };
+    let server = Server {
+        program: "/bin/sh".into(),
+        args,
+        adapter: adapter.clone(),
+        dialect: Dialect::Pi,
+        version: None,
+    };
     let scenario = json!({"name": "stand-in", "title": "A test.", "steps": steps});
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     let keep = TempDir::new().unwrap();

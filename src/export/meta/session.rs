@@ -70,7 +70,8 @@ impl<'a> Session<'a> {
     pub fn tells(&self, response: &str) -> BTreeMap<String, String> {
         let told = self.frames.annotated(response)["x-tells"].as_object().into_iter().flatten();
         let known = |(name, path): &(&String, &Value)| {
-            self.schema_of(name).is_some() && self.resolve(response, path.as_str().unwrap_or_default()).is_some()
+            self.schema_of(name).is_some()
+                && self.resolve(response, path.as_str().unwrap_or_default()).is_some()
         };
         told.filter(known).map(|(name, path)| (name.clone(), text(path))).collect()
     }
@@ -81,7 +82,8 @@ impl<'a> Session<'a> {
         let mut members = if effect == "code" { texts(&row["of"]) } else { vec![text(&row[effect])] };
         members.retain(|name| self.schema_of(name).is_some());
         let value = row[key].as_str();
-        let root = |path: &str| if path.starts_with("data.") || path == "data" { response } else { Some(def) };
+        let root =
+            |path: &str| if path.starts_with("data.") || path == "data" { response } else { Some(def) };
         let is_there = |path: &str| root(path).is_some_and(|root| self.resolve(root, path).is_some());
         if members.is_empty() || value.is_some_and(|path| !is_there(path)) {
             return None;
@@ -139,7 +141,10 @@ impl<'a> Session<'a> {
 
     /// Whether the dialect has what the list `dialects` limits.
     fn has(&self, limited: &Value) -> bool {
-        limited.get("dialects").and_then(Value::as_array).is_none_or(|ids| ids.iter().any(|id| id == self.base))
+        limited
+            .get("dialects")
+            .and_then(Value::as_array)
+            .is_none_or(|ids| ids.iter().any(|id| id == self.base))
     }
 }
 

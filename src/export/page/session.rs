@@ -93,7 +93,8 @@ fn effects<'a>(book: &'a Book, base: Dialect, def: &str) -> Option<&'a Vec<Effec
 
 /// An effect as a sentence.
 fn words(effect: &EffectAbout) -> Markup {
-    let members = html! { @for (at, name) in effect.members.iter().enumerate() { @if at > 0 { ", " } (link(name)) } };
+    let members =
+        html! { @for (at, name) in effect.members.iter().enumerate() { @if at > 0 { ", " } (link(name)) } };
     let value = html! { @if let Some(path) = &effect.value { code { (path) } } };
     let list = html! { @if let Some(list) = &effect.r#in { (link(list)) } };
     let code = html! { @if let Some(code) = &effect.code { a href={ "#code-" (code) } { code { (code) } } } };
@@ -154,7 +155,8 @@ fn tellers(book: &Book, name: &str) -> Vec<String> {
 
 /// The commands and events that change a member.
 fn changers(book: &Book, name: &str) -> Vec<String> {
-    let changes = |effects: &[EffectAbout]| effects.iter().any(|effect| effect.members.iter().any(|it| it == name));
+    let changes =
+        |effects: &[EffectAbout]| effects.iter().any(|effect| effect.members.iter().any(|it| it == name));
     let metas = || book.bases.iter().filter_map(|base| book.meta(*base));
     let commands = metas().flat_map(|meta| &meta.commands).filter(|it| changes(&it.effects));
     let events = metas().flat_map(|meta| &meta.events).filter(|it| changes(&it.effects));

@@ -172,7 +172,7 @@ impl Answers {
                     self.acked = None;
                 }
             }
-            Answered::Line | Answered::Nothing(..) => {}
+            Answered::Line(_) | Answered::Nothing(_) => {}
         }
         false
     }
@@ -193,7 +193,12 @@ impl Answers {
             Some(older) if self.overtaken == Some(older.number) => {}
             Some(older) => {
                 self.overtaken = Some(older.number);
-                found.broken(Rule::RespOrder, format!("the response to the `{}` before it", older.command));
+                found.because_of(Some(older.frame), |found| {
+                    found.broken(
+                        Rule::RespOrder,
+                        format!("the response to the `{}` before it", older.command),
+                    );
+                });
             }
         }
     }
@@ -330,8 +335,13 @@ fn all_cases(request: &Open, asked: &Asked, at: &Moment, counts: impl Fn(&Case) 
 }
 
 fn refusal(answer: &Answer, text: &str, found: &mut Findings) {
-    let same = answer.error.as_ref().is_none_or(|error| error == text);
-    found.expect(Rule::RejectText, same, || format!("the error {text:?}"));
+    match &answer.error {
+        Some(error) => {
+            let what = "the text of the refusal";
+            found.expect_same(Rule::RejectText, "/error", what, &text, &error.as_str());
+        }
+        None => found.kept(Rule::RejectText),
+    }
 }
 
 /// The hash of a text.

@@ -119,7 +119,14 @@ impl Beside {
     }
 
     /// Sees what is said.
-    pub fn outbound(&mut self, said: &Said, kind: Kind, at: &Moment, found: &mut Findings) {
+    pub fn outbound(
+        &mut self,
+        said: &Said,
+        kind: Kind,
+        requests: &Requests,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
         self.extensions.outbound(said);
         let at = &Moment { extended: self.extensions.seen, ..*at };
         self.moved(kind, at, found);
@@ -143,7 +150,9 @@ impl Beside {
                 self.told.event(event, found);
                 self.session.event(event, at, found);
                 match event {
-                    AgentSessionEvent::BashExecutionUpdate(update) => self.shells.update(update, at, found),
+                    AgentSessionEvent::BashExecutionUpdate(update) => {
+                        self.shells.update(update, accepts(requests), at, found);
+                    }
                     AgentSessionEvent::EntryAppended(appended) => self.entries.entry(&appended.entry, found),
                     _ => {}
                 }
@@ -186,6 +195,7 @@ impl Beside {
     }
 
     fn moved(&mut self, kind: Kind, at: &Moment, found: &mut Findings) {
+        self.ending.outbound(kind);
         self.answers.moved(kind, at, found);
         self.counts.moved(kind, at);
         self.promises.moved(kind, at, found);
@@ -207,11 +217,23 @@ impl Beside {
             _ => None,
         };
         let starts = self.answers.answered(answer, answered, outcome(success), requests, at, found);
-        if matches!(answered, Answered::Line | Answered::Nothing(Rule::MissingRefused, _)) && answer.success {
+        let done = match answered {
+            Answered::Line(_) => answer.success,
+            Answered::Nothing(stray) => answer.success && stray.rule == Rule::MissingRefused,
+            Answered::First(_) | Answered::Again(_) => false,
+        };
+        if done {
             self.queues.doubt();
+            self.told.unread();
+            self.facts.unread(at);
         }
         let (Answered::First(request) | Answered::Again(request)) = answered else { return };
         match (success, answer.success) {
+            // A line that is no command here may have done something.
+            (Some(success), _) if accepts(requests) => {
+                self.facts.unread_answer(request, true, at);
+                self.facts.learn(success, at);
+            }
             (Some(success), _) => self.facts.answered(request, Some(success), at, found),
             (None, true) => self.facts.unread_answer(request, true, at),
             (None, false) => self.facts.answered(request, None, at, found),
@@ -238,7 +260,6 @@ impl Beside {
         match success {
             Some(RpcSuccess::GetState(state)) => {
                 self.queues.state(&state.data, request, at, found);
-                self.told.state(&state.data, found);
                 self.skips.state(&state.data);
                 if request.met.len() == 1 {
                     self.switches.state(&state.data);
@@ -274,6 +295,11 @@ impl Beside {
         }
         self.ending.ended(end, at.dialect, at.now, requests, &self.promises, found);
     }
+}
+
+/// Whether a line waits that is no command here, and that the server may have taken for one.
+fn accepts(requests: &Requests) -> bool {
+    requests.waiting_lines().next().is_some()
 }
 
 /// Whether the response to that command leaves another session behind it.

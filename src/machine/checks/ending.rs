@@ -2,7 +2,7 @@
 
 use super::promises::{Promises, is_immediate, missing};
 use crate::{
-    machine::{findings::Findings, requests::Requests, state::State},
+    machine::{findings::Findings, kind::Kind, requests::Requests, state::State},
     protocol::{Dialect, DialectDispatch, DialectEndOfInput, FlowState, RpcCommandKind, RuleId as Rule},
 };
 
@@ -30,9 +30,16 @@ pub struct Ending {
     /// When input ended, these requests waited, by number.
     open: Vec<u64>,
     over: bool,
+    /// The last frame of the server is a response.
+    answered: bool,
 }
 
 impl Ending {
+    /// The server has written something.
+    pub const fn outbound(&mut self, kind: Kind) {
+        self.answered = matches!(kind, Kind::Response(..));
+    }
+
     pub fn end_of_input(&mut self, state: State, requests: &Requests) {
         if !std::mem::replace(&mut self.over, true) {
             self.run = state.flow.is_streaming() && state.asks == 0;
@@ -49,7 +56,11 @@ impl Ending {
         promises: &Promises,
         found: &mut Findings,
     ) {
-        let crashed = end.gone && !end.told && !state.closing;
+        let left = end.gone && !end.told && !state.closing;
+        // An extension may end the process behind any response, which no frame tells.
+        let owes = requests.waiting().next().is_some() || requests.waiting_lines().next().is_some();
+        let rests = !state.flow.is_streaming() || self.answered;
+        let crashed = left && (end.status != Some(0) || owes || !rests);
         if end.gone && !end.told {
             found.expect(Rule::Lives, !crashed, || "the process to go on until its input ends".to_owned());
         }
@@ -60,7 +71,7 @@ impl Ending {
                 false => format!("status 0, not {status}"),
             });
         }
-        if end.told || crashed {
+        if end.told || left {
             return;
         }
         let finishes = dialect.record().end_of_input == DialectEndOfInput::Finish;
@@ -84,16 +95,20 @@ impl Ending {
             };
             let bash = request.command == RpcCommandKind::Bash;
             if ((owed && !(bash && ended)) || late) && !promises.is_reported(request.number) {
-                found.broken(Rule::RespOnce, missing(request));
+                found.because_of(Some(request.frame), |found| {
+                    found.broken(Rule::RespOnce, missing(request));
+                });
             }
         }
         // What answers a request of the server gets no response, also where it cannot be read.
-        let unanswered = |(kind, passed): &(Option<&str>, bool)| {
+        let unanswered = |(_, kind, passed): &(u64, Option<&str>, bool)| {
             (owed || silent || *passed) && !kind.is_some_and(is_answer)
         };
-        for (kind, _) in requests.waiting_lines().filter(unanswered) {
+        for (frame, kind, _) in requests.waiting_lines().filter(unanswered) {
             let line = kind.map_or_else(String::new, |kind| format!(" (`{kind}`)"));
-            found.broken(Rule::RespOnce, format!("an error for the line that is no command{line}"));
+            found.because_of(Some(frame), |found| {
+                found.broken(Rule::RespOnce, format!("an error for the line that is no command{line}"));
+            });
         }
     }
 
@@ -106,7 +121,9 @@ impl Ending {
         }
         for request in requests.waiting().filter(|request| request.command == RpcCommandKind::Bash) {
             let id = request.id.as_ref().map_or_else(String::new, ToString::to_string);
-            found.broken(Rule::EofFinishes, format!("the response to the `bash` {id}"));
+            found.because_of(Some(request.frame), |found| {
+                found.broken(Rule::EofFinishes, format!("the response to the `bash` {id}"));
+            });
         }
         let shells = self.open.len();
         if shells > 0 && requests.waiting().next().is_none() {

@@ -22,11 +22,20 @@ pub struct HostTools {
     registered: BTreeSet<String>,
     /// The calls of the open assistant message that have not ended; none where they were missed.
     calls: Option<BTreeMap<String, ToolCall>>,
-    /// The calls that wait for the host: their ids, and those of the model's calls.
-    open: VecDeque<(String, String)>,
-    /// The model's calls that were cancelled and have not ended.
-    cancelled: BTreeSet<String>,
+    /// The calls that wait for the host; the latest.
+    open: VecDeque<Call>,
+    /// The model's calls that were cancelled and have not ended, with the frames that did it.
+    cancelled: BTreeMap<String, u64>,
     work: HostWork,
+}
+
+#[derive(Clone, Debug)]
+struct Call {
+    id: String,
+    /// The id of the model's call.
+    of: String,
+    /// The number of the frame.
+    frame: u64,
 }
 
 impl HostTools {
@@ -68,9 +77,11 @@ impl HostTools {
                 if let Some(calls) = &mut self.calls {
                     calls.remove(&end.tool_call_id);
                 }
-                if self.cancelled.remove(&end.tool_call_id) {
-                    found.expect(Rule::HostCancel, end.is_error, || {
-                        "an error as the result of the call that was cancelled".to_owned()
+                if let Some(frame) = self.cancelled.remove(&end.tool_call_id) {
+                    found.because_of(Some(frame), |found| {
+                        found.expect(Rule::HostCancel, end.is_error, || {
+                            "an error as the result of the call that was cancelled".to_owned()
+                        });
                     });
                 }
             }
@@ -87,8 +98,10 @@ impl HostTools {
     }
 
     pub fn call(&mut self, call: &HostToolCall, at: &Moment, found: &mut Findings) {
-        let again = self.open.iter().any(|(id, of)| *id == call.id || *of == call.tool_call_id);
-        self.open.push_back((call.id.clone(), call.tool_call_id.clone()));
+        let same = |open: &&Call| open.id == call.id || open.of == call.tool_call_id;
+        let again = self.open.iter().find(same).map(|open| open.frame);
+        let (id, of) = (call.id.clone(), call.tool_call_id.clone());
+        self.open.push_back(Call { id, of, frame: at.frame });
         if self.open.len() > KEPT {
             self.open.pop_front();
         }
@@ -102,8 +115,10 @@ impl HostTools {
             return;
         }
         let meant = self.calls.as_ref().is_none_or(|calls| calls.contains_key(&call.tool_call_id));
-        found.expect(Rule::HostCallWindow, !again, || {
-            "one call of the tool at a time, with its own id".to_owned()
+        found.because_of(again, |found| {
+            found.expect(Rule::HostCallWindow, again.is_none(), || {
+                "one call of the tool at a time, with its own id".to_owned()
+            });
         });
         found.expect(Rule::HostCallWindow, meant, || {
             "a call of the assistant message that has not ended".to_owned()
@@ -113,10 +128,10 @@ impl HostTools {
 
     pub fn cancel(&mut self, cancel: &HostToolCancel, found: &mut Findings) {
         self.work.cancel(&cancel.target_id);
-        match self.open.iter().position(|(id, _)| *id == cancel.target_id) {
+        match self.open.iter().position(|call| call.id == cancel.target_id) {
             Some(place) => {
-                if let Some((_, call)) = self.open.remove(place) {
-                    self.cancelled.insert(call);
+                if let Some(call) = self.open.remove(place) {
+                    self.cancelled.insert(call.of, found.frame());
                 }
             }
             None => found.broken(Rule::HostCancel, "the id of a call without a result"),
@@ -125,13 +140,13 @@ impl HostTools {
 
     pub fn update(&mut self, update: &HostToolUpdate, found: &mut Findings) {
         self.work.update(update);
-        let open = self.open.iter().any(|(id, _)| *id == update.id);
+        let open = self.open.iter().any(|call| call.id == update.id);
         found.expect(Rule::HostToolOpen, open, || "progress of a call that is open".to_owned());
     }
 
     pub fn result(&mut self, result: &HostToolResult, found: &mut Findings) {
         self.work.result(result);
-        let place = self.open.iter().position(|(id, _)| *id == result.id);
+        let place = self.open.iter().position(|call| call.id == result.id);
         found.expect(Rule::HostToolOpen, place.is_some(), || "the result of a call that is open".to_owned());
         place.and_then(|place| self.open.remove(place));
     }

@@ -375,9 +375,8 @@ impl Queues {
     fn told_delivered(&mut self, text: &str, fits: impl Fn(&(u64, Text)) -> bool, found: &mut Findings) {
         let maybe_taken = std::mem::take(&mut self.told.maybe_taken);
         if let Some(taken) = self.told.taken.take() {
-            return found.expect(Rule::QueueTold, taken == text, || {
-                format!("the message that was taken from the queue, {taken:?}")
-            });
+            let what = "the message that was taken from the queue";
+            return found.expect_same(Rule::QueueTold, "/message/content", what, &taken.as_str(), &text);
         }
         match self.prompts.iter().position(fits) {
             Some(place) => {
@@ -407,7 +406,7 @@ impl Queues {
         let first = self.steering.items.front().filter(|_| skips_steering);
         let holds = self.unsure || (place == Some(0) && !skips_steering);
         found.expect(Rule::DeliverFifo, holds, || match first {
-            Some(item) => format!("the steering {:?} first", item.text.text),
+            Some(item) => format!("the steering message first: {}", beginning(&item.text.text)),
             None => "the message that was queued before it".to_owned(),
         });
         if !holds {
@@ -463,7 +462,9 @@ impl Queues {
             self.unsure = said != 0 && said != known;
             return;
         }
-        found.expect(Rule::QueueCount, said == known, || format!("a count of {known}"));
+        let told = state.pending_message_count.is_some();
+        let at = if told { "/data/pendingMessageCount" } else { "/data/queuedMessageCount" };
+        found.expect_same(Rule::QueueCount, at, "the count of what waits", &known, &said);
         self.unsure |= said != known;
     }
 
@@ -514,4 +515,11 @@ fn keep_text(list: &mut VecDeque<String>, text: Option<&String>) {
     if let Some(text) = text {
         keep(list, text.clone());
     }
+}
+
+/// How much of a text a report shows, in characters.
+const SHOWN: usize = 80;
+
+fn beginning(text: &str) -> String {
+    text.chars().take(SHOWN).collect()
 }

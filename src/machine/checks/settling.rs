@@ -56,11 +56,11 @@ impl Settling {
                 self.kept_for(false, promises, found);
                 let stopped = self.stopped || at.extended || at.now.closing || at.cut;
                 match std::mem::take(&mut self.aborted) {
-                    true => found.expect(Rule::Settled, settled.aborted, || {
+                    true => found.expect(Rule::Settled, settled.aborted != Some(false), || {
                         "`aborted`, as the last answer was".to_owned()
                     }),
                     false if self.ended && !stopped => {
-                        found.expect(Rule::Settled, !settled.aborted, || {
+                        found.expect(Rule::Settled, settled.aborted != Some(true), || {
                             "no `aborted`, as nobody has aborted anything".to_owned()
                         });
                     }

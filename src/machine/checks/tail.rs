@@ -17,6 +17,8 @@ use crate::{
 pub struct Tail {
     /// How the last run ended.
     last: Last,
+    /// The frame that ended it.
+    ended: Option<u64>,
     /// The last attempt and its wait in milliseconds.
     wait: Option<(u64, u64)>,
     /// What was tried last: how many attempts there are, whether that was the last, and the error that it followed.
@@ -183,7 +185,7 @@ impl Tail {
     }
 
     fn run_ends(&mut self, end: &AgentEndEvent, at: &Moment) {
-        (self.settled, self.resumes) = (false, false);
+        (self.settled, self.resumes, self.ended) = (false, false, Some(at.frame));
         let last = end.messages.iter().rev().find_map(|message| match message {
             AgentMessage::Assistant(message) => Some(message),
             _ => None,
@@ -204,8 +206,10 @@ impl Tail {
                 Last::Unknown => {}
                 Last::Other => found.broken(Rule::RetryAfterError, "a run that failed before it"),
                 Last::Failed(error) => {
-                    found.expect(Rule::RetryAfterError, start.error_message == *error, || {
-                        format!("the error of the run, {error:?}")
+                    let what = "the error of the run";
+                    found.because_of(self.ended, |found| {
+                        let rule = Rule::RetryAfterError;
+                        found.expect_same(rule, "/errorMessage", what, error, &start.error_message);
                     });
                 }
             }
@@ -220,7 +224,13 @@ impl Tail {
                 true => start.delay_ms >= doubled || start.delay_ms == 0,
                 false => start.delay_ms == doubled,
             };
-            found.expect(Rule::RetryDelay, holds || capped, || format!("`delayMs` of {doubled}"));
+            match holds || capped {
+                true => found.kept(Rule::RetryDelay),
+                false => {
+                    let what = "twice the wait before";
+                    found.differs(Rule::RetryDelay, "/delayMs", what, &doubled, &start.delay_ms);
+                }
+            }
         }
         self.wait = Some((start.attempt, unraised(start, at.dialect)));
         let (most, error) = (start.max_attempts, start.error_message.clone());

@@ -138,6 +138,13 @@ impl Facts {
         }
     }
 
+    /// Takes what a success tells as it is, without judging it.
+    pub fn learn(&mut self, success: &RpcSuccess, at: &Moment) {
+        told_by(success, at.base(), &mut |_, value| {
+            self.slots[value.member() as usize].change(at.frame, Knowledge::Known(value));
+        });
+    }
+
     /// Something was said.
     pub fn said(&mut self, said: &Said, at: &Moment, found: &mut Findings) {
         let Said::Frame(frame) = said else { return };

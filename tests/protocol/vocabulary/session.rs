@@ -98,8 +98,7 @@ pub fn tells(bundle: &Value) -> Complaints {
 
 /// Every row of every `x-effects`: the def's name, the def, the row.
 fn rows(bundle: &Value) -> impl Iterator<Item = (&str, &Value, &Value)> {
-    defs(bundle)
-        .flat_map(|(name, def)| items(&def["x-effects"]).map(move |row| (name.as_str(), def, row)))
+    defs(bundle).flat_map(|(name, def)| items(&def["x-effects"]).map(move |row| (name.as_str(), def, row)))
 }
 
 fn is_member(bundle: &Value, name: &str) -> bool {

@@ -385,7 +385,10 @@ pub const SPOILED: &[Spoiled] = &[
     (
         "effects change members by what frames have",
         &[
-            ("/$defs/SetModelCommand/x-effects", Some(r#"[{"set": "models", "to": "data.models"}, {"set": "model"}]"#)),
+            (
+                "/$defs/SetModelCommand/x-effects",
+                Some(r#"[{"set": "models", "to": "data.models"}, {"set": "model"}]"#),
+            ),
             ("/$defs/SteerCommand/x-effects", Some(r#"[{"append": "steering", "item": "event.message"}]"#)),
             ("/$defs/FollowUpCommand/x-effects", Some(r#"[{"append": "later", "item": "command.message"}]"#)),
         ],
@@ -400,14 +403,21 @@ pub const SPOILED: &[Spoiled] = &[
         "effects change members by what frames have",
         &[
             ("/$defs/Usage/x-effects", Some(r#"[{"reset": "usage"}]"#)),
-            ("/$defs/AbortCommand/x-effects", Some(r#"[{"code": "count", "of": ["usage"]}, {"code": "summarise"}]"#)),
+            (
+                "/$defs/AbortCommand/x-effects",
+                Some(r#"[{"code": "count", "of": ["usage"]}, {"code": "summarise"}]"#),
+            ),
             (
                 "/$defs/BashCommand/x-effects",
-                Some(r#"[{"code": "note-bash", "of": ["usage"]}, {"reset": "usage", "to": "data"}, {"forget": "usage", "reset": "usage"}]"#),
+                Some(
+                    r#"[{"code": "note-bash", "of": ["usage"]}, {"reset": "usage", "to": "data"}, {"forget": "usage", "reset": "usage"}]"#,
+                ),
             ),
             (
                 "/$defs/CycleModelCommand/x-effects",
-                Some(r#"[{"next": "model", "in": "model", "to": "data.model"}, {"reset": "usage", "when": {"field": "data.isScoped"}}]"#),
+                Some(
+                    r#"[{"next": "model", "in": "model", "to": "data.model"}, {"reset": "usage", "when": {"field": "data.isScoped"}}]"#,
+                ),
             ),
         ],
         &[
