@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
+from compare import Comparison
 from generate import identifier, module, snake
 from pi_rpc_client.aio import AsyncClientBase
 from pi_rpc_client import CallError, ClosedError, HostTool, RefusedError, ToolCall
@@ -56,6 +57,8 @@ class Player:
         await self.do("start")
         try:
             self.events: Any = self.client.events() if self.asynchronous else await self.do("events")
+            comparison = Comparison(self.client if self.asynchronous else self.client._client)
+            comparison.begin(None if self.asynchronous else self.client._loop)
             for step in self.conversation["steps"]:
                 try:
                     await asyncio.wait_for(self.step(step), PATIENCE)
@@ -63,6 +66,7 @@ class Player:
                     raise AssertionError(f"{json.dumps(step)}: {type(error).__name__}: {error}") from error
             if not any("close" in step or "kill" in step for step in self.conversation["steps"]):
                 await self.close(0)
+            assert not comparison.wrong, comparison.wrong
         finally:
             await self.do("close")
             for task in [task for tasks in self.started.values() for task in tasks]:

@@ -42,15 +42,15 @@ export class Calls {
     return typeof id === "string" && this.#forgotten.delete(id);
   }
 
-  /** Hands a response to the call that it answers. False: to none. */
-  answer(response: Frame): boolean {
+  /** Hands a response to the call that it answers; undefined: to none. */
+  answer(response: Frame): Call | undefined {
     const { id } = response;
     const call = typeof id === "string" ? this.#open.get(id) : unnamed(this.#open.values(), response, this.#tables);
-    if (call === undefined) return false;
+    if (call === undefined) return undefined;
     this.#open.delete(call.id);
     if (response["success"] === true) call.answer.resolve(response["data"]);
     else call.answer.reject(new RpcError(call.command, String(response["error"])));
-    return true;
+    return call;
   }
 
   fail(error: (what: string) => Error): void {
@@ -68,7 +68,7 @@ export function unnamed<C extends { readonly command: string }>(
   { id, command, success }: Frame,
   { serial, control }: Tables,
 ): C | undefined {
-  if ((id !== undefined && id !== null) || success !== false) return undefined;
+  if (id !== undefined || success !== false) return undefined;
   const meant = [...open].filter((call) => command === "parse" || command === call.command);
   if (serial) return meant.find((call) => !control.includes(call.command)) ?? meant[0];
   return meant.findLast((call) => !SLOW.includes(call.command)) ?? meant.at(-1);

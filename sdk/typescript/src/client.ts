@@ -271,7 +271,7 @@ export class Client<D extends Dialect> {
   }
 
   #respond(frame: Frame, size: number): void {
-    if (this.#calls.answer(frame) || this.#calls.isLate(frame)) return;
+    if (this.#calls.answer(frame) !== undefined || this.#calls.isLate(frame)) return;
     if (!this.#runs.refuse(frame)) this.#subscriptions.push({ type: "unknown", frame }, size);
   }
 

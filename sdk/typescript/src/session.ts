@@ -32,6 +32,9 @@ interface Open {
 /** Why a member changes. */
 type Cause = "command" | "event" | "told";
 
+/** How many of the last items of a list that was told may come once more as events. */
+const REPEATED = 16;
+
 const NO_EFFECTS: readonly Effect[] = [];
 const UNSURE: Permission = { allowed: true, disposition: undefined, reason: undefined };
 
@@ -55,6 +58,8 @@ export class SessionState<D extends Dialect = Dialect> {
   readonly #values = new Map<string, unknown>();
   /** When each member changed last, and why. */
   readonly #changed = new Map<string, { readonly at: number; readonly by: Cause }>();
+  /** How many items of a list were told by a read. */
+  readonly #told = new Map<string, number>();
   readonly #open: Open[] = [];
   readonly #dialogs = new Map<unknown, Frame>();
   readonly #listeners = new Set<() => void>();
@@ -179,12 +184,9 @@ export class SessionState<D extends Dialect = Dialect> {
   /** The command that a response answers, which is not open any longer. */
   #answered(frame: Frame): Open | undefined {
     const { id } = frame;
-    const open =
-      id === undefined || id === null
-        ? frame["success"] === true
-          ? this.#open.find(({ frame: { id }, command }) => id === undefined && command === frame["command"])
-          : unnamed(this.#open, frame, this.#tables)
-        : this.#open.find(({ frame }) => frame["id"] === id);
+    const isIt = ({ frame: sent, command }: Open): boolean =>
+      sent["id"] === id && (id !== undefined || command === frame["command"]);
+    const open = this.#open.find(isIt) ?? unnamed(this.#open, frame, this.#tables);
     if (open !== undefined) this.#open.splice(this.#open.indexOf(open), 1);
     return open;
   }
@@ -200,9 +202,13 @@ export class SessionState<D extends Dialect = Dialect> {
       const isChanging = this.#open.some(({ effects }) => effects.some(({ members }) => members.includes(name)));
       if (value === undefined || isChanging || this.#changedAt(name) > open.since) continue;
       if (name === "messages" && this.#notes !== "none") continue;
+      // Whether a sum has what is still to come as an event, only rest can tell.
+      const isResting = this.flow.isIdle && open.changes === this.flow.changes;
+      if (this.#tables.session.members[name]?.kept === "sum" && !isResting) continue;
       const known = this.#values.get(name);
       if (known !== undefined && !isEqual(known, value)) this.onMismatch?.(name, known, value);
       this.#set(name, value);
+      if (Array.isArray(value)) this.#told.set(name, value.length);
     }
   }
 
@@ -251,9 +257,9 @@ export class SessionState<D extends Dialect = Dialect> {
       const isTaken = this.#delivered > open.since;
       return isTaken || typeof value !== "string" || value.startsWith("/") ? undefined : [...known, value];
     }
-    if (name === "messages" && valueAt(value, ["role"]) === "system") return known;
-    // One that was told already comes once more as an event.
-    return isEqual(known.at(-1), value) ? known : [...known, value];
+    // One that was told already may come once more as an event.
+    const told = this.#told.get(name) ?? 0;
+    return known.slice(Math.max(0, told - REPEATED), told).some((item) => isEqual(item, value)) ? known : [...known, value];
   }
 
   #run(code: string, members: readonly string[], frames: object, cause: Cause, open: Open | undefined, where: string): void {
@@ -358,6 +364,7 @@ export class SessionState<D extends Dialect = Dialect> {
   }
 
   #set(name: string, value: unknown): void {
+    if (!Array.isArray(value)) this.#told.delete(name);
     const before = this.#values.get(name);
     const after = kept(before, value);
     if (after === before) return;
