@@ -12,6 +12,7 @@ mod check_damage;
 mod check_reports;
 mod judge;
 mod legal;
+mod lies;
 mod meta_in_recordings;
 mod mutations;
 mod recordings;
