@@ -8,6 +8,7 @@ mod catalogue;
 mod wide;
 
 use crate::mutation_support::{Trace, read, recorded};
+pub use catalogue::recordings;
 use catalogue::{Lie, lies};
 use pi_rpc::{
     machine::Tier,
@@ -77,7 +78,7 @@ fn broken(dialect: &str, trace: &Trace) -> BTreeSet<String> {
 
 #[test]
 fn recordings_of_lies_have_no_fault() {
-    for name in catalogue::recordings() {
+    for name in recordings() {
         let dialect = name.split('/').next().unwrap_or_default();
         assert_eq!(broken(dialect, &recorded(&name)), BTreeSet::new(), "{name}");
     }

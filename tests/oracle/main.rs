@@ -10,6 +10,7 @@ mod report_support;
 mod check_command;
 mod check_damage;
 mod check_reports;
+mod cuts;
 mod judge;
 mod legal;
 mod lies;
