@@ -38,6 +38,15 @@ pub struct Options {
     traces: Vec<PathBuf>,
 }
 
+/// What `--help` adds.
+pub const HELP: &str = "\
+> marks the frame that breaks a rule, * the earlier one that it goes back to. Exits with 1 if a MUST or a SHOULD is \
+broken, with 2 if the command line is wrong or a recording is not there, with 3 if one could not be judged: it holds lines \
+that are no records, belongs to another dialect, or has nothing that a server wrote.
+
+An older server:  pi-rpc check --dialect pi-1@0.84 talk.jsonl
+A page to browse: pi-rpc check --format html --report page.html recordings/";
+
 /// A trace is read in pieces of this size.
 const BUFFER: usize = 256 * 1024;
 

@@ -58,6 +58,7 @@ enum Command {
         options: Vec<OsString>,
     },
     /// Judge recordings of conversations: traces, or plain logs of what a server wrote
+    #[command(after_help = check::HELP)]
     Check(check::Options),
     /// Play scenarios with a live server, and judge what it does
     Conform(conform::Options),
