@@ -341,7 +341,7 @@ impl Machine {
                 }
             }
             Some(Answered::Line(_)) => found.kept(Rule::MissingRefused),
-            Some(Answered::Again(_)) | None => {}
+            Some(Answered::Again(_) | Answered::Forgotten) | None => {}
         }
         if self.flow() != met.flow {
             self.requests.moved(self.flow());

@@ -218,7 +218,7 @@ impl Beside {
         };
         let starts = self.answers.answered(answer, answered, outcome(success), requests, at, found);
         let done = match answered {
-            Answered::Line(_) => answer.success,
+            Answered::Line(_) | Answered::Forgotten => answer.success,
             Answered::Nothing(stray) => answer.success && stray.rule == Rule::MissingRefused,
             Answered::First(_) | Answered::Again(_) => false,
         };
