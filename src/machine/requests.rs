@@ -63,6 +63,8 @@ pub enum Answered {
     Again(Open),
     /// A line that was no command: the number of its frame.
     Line(u64),
+    /// A request or a line that is not remembered any more, as too many came behind it.
+    Forgotten,
     /// Nothing that it may answer.
     Nothing(Stray),
 }
@@ -91,6 +93,8 @@ pub struct Requests {
     answered_to: u64,
     /// Lines that were no command; each is owed an error without a request.
     bad_lines: VecDeque<BadLine>,
+    /// Requests and lines that wait and are not remembered.
+    forgotten: u64,
 }
 
 /// What the error of a line that was no command may name.
@@ -147,6 +151,7 @@ impl Requests {
         });
         if self.open.len() > WAITING {
             self.open.pop_front();
+            self.forgotten += 1;
         }
         number
     }
@@ -162,6 +167,7 @@ impl Requests {
         self.bad_lines.push_back(BadLine { number: self.count, frame, kind, id, lacks: error.lacks_field() });
         if self.bad_lines.len() > WAITING {
             self.bad_lines.pop_front();
+            self.forgotten += 1;
         }
     }
 
@@ -340,6 +346,10 @@ impl Requests {
                 Some(BadLine { frame, .. }) => Answered::Line(frame),
                 None => Answered::Line(0),
             },
+            None if self.forgotten > 0 => {
+                self.forgotten -= 1;
+                Answered::Forgotten
+            }
             None => Answered::Nothing(Stray {
                 rule: Rule::RespKnownId,
                 expected: expected.to_owned(),

@@ -124,7 +124,7 @@ fn name_that_server_took_is_not_held_against_it() {
     let without = set(json!({ "id": "2", "type": "set_session_name" }));
     assert_eq!(without, [Rule::HostSchema, Rule::MissingRefused]);
     let told = set(json!({ "id": "2", "type": "set_session_name", "name": "new" }));
-    assert!(told.contains(&Rule::ChangesTold), "{told:?}");
+    assert!(told.contains(&Rule::StateName), "{told:?}");
 }
 
 #[test]
@@ -136,15 +136,15 @@ fn state_may_tell_any_level_since_request() {
         let cycles = |talk: Talk| talk.asks("3", "cycle_model", "").out(changed.clone());
         let both = if asked_before { cycles(asks(known)) } else { asks(cycles(known)) };
         let mut broken = both.out(state("2", level, None)).broken(Pi1);
-        broken.retain(|rule| *rule == Rule::ChangesTold);
+        broken.retain(|rule| *rule == Rule::StateLevel);
         broken
     };
     for level in ["low", "high"] {
         assert_eq!(talk(level, true), [], "{level}");
     }
-    assert_eq!(talk("medium", true), [Rule::ChangesTold]);
+    assert_eq!(talk("medium", true), [Rule::StateLevel]);
     assert_eq!(talk("high", false), []);
-    assert_eq!(talk("low", false), [Rule::ChangesTold]);
+    assert_eq!(talk("low", false), [Rule::StateLevel]);
 }
 
 #[test]

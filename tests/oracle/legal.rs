@@ -324,6 +324,17 @@ fn reads_may_overtake_or_wait() {
 }
 
 #[test]
+fn more_requests_may_wait_than_remembered() {
+    for dialect in [Pi, Pi1, Xcsh] {
+        let ids = || (0..5000).map(|at| at.to_string());
+        let asked = ids().fold(Talk::new(dialect), |talk, id| talk.asks(&id, "abort", ""));
+        let answered = ids().fold(asked, |talk, id| talk.done(&id, "abort"));
+        assert_eq!(answered.clone().broken(dialect), [], "{dialect}");
+        assert_eq!(answered.done("5000", "abort").broken(dialect), [Rule::RespKnownId], "{dialect}");
+    }
+}
+
+#[test]
 fn abort_may_cancel_compact_or_leave_it() {
     let compact = json!({ "id": "1", "type": "compact" });
     let result = json!({ "summary": "s", "firstKeptEntryId": "e", "tokensBefore": 9, "details": {} });

@@ -172,7 +172,7 @@ impl Answers {
                     self.acked = None;
                 }
             }
-            Answered::Line(_) | Answered::Nothing(_) => {}
+            Answered::Line(_) | Answered::Forgotten | Answered::Nothing(_) => {}
         }
         false
     }

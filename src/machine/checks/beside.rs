@@ -168,8 +168,8 @@ impl Beside {
         }
     }
 
-    /// An event was said out of place: something before it was missed.
-    pub fn misplaced(&mut self) {
+    /// What was said last cannot be so, or something before it was missed: what was said of the session is in doubt.
+    pub fn doubt(&mut self) {
         self.session.miss();
     }
 
@@ -218,7 +218,7 @@ impl Beside {
         };
         let starts = self.answers.answered(answer, answered, outcome(success), requests, at, found);
         let done = match answered {
-            Answered::Line(_) => answer.success,
+            Answered::Line(_) | Answered::Forgotten => answer.success,
             Answered::Nothing(stray) => answer.success && stray.rule == Rule::MissingRefused,
             Answered::First(_) | Answered::Again(_) => false,
         };

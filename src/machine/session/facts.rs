@@ -113,9 +113,6 @@ impl Facts {
         let Some(open) = self.open.remove(place) else { return };
         if let Some(success) = success {
             self.compacts(success, request, at, found);
-            if !at.cut && !self.is_changing(Member::SessionId) {
-                self.named_by_id(success, found);
-            }
             self.tell(success, open.frame, at, found);
             if let Some(command) = &open.command {
                 self.succeed(command, success, open.frame, at, found);
@@ -424,21 +421,9 @@ impl Facts {
             }
             return;
         }
-        self.sessions.is_born = true;
         let (id, file) = (self.sessions.new_id(), self.sessions.new_file());
         self.change(Member::SessionId, id, at.frame);
         self.change(Member::SessionFile, file, at.frame);
-    }
-
-    /// The file of a session that began here is named by its id.
-    fn named_by_id(&self, success: &RpcSuccess, found: &mut Findings) {
-        let RpcSuccess::GetState(state) = success else { return };
-        if let (true, Some(file)) = (self.sessions.is_born, &state.data.session_file) {
-            let end = format!("{}.jsonl", state.data.session_id);
-            found.expect(Rule::SessionIdentity, file.ends_with(&end), || {
-                format!("a file that is named by the id of its session, {end}, not {file}")
-            });
-        }
     }
 
     fn id(&self) -> Option<&String> {

@@ -28,8 +28,6 @@ pub struct Sessions {
     pub has_model: bool,
     /// The same of the level.
     pub has_level: bool,
-    /// The session began in this process, and its file has a name that ends with its id.
-    pub is_born: bool,
 }
 
 /// Sessions that are remembered.
@@ -43,7 +41,7 @@ impl Sessions {
         if self.left.len() > KEPT {
             self.left.pop_front();
         }
-        (self.has_model, self.has_level, self.is_born) = (false, false, false);
+        (self.has_model, self.has_level) = (false, false);
     }
 
     /// The session whose file that is.
