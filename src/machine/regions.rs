@@ -328,7 +328,7 @@ impl Machine {
                 found.goes_back_to(Some(request.frame));
             }
             Some(Answered::Line(frame)) => found.goes_back_to(Some(*frame)),
-            Some(Answered::Nothing(_)) | None => {}
+            Some(Answered::Nothing(_) | Answered::Forgotten) | None => {}
         }
         match &answered {
             Some(Answered::Nothing(Stray { rule, expected, cause })) => {

@@ -77,6 +77,13 @@ fn broken(dialect: &str, trace: &Trace) -> BTreeSet<String> {
     failing.map(|violation| violation.rule.to_string()).collect()
 }
 
+/// Whether some lie in that dialect breaks the rule.
+pub fn is_broken(dialect: &str, rule: &str) -> bool {
+    let is_told =
+        |lie: &Lie| lie.is_for(dialect) && !lie.is_pending(dialect) && !lie.not_found.contains_key(dialect);
+    lies().iter().any(|lie| is_told(lie) && lie.found.iter().any(|name| name == rule))
+}
+
 #[test]
 fn recordings_of_lies_have_no_fault() {
     for name in recordings() {

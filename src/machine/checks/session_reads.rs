@@ -217,7 +217,8 @@ impl SessionLog {
             return self.shell_missed();
         };
         let is_idle = at.now.flow == FlowState::Idle && request.met.iter().all(|met| *met == FlowState::Idle);
-        self.shells.end(&command, result, !is_idle, !is_left);
+        // Where the beginning was missed, a run may be open that nobody saw.
+        self.shells.end(&command, result, !is_idle, !is_left && at.whole);
         for account in [&mut self.memory, &mut self.session] {
             match is_idle && !is_left {
                 true => account.add_other(),

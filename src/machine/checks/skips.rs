@@ -28,6 +28,8 @@ pub struct Skips {
     ran: bool,
     /// A call of the open turn was skipped.
     skipped: bool,
+    /// The open run was seen from its start on.
+    is_whole: bool,
     /// A call of the turn before was skipped, and the message that it was skipped for has not come.
     waits: bool,
 }
@@ -67,6 +69,7 @@ impl Skips {
             Event::AgentStart(_) => {
                 self.run_mode = self.mode;
                 (self.ran, self.skipped, self.waits) = (false, false, false);
+                self.is_whole = true;
             }
             Event::ToolExecutionEnd(end) if end.parent_tool_call_id.is_none() => {
                 self.result(end, at, found);
@@ -102,7 +105,9 @@ impl Skips {
         let skipped = end.is_error && !at.cut && is_skipped(end, at);
         if execution == DialectToolExecution::SequentialSkip {
             if skipped {
-                found.expect(Rule::SkipCause, self.ran, || "the first call to be run".to_owned());
+                found.expect(Rule::SkipCause, self.ran || !self.is_whole, || {
+                    "the first call to be run".to_owned()
+                });
             } else if self.skipped && !at.cut {
                 found.broken(Rule::SkipCause, "this call to be skipped like the one before");
             }
