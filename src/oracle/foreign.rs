@@ -95,7 +95,7 @@ impl Sample {
     fn reason(&self, first: &Frame, why: &str, judged: Dialect, other: Dialect) -> String {
         let Frame { record, kind, .. } = first;
         format!(
-            "it is no recording of {judged}: line {record} is a `{kind}` that {judged} does not have so ({why}); \
+            "it is no recording of {judged}: line {record}, a `{kind}`, is not as {judged} has it ({why}); \
              `--dialect {other}` judges it"
         )
     }

@@ -79,7 +79,10 @@ fn the_dialect_is_asked_for_or_named_by_the_recording_or_pi() {
     let told = at.report(&["unnamed.jsonl"], 3)["subjects"][0].clone();
     assert_eq!(told["findings"], json!([]));
     let reason = told["reason"].as_str().unwrap();
-    assert!(reason.starts_with("it is no recording of pi: line 2 is a `ready`"), "{reason}");
+    assert!(
+        reason.starts_with("it is no recording of pi: line 3, a `ready`, is not as pi has it"),
+        "{reason}"
+    );
     assert!(reason.ends_with("; `--dialect xcsh` judges it"), "{reason}");
 }
 
