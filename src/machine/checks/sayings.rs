@@ -46,6 +46,8 @@ impl Sayings {
         if let Some(times) = known {
             times.delivered += 1;
             let again = times.delivered > times.sent && at.whole && !at.extended && !self.changes;
+            // One too many is told once.
+            times.delivered = times.delivered.min(times.sent);
             return again.then_some("a message that was not delivered before");
         }
         let excused = !at.whole || at.extended || at.cut || self.changes || self.full;

@@ -12,7 +12,7 @@ use crate::{
     protocol::{
         AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, Base,
         CommandSource, DialectCleansSessionName, DialectRecord, Effect, EffectCode, FlowState, MemberValue,
-        Model, Outbound, RpcCommand, RpcExtensionUIRequest, RpcSuccess, RuleId as Rule, Said,
+        Model, Outbound, RpcCommand, RpcCommandKind, RpcExtensionUIRequest, RpcSuccess, RuleId as Rule, Said,
         SessionMember as Member, ThinkingLevel, effects_of_event, effects_of_success, told_by,
     },
 };
@@ -362,11 +362,16 @@ impl Facts {
             };
         }
         let left = self.left();
+        let before = [Member::ThinkingLevel, Member::SessionName].map(|member| {
+            let slot = self.slot(member);
+            (member, slot.value().cloned(), slot.is_unchanged_since(asked))
+        });
         let mut effects = Vec::new();
         effects_of_success(command, success, at.base(), &mut |effect| effects.push(effect));
         for effect in effects {
             self.apply(effect, at);
         }
+        self.told_first(before, command.kind(), at, found);
         match command {
             RpcCommand::SetModel(_) | RpcCommand::CycleModel(_) => self.sessions.has_model = true,
             RpcCommand::SetThinkingLevel(_) | RpcCommand::CycleThinkingLevel(_) => {
@@ -376,6 +381,30 @@ impl Facts {
         }
         self.follow(command, success, left, at);
         self.note_level();
+    }
+
+    /// Where an event tells a change, it has told it before the response of the command that changes; `before`: the members
+    /// as they were known then, and whether they had the same value when the command was written.
+    fn told_first(
+        &self,
+        before: [(Member, Option<MemberValue>, bool); 2],
+        command: RpcCommandKind,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        let events = [AgentSessionEventKind::ThinkingLevelChanged, AgentSessionEventKind::SessionInfoChanged];
+        for ((member, before, is_unchanged), event) in before.into_iter().zip(events) {
+            let sets = !matches!(command, RpcCommandKind::NewSession) && command.changes().contains(&member);
+            let (Some(before), Some(now)) = (before, self.slot(member).value()) else { continue };
+            if !sets || self.extension_acts || at.cut || !event.is_in(at.base()) {
+                continue;
+            }
+            let is_told = before == *now;
+            found.expect(Rule::ChangesTold, is_told, || match is_unchanged {
+                true => format!("`{}` first", event.as_str()),
+                false => format!("what was asked for in `{}`", event.as_str()),
+            });
+        }
     }
 
     /// The session as it is known when it is left.

@@ -65,6 +65,8 @@ pub fn effects(bundle: &Value) -> Complaints {
     for (name, def, row) in rows(bundle) {
         let roots: Vec<(&str, &str)> = match (def["x-response"].as_str(), commands.contains(&name)) {
             (Some(response), true) => vec![("command", name), ("data", response)],
+            // That it lacks its response is another rule's affair.
+            (None, true) => continue,
             _ if events.contains(&name) => vec![("event", name)],
             _ => {
                 out.push(format!("{name}: x-effects on what is neither command nor event"));
