@@ -16,6 +16,9 @@ from .places import joined, place, text_of
 MOST_OPEN = 4096
 """Commands without a response that are kept; beyond that, nothing is known until it is told again."""
 
+MOST_PROMPTS = 64
+"""Prompts whose message has not been seen that are kept."""
+
 REPEATED = 16
 """How many of the last items of a list that was told may come once more as events."""
 
@@ -103,6 +106,8 @@ class SessionState:
         self._now = 0
         self._delivered = 0
         """When a message of the user came last."""
+        self._prompts: list[Any] = []
+        """The texts of prompts whose message has not been seen."""
         self._notes = ""
         """A shell command has ended beside a run, and its message waits for the end of that; at the latest it is there when
         the next one has begun. `waiting` for the end, or `idle` before the next one."""
@@ -167,6 +172,8 @@ class SessionState:
         if kind in self._dialect.commands:
             effects = self._tables.commands.get(kind, ())
             self._open.append(Open(frame, kind, self._now, self.flow.moves, effects))
+            if kind == "prompt":
+                self._prompts = [*self._prompts, frame.get("message")][-MOST_PROMPTS:]
             if len(self._open) > MOST_OPEN:
                 del self._open[0]
                 self.lost()
@@ -322,7 +329,7 @@ class SessionState:
             return UNKNOWN
         if open is not None:
             # A message that waits: it may have been taken up before its response, and a command of an extension may be in it.
-            plain = isinstance(value, str) and not value.startswith("/") and self._delivered <= open.since
+            plain = isinstance(value, str) and not value.lstrip().startswith("/") and self._delivered <= open.since
             return [*known, value] if plain else UNKNOWN
         # One that was told already may come once more as an event.
         told = self._told.get(name, 0)
@@ -351,8 +358,10 @@ class SessionState:
             return
         name = "steering" if behavior == "steer" else "followUp"
         known = self.get(name)
-        plain = isinstance(message, str) and not message.startswith("/") and self._delivered <= open.since
+        plain = isinstance(message, str) and not message.lstrip().startswith("/") and self._delivered <= open.since
         sure = where == "streaming" and plain
+        if sure:
+            self._seen(message)
         self._change(name, [*known, message] if sure and isinstance(known, list) else UNKNOWN, "command")
 
     def _take_delivered(self, message: Any) -> None:
@@ -360,11 +369,21 @@ class SessionState:
         text = text_of(place(message, "content"))
         if place(message, "role") != "user" or text is None:
             return
+        prompt = self._seen(text)
         for name in ("steering", "followUp"):
             known = self._values.get(name, [])
             at = next((at for at, waiting in enumerate(known) if text.startswith(waiting)), None)
             if at is not None:
-                return self._change(name, known[:at] + known[at + 1 :], "event")
+                # It may as well be a prompt that says the same, or begins so.
+                sure = not prompt and known[at] == text
+                return self._change(name, known[:at] + known[at + 1 :] if sure else UNKNOWN, "event")
+
+    def _seen(self, text: Any) -> bool:
+        """Whether a prompt says so whose message had not been seen."""
+        if text not in self._prompts:
+            return False
+        self._prompts.remove(text)
+        return True
 
     def _drop(self, name: str) -> None:
         """The answer that failed leaves the messages."""

@@ -20,6 +20,8 @@ class Comparison:
     def __init__(self, client: AsyncClientBase[Any, Any]) -> None:
         self.client = client
         self.wrong: list[str] = []
+        self.asked = 0
+        """How many commands it has sent."""
         self._wanted = asyncio.Event()
         client._session.mismatch = self._differ
 
@@ -49,6 +51,7 @@ class Comparison:
     async def _compare(self, command: str) -> None:
         session = self.client._session
         before, moves, was_on = session.known(), session.flow.moves, self._flags()
+        self.asked += 1
         told = await self.client.call(command)
         after, is_on = session.known(), self._flags()
 

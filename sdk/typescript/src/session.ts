@@ -32,6 +32,9 @@ interface Open {
 /** Why a member changes. */
 type Cause = "command" | "event" | "told";
 
+/** Prompts whose message has not been seen that are kept. */
+const MOST_PROMPTS = 64;
+
 /** How many of the last items of a list that was told may come once more as events. */
 const REPEATED = 16;
 
@@ -68,6 +71,8 @@ export class SessionState<D extends Dialect = Dialect> {
   #now = 0;
   /** When a message of the user came last. */
   #delivered = 0;
+  /** The texts of prompts whose message has not been seen. */
+  readonly #prompts: unknown[] = [];
   /**
    * A shell command has ended beside a run, and its message waits for the end of that; at the latest it is there when the
    * next one has begun. `idle`: the run has ended.
@@ -94,6 +99,8 @@ export class SessionState<D extends Dialect = Dialect> {
     if (this.#tables.commands.includes(type)) {
       const effects = this.#tables.session.commands[type] ?? NO_EFFECTS;
       this.#open.push({ frame, command: type, since: this.#now, changes: this.flow.changes, effects });
+      if (type === "prompt") this.#prompts.push(frame["message"]);
+      if (this.#prompts.length > MOST_PROMPTS) this.#prompts.shift();
       if (this.#open.length > MOST_OPEN) {
         this.#open.shift();
         this.lost();
@@ -255,7 +262,7 @@ export class SessionState<D extends Dialect = Dialect> {
     if (open !== undefined) {
       // A message that waits: it may have been taken up before its response, and a command of an extension may be in it.
       const isTaken = this.#delivered > open.since;
-      return isTaken || typeof value !== "string" || value.startsWith("/") ? undefined : [...known, value];
+      return isTaken || typeof value !== "string" || value.trimStart().startsWith("/") ? undefined : [...known, value];
     }
     // One that was told already may come once more as an event.
     const told = this.#told.get(name) ?? 0;
@@ -288,21 +295,33 @@ export class SessionState<D extends Dialect = Dialect> {
     if (streamingBehavior === undefined || streamingBehavior === null) return;
     const name = streamingBehavior === "steer" ? "steering" : "followUp";
     const known = this.#values.get(name);
-    const isPlain = typeof message === "string" && !message.startsWith("/");
+    const isPlain = typeof message === "string" && !message.trimStart().startsWith("/");
     if (where === "idle") return;
     const isSure = where === "streaming" && isPlain && this.#delivered <= since && Array.isArray(known);
+    if (isSure) this.#seen(message);
     this.#change(name, isSure ? [...known, message] : undefined, "command");
   }
 
   /** A message of the user that waited waits no longer. */
   #takeDelivered(message: unknown): void {
     if (valueAt(message, ["role"]) !== "user") return;
-    const text = textOf(valueAt(message, ["content"]));
+    const text = textOf(valueAt(message, ["content"])) ?? "";
+    const isPrompt = this.#seen(text);
     for (const name of ["steering", "followUp"]) {
       const known = this.#values.get(name) as readonly string[] | undefined;
-      const place = text === undefined ? -1 : (known?.findIndex((waiting) => text.startsWith(waiting)) ?? -1);
-      if (known !== undefined && place >= 0) return this.#change(name, known.toSpliced(place, 1), "event");
+      const place = known?.findIndex((waiting) => text.startsWith(waiting)) ?? -1;
+      if (known === undefined || place < 0) continue;
+      // It may as well be a prompt that says the same, or begins so.
+      const isSure = !isPrompt && known[place] === text;
+      return this.#change(name, isSure ? known.filter((_, other) => other !== place) : undefined, "event");
     }
+  }
+
+  /** Whether a prompt says so whose message had not been seen. */
+  #seen(text: unknown): boolean {
+    const place = this.#prompts.indexOf(text);
+    if (place >= 0) this.#prompts.splice(place, 1);
+    return place >= 0;
   }
 
   /** The answer that failed leaves the messages. */
