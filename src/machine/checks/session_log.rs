@@ -239,11 +239,13 @@ impl SessionLog {
         use AgentSessionEvent as Event;
         match event {
             Event::AgentStart(_) => self.run_starts(),
-            Event::MessageStart(start) if mem::take(&mut self.run.opens) => {
-                // A run that goes on with an answer does so without the one that failed.
-                if start.message.kind() == Role::Assistant && self.log.ends_in_failure() {
-                    self.leave_out(false);
-                }
+            // A run that goes on with an answer does so without the one that failed.
+            Event::MessageStart(start)
+                if mem::take(&mut self.run.opens)
+                    && start.message.kind() == Role::Assistant
+                    && self.log.ends_in_failure() =>
+            {
+                self.leave_out(false);
             }
             Event::MessageEnd(end) => self.said(&end.message, at, found),
             Event::AgentEnd(end) => self.run_ends(end),

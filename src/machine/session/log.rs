@@ -246,7 +246,6 @@ impl Log {
             let is_needed = item.memory == Presence::In && place < held;
             (item.memory != Presence::Out).then_some(Expected { mark: item.mark, is_needed })
         };
-        let head: Vec<Expected>;
         let (skip, from, is_open_before) = match &self.memory {
             Memory::Unknown => (0, 0, true),
             Memory::From(_, from) => (0, *from, false),
@@ -258,7 +257,8 @@ impl Log {
                 (skip, first.unwrap_or(*at), first.is_none() && !self.is_whole)
             }
         };
-        head = self.head().iter().map(|item| Expected { mark: item.mark, is_needed: true }).collect();
+        let head: Vec<Expected> =
+            self.head().iter().map(|item| Expected { mark: item.mark, is_needed: true }).collect();
         let (mut all, mut places) = (head, Vec::new());
         let heads = all.len();
         for (place, item) in self.items.iter().enumerate().skip(from) {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 /// What is known of a value.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each member, and few members")]
 pub enum Knowledge {
     /// Nothing.
     #[default]
