@@ -116,6 +116,7 @@ impl Engine {
         engine.name_quietly(setup.name.as_deref());
         let beginning = Beginning { taken_up, chosen: setup.chosen, level: setup.level };
         if engine.extensions.are_any() {
+            engine.machine.extended();
             engine.models.first.beginning = Some(Box::new((engine.store.session.clone(), beginning)));
             engine.models.first.is_open = setup.extending.unchosen;
         }

@@ -21,7 +21,7 @@ mod kind;
 mod places;
 mod regions;
 mod requests;
-mod session;
+mod session_state;
 mod state;
 mod unread;
 mod violation;

@@ -27,7 +27,7 @@ use crate::{
         findings::Findings,
         kind::Kind,
         requests::{Answer, Answered, Requests},
-        session::facts::Facts,
+        session_state::facts::Facts,
         state::State,
     },
     protocol::{

@@ -25,6 +25,7 @@ pub(super) mod seen;
 pub(super) mod session_entries;
 pub(super) mod session_log;
 pub(super) mod session_reads;
+pub(super) mod session_sight;
 pub(super) mod settling;
 pub(super) mod shells;
 pub(super) mod skips;

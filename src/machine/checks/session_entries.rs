@@ -3,12 +3,12 @@
 use super::{
     moment::Moment,
     session_log::{Asked, SessionLog},
-    session_reads::{Read, Sight},
+    session_sight::{Read, Sight},
 };
 use crate::{
     machine::{
         findings::Findings,
-        session::{
+        session_state::{
             account::Account,
             digest::text_digest,
             entries::{Change, Known},

@@ -3,13 +3,13 @@
 use super::{
     moment::Moment,
     run::has_broken_down,
-    session_reads::{self, Read},
+    session_sight::{Read, is_judged},
 };
 use crate::{
     machine::{
         findings::Findings,
         requests::{Open, Requests},
-        session::{
+        session_state::{
             account::Account,
             digest::text_digest,
             entries::{self, Entries},
@@ -130,7 +130,7 @@ impl SessionLog {
             }
             _ => {}
         }
-        if session_reads::is_judged(command.kind()) {
+        if is_judged(command.kind()) {
             let since = match command {
                 RpcCommand::GetEntries(get) => get.since.clone(),
                 _ => None,

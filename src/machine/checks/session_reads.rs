@@ -4,12 +4,13 @@ use super::{
     counts::only_reads,
     moment::Moment,
     session_log::{Asked, SessionLog, trimmed},
+    session_sight::{Read, Sight},
 };
 use crate::{
     machine::{
         findings::Findings,
         requests::{Answer, Open, Requests},
-        session::{
+        session_state::{
             account::Account, digest::text_digest, entries, fork_points::Difference, log::Listed,
             message::Presence, shells::ShellFault,
         },
@@ -20,50 +21,6 @@ use crate::{
         SessionState, SessionStats,
     },
 };
-
-/// What is noted when a command that reads comes in.
-#[derive(Clone, Debug)]
-pub struct Read {
-    /// The number of its request.
-    pub number: u64,
-    /// See [`SessionLog`].
-    pub version: u64,
-    /// See [`SessionLog`].
-    pub epoch: u64,
-    /// Messages that were said by then.
-    pub messages: usize,
-    /// Entries that were listed by then.
-    pub entries: usize,
-    /// The entry behind which entries are asked for.
-    pub since: Option<String>,
-}
-
-/// What a read may tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sight {
-    /// Nothing has happened since it was asked for, and nothing is under way.
-    Calm,
-    /// A run was open all the time, which only adds messages.
-    Running,
-    /// Anything.
-    Unclear,
-}
-
-/// Whether the answer to that command is held against what was said.
-pub const fn is_judged(command: RpcCommandKind) -> bool {
-    use RpcCommandKind as Command;
-    matches!(
-        command,
-        Command::GetMessages
-            | Command::GetState
-            | Command::GetSessionStats
-            | Command::GetLastAssistantText
-            | Command::GetForkMessages
-            | Command::GetBranchMessages
-            | Command::GetEntries
-            | Command::GetTree
-    )
-}
 
 impl SessionLog {
     /// A response came: `success` holds it if it is one, where it could be read.
