@@ -5,11 +5,10 @@ use crate::protocol::RuleId;
 use maud::{Markup, html};
 
 /// What comes before the frames, and after them.
-pub(super) const BEFORE: [(&str, &str); 5] = [
+pub(super) const BEFORE: [(&str, &str); 4] = [
     ("protocol", "In ten lines"),
     ("chart", "The chart"),
     ("states", "Commands by state"),
-    ("session", "The state of a session"),
     ("differences", "Differences"),
 ];
 pub(super) const AFTER: [(&str, &str); 5] = [

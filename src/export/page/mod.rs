@@ -21,7 +21,6 @@ mod json;
 mod legality;
 mod opening;
 mod rules;
-mod session;
 mod texts;
 mod words;
 

@@ -8,7 +8,7 @@ use crate::{
 
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    messages: Vec<Ended>,
+    messages: Vec<Seen>,
     /// Part of it was missed: its messages are not all known.
     torn: bool,
     turns: usize,
@@ -23,18 +23,8 @@ pub struct Run {
 #[derive(Clone, Debug)]
 pub struct Open {
     message: Seen,
-    /// The frame with which it began.
-    began: u64,
     /// Something stood between its start and its end; that is said once.
     parted: bool,
-}
-
-/// A message of the run.
-#[derive(Clone, Debug)]
-struct Ended {
-    message: Seen,
-    /// The frame that completed it.
-    frame: u64,
 }
 
 impl Run {
@@ -53,10 +43,8 @@ impl Run {
         use AgentSessionEvent as Event;
         if let Some(open) = self.open.as_mut().filter(|open| !open.parted) {
             let closes = matches!(event, Event::MessageEnd(_));
-            found.because_of(Some(open.began), |found| {
-                found.expect(Rule::MsgAdjacent, closes, || {
-                    format!("message_end({}) at once", open.message.kind())
-                });
+            found.expect(Rule::MsgAdjacent, closes, || {
+                format!("message_end({}) at once", open.message.kind())
             });
             open.parted = !closes;
         }
@@ -75,12 +63,9 @@ impl Run {
                 turn.begins(start.message.kind(), found);
                 match &start.message {
                     AgentMessage::Assistant(message) => {
-                        turn.growing = Some(Growing::new(message, found.frame()));
+                        turn.growing = Some(Growing::new(message));
                     }
-                    other => {
-                        let (message, began) = (Seen::new(other), found.frame());
-                        self.open = Some(Open { message, began, parted: false });
-                    }
+                    other => self.open = Some(Open { message: Seen::new(other), parted: false }),
                 }
             }
             Event::MessageEnd(end) => self.message_end(&end.message, dialect, found),
@@ -96,17 +81,13 @@ impl Run {
     }
 
     fn message_end(&mut self, message: &AgentMessage, dialect: Dialect, found: &mut Findings) {
-        self.messages.push(Ended { message: Seen::new(message), frame: found.frame() });
+        self.messages.push(Seen::new(message));
         let Some(turn) = &mut self.turn else { return };
         let AgentMessage::Assistant(message) = message else {
-            let what = "the message that began, unchanged";
-            match self.open.take() {
-                _ if turn.is_torn() => found.kept(Rule::StartFinalNonassistant),
-                Some(open) => found.because_of(Some(open.began), |found| {
-                    open.message.expect(Rule::StartFinalNonassistant, "/message", what, message, found);
-                }),
-                None => found.broken(Rule::StartFinalNonassistant, what),
-            }
+            let same = self.open.take().is_some_and(|open| open.message.is(message));
+            found.expect(Rule::StartFinalNonassistant, same || turn.is_torn(), || {
+                "the message that began, unchanged".to_owned()
+            });
             if let AgentMessage::ToolResult(result) = message {
                 turn.result(result, found);
             }
@@ -133,31 +114,9 @@ impl Run {
             found.broken(Rule::TurnResultsComplete, "a result for each call of the last turn");
         }
         found.expect(Rule::TurnNesting, self.turns > 0, || "at least one turn".to_owned());
-        match self.torn {
-            true => found.kept(Rule::AgentEndMessages),
-            false => self.lists(&end.messages, found),
-        }
-    }
-
-    /// The end of the run repeats its messages, one by one.
-    fn lists(&self, messages: &[AgentMessage], found: &mut Findings) {
-        let rule = Rule::AgentEndMessages;
-        let differs = |place: &usize| match (self.messages.get(*place), messages.get(*place)) {
-            (Some(ended), Some(message)) => !ended.message.is(message),
-            _ => true,
-        };
-        let longest = self.messages.len().max(messages.len());
-        let Some(place) = (0..longest).find(differs) else { return found.kept(rule) };
-        let roles: Vec<_> = self.messages.iter().map(|ended| ended.message.kind().as_str()).collect();
-        let what = format!("the run's messages: {}", roles.join(", "));
-        let at = format!("/messages/{place}");
-        let ended = self.messages.get(place);
-        found.because_of(ended.map(|ended| ended.frame), |found| match (ended, messages.get(place)) {
-            (Some(ended), Some(message)) => ended.message.expect(rule, &at, &what, message, found),
-            (ended, message) => {
-                let role = ended.map(|ended| ended.message.kind().as_str());
-                found.differs(rule, &at, what, &role, &message.map(|message| message.kind().as_str()));
-            }
+        found.expect(Rule::AgentEndMessages, self.torn || Seen::are(&self.messages, &end.messages), || {
+            let roles: Vec<_> = self.messages.iter().map(|message| message.kind().as_str()).collect();
+            format!("the run's messages: {}", roles.join(", "))
         });
     }
 }

@@ -3,7 +3,7 @@
 use super::{Found, Outcome, Report, Subject, Tally};
 use crate::{
     harmless::harmless,
-    machine::{Difference, Rule, Tier},
+    machine::{Rule, Tier},
     oracle::Direction,
     protocol::Need,
 };
@@ -121,8 +121,7 @@ impl Subject {
             Outcome::NotExercised => (ODD, "not exercised"),
             Outcome::Error => (BAD, "ERROR"),
         };
-        let Self { frames_in, frames_out, .. } = self;
-        let dialect = self.dialect_version();
+        let Self { dialect, frames_in, frames_out, .. } = self;
         write!(to, "{style}{outcome}{style:#} {BOLD}{}{BOLD:#} ", harmless(&self.name))?;
         writeln!(to, "{DIM}{dialect}, {frames_in} in, {frames_out} out{DIM:#}")?;
         if let Some(reason) = &self.reason {
@@ -130,9 +129,6 @@ impl Subject {
         }
         for unread in &self.unread {
             writeln!(to, "  {}:{}: {}", harmless(&self.name), unread.line, harmless(&unread.reason))?;
-        }
-        for remark in &self.remarks {
-            writeln!(to, "  {}", harmless(remark))?;
         }
         if !self.sees.contains(&Need::Host) {
             writeln!(to, "  Only what the server wrote was judged: what the host wrote is not there.")?;
@@ -156,12 +152,6 @@ impl Found {
         let about = rule.about();
         writeln!(to, "      rule: {} {DIM}({}){DIM:#}", about.sentence, about.sources.join("; "))?;
         writeln!(to, "      expected: {}", harmless(&self.expected))?;
-        if let Some(Difference { pointer, expected, got }) = &self.difference {
-            let at = if pointer.is_empty() { "the whole value".to_owned() } else { harmless(pointer) };
-            writeln!(to, "      at {at}:")?;
-            writeln!(to, "        expected {}", harmless(expected))?;
-            writeln!(to, "        got      {}", harmless(got))?;
-        }
         for other in &self.also_expected {
             writeln!(to, "      at another time: {}", harmless(other))?;
         }
@@ -170,11 +160,7 @@ impl Found {
         }
         let width = self.excerpt.last().map_or(1, |quote| quote.record.to_string().len());
         for quote in &self.excerpt {
-            let (mark, style) = match (quote.marked, quote.cause) {
-                (true, _) => (">", BOLD),
-                (false, true) => ("*", BOLD),
-                (false, false) => (" ", DIM),
-            };
+            let (mark, style) = if quote.marked { (">", BOLD) } else { (" ", DIM) };
             let direction = match quote.direction {
                 Direction::In => "in  ",
                 Direction::Out => "out ",
