@@ -1,6 +1,9 @@
 //! What the checks of a frame found, and which rules they had something to look at.
 
-use crate::{machine::difference::Difference, protocol::RuleId as Rule};
+use crate::{
+    machine::difference::Difference,
+    protocol::{Area, RuleId as Rule},
+};
 use serde::Serialize;
 
 /// What is wrong with one frame, and the rules that it put to the test.
@@ -21,6 +24,15 @@ pub struct Broken {
     pub expected: String,
     /// The member that is wrong, where it is one.
     pub difference: Option<Difference>,
+}
+
+impl Broken {
+    /// Whether runs, or what follows them, are not as they have to be. How far a tool has come is nothing of that.
+    pub fn is_about_run(&self) -> bool {
+        use Area::{Compaction, Messages, Queues, Retry, Runs, Tools};
+        matches!(self.rule.about().area, Runs | Messages | Tools | Retry | Compaction | Queues)
+            && !matches!(self.rule, Rule::UpdateCumulative | Rule::UpdateInResult | Rule::CompactionResult)
+    }
 }
 
 impl Findings {

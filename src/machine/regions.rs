@@ -192,14 +192,14 @@ impl Machine {
         };
         let mut found = Findings::default();
         let (met, verdict, answered) = self.step(kind, answer.as_ref(), &mut found);
+        let mut is_doubtful = false;
         if let Said::Frame(frame) | Said::Line { frame, .. } = said {
             self.regions(frame, &mut found);
-            let fails = met.flow == FlowState::StreamingTurn && breaks_down(frame);
-            if fails {
+            if met.flow == FlowState::StreamingTurn && breaks_down(frame) {
                 self.strayed = None;
                 found.broken.retain(|broken| broken.rule != Rule::RunNesting);
-            } else if let Some(beside) = self.beside.as_mut().filter(|_| verdict.illegal) {
-                beside.misplaced();
+            } else {
+                is_doubtful = verdict.illegal && kind.is_event();
             }
         }
         let now = if self.beside.is_some() { self.state() } else { met };
@@ -221,6 +221,10 @@ impl Machine {
                 }
                 false => checks.see(said, &mut found),
             }
+        }
+        is_doubtful |= kind.tells_of_messages() && found.broken.iter().any(Broken::is_about_run);
+        if let Some(beside) = self.beside.as_mut().filter(|_| is_doubtful) {
+            beside.doubt();
         }
         self.report(found, kind, met)
     }

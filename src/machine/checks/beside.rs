@@ -111,8 +111,8 @@ impl Beside {
         }
     }
 
-    /// An event was said out of place: something before it was missed.
-    pub fn misplaced(&mut self) {
+    /// What was said last cannot be so, or something before it was missed: what was said of the session is in doubt.
+    pub fn doubt(&mut self) {
         self.session.miss();
     }
 
