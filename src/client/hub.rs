@@ -4,6 +4,7 @@ use super::{
     Ended, Error, Event,
     callbacks::{Callbacks, Task},
     inner::{Inner, Limits, Outcome, Receivers},
+    session::SessionState,
 };
 use crate::{
     machine::State,
@@ -179,6 +180,11 @@ impl Hub {
 
     pub fn state(&self) -> State {
         self.lock().state()
+    }
+
+    /// Reads the state of the session.
+    pub fn session<T>(&self, read: impl FnOnce(&SessionState) -> T) -> T {
+        read(&self.lock().session)
     }
 
     /// Until when the flow, which stands so, is expected to move.

@@ -39,9 +39,11 @@ mod events;
 mod expected;
 mod hub;
 mod inner;
+mod meant;
 mod options;
 mod process;
 mod reader;
+mod session;
 mod source;
 mod talk;
 
@@ -51,4 +53,5 @@ pub use error::Error;
 pub use events::{Event, Events};
 pub use options::Options;
 pub use process::{Heard, Process, Signal, What, status_of};
+pub use session::{Permission, SessionState};
 pub use talk::{Client, Reply};

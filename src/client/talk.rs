@@ -6,6 +6,7 @@ use super::{
     hub::{End, Hub, Standing},
     inner::Limits,
     reader,
+    session::SessionState,
 };
 use crate::{
     machine::State,
@@ -274,6 +275,18 @@ impl Client {
     /// Where the conversation stands, as far as frames tell.
     pub fn state(&self) -> State {
         self.hub.state()
+    }
+
+    /// Reads what frames have told of the session so far. `read` is called at once, and nothing goes on before it returns.
+    ///
+    /// ```no_run
+    /// # use pi_rpc::client::Client;
+    /// # fn show(client: &Client) {
+    /// let messages = client.session(|session| session.messages().map(<[_]>::len));
+    /// # }
+    /// ```
+    pub fn session<T>(&self, read: impl FnOnce(&SessionState) -> T) -> T {
+        self.hub.session(read)
     }
 
     /// Ends the server's input and waits until it has ended; one that does not in time is sent TERM, and KILL. What still

@@ -35,6 +35,7 @@ pub use findings::{Broken, Findings, RuleSet};
 pub use kind::{Kind, Step};
 pub use regions::Machine;
 pub use requests::{Answer, Answered, Open, Requests};
+pub(crate) use session::levels::{Levels, without_thinking};
 pub use state::State;
 pub use unread::Unread;
 pub use violation::Violation;

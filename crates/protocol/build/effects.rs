@@ -76,6 +76,8 @@ fn member_types(members: &[Member]) -> TokenStream {
     let count = names.len();
     let silent: Vec<_> =
         members.iter().filter(|m| m.about["silent"] == true).map(|m| camel(m.name)).collect();
+    let fresh: Vec<_> =
+        members.iter().filter(|m| m.about["fresh"] == true).map(|m| camel(m.name)).collect();
     let typed: Vec<&Member> = members.iter().filter(|member| member.ty.is_some()).collect();
     let values: Vec<_> = typed.iter().map(|member| camel(member.name)).collect();
     let types: Vec<_> = typed.iter().filter_map(|member| member.value_type()).collect();
@@ -91,6 +93,8 @@ fn member_types(members: &[Member]) -> TokenStream {
             pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #names),* } }
             /// Whether an extension may change it without a frame that says so.
             pub const fn is_silent(self) -> bool { matches!(self, #(Self::#silent)|*) }
+            /// Whether a new process begins with its first value.
+            pub const fn is_fresh(self) -> bool { matches!(self, #(Self::#fresh)|*) }
         }
         impl ::std::fmt::Display for SessionMember {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.write_str(self.as_str()) }
