@@ -5,6 +5,8 @@
 mod bundle;
 #[path = "build/checks.rs"]
 mod checks;
+#[path = "build/effects.rs"]
+mod effects;
 #[path = "build/forms.rs"]
 mod forms;
 #[path = "build/names.rs"]
@@ -49,6 +51,7 @@ fn generate(schema: &Path, out: &Path) -> Result<(), String> {
         texts::emit(&bundle),
         records::emit(&bundle)?,
         rules::emit(&bundle)?,
+        effects::emit(&bundle)?,
     ];
     let file = syn::parse2(parts.into_iter().collect()).map_err(|e| format!("generated code: {e}"))?;
     write(&out.join("protocol.rs"), &prettyplease::unparse(&file))?;

@@ -43,6 +43,7 @@ def main(arguments: list[str]) -> int:
         files = {
             "__init__.py": formatted(source.package()),
             "client.py": formatted(source.client()),
+            "session.py": formatted(source.session()),
             "models.py": written.models(module(name), source.defs, source.note()),
             "tables.py": formatted(source.tables()),
         }
@@ -78,6 +79,7 @@ class Source:
             "",
             "from .client import AsyncClient as AsyncClient, Client as Client, Dialog as Dialog, Event as Event",
             "from .models import *",
+            "from .session import State as State",
             "",
         ]
         return "\n".join(lines)
@@ -113,6 +115,7 @@ class Source:
             "from .models import (",
             *(f"    {name}," for name in sorted(self.used)),
             ")",
+            "from .session import State",
             "from .tables import DIALECT",
             "",
             *union(
@@ -126,6 +129,8 @@ class Source:
             f'    """A server that speaks {self.dialect}, for asyncio."""',
             "",
             "    dialect = DIALECT",
+            "    _session_type = State",
+            *SESSION,
             *asynchronous,
             "",
             "",
@@ -133,6 +138,7 @@ class Source:
             f'    """A server that speaks {self.dialect}."""',
             "",
             "    _of = AsyncClient",
+            *SESSION,
             *synchronous,
             "",
         ]
@@ -201,15 +207,17 @@ class Source:
         events = self.event_types()
         results = {it["type"]: self.type(it["data"]) for it in self.commands if "data" in it}
         message = self.message()
+        self.used = set()
+        session = self.session_tables()
         named = " | ".join([*events.values(), *results.values(), message]).split(" | ")
         flow = next(region for region in self.meta["chart"]["regions"] if region["name"] == "flow")
         ready = next((it["type"] for it in self.meta["events"] if it["family"] == "ReadyFrame"), None)
         lines = [
             f'"""{self.note()}"""',
             "",
-            "from ..dialect import Arrow, Dialect, Outcome",
+            "from ..dialect import Arrow, Dialect, Effect, Levels, Member, Outcome, SessionTables",
             "from .models import (",
-            *(f"    {name}," for name in sorted({*named} - {"None"})),
+            *(f"    {name}," for name in sorted(({*named} | self.used) - {"None"})),
             ")",
             "",
             "DIALECT = Dialect(",
@@ -222,7 +230,7 @@ class Source:
             *(f"        {name!r}: {kind}," for name, kind in results.items()),
             "    },",
             "    outcomes={",
-            *(line for command in self.commands if self.refused(command) for line in self.outcomes(command)),
+            *(line for command in self.commands for line in self.outcomes(command)),
             "    },",
             f"    serial={self.meta['record']['dispatch'] != 'concurrent'!r},",
             f"    overtaking={[it['type'] for it in self.commands if it['control']]!r},",
@@ -240,10 +248,94 @@ class Source:
                 for on in step["on"]
             ),
             "    ],",
+            *session,
             ")",
             "",
         ]
         return "\n".join(lines)
+
+    def session(self) -> str:
+        """`session.py`: the state of a session, member by member."""
+        self.used = set()
+        members: list[str] = []
+        for member in self.meta["session"]["members"]:
+            kind = self.type(member["schema"]) + (" | None" if member["absent"] else "")
+            name = identifier(snake(member["name"]))
+            members.extend(
+                [
+                    "",
+                    "    @property",
+                    f"    def {name}(self) -> {kind} | Unknown:",
+                    *(f'        """{member["description"]}"""'.split("\n")),
+                    f'        value: {kind} | Unknown = self._decoded("{member["name"]}")',
+                    "        return value",
+                ]
+            )
+        lines = [
+            f'"""{self.note()}"""',
+            "",
+            "from __future__ import annotations",
+            "",
+            "from ..dialect import Dialect",
+            "from ..session import Unknown",
+            "from ..typed import TypedState",
+            "from .models import (",
+            *(f"    {name}," for name in sorted(self.used)),
+            ")",
+            "from .tables import DIALECT",
+            "",
+            "",
+            "class State(TypedState):",
+            f'    """The state of a session that speaks {self.dialect}. {STATE}"""',
+            "",
+            "    def __init__(self, dialect: Dialect = DIALECT, *, fresh: bool = False) -> None:",
+            '        """`fresh`: the server\'s process has just begun, and every frame since will be seen."""',
+            "        super().__init__(dialect, fresh=fresh)",
+            *members,
+            "",
+        ]
+        return "\n".join(lines)
+
+    def session_tables(self) -> list[str]:
+        """What the runtime has to know of the state of a session."""
+        about, record = self.meta["session"], self.meta["record"]
+        states = [it["name"] for it in self.meta["chart"]["regions"][0]["states"]]
+        levels: list[str] = self.defs["ThinkingLevel"]["enum"]
+        # Models that have a map have these only where it names them.
+        extra = levels[levels.index("xhigh") :] if "xhigh" in levels else []
+        without = None if record["levelWithoutThinking"] == "unset" else record["levelWithoutThinking"]
+        told = {it["type"]: it["tells"] for it in self.commands if "tells" in it}
+        return [
+            "    session=SessionTables(",
+            "        members={",
+            *(f"            {it['name']!r}: {self.member(it)}," for it in about["members"]),
+            "        },",
+            "        commands={",
+            *(line for it in self.commands if it["effects"] for line in effects(it)),
+            "        },",
+            "        events={",
+            *(line for it in self.meta["events"] if it["effects"] for line in effects(it)),
+            "        },",
+            f"        tells={told!r},",
+            f"        streaming={streaming(record['streamingFlag'], states)!r},",
+            f"        compacting={[it for it in states if 'compacting' in it]!r},",
+            f"        levels=Levels({levels!r}, {extra!r}, {without!r}, {record['levelFollowsModel']!r}),",
+            f"        cleans_name={record['cleansSessionName']!r},",
+            "    ),",
+        ]
+
+    def member(self, about: Json) -> str:
+        schema = about["schema"]
+        is_list = schema.get("type") == "array"
+        given = {
+            "kept": about["kept"] if about["kept"] != "value" else None,
+            "is_list": is_list or None,
+            "absent": about["absent"] or None,
+            "fresh": about["fresh"] or None,
+        }
+        arguments = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+        shape = self.type(schema["items"] if is_list else schema)
+        return f"Member({', '.join([*arguments, f'shape={shape}'])})"
 
     def refused(self, command: Json) -> bool:
         """Whether there is a state in which it may be refused."""
@@ -251,7 +343,10 @@ class Source:
 
     def outcomes(self, command: Json) -> list[str]:
         lines = [f"        {command['type']!r}: {{"]
-        for state, outcomes in command["states"].items():
+        states = command["states"]
+        first = next(iter(states.values()))
+        # Most commands fare alike in every state.
+        for state, outcomes in {"*": first}.items() if all(it == first for it in states.values()) else states.items():
             made = []
             for it in outcomes:
                 arguments = [repr(it["disposition"])]
@@ -304,6 +399,15 @@ class Source:
         return NOTE.format(dialect=self.dialect)
 
 
+SESSION = [
+    "",
+    "    @property",
+    "    def session(self) -> State:",
+    '        """What the frames have told of the session so far; kept up as they come."""',
+    "        session = self._session",
+    "        assert isinstance(session, State)",
+    "        return session",
+]
 LEND_ASYNC = [
     "",
     "    async def lend_tools(self, tools: Sequence[HostTool], *, timeout: float | None = None) -> None:",
@@ -311,6 +415,32 @@ LEND_ASYNC = [
     "        await self._lend(tools, timeout)",
 ]
 LEND = [line.replace("async def", "def").replace("await ", "") for line in LEND_ASYNC]
+
+
+STATE = "What is not known is `UNKNOWN`, what is known to have no value is None."
+
+
+def effects(about: Json) -> list[str]:
+    """What a frame changes, as the tables have it."""
+    lines = [f"            {about['type']!r}: ["]
+    for it in about["effects"]:
+        arguments = [repr(it["effect"]), repr(it["members"])]
+        arguments += [f"{name}={it[name]!r}" for name in ("value", "code") if name in it]
+        if "when" in it:
+            arguments.append(f"when=({it['when']['field']!r}, {it['when']['is']!r})")
+        lines.append(f"                Effect({', '.join(arguments)}),")
+    return [*lines, "            ],"]
+
+
+def streaming(flag: str, states: list[str]) -> dict[str, bool]:
+    """What `isStreaming` is by state; of those that frames leave open, nothing."""
+    busy = {
+        "run": [],
+        "busy": ["starting", "retrying", "compacting"],
+        "settled": ["settling", "retrying", "compacting"],
+    }[flag]
+    open = [] if flag == "busy" else ["starting", "compacting_before_prompt"]
+    return {it: it.startswith("streaming") or it in busy for it in states if it not in open}
 
 
 def formatted(source: str) -> str:

@@ -1,5 +1,5 @@
-// Writes src/generated: for each base dialect its types, as `pi-rpc schema --format typescript` has them, and a client
-// with a method for each command and the tables of the runtime, out of `--format meta`.
+// Writes src/generated: for each base dialect its types, as `pi-rpc schema --format typescript` has them, a client with a
+// method for each command, and the state of a session with the tables of the runtime, out of `--format meta`.
 //
 //     node generate.mjs [PI_RPC [FOLDER]]
 
@@ -29,6 +29,7 @@ for (const [dialect] of dialects.filter(([dialect, { base }]) => dialect === bas
   const defs = JSON.parse(schema("json-schema", dialect)).$defs;
   writeFileSync(`${FOLDER}/${dialect}.types.ts`, schema("typescript", dialect));
   writeFileSync(`${FOLDER}/${dialect}.ts`, MADE + client(meta, defs));
+  writeFileSync(`${FOLDER}/${dialect}.session.ts`, MADE + session(meta, defs));
 }
 
 function schema(format, dialect = "pi") {
@@ -37,7 +38,7 @@ function schema(format, dialect = "pi") {
 }
 
 function client(meta, defs) {
-  const name = words(meta.dialect).map(capital).join("");
+  const name = nameOf(meta);
   const commands = meta.commands.map((about) => ({
     ...about,
     method: method(about),
@@ -49,7 +50,7 @@ function client(meta, defs) {
   return `
 import { Client, type CallOptions, type Options } from "../client.js";
 import type { Fields, ${lends ? "HostTool, " : ""}MemberOf } from "../dialect.js";
-import type { Tables } from "../tables.js";
+import { TABLES } from "./${meta.dialect}.session.js";
 import type * as T from "./${meta.dialect}.types.js";
 
 export type * from "./${meta.dialect}.types.js";
@@ -67,6 +68,10 @@ ${lines(asks, ({ method, def, answer, answers }) => {
   return `    ${method}: { request: T.${def}; answer: MemberOf<${union}, "${answer}"> };`;
 })}
   };
+  session: {
+${lines(meta.session.members, ({ name, schema, absent, description }) => `    /** ${description} */
+    ${name}?: ${typeOf(schema)}${absent ? " | null" : ""};`)}
+  };
 };
 
 /** A server that speaks ${meta.dialect}. ${meta.description} */
@@ -77,9 +82,39 @@ export class ${name}Client extends Client<${name}> {
   }
 ${lines(commands, code)}
 ${lends ? LEND : ""}}
-
-const TABLES: Tables = ${tables(meta)};
 `.replace(/\n\n}/g, "\n}");
+}
+
+/** The state of a session, for whoever has a connection of their own; needs nothing of Node.js. */
+function session(meta, defs) {
+  const name = nameOf(meta);
+  return `
+import { SessionState } from "../session.js";
+import type { Tables } from "../tables.js";
+import type { ${name} } from "./${meta.dialect}.js";
+
+/** The state of a session that speaks ${meta.dialect}, out of the frames that it is given. */
+export class ${name}SessionState extends SessionState<${name}> {
+  /** \`fresh\`: the server's process has just begun, and every frame since will be seen. */
+  constructor(options: { readonly fresh?: boolean } = {}) {
+    super(TABLES, options);
+  }
+}
+
+/** What the runtime knows of ${meta.dialect}. */
+export const TABLES: Tables = ${tables(meta, defs)};
+`;
+}
+
+function nameOf({ dialect }) {
+  return words(dialect).map(capital).join("");
+}
+
+/** The type of a member of the session's state. */
+function typeOf({ $ref, type, items, oneOf }) {
+  if ($ref !== undefined) return `T.${$ref.split("/").at(-1)}`;
+  if (oneOf !== undefined) return oneOf.map(typeOf).join(" | ");
+  return type === "array" ? `readonly ${typeOf(items)}[]` : type;
 }
 
 function code({ type, request, description, method, result, members }) {
@@ -113,38 +148,100 @@ function method({ type }) {
   return TAKEN.includes(name) ? `send${capital(name)}` : name;
 }
 
-function tables(meta) {
+function tables(meta, defs) {
   const [flow] = meta.chart.regions;
-  const outcome = ({ when, error }) => ({ when, refusal: error && meta.errors[error].text });
-  const refusing = meta.commands.filter(({ states }) => Object.values(states).flat().some(({ error }) => error));
   const rows = {
     dialect: meta.dialect,
     saysReady: meta.record.ready !== "none",
     serial: meta.record.dispatch !== "concurrent",
     control: meta.commands.filter(({ control }) => control).map(({ type }) => type),
     idle: flow.initial,
+    commands: meta.commands.map(({ type }) => type),
     events: meta.events.map(({ type }) => type),
     dialogs: Object.fromEntries(meta.dialogs.map(({ method, answer }) => [method, answer ?? null])),
     zeroTimeoutExpires: meta.record.dialogs.zeroTimeoutExpires,
     settles: meta.record.streamingFlag === "settled",
   };
-  const refused = refusing.flatMap(({ type, states }) => [
-    `    ${type}: {`,
-    ...Object.entries(states)
-      .filter(([, outcomes]) => outcomes.some(({ error }) => error))
-      .map(([state, outcomes]) => `      "${state}": ${JSON.stringify(outcomes.map(outcome))},`),
-    "    },",
-  ]);
+  const outcomes = meta.commands.flatMap(({ type, states }) => {
+    const own = byOutcome(meta, states).map((row) => `      ${JSON.stringify(row)},`);
+    return own.length === 1 ? `    ${type}: [${own[0].trim().slice(0, -1)}],` : [`    ${type}: [`, ...own, "    ],"];
+  });
   const steps = flow.transitions.map(({ from, to, on }) => `    ${JSON.stringify({ from, to, on })},`);
+  const changes = (all) => all.filter(({ effects }) => effects.length > 0).flatMap(({ type, effects }) => [
+    `      ${type}: [`,
+    ...effects.map((effect) => `        ${JSON.stringify(effect)},`),
+    "      ],",
+  ]);
+  const told = meta.commands.filter(({ tells }) => tells !== undefined);
   return `{
 ${lines(Object.entries(rows), ([name, row]) => `  ${name}: ${JSON.stringify(row)},`)}
-  refused: {
-${refused.join("\n")}
+  outcomes: {
+${outcomes.join("\n")}
   },
   steps: [
 ${steps.join("\n")}
   ],
+  session: {
+    members: {
+${lines(meta.session.members, (member) => `      ${member.name}: ${JSON.stringify(memberAbout(member))},`)}
+    },
+    commands: {
+${changes(meta.commands).join("\n")}
+    },
+    events: {
+${changes(meta.events).join("\n")}
+    },
+    tells: {
+${lines(told, ({ type, tells }) => `      ${type}: ${JSON.stringify(tells)},`)}
+    },
+    streaming: ${JSON.stringify(streaming(meta))},
+    compacting: ${JSON.stringify(stateNames(meta).filter((state) => state.includes("compacting")))},
+    levels: ${JSON.stringify(levels(meta, defs))},
+    cleansName: ${JSON.stringify(meta.record.cleansSessionName)},
+  },
 }`;
+}
+
+function memberAbout({ kept, schema, absent, fresh }) {
+  const flags = { isList: schema.type === "array", absent, fresh };
+  return { kept, ...Object.fromEntries(Object.entries(flags).filter(([, is]) => is)) };
+}
+
+/** States in which the same becomes of a command, together; those that most are like, last and unnamed. */
+function byOutcome(meta, states) {
+  const groups = new Map();
+  for (const [state, outcomes] of Object.entries(states)) {
+    const own = outcomes.map(({ when, disposition, error }) => ({ when, disposition, refusal: error && meta.errors[error].text }));
+    const key = JSON.stringify(own);
+    groups.set(key, { in: [...(groups.get(key)?.in ?? []), state], outcomes: own });
+  }
+  const rows = [...groups.values()].sort((one, other) => one.in.length - other.in.length);
+  return rows.map((row, place) => (place === rows.length - 1 ? { outcomes: row.outcomes } : row));
+}
+
+function stateNames(meta) {
+  return meta.chart.regions[0].states.map(({ name }) => name);
+}
+
+/** What `isStreaming` is by state; of those that frames leave open, nothing. */
+function streaming(meta) {
+  const flag = meta.record.streamingFlag;
+  const busy = { run: [], busy: ["starting", "retrying", "compacting"], settled: ["settling", "retrying", "compacting"] }[flag];
+  const open = flag === "busy" ? [] : ["starting", "compacting_before_prompt"];
+  const named = stateNames(meta).filter((state) => !open.includes(state));
+  return Object.fromEntries(named.map((state) => [state, state.startsWith("streaming") || busy.includes(state)]));
+}
+
+function levels(meta, defs) {
+  const all = defs.ThinkingLevel.enum;
+  const { levelWithoutThinking, levelFollowsModel } = meta.record;
+  return {
+    all,
+    // Models that have a map have these only where it names them.
+    extra: all.includes("xhigh") ? all.slice(all.indexOf("xhigh")) : [],
+    withoutThinking: levelWithoutThinking === "unset" ? null : levelWithoutThinking,
+    followsModel: levelFollowsModel,
+  };
 }
 
 function words(name) {

@@ -10,7 +10,7 @@ use crate::{
         report::{Report, Subject},
         rules,
     },
-    protocol::Dialect,
+    protocol::DialectVersion,
 };
 use clap::Args;
 use std::{
@@ -24,7 +24,8 @@ use std::{
 /// What to judge, and how to report it.
 #[derive(Args)]
 pub struct Options {
-    /// The dialect; by default the one that a recording names, else pi
+    /// The dialect; by default the one that a recording names, else pi. pi-1@0.84: pi-1 as that version speaks it, whose
+    /// members that came later are not asked for
     #[arg(long)]
     dialect: Option<String>,
     #[command(flatten)]
@@ -37,13 +38,22 @@ pub struct Options {
     traces: Vec<PathBuf>,
 }
 
+/// What `--help` adds.
+pub const HELP: &str = "\
+> marks the frame that breaks a rule, * the earlier one that it goes back to. Exits with 1 if a MUST or a SHOULD is \
+broken, with 2 if the command line is wrong or a recording is not there, with 3 if one could not be judged: it holds lines \
+that are no records, belongs to another dialect, or has nothing that a server wrote.
+
+An older server:  pi-rpc check --dialect pi-1@0.84 talk.jsonl
+A page to browse: pi-rpc check --format html --report page.html recordings/";
+
 /// A trace is read in pieces of this size.
 const BUFFER: usize = 256 * 1024;
 
 /// Judges.
 pub fn run(options: &Options) -> ExitCode {
-    let dialect = match options.dialect.as_deref().map(|name| Dialect::parse(name).ok_or(name)) {
-        Some(Err(name)) => return refuse(&super::unknown_dialect(name), super::USAGE),
+    let dialect = match options.dialect.as_deref().map(|name| DialectVersion::parse(name).ok_or(name)) {
+        Some(Err(name)) => return refuse(&super::unknown_version(name), super::USAGE),
         named => named.and_then(Result::ok),
     };
     if options.list {
@@ -83,6 +93,9 @@ fn judge(trace: &Path, reading: Reading) -> io::Result<Subject> {
 fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     for named in named {
+        if !is_stdin(named) && !named.exists() {
+            return Err(format!("{}: there is no such file or directory", named.display()));
+        }
         if is_stdin(named) || !named.is_dir() {
             files.push(named.clone());
             continue;

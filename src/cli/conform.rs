@@ -14,7 +14,7 @@ use crate::{
         scenario::Scenario,
     },
     private_files,
-    protocol::Dialect,
+    protocol::{Dialect, DialectVersion},
 };
 use clap::Args;
 use globset::Glob;
@@ -32,7 +32,8 @@ use std::{
 /// What to play with whom, and how to report it.
 #[derive(Args)]
 pub struct Options {
-    /// The dialect; by default that of the adapter
+    /// The dialect; by default that of the adapter. pi-1@0.84: pi-1 as that version speaks it, whose members that came
+    /// later are not asked for
     #[arg(long, env = "PI_RPC_DIALECT")]
     dialect: Option<String>,
     /// The scenarios to play, by name (* and ? allowed) or as a file (*.json); by default all that are for the dialect.
@@ -147,8 +148,9 @@ impl Options {
     /// The server, and how it is started.
     fn server(&self) -> Result<Server, String> {
         let asked = self.dialect.as_deref();
-        let asked =
-            asked.map(|name| Dialect::parse(name).ok_or_else(|| super::unknown_dialect(name))).transpose()?;
+        let asked = asked
+            .map(|name| DialectVersion::parse(name).ok_or_else(|| super::unknown_version(name)))
+            .transpose()?;
         let program = self.server.first().map_or("", |program| name(program));
         let own = Adapter::names().into_iter().find(|name| *name == program);
         let of_dialect = asked.and_then(|dialect| {
@@ -160,7 +162,8 @@ impl Options {
         let adapter = Adapter::find(adapter).map_err(|error| error.to_string())?;
         let mut words = self.server.iter().map(|word| from_here(word));
         let program = words.next().unwrap_or_default().into();
-        Ok(Server { program, args: words.collect(), dialect: asked.unwrap_or(adapter.dialect), adapter })
+        let DialectVersion { dialect, version } = asked.unwrap_or(adapter.dialect.into());
+        Ok(Server { program, args: words.collect(), dialect, version, adapter })
     }
 
     /// The scenarios that were asked for.

@@ -23,7 +23,11 @@ mod session;
 mod strip_types;
 mod tap;
 
-use crate::{harmless::harmless_lines, machine::Tier, protocol::Dialect};
+use crate::{
+    harmless::harmless_lines,
+    machine::Tier,
+    protocol::{Dialect, DialectVersion},
+};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::{
     ffi::OsString,
@@ -54,6 +58,7 @@ enum Command {
         options: Vec<OsString>,
     },
     /// Judge recordings of conversations: traces, or plain logs of what a server wrote
+    #[command(after_help = check::HELP)]
     Check(check::Options),
     /// Play scenarios with a live server, and judge what it does
     Conform(conform::Options),
@@ -119,6 +124,11 @@ fn named_dialect(name: &str) -> Result<Dialect, String> {
     Dialect::parse(name).ok_or_else(known)
 }
 
+/// The value of a `--dialect` that may name the version of a server.
+fn named_version(name: &str) -> Result<DialectVersion, String> {
+    DialectVersion::parse(name).ok_or_else(|| unknown_version(name))
+}
+
 /// The value of `--tier`, in any case.
 fn named_tier(name: &str) -> Result<Tier, String> {
     let found = Tier::ALL.into_iter().find(|tier| tier.as_str().eq_ignore_ascii_case(name));
@@ -128,6 +138,18 @@ fn named_tier(name: &str) -> Result<Tier, String> {
 /// Why a dialect cannot be had.
 fn unknown_dialect(name: &str) -> String {
     format!("unknown dialect {name:?}; known: {}", Dialect::ALL.map(Dialect::as_str).join(", "))
+}
+
+/// Why a dialect with a version cannot be had.
+fn unknown_version(name: &str) -> String {
+    let own = name.split_once('@').and_then(|(dialect, version)| Some((Dialect::parse(dialect)?, version)));
+    let from = own.and_then(|(dialect, version)| Some((dialect, version, dialect.record().versions_from?)));
+    match from {
+        Some((dialect, version, from)) => {
+            format!("unknown version {version:?} of {dialect}: expected {from} or later, as {dialect}@0.84")
+        }
+        None => unknown_dialect(name),
+    }
 }
 
 /// Prints `text` to stdout. Whoever closes the pipe early has seen enough.

@@ -14,7 +14,7 @@ use std::{
     io::{self, BufRead, BufReader, ErrorKind, Read as _, Write as _},
     path::PathBuf,
     process::ExitCode,
-    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     thread,
     time::Duration,
 };
@@ -43,8 +43,12 @@ pub struct Options {
 pub const HELP: &str = "\
 A line of the host is looked up by its shape: all its members but id and timestamp. The next one of the recording \
 comes first, else a later one of the same shape. What the server had said is said once everything that had come in \
-before it has come in again, in responses with the ids of now. What the recording does not have is answered with an \
+before it has come in again, in responses with the ids of now. What the host leaves out is passed over with what \
+followed from it, 0.25 s after the host has sent something later. What the recording does not have is answered with an \
 error and listed on stderr. The status is that of the recorded server; 1 if --strict finds something.";
+
+/// How long a host that has sent something later is waited for to send what stands before it in the recording.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// Lines that wait to be played to.
 const AHEAD: usize = 16;
@@ -127,9 +131,14 @@ fn play(replay: &mut Replay, heard: &Receiver<Vec<u8>>, speed: f64) -> io::Resul
             Play::Tell(text) => drop(io::stderr().write_all(&text)),
             Play::Listen => {
                 stdout.flush()?;
-                let answer = match heard.recv() {
+                let next = match replay.is_passed() {
+                    true => heard.recv_timeout(PAUSE),
+                    false => heard.recv().map_err(RecvTimeoutError::from),
+                };
+                let answer = match next {
                     Ok(line) => replay.hear(&Heard::Line(&line)),
-                    Err(_) => replay.hear(&Heard::End),
+                    Err(RecvTimeoutError::Timeout) => replay.hear(&Heard::Pause),
+                    Err(RecvTimeoutError::Disconnected) => replay.hear(&Heard::End),
                 };
                 answer.map_or(Ok(()), |line| stdout.write_all(&line))?;
             }

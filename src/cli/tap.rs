@@ -5,7 +5,7 @@ use crate::{
     machine::Tier,
     oracle::tap::{Command, Ended, Sheet, Witness, tap},
     private_files,
-    protocol::Dialect,
+    protocol::DialectVersion,
     secrets::without_key,
 };
 use clap::Args;
@@ -20,9 +20,9 @@ use std::{
 /// What to start, and what to keep of it.
 #[derive(Args)]
 pub struct Options {
-    /// The dialect that both sides are judged by
-    #[arg(long, value_name = "D", default_value = "pi", env = "PI_RPC_DIALECT", value_parser = super::named_dialect)]
-    dialect: Dialect,
+    /// The dialect that both sides are judged by; behind pi-1 an @ and the version of an older server, as pi-1@0.84
+    #[arg(long, value_name = "D", default_value = "pi", env = "PI_RPC_DIALECT", value_parser = super::named_version)]
+    dialect: DialectVersion,
     /// Record the conversation in this file, for `check` and `replay`
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -80,7 +80,8 @@ fn pass(options: Options) -> Result<Ended, String> {
     let shown = program.to_string_lossy().into_owned();
     let failed = |error: io::Error| format!("cannot start {shown}: {error}");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let witness = Witness::start(Sheet { dialect, argv, trace, redact, report, tier }).map_err(failed)?;
+    let witness =
+        Witness::start(Sheet { spoken: dialect, argv, trace, redact, report, tier }).map_err(failed)?;
     let ended = runtime.block_on(tap(&Command { program, arguments: words.collect() }, witness));
     // The thread that waits for the host may never end.
     runtime.shutdown_background();

@@ -116,6 +116,7 @@ impl Engine {
         engine.name_quietly(setup.name.as_deref());
         let beginning = Beginning { taken_up, chosen: setup.chosen, level: setup.level };
         if engine.extensions.are_any() {
+            engine.machine.extended();
             engine.models.first.beginning = Some(Box::new((engine.store.session.clone(), beginning)));
             engine.models.first.is_open = setup.extending.unchosen;
         }
@@ -204,6 +205,11 @@ impl Engine {
                     self.activity_state(),
                     self.machine.flow(),
                     "the activity, and the machine's state"
+                );
+                debug_assert_eq!(
+                    self.disputed_member(),
+                    None,
+                    "frames tell otherwise of a member of the state"
                 );
                 return None;
             }

@@ -4,7 +4,8 @@ use crate::engine::{activity::Activity, core::Engine, run::compaction::Compactio
 use crate::{
     protocol::{
         AgentMessage, AgentMessageKind, AssistantContent, ContextUsage, DialectStatsOver,
-        DialectStreamingFlag, SessionHeader, SessionState, SessionStats, StopReason, number,
+        DialectStreamingFlag, SessionFacts, SessionHeader, SessionMember, SessionState, SessionStats,
+        StopReason, number,
     },
     session::{
         compaction::{context_tokens, is_counted},
@@ -30,24 +31,50 @@ impl Engine {
                 self.series.chain.is_some() || matches!(self.activity, Activity::Starting) || compacts_first
             }
         };
+        let facts = self.session_facts();
         SessionState {
-            model: self.model_in_use(),
-            thinking_level: self.models.level,
+            model: facts.model,
+            thinking_level: facts.thinking_level,
             is_streaming,
             is_compacting: self.activity.compaction().is_some(),
-            steering_mode: self.modes.steering,
-            follow_up_mode: self.modes.follow_up,
-            interrupt_mode: Some(self.modes.interrupt),
-            session_file: self.session_file(),
-            session_id: self.store.session.id().to_owned(),
-            session_name: self.store.session.name(),
-            auto_compaction_enabled: self.modes.auto_compaction,
+            steering_mode: facts.steering_mode,
+            follow_up_mode: facts.follow_up_mode,
+            interrupt_mode: Some(facts.interrupt_mode),
+            session_file: facts.session_file,
+            session_id: facts.session_id,
+            session_name: facts.session_name,
+            auto_compaction_enabled: facts.auto_compaction_enabled,
             message_count: self.told_roles().count() as u64,
             pending_message_count: pending,
             queued_message_count: pending,
-            todo_phases: Some(self.todos.view()),
+            todo_phases: Some(facts.todo_phases),
             system_prompt: None,
             dump_tools: None,
+        }
+    }
+
+    /// The members of the session's state that a host can set or read. In debug builds they are compared with what the
+    /// emitted frames tell of them.
+    pub(in crate::engine) fn session_facts(&self) -> SessionFacts {
+        SessionFacts {
+            model: self.model_in_use(),
+            thinking_level: self.models.level,
+            steering_mode: self.modes.steering,
+            follow_up_mode: self.modes.follow_up,
+            interrupt_mode: self.modes.interrupt,
+            auto_compaction_enabled: self.modes.auto_compaction,
+            session_id: self.store.session.id().to_owned(),
+            session_file: self.session_file(),
+            session_name: self.store.session.name(),
+            todo_phases: self.todos.view(),
+        }
+    }
+
+    /// A member of the session's state that the emitted frames tell otherwise, while nothing is under way.
+    pub(in crate::engine) fn disputed_member(&self) -> Option<SessionMember> {
+        match self.is_idle() {
+            true => self.machine.disputed(self.session_facts().into_values(), self.extensions.are_any()),
+            false => None,
         }
     }
 
@@ -57,9 +84,10 @@ impl Engine {
             DialectStatsOver::Context => totals(self.told_messages()),
             DialectStatsOver::Session => self.store.session.tree().totals(),
         };
+        let facts = self.session_facts();
         SessionStats {
-            session_file: self.session_file(),
-            session_id: self.store.session.id().to_owned(),
+            session_file: facts.session_file,
+            session_id: facts.session_id,
             user_messages: totals.user,
             assistant_messages: totals.assistant,
             tool_calls: totals.calls,

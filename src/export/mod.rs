@@ -16,8 +16,9 @@ pub use diff::{Bump, Difference, bump, diff};
 pub use hooks::{Hook, hook_reference, hooks};
 pub use json_schema::{json_schema, part_schema, schema_id};
 pub use meta::{
-    Chart, CommandAbout, DialogAbout, ErrorAbout, EventAbout, EventCase, FlowStep, Limits, Meta, Outcome,
-    Region, RuleInMeta, StateAbout, Trigger, When, meta, meta_schema,
+    Chart, CommandAbout, DialogAbout, EffectAbout, EffectCondition, ErrorAbout, EventAbout, EventCase,
+    FlowStep, Limits, MemberAbout, Meta, Outcome, Region, RuleInMeta, SessionAbout, StateAbout, Trigger,
+    When, meta, meta_schema,
 };
 #[cfg(feature = "serve")]
 pub use page::{Examples, reference_page};

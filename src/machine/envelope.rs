@@ -91,6 +91,12 @@ impl<'a> Envelope<'a> {
         self.id.filter(|_| kind == RESPONSE).and_then(value)
     }
 
+    /// Of a response: what it repeats as an id and can be none, an object or a list.
+    pub fn odd_id(&self, kind: &str) -> Option<Value> {
+        let is_odd = |value: &Value| value.is_object() || value.is_array();
+        self.id.filter(|_| kind == RESPONSE).and_then(value).filter(is_odd)
+    }
+
     /// The message that it completes.
     pub fn complete(&self, kind: &str) -> Option<Value> {
         self.message.filter(|_| kind == AgentSessionEventKind::MessageEnd.as_str()).and_then(value)
@@ -98,7 +104,7 @@ impl<'a> Envelope<'a> {
 
     /// What is known of it where it could not be read.
     pub fn unread(&self, kind: &str, error: &ReadError) -> Unread {
-        let foreign = matches!(error, ReadError::Dialect(fault) if fault.is_foreign_type(kind));
+        let foreign = matches!(error, ReadError::Dialect(faults) if faults.is_foreign_type(kind));
         if foreign || !is_known(kind) {
             let rule = if kind == READY { Rule::NoReady } else { Rule::UnknownType };
             let expected = format!("a type that the dialect knows, not `{kind}`");

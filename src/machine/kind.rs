@@ -252,6 +252,11 @@ impl Kind {
         )
     }
 
+    /// Whether it tells of whole messages, or of what becomes of them.
+    pub const fn tells_of_messages(self) -> bool {
+        self.is_event() && !matches!(self, Self::MessageUpdate(_))
+    }
+
     /// The value of a field that a row of the fires-in table may ask for.
     pub fn field(self, name: &str) -> Option<&'static str> {
         match (self, name) {

@@ -2,16 +2,16 @@
 
 use crate::protocol::{
     AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, FlowState, Inbound,
-    LineError, Outbound, RpcCommand, RpcCommandKind, Said,
+    LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, Said, SessionMember,
 };
 use crate::{
     machine::{
         checks::{beside::Beside, conversation::Checks, ending::End, moment::Moment, run::has_broken_down},
-        findings::{Findings, RuleSet},
+        findings::{Broken, Findings, RuleSet},
         flow::{Flow, Verdict},
         kind::{Kind, Step},
         places::{also_kept, rule_of},
-        requests::{Answer, Answered, Requests},
+        requests::{Answer, Answered, Requests, Stray},
         state::State,
         unread::Unread,
         violation::Violation,
@@ -37,6 +37,12 @@ pub struct Machine {
     frames: u64,
     /// Something was said already: `ready` would come too late.
     spoken: bool,
+    /// What the clock shows, in milliseconds; none without a clock.
+    time: Option<u64>,
+    /// The same when the input ended.
+    input_ended: Option<u64>,
+    /// The conversation is seen from the start of the process on, and every line of the host could be read.
+    whole: bool,
     /// The last event that was out of place: its rule, and where.
     strayed: Option<(Rule, FlowState)>,
     exercised: RuleSet,
@@ -56,8 +62,30 @@ impl Machine {
             beside: checked.then(Box::default),
             frames: 0,
             spoken: false,
+            time: None,
+            input_ended: None,
+            whole: true,
             strayed: None,
             exercised: RuleSet::default(),
+        }
+    }
+
+    /// The same machine for a conversation of which the beginning may have been missed.
+    #[must_use]
+    pub const fn joined_late(mut self) -> Self {
+        self.whole = false;
+        self
+    }
+
+    /// Sets the clock, in milliseconds since any moment: what follows comes then. Without a clock nothing is late.
+    pub const fn time(&mut self, ms: u64) {
+        self.time = Some(ms);
+    }
+
+    /// The server was told to load extensions.
+    pub fn extended(&mut self) {
+        if let Some(beside) = &mut self.beside {
+            beside.extended();
         }
     }
 
@@ -75,6 +103,22 @@ impl Machine {
     /// What the agent is doing.
     pub fn flow(&self) -> FlowState {
         self.flow.state().name()
+    }
+
+    /// The first of these values that the frames so far do not allow. Members that extensions may change silently are passed
+    /// over where there are `extensions`, and so are those that a command without a response may change.
+    pub fn disputed(
+        &self,
+        values: impl IntoIterator<Item = MemberValue>,
+        extensions: bool,
+    ) -> Option<SessionMember> {
+        let facts = self.beside.as_ref()?.facts();
+        let disputed = |value: &MemberValue| {
+            let member = value.member();
+            let is_open = facts.is_changing(member) || (extensions && member.is_silent());
+            !is_open && !facts.allows(value)
+        };
+        values.into_iter().find(disputed).map(|value| value.member())
     }
 
     /// The requests that wait for a response.
@@ -97,14 +141,14 @@ impl Machine {
     pub fn inbound(&mut self, frame: &Inbound) -> Vec<Violation> {
         self.frames += 1;
         let met = self.state();
-        let mut found = Findings::default();
-        let moment = Moment { dialect: self.dialect, met, now: met, frame: self.frames, cut: false };
+        let mut found = Findings::about(self.frames);
+        let moment = self.moment(met, met, false);
         if let Some(beside) = &mut self.beside {
             beside.inbound(frame, &self.requests, &moment, &mut found);
         }
         match frame {
             Inbound::Command(command) => {
-                self.requests.open(command.id().cloned(), command.kind(), met.flow);
+                self.requests.open(self.frames, command.id().cloned(), command.kind(), met.flow, self.time);
             }
             Inbound::ExtensionUIResponse(response) => {
                 self.asks.remove(response.id());
@@ -119,7 +163,7 @@ impl Machine {
         let (kind, met) = (Kind::Unannounced(step), self.state());
         let mut verdict = Verdict::default();
         self.flow.handle_with_context(&kind, &mut verdict);
-        let mut found = Findings::default();
+        let mut found = Findings::about(self.frames);
         if verdict.illegal {
             found.broken(Rule::FiresIn, format!("no {kind} in {}", met.flow));
         }
@@ -137,13 +181,18 @@ impl Machine {
     /// A dialog is over without an answer: its time has come, or nobody wants the answer any more.
     pub fn ask_over(&mut self, id: &str) {
         self.asks.remove(id);
+        if let (Some(beside), Some(now)) = (&mut self.beside, self.time) {
+            beside.stir(now);
+        }
     }
 
     /// A line came in that was no frame; it is owed an error. Gives the host's rule that it broke.
     pub fn bad_line(&mut self, error: &LineError) -> Vec<Violation> {
         self.frames += 1;
-        self.requests.bad_line(error);
-        let mut found = Findings::default();
+        // Servers may be more lenient, and do what it asks.
+        self.whole = false;
+        self.requests.bad_line(self.frames, error);
+        let mut found = Findings::about(self.frames);
         if self.beside.is_some() {
             let (rule, reason) = match error {
                 LineError::Parse { reason, .. } => (Rule::HostLine, reason.clone()),
@@ -163,6 +212,7 @@ impl Machine {
     pub fn end_of_input(&mut self) {
         let state = self.state();
         self.closing = true;
+        self.input_ended = self.input_ended.or(self.time);
         if let Some(beside) = &mut self.beside {
             beside.end_of_input(state, &self.requests);
         }
@@ -170,9 +220,11 @@ impl Machine {
 
     /// The process is gone, or nothing more is known of it. Gives what never came.
     pub fn ended(&mut self, end: &End) -> Vec<Violation> {
-        let (state, mut found) = (self.state(), Findings::default());
+        let (state, mut found) = (self.state(), Findings::about(self.frames));
+        let now = self.input_ended.or(self.time);
+        let moment = Moment { time: now, ..self.moment(state, state, false) };
         if let Some(beside) = &mut self.beside {
-            beside.ended(end, self.dialect, state, &self.requests, &mut found);
+            beside.ended(end, &moment, &self.requests, &mut found);
         }
         self.report(found, Kind::Exit, state)
     }
@@ -190,19 +242,22 @@ impl Machine {
             | Said::Line { frame: Outbound::Response(response), .. } => Some(Answer::of(response)),
             _ => None,
         };
-        let mut found = Findings::default();
+        let mut found = Findings::about(self.frames + 1);
         let (met, verdict, answered) = self.step(kind, answer.as_ref(), &mut found);
+        let mut is_doubtful = false;
         if let Said::Frame(frame) | Said::Line { frame, .. } = said {
             self.regions(frame, &mut found);
             if met.flow == FlowState::StreamingTurn && breaks_down(frame) {
                 self.strayed = None;
-                found.broken.retain(|(rule, _)| *rule != Rule::RunNesting);
+                found.broken.retain(|broken| broken.rule != Rule::RunNesting);
+            } else {
+                is_doubtful = verdict.illegal && kind.is_event();
             }
         }
         let now = if self.beside.is_some() { self.state() } else { met };
+        let moment = self.moment(met, now, cut);
         if let Some(beside) = &mut self.beside {
-            let moment = Moment { dialect: self.dialect, met, now, frame: self.frames, cut };
-            beside.outbound(said, kind, &moment, &mut found);
+            beside.outbound(said, kind, &self.requests, &moment, &mut found);
             if let (Some(answer), Some(answered)) = (&answer, &answered) {
                 beside.answered(answer, answered, Some(said), &self.requests, &moment, &mut found);
             }
@@ -213,11 +268,15 @@ impl Machine {
                 false if verdict.lost => checks.lost(said),
                 false if verdict.illegal => checks.stray(said),
                 false if cut => {
-                    checks.see(said, &mut Findings::default());
+                    checks.see(said, &mut Findings::about(self.frames));
                     checks.tear();
                 }
                 false => checks.see(said, &mut found),
             }
+        }
+        is_doubtful |= kind.tells_of_messages() && found.broken.iter().any(Broken::is_about_run);
+        if let Some(beside) = self.beside.as_mut().filter(|_| is_doubtful) {
+            beside.doubt();
         }
         self.report(found, kind, met)
     }
@@ -225,11 +284,11 @@ impl Machine {
     /// A line was said that is no frame of the dialect, or one that could not be read: the flow goes on from what is
     /// known of it, and what it held counts as missed.
     pub fn unread(&mut self, line: Unread) -> Vec<Violation> {
-        let mut found = Findings::default();
+        let mut found = Findings::about(self.frames + 1);
         found.broken(line.rule, line.expected);
         let kind = line.kind.unwrap_or(Kind::Stray);
         let (met, verdict, answered) = self.step(kind, line.answer.as_ref(), &mut found);
-        let moment = Moment { dialect: self.dialect, met, now: self.state(), frame: self.frames, cut: true };
+        let moment = self.moment(met, self.state(), true);
         if let Some(beside) = &mut self.beside {
             beside.unread(kind, &moment);
             if let (Some(answer), Some(answered)) = (&line.answer, &answered) {
@@ -265,7 +324,16 @@ impl Machine {
         let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         let answered = answer.map(|answer| self.requests.answer(answer, late));
         match &answered {
-            Some(Answered::Nothing(rule, expected)) => found.broken(*rule, expected.clone()),
+            Some(Answered::First(request) | Answered::Again(request)) => {
+                found.goes_back_to(Some(request.frame));
+            }
+            Some(Answered::Line(frame)) => found.goes_back_to(Some(*frame)),
+            Some(Answered::Nothing(_) | Answered::Forgotten) | None => {}
+        }
+        match &answered {
+            Some(Answered::Nothing(Stray { rule, expected, cause })) => {
+                found.because_of(*cause, |found| found.broken(*rule, expected.clone()));
+            }
             Some(Answered::Again(_)) if !late => {
                 found.broken(Rule::PromptOnce, "one answer to the prompt");
             }
@@ -276,13 +344,19 @@ impl Machine {
                     found.kept(Rule::PromptOnce);
                 }
             }
-            Some(Answered::Line) => found.kept(Rule::MissingRefused),
-            Some(Answered::Again(_)) | None => {}
+            Some(Answered::Line(_)) => found.kept(Rule::MissingRefused),
+            Some(Answered::Again(_) | Answered::Forgotten) | None => {}
         }
         if self.flow() != met.flow {
             self.requests.moved(self.flow());
         }
         (met, verdict, answered)
+    }
+
+    /// Where a frame stands that met one state and left another.
+    const fn moment(&self, met: State, now: State, cut: bool) -> Moment {
+        let (dialect, frame, time, whole) = (self.dialect, self.frames, self.time, self.whole);
+        Moment { dialect, met, now, frame, cut, time, whole, extended: false }
     }
 
     /// Frames so far, of both directions.
@@ -303,8 +377,11 @@ impl Machine {
             return Vec::new();
         }
         let (base, frame) = (self.dialect.base(), self.frames);
-        let violation = |(rule, expected): (Rule, String)| {
-            Some(Violation { rule, tier: rule.tier(base)?, frame, kind, state, expected })
+        let of_frame = found.cause();
+        let violation = |Broken { rule, expected, difference, cause }| {
+            let cause = cause.or(of_frame).filter(|cause| *cause != frame);
+            let tier = rule.tier(base)?;
+            Some(Violation { rule, tier, frame, kind, state, expected, difference, cause })
         };
         found.broken.into_iter().filter_map(violation).collect()
     }

@@ -9,12 +9,20 @@ use std::collections::VecDeque;
 pub struct Open {
     /// How many requests came before it.
     pub number: u64,
+    /// The number of its frame, both directions counted together.
+    pub frame: u64,
     /// As the host gave it.
     pub id: Option<RequestId>,
     /// The command.
     pub command: RpcCommandKind,
     /// The states between the request and now: an outcome that is right in any of them is right.
     pub met: Vec<FlowState>,
+    /// When it was written, in milliseconds of the recording's clock; none without a clock.
+    pub written: Option<u64>,
+    /// Requests there had been when a later one was answered first.
+    overtaken: Option<u64>,
+    /// A request that was written after it had been overtaken was answered before it, too.
+    pub passed: bool,
 }
 
 /// What a response says of the request that it answers.
@@ -53,10 +61,23 @@ pub enum Answered {
     First(Open),
     /// A prompt that had the opposite answer already.
     Again(Open),
-    /// A line that was no command.
-    Line,
+    /// A line that was no command: the number of its frame.
+    Line(u64),
+    /// A request or a line that is not remembered any more, as too many came behind it.
+    Forgotten,
     /// Nothing that it may answer.
-    Nothing(Rule, String),
+    Nothing(Stray),
+}
+
+/// A response that answers nothing that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    /// The rule that it breaks.
+    pub rule: Rule,
+    /// What was expected instead.
+    pub expected: String,
+    /// The number of the frame that it may have been meant for.
+    pub cause: Option<u64>,
 }
 
 /// The open requests, oldest first.
@@ -72,6 +93,8 @@ pub struct Requests {
     answered_to: u64,
     /// Lines that were no command; each is owed an error without a request.
     bad_lines: VecDeque<BadLine>,
+    /// Requests and lines that wait and are not remembered.
+    forgotten: u64,
 }
 
 /// What the error of a line that was no command may name.
@@ -79,6 +102,8 @@ pub struct Requests {
 struct BadLine {
     /// How many requests came before it.
     number: u64,
+    /// The number of its frame.
+    frame: u64,
     kind: Option<String>,
     id: Option<RequestId>,
     /// It is a command that lacks what it needs.
@@ -103,28 +128,46 @@ const REMEMBERED: usize = 64;
 const WAITING: usize = 4096;
 
 impl Requests {
-    /// A command came in while the machine was in `state`. Gives its number.
-    pub fn open(&mut self, id: Option<RequestId>, command: RpcCommandKind, state: FlowState) -> u64 {
+    /// A command came in as frame number `frame` while the machine was in `state`. Gives its number.
+    pub fn open(
+        &mut self,
+        frame: u64,
+        id: Option<RequestId>,
+        command: RpcCommandKind,
+        state: FlowState,
+        written: Option<u64>,
+    ) -> u64 {
         let number = self.count;
         self.count += 1;
-        self.open.push_back(Open { number, id, command, met: vec![state] });
+        self.open.push_back(Open {
+            number,
+            frame,
+            id,
+            command,
+            met: vec![state],
+            written,
+            overtaken: None,
+            passed: false,
+        });
         if self.open.len() > WAITING {
             self.open.pop_front();
+            self.forgotten += 1;
         }
         number
     }
 
-    /// A line came in that was no command.
-    pub fn bad_line(&mut self, error: &LineError) {
+    /// A line came in as frame number `frame` that was no command.
+    pub fn bad_line(&mut self, frame: u64, error: &LineError) {
         let (kind, id) = match error {
             LineError::Parse { id, .. } => (None, id.clone()),
             LineError::Unknown { kind, id } | LineError::Field { kind, id, .. } => {
                 (Some(kind.clone()), id.clone())
             }
         };
-        self.bad_lines.push_back(BadLine { number: self.count, kind, id, lacks: error.lacks_field() });
+        self.bad_lines.push_back(BadLine { number: self.count, frame, kind, id, lacks: error.lacks_field() });
         if self.bad_lines.len() > WAITING {
             self.bad_lines.pop_front();
+            self.forgotten += 1;
         }
     }
 
@@ -142,10 +185,10 @@ impl Requests {
         self.open.iter()
     }
 
-    /// The lines that were no command and wait for their error: the type, where a line had one, and whether a request
-    /// behind it was answered.
-    pub fn waiting_lines(&self) -> impl Iterator<Item = (Option<&str>, bool)> {
-        self.bad_lines.iter().map(|line| (line.kind.as_deref(), line.number < self.answered_to))
+    /// The lines that were no command and wait for their error: the number of the frame, the type, where a line had one,
+    /// and whether a request behind it was answered.
+    pub fn waiting_lines(&self) -> impl Iterator<Item = (u64, Option<&str>, bool)> {
+        self.bad_lines.iter().map(|line| (line.frame, line.kind.as_deref(), line.number < self.answered_to))
     }
 
     /// Whether a request of that command waits.
@@ -155,7 +198,18 @@ impl Requests {
 
     /// Whether a request with that id waits.
     pub fn has(&self, id: &RequestId) -> bool {
-        self.open.iter().any(|request| request.id.as_ref() == Some(id))
+        self.frame_of(id).is_some()
+    }
+
+    /// Whether a line of the host had that id: a request, answered or not, or a line that was no command.
+    pub fn knows(&self, id: &RequestId) -> bool {
+        let answered = || self.answered.iter().any(|(request, _)| request.id.as_ref() == Some(id));
+        self.has(id) || answered() || self.bad_lines.iter().any(|line| line.id.as_ref() == Some(id))
+    }
+
+    /// The number of the frame of the request that waits with that id.
+    pub fn frame_of(&self, id: &RequestId) -> Option<u64> {
+        self.open.iter().find(|request| request.id.as_ref() == Some(id)).map(|request| request.frame)
     }
 
     /// A response was said; `late` if the dialect may acknowledge a prompt and then refuse it.
@@ -164,14 +218,24 @@ impl Requests {
             && let Some(at) = self.bad_lines.iter().position(|line| line.fits(answer))
         {
             let line = self.bad_lines.remove(at);
+            let at = line.as_ref().map_or(0, |line| line.frame);
             // Servers that refuse a prompt, and acknowledge it all the same, do so with one that lacks its text, too.
-            if let Some(BadLine { kind, id: id @ Some(_), .. }) = line
+            if let Some(BadLine { kind, id: id @ Some(_), frame, .. }) = line
                 && kind.as_deref() == Some(RpcCommandKind::Prompt.as_str())
             {
-                let (number, command) = (self.count, RpcCommandKind::Prompt);
-                self.remember(&Open { number, id, command, met: Vec::new() }, false);
+                let request = Open {
+                    number: self.count,
+                    frame,
+                    id,
+                    command: RpcCommandKind::Prompt,
+                    met: Vec::new(),
+                    written: None,
+                    overtaken: None,
+                    passed: false,
+                };
+                self.remember(&request, false);
             }
-            return Answered::Line;
+            return Answered::Line(at);
         }
         let command = RpcCommandKind::parse(&answer.command);
         let Some(id) = &answer.id else { return self.answer_without_id(command, answer.success, late) };
@@ -181,7 +245,8 @@ impl Requests {
             Some(request) if command != Some(request.command) => {
                 let expected = format!("the command `{}` of request {id}", request.command);
                 self.remember(&request, false);
-                Answered::Nothing(Rule::RespCommand, expected)
+                let cause = Some(request.frame);
+                Answered::Nothing(Stray { rule: Rule::RespCommand, expected, cause })
             }
             Some(request) => {
                 self.remember(&request, answer.success);
@@ -211,8 +276,10 @@ impl Requests {
         if success {
             return self.unasked(None, success, "an open request of that command without an id");
         }
-        if command.is_none() && self.bad_lines.pop_front().is_some() {
-            return Answered::Line;
+        if command.is_none()
+            && let Some(line) = self.bad_lines.pop_front()
+        {
+            return Answered::Line(line.frame);
         }
         // The originals drop the id of a request whose handler fails; the oldest that does not overtake is the one.
         let failed = |request: &Open| match command {
@@ -228,6 +295,13 @@ impl Requests {
     /// The response to a request that waited.
     fn first(&mut self, request: Open) -> Answered {
         self.answered_to = self.answered_to.max(request.number + 1);
+        // What always overtakes tells nothing of the others.
+        if !request.command.is_control() {
+            for older in self.open.iter_mut().take_while(|older| older.number < request.number) {
+                let overtaken = *older.overtaken.get_or_insert(self.count);
+                older.passed |= request.number >= overtaken;
+            }
+        }
         Answered::First(request)
     }
 
@@ -250,7 +324,11 @@ impl Requests {
                 *first = None;
                 Answered::Again(request.clone())
             }
-            Some(_) => Answered::Nothing(Rule::RespOnce, "one response per request".to_owned()),
+            Some((request, _)) => Answered::Nothing(Stray {
+                rule: Rule::RespOnce,
+                expected: "one response per request".to_owned(),
+                cause: Some(request.frame),
+            }),
             None => self.unasked(id, success, "the id of an open request"),
         }
     }
@@ -261,13 +339,22 @@ impl Requests {
         let meant = |line: &BadLine| line.kind.is_none() || line.id.as_ref() == id;
         match self.bad_lines.iter().position(meant) {
             Some(at) => match self.bad_lines.remove(at) {
-                Some(BadLine { lacks: true, kind: Some(kind), .. }) if success => {
+                Some(BadLine { lacks: true, kind: Some(kind), frame, .. }) if success => {
                     let expected = format!("an error, as the `{kind}` lacks what it needs");
-                    Answered::Nothing(Rule::MissingRefused, expected)
+                    Answered::Nothing(Stray { rule: Rule::MissingRefused, expected, cause: Some(frame) })
                 }
-                _ => Answered::Line,
+                Some(BadLine { frame, .. }) => Answered::Line(frame),
+                None => Answered::Line(0),
             },
-            None => Answered::Nothing(Rule::RespKnownId, expected.to_owned()),
+            None if self.forgotten > 0 => {
+                self.forgotten -= 1;
+                Answered::Forgotten
+            }
+            None => Answered::Nothing(Stray {
+                rule: Rule::RespKnownId,
+                expected: expected.to_owned(),
+                cause: None,
+            }),
         }
     }
 

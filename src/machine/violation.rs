@@ -1,7 +1,7 @@
 //! What the machine reports when a frame may not be said.
 
 use crate::{
-    machine::{kind::Kind, state::State},
+    machine::{difference::Difference, kind::Kind, state::State},
     protocol::{RuleId as Rule, Tier},
 };
 use std::fmt;
@@ -21,11 +21,22 @@ pub struct Violation {
     pub state: State,
     /// What the rule wanted instead, in words.
     pub expected: String,
+    /// The member that is wrong, where it is one.
+    pub difference: Option<Difference>,
+    /// The number of the earlier frame that it goes back to, where one is known.
+    pub cause: Option<u64>,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rule, frame, kind, state, expected, .. } = self;
-        write!(f, "{rule}: frame {frame}, {kind} in {state}: expected {expected}")
+        let Self { rule, frame, kind, state, .. } = self;
+        write!(f, "{rule}: frame {frame}, {kind} in {state}: expected {}", self.expectation())
+    }
+}
+
+impl Violation {
+    /// What the rule wanted instead, with the member that is wrong, where it is one.
+    pub fn expectation(&self) -> String {
+        Difference::behind(&self.expected, self.difference.as_ref())
     }
 }

@@ -3,11 +3,12 @@
 use super::{
     Direction, Finding, Judge, Record, View,
     glimpse::Glimpse,
-    report::{Found, Moment, Outcome, Subject},
+    report::{Found, Moment, Outcome, Quote, Subject},
+    trail::Trail,
 };
 use crate::{
     machine::{Kind, Rule, State},
-    protocol::{Dialect, FlowState, Need},
+    protocol::{DialectVersion, FlowState, Need, Side},
 };
 use serde::Deserialize;
 use std::collections::{HashMap, VecDeque};
@@ -19,11 +20,15 @@ pub struct Examination {
     began: Option<f64>,
     /// The records before the one that is looked at.
     before: VecDeque<Glimpse>,
+    /// Earlier records that a finding may go back to.
+    trail: Trail,
     /// Findings that still want records after them, with how many.
     waiting: Vec<(usize, usize)>,
     /// Where a cause stands among the findings.
     causes: HashMap<(Rule, Kind, FlowState), usize>,
     keeps_timeline: bool,
+    /// The status that the last process exited with.
+    status: Option<i64>,
 }
 
 /// Records that an excerpt shows before the one that it is about.
@@ -37,7 +42,8 @@ const ALSO: usize = 4;
 
 impl Examination {
     /// The examination of the scenario or recording called `name`, before its first record.
-    pub fn new(name: impl Into<String>, dialect: Dialect, view: View) -> Self {
+    pub fn new(name: impl Into<String>, spoken: impl Into<DialectVersion>, view: View) -> Self {
+        let spoken = spoken.into();
         let sees = match view {
             View::Both => vec![Need::Host, Need::Clock],
             View::Server => Vec::new(),
@@ -46,7 +52,8 @@ impl Examination {
             name: name.into(),
             outcome: Outcome::Passed,
             reason: None,
-            dialect,
+            dialect: spoken.dialect,
+            version: spoken.version.map(|version| version.to_string()),
             sees,
             processes: 0,
             frames_in: 0,
@@ -55,17 +62,20 @@ impl Examination {
             findings: Vec::new(),
             exercised: Vec::new(),
             unread: Vec::new(),
+            remarks: Vec::new(),
             timeline: Vec::new(),
             left_out: 0,
         };
         Self {
-            judge: Judge::new(dialect, view),
+            judge: Judge::new(spoken, view),
             subject,
             began: None,
             before: VecDeque::with_capacity(BEFORE + 1),
+            trail: Trail::default(),
             waiting: Vec::new(),
             causes: HashMap::new(),
             keeps_timeline: false,
+            status: None,
         }
     }
 
@@ -93,6 +103,7 @@ impl Examination {
         let mut findings = self.judge.see(record);
         self.quote_after(number, record);
         self.look(number, record);
+        self.trail.note(number, record, self.judge.place(), self.judge.goes_on());
         let mut places = Vec::new();
         for finding in &mut findings {
             finding.record = number;
@@ -114,10 +125,31 @@ impl Examination {
                 moment.findings.push(place);
             }
         }
+        if let Some(version) = self.judge.older_than() {
+            self.subject.version.get_or_insert_with(|| format!("before {version}"));
+        }
+        if self.judge.is_mute() {
+            self.mute();
+        }
         let mut exercised = self.judge.exercised();
         self.subject.findings.iter().for_each(|found| exercised.insert(found.rule));
         self.subject.exercised = exercised.iter().collect();
         self.subject
+    }
+
+    /// There is no server, or something else in its place: what it left undone is no fault of a server.
+    fn mute(&mut self) {
+        let what = match self.subject.frames_out {
+            0 => "the server never wrote anything",
+            _ => "nothing that the server wrote is a frame of the protocol",
+        };
+        let reason = match self.status {
+            Some(status) => format!("{what}, and ended with status {status}"),
+            None => what.to_owned(),
+        };
+        (self.subject.outcome, self.subject.reason) = (Outcome::Error, Some(reason));
+        self.subject.findings.retain(|found| found.rule.about().side == Side::Host);
+        self.subject.timeline.iter_mut().for_each(|moment| moment.findings.clear());
     }
 
     fn count(&mut self, record: &Record<'_>) {
@@ -128,8 +160,11 @@ impl Examination {
             Direction::Out => self.subject.frames_out += 1,
             Direction::Err => {}
             Direction::Meta => match meta(record) {
-                Some(Meta { event }) if event == "spawn" => self.subject.processes += 1,
-                Some(Meta { event }) if event == "exit" => self.sees(Need::End),
+                Some(Meta { event, .. }) if event == "spawn" => self.subject.processes += 1,
+                Some(Meta { event, code }) if event == "exit" => {
+                    self.status = code;
+                    self.sees(Need::End);
+                }
                 _ => {}
             },
         }
@@ -175,8 +210,7 @@ impl Examination {
             }
             return place;
         }
-        let last = self.before.len().saturating_sub(1);
-        let quotes = self.before.iter().enumerate().map(|(at, glimpse)| glimpse.quote(at == last));
+        let excerpt = self.excerpt(finding);
         self.subject.findings.push(Found {
             rule: violation.rule,
             tier: violation.tier,
@@ -187,12 +221,28 @@ impl Examination {
             kind: violation.kind.to_string(),
             state: violation.state.to_string(),
             expected: violation.expected.clone(),
+            difference: violation.difference.clone(),
             also_expected: Vec::new(),
             known: None,
-            excerpt: quotes.collect(),
+            excerpt,
         });
         self.waiting.push((place, AFTER));
         place
+    }
+
+    /// The last records, and before them the one that the finding goes back to.
+    fn excerpt(&self, finding: &Finding) -> Vec<Quote> {
+        let last = self.before.len().saturating_sub(1);
+        let quotes = self.before.iter().enumerate().map(|(at, glimpse)| glimpse.quote(at == last));
+        let mut quotes: Vec<Quote> = quotes.collect();
+        let frame = finding.violation.cause;
+        if let Some(cause) = frame.and_then(|frame| self.trail.quote((finding.process, frame))) {
+            match quotes.iter_mut().find(|quote| quote.record == cause.record) {
+                Some(quote) => quote.cause = !quote.marked,
+                None => quotes.insert(0, cause),
+            }
+        }
+        quotes
     }
 
     fn remember(&mut self, number: u64, record: &Record<'_>, findings: Vec<usize>) {
@@ -215,6 +265,7 @@ impl Examination {
 #[derive(Deserialize)]
 struct Meta {
     event: String,
+    code: Option<i64>,
 }
 
 fn meta(record: &Record<'_>) -> Option<Meta> {

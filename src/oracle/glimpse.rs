@@ -60,7 +60,14 @@ impl Glimpse {
 
     /// It as a line of an excerpt.
     pub fn quote(&self, marked: bool) -> Quote {
-        Quote { record: self.record, t: self.t, direction: self.direction, text: self.text(), marked }
+        Quote {
+            record: self.record,
+            t: self.t,
+            direction: self.direction,
+            text: self.text(),
+            marked,
+            cause: false,
+        }
     }
 }
 

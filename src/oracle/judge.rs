@@ -1,13 +1,22 @@
 //! Feeds what was seen to the machine, process by process, and tells what is wrong.
 
-use super::{Body, Direction, Record, kept::Kept, lines::Lines, meta::Meta, tolerance::Tolerance};
+use super::{
+    Body, Direction, Record,
+    age::{Age, Doubt},
+    kept::Kept,
+    lines::Lines,
+    meta::Meta,
+    tolerance::Tolerance,
+};
 use crate::{
     machine::{End, Envelope, Findings, Kind, Machine, Rule, RuleSet, State, Unread, Violation},
     protocol::{
-        Dialect, DialectReady, FlowState, Inbound, Need, Outbound, ReadError, RequestId,
-        RpcExtensionUIRequest, Said, mend_surrogates, read, read_line, read_scalar_id,
+        AgentSessionEventKind, Dialect, DialectReady, DialectVersion, Faults, FlowState, Inbound, Need,
+        Outbound, ReadError, RequestId, RpcExtensionUIRequest, Said, Version, Versioned, mend_surrogates,
+        read_line, read_versioned,
     },
 };
+use serde_json::Value;
 use std::{collections::VecDeque, time::Duration};
 
 /// What can be seen of a conversation.
@@ -36,6 +45,9 @@ pub struct Finding {
 #[derive(Clone)]
 pub struct Judge {
     dialect: Dialect,
+    /// The version of the server, where it is given.
+    version: Option<Version>,
+    age: Age,
     view: View,
     machine: Machine,
     process: Process,
@@ -45,6 +57,12 @@ pub struct Judge {
     processes: u64,
     t: f64,
     exercised: RuleSet,
+    /// The kind of the server's last frame.
+    kind: Kind,
+    /// A line of the server was an object with a type.
+    heard: bool,
+    /// The host has written a command.
+    asked: bool,
 }
 
 /// What is known of the process that speaks.
@@ -54,6 +72,8 @@ struct Process {
     spoke: bool,
     /// What the host wrote that is no line yet.
     lines: Lines,
+    /// What the host gave as ids and can be none: objects and lists.
+    odd_ids: VecDeque<Value>,
     /// Dialogs that are over when their time has come, by the record's clock.
     deadlines: VecDeque<(f64, String)>,
     /// When anything was last written by either side.
@@ -67,6 +87,8 @@ struct Process {
 
 /// Dialogs with a deadline that are remembered, the latest.
 const DEADLINES: usize = 4096;
+/// Ids that can be none and are remembered, the latest.
+const ODD_IDS: usize = 64;
 
 /// After so many milliseconds without a word nothing more is to be expected.
 const QUIET_MS: f64 = 2000.0;
@@ -76,17 +98,23 @@ pub const STALLED: Duration = Duration::from_secs(10);
 
 impl Judge {
     /// A judge at the start of a conversation.
-    pub fn new(dialect: Dialect, view: View) -> Self {
+    pub fn new(spoken: impl Into<DialectVersion>, view: View) -> Self {
+        let DialectVersion { dialect, version } = spoken.into();
         Self {
             dialect,
+            version,
+            age: Age::default(),
             view,
-            machine: Machine::new(dialect, true),
+            machine: Machine::new(dialect, true).joined_late(),
             process: Process::default(),
             kept: Kept::default(),
             records: 0,
             processes: 0,
             t: 0.0,
             exercised: RuleSet::default(),
+            kind: Kind::Stray,
+            heard: false,
+            asked: false,
         }
     }
 
@@ -94,6 +122,9 @@ impl Judge {
     pub fn see(&mut self, record: &Record<'_>) -> Vec<Finding> {
         self.records += 1;
         self.t = record.t;
+        if self.view == View::Both {
+            self.machine.time(record.t.max(0.0) as u64);
+        }
         self.expire();
         let mut violations = self.tolerates(record);
         violations.extend(match record.direction {
@@ -117,6 +148,31 @@ impl Judge {
     /// Where the conversation stands.
     pub fn state(&self) -> State {
         self.machine.state()
+    }
+
+    /// The version that the server is older than, as far as its frames tell.
+    pub const fn older_than(&self) -> Option<Version> {
+        self.age.before()
+    }
+
+    /// Whether the host has asked for something and the server has never written a frame: then there is no server, or
+    /// another program in its place, and nothing that it could have done wrong.
+    pub const fn is_mute(&self) -> bool {
+        self.asked && !self.heard
+    }
+
+    /// The process that speaks, from 1, and how many frames it has read and written.
+    pub fn place(&self) -> (u64, u64) {
+        (self.processes.max(1), self.machine.frames())
+    }
+
+    /// Whether the server's last frame is one of the many that go on with something: those explain no later one.
+    pub const fn goes_on(&self) -> bool {
+        use AgentSessionEventKind as Event;
+        matches!(
+            self.kind,
+            Kind::MessageUpdate(_) | Kind::Event(Event::ToolExecutionUpdate | Event::BashExecutionUpdate)
+        )
     }
 
     /// The rules that were put to the test so far.
@@ -174,6 +230,7 @@ impl Judge {
     fn line_in(&mut self, line: &[u8]) -> Vec<Violation> {
         match read_line(line, self.dialect) {
             Ok(Some(frame)) => {
+                self.asked |= matches!(frame, Inbound::Command(_));
                 let met = self.machine.state();
                 let mut violations = self.machine.inbound(&frame);
                 // Servers echo any scalar; the protocol has strings.
@@ -187,7 +244,20 @@ impl Judge {
                 violations
             }
             Ok(None) => Vec::new(),
-            Err(error) => self.machine.bad_line(&error),
+            Err(error) => {
+                self.note_odd_id(line);
+                self.machine.bad_line(&error)
+            }
+        }
+    }
+
+    /// Notes what a line gives as its id and can be none: servers echo it all the same.
+    fn note_odd_id(&mut self, line: &[u8]) {
+        let Ok(Value::Object(members)) = serde_json::from_slice(line) else { return };
+        let id = members.get("id").filter(|id| id.is_object() || id.is_array());
+        self.process.odd_ids.extend(id.cloned());
+        if self.process.odd_ids.len() > ODD_IDS {
+            self.process.odd_ids.pop_front();
         }
     }
 
@@ -210,10 +280,13 @@ impl Judge {
         let met = self.machine.state();
         let mut found = Findings::default();
         found.kept(Rule::Framing);
+        self.heard = true;
+        let id = envelope.answers(&kind);
+        found.goes_back_to(id.as_ref().and_then(|id| self.machine.requests().frame_of(id)));
         envelope.judge(&kind, &mut found);
         self.first(&kind, &mut found);
-        let seen = match self.frame(text, envelope.answers(&kind)) {
-            Ok(frame) => {
+        let seen = match self.frame(text, &envelope, &kind, id) {
+            Ok(Versioned { frame, faults }) => {
                 found.kept(Rule::Schema);
                 found.kept(Rule::UnknownType);
                 if !cut && let Some(message) = envelope.complete(&kind) {
@@ -222,7 +295,9 @@ impl Judge {
                 self.note(&frame);
                 let said = Said::Frame(frame);
                 violations.extend(self.machine.see(&said, cut));
-                Kind::of_said(&said)
+                let seen = Kind::of_said(&said);
+                violations.extend(self.aged(&faults, &kind, seen, met));
+                seen
             }
             Err(error) => {
                 let unread = envelope.unread(&kind, &error);
@@ -231,20 +306,52 @@ impl Judge {
                 seen
             }
         };
+        self.kind = seen;
         violations.extend(self.machine.report(found, seen, met));
         violations
     }
 
     /// Reads what a server wrote. An id that the host gave is right even if it is no string: the host is at fault.
-    fn frame(&self, text: &str, answers: Option<RequestId>) -> Result<Outbound, ReadError> {
-        match answers.is_some_and(|id| self.machine.requests().has(&id)) {
-            true => read_scalar_id(text.as_bytes(), self.dialect),
-            false => read(text.as_bytes(), self.dialect),
+    fn frame(
+        &self,
+        text: &str,
+        envelope: &Envelope<'_>,
+        kind: &str,
+        answers: Option<RequestId>,
+    ) -> Result<Versioned<Outbound>, ReadError> {
+        let spoken = DialectVersion { dialect: self.dialect, version: self.version };
+        let given = answers.is_some_and(|id| self.machine.requests().knows(&id));
+        let read = read_versioned(text.as_bytes(), spoken, given);
+        if read.is_ok() || self.process.odd_ids.is_empty() {
+            return read;
         }
+        let odd = envelope.odd_id(kind).filter(|id| self.process.odd_ids.contains(id));
+        match odd.and_then(|_| without_id(text)) {
+            Some(frame) => read_versioned(frame.as_bytes(), spoken, given),
+            None => read,
+        }
+    }
+
+    /// What turns out to be missing, of this frame and of earlier ones, now that this one tells how new the server is.
+    fn aged(&mut self, faults: &Faults, name: &str, kind: Kind, state: State) -> Vec<Violation> {
+        let place = self.place();
+        let missing = self.age.see(faults, |since, fault| {
+            let expected = format!("a valid `{name}`: {fault}, which servers have from {since} on");
+            Doubt { since, place, kind, state, expected }
+        });
+        let mut violations = Vec::new();
+        for Doubt { place: (process, frame), kind, state, expected, .. } in missing {
+            let mut found = Findings::default();
+            let cause = Some(frame).filter(|frame| process == place.0 && *frame != place.1);
+            found.because_of(cause, |found| found.broken(Rule::Schema, expected));
+            violations.extend(self.machine.report(found, kind, state));
+        }
+        violations
     }
 
     fn no_frame(&mut self, expected: String) -> Vec<Violation> {
         self.process.spoke = true;
+        self.kind = Kind::Stray;
         self.machine.unread(Unread { kind: None, answer: None, rule: Rule::Framing, expected })
     }
 
@@ -307,10 +414,13 @@ impl Judge {
     fn meta(&mut self, bytes: &[u8], cut: bool) -> Vec<Violation> {
         let state = self.machine.state();
         match Meta::read(bytes) {
-            Meta::Spawn => {
+            Meta::Spawn { extended } => {
                 let violations = self.end();
                 self.exercised.extend(self.machine.exercised());
                 self.machine = Machine::new(self.dialect, true);
+                if extended {
+                    self.machine.extended();
+                }
                 self.process = Process { last: self.t, ..Process::default() };
                 self.processes += 1;
                 return violations;
@@ -367,4 +477,11 @@ impl Judge {
         let end = self.process.end;
         self.machine.ended(&end)
     }
+}
+
+/// The frame without its id.
+fn without_id(text: &str) -> Option<String> {
+    let mut frame: Value = serde_json::from_str(text).ok()?;
+    frame.as_object_mut()?.shift_remove("id");
+    Some(frame.to_string())
 }

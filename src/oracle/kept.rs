@@ -54,13 +54,13 @@ impl Kept {
             let known = parent.is_null() || parent.as_str().is_some_and(|parent| ids.contains(parent));
             found.expect(Rule::FileTree, known, || format!("a parent above line {line}, not {parent}"));
             found.expect(Rule::FileTree, !id.is_empty() && ids.insert(id.clone()), || {
-                format!("an id of its own in line {line}, not {id:?}")
+                format!("an id of its own in line {line}, not `{id}`")
             });
             let when = text(entry, "timestamp").unwrap_or_default();
             // A fork takes marks along with the time that they had.
             let copied = text(entry, "type").as_deref() == Some("label");
             found.expect(Rule::FileTree, is_time(&when) && (when >= last || copied), || {
-                format!("a time not before {last:?} in line {line}, not {when:?}")
+                format!("a time in line {line} that is not before `{last}`, not `{when}`")
             });
             last = last.max(when);
             if let Some(message) = entry.get("message") {

@@ -5,8 +5,11 @@ use serde_json::Value;
 
 /// What a `meta` record says.
 pub enum Meta {
-    /// A process begins.
-    Spawn,
+    /// A process begins; whether it was told to load extensions.
+    Spawn {
+        /// Its arguments name extensions.
+        extended: bool,
+    },
     /// The host has closed its side.
     InputEnds,
     /// The process has exited with that status; none: a signal ended it.
@@ -32,17 +35,24 @@ struct Event {
     what: Option<String>,
     ms: Option<f64>,
     #[serde(default)]
+    argv: Value,
+    #[serde(default)]
     lines: Vec<Value>,
 }
 
 impl Meta {
     /// Reads what a record holds; what is unknown counts for nothing.
     pub fn read(bytes: &[u8]) -> Self {
-        let Ok(Event { event, code, what, ms, lines }) = serde_json::from_slice(bytes) else {
+        let Ok(Event { event, code, what, ms, argv, lines }) = serde_json::from_slice(bytes) else {
             return Self::Other;
         };
         match event.as_str() {
-            "spawn" => Self::Spawn,
+            "spawn" => {
+                let words = argv.as_array().into_iter().flatten().filter_map(Value::as_str);
+                let mut loads =
+                    words.map(|word| word == "-e" || word.split('=').next() == Some("--extension"));
+                Self::Spawn { extended: loads.any(|loads| loads) }
+            }
             "stdin closed" => Self::InputEnds,
             "exit" => Self::Exit(code),
             "did not exit, killed" => Self::Killed,

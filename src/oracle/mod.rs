@@ -13,9 +13,11 @@
 //! - [`scenario`]: what a host says to a server to find out how it behaves.
 //! - [`live`]: scenarios played with a live server.
 
+mod age;
 mod embedded;
 mod examination;
 mod expect;
+mod foreign;
 mod glimpse;
 mod judge;
 mod kept;
@@ -33,6 +35,7 @@ pub mod tap;
 mod tolerance;
 mod trace;
 mod trace_writer;
+mod trail;
 
 pub use examination::Examination;
 pub use expect::{ExpectError, Expectations, Expected, expectations_schema};

@@ -1,10 +1,12 @@
 //! Recordings, read line by line: traces, and plain logs of what a server wrote.
 
 use super::{
-    Body, Direction, Examination, Record, View, read_record,
+    Body, Direction, Examination, Record, View,
+    foreign::Sample,
+    read_record,
     report::{Outcome, Subject, Unread},
 };
-use crate::protocol::{Dialect, FRAME_LIMIT, LineSplitter, SplitLine, mend_surrogates};
+use crate::protocol::{Dialect, DialectVersion, FRAME_LIMIT, LineSplitter, SplitLine, mend_surrogates};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::{
@@ -17,7 +19,7 @@ use std::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
     /// The dialect; `None`: the one that the recording names, else pi's.
-    pub dialect: Option<Dialect>,
+    pub dialect: Option<DialectVersion>,
     /// Keeps every record, shortened, for a report that shows them.
     pub timeline: bool,
 }
@@ -49,6 +51,7 @@ impl Reading {
             }
         };
         if let Some(rest) = lines.finish() {
+            recording.unended = true;
             recording.line(rest);
         }
         recording.finish(broken)
@@ -68,6 +71,11 @@ struct Recording<'a> {
     unread_lines: u64,
     /// The dialect that it names and nobody knows.
     unknown: Option<String>,
+    /// What tells its dialect.
+    sample: Sample,
+    /// The line that is read now is the last, and has no end.
+    unended: bool,
+    remarks: Vec<String>,
 }
 
 /// What the file is.
@@ -99,6 +107,9 @@ impl<'a> Recording<'a> {
             unread: Vec::new(),
             unread_lines: 0,
             unknown: None,
+            sample: Sample::new(),
+            unended: false,
+            remarks: Vec::new(),
         }
     }
 
@@ -140,9 +151,9 @@ impl<'a> Recording<'a> {
             None => false,
         };
         let named = first.and_then(|first| first.dialect());
-        let known = named.as_deref().and_then(Dialect::parse);
+        let known = named.as_deref().and_then(DialectVersion::parse);
         self.unknown = named.filter(|_| known.is_none() && self.reading.dialect.is_none());
-        let dialect = self.reading.dialect.or(known).unwrap_or(Dialect::Pi);
+        let dialect = self.reading.dialect.or(known).unwrap_or(Dialect::Pi.into());
         self.form = match is_log {
             true => Form::Log(Box::new(self.examination(dialect, View::Server))),
             false => Form::Trace(Box::new(self.examination(dialect, View::Both))),
@@ -150,7 +161,7 @@ impl<'a> Recording<'a> {
         true
     }
 
-    fn examination(&self, dialect: Dialect, view: View) -> Examination {
+    fn examination(&self, dialect: DialectVersion, view: View) -> Examination {
         let examination = Examination::new(self.name, dialect, view);
         match self.reading.timeline {
             true => examination.with_timeline(),
@@ -162,20 +173,31 @@ impl<'a> Recording<'a> {
         self.lines += 1;
         match &mut self.form {
             Form::Undecided => self.refuse("no JSON".to_owned()),
+            Form::Log(_) if self.unended && is_cut(line) => self.remark_cut(),
             Form::Log(examination) => {
-                examination.see(self.lines, &written(line));
+                let record = written(line);
+                self.sample.see(self.lines, &record);
+                examination.see(self.lines, &record);
             }
             Form::Trace(_) if line.trim_ascii().is_empty() => {}
             Form::Trace(examination) => {
-                let number = self.lines;
+                let (number, sample) = (self.lines, &mut self.sample);
                 let seen = with_record(line, |record| {
+                    sample.see(number, record);
                     examination.see(number, record);
                 });
-                if let Err(reason) = seen {
-                    self.refuse(reason);
+                match seen {
+                    Err(_) if self.unended && is_cut(line) => self.remark_cut(),
+                    Err(reason) => self.refuse(reason),
+                    Ok(()) => {}
                 }
             }
         }
+    }
+
+    /// Whoever recorded was stopped within the last line: the rest is as good as without it.
+    fn remark_cut(&mut self) {
+        self.remarks.push(format!("line {}, the last, was cut off, and is left out", self.lines));
     }
 
     fn refuse(&mut self, reason: String) {
@@ -189,9 +211,15 @@ impl<'a> Recording<'a> {
         self.judge_undecided();
         let examination = match mem::replace(&mut self.form, Form::Undecided) {
             Form::Trace(examination) | Form::Log(examination) => *examination,
-            Form::Undecided => self.examination(self.reading.dialect.unwrap_or(Dialect::Pi), View::Both),
+            Form::Undecided => {
+                self.examination(self.reading.dialect.unwrap_or(Dialect::Pi.into()), View::Both)
+            }
         };
         let mut subject = examination.finish();
+        let other = match subject.findings.is_empty() || self.unknown.is_some() {
+            true => None,
+            false => self.sample.of_another(subject.dialect),
+        };
         let reason = match broken {
             Some(error) => Some(format!("it cannot be read further: {error}")),
             // What it breaks of another dialect says nothing.
@@ -200,6 +228,11 @@ impl<'a> Recording<'a> {
                 Some(format!(
                     "it names the dialect `{unknown}`, which is unknown; `--dialect` says by which to judge it"
                 ))
+            }
+            None if other.is_some() => {
+                subject.findings.clear();
+                subject.timeline.iter_mut().for_each(|moment| moment.findings.clear());
+                other
             }
             None if self.unread_lines == 1 => Some("a line of it is no record".to_owned()),
             None if self.unread_lines > 1 => {
@@ -214,6 +247,7 @@ impl<'a> Recording<'a> {
             (subject.outcome, subject.reason) = (Outcome::Error, reason);
         }
         subject.unread = self.unread;
+        subject.remarks = self.remarks;
         subject
     }
 }
@@ -228,6 +262,19 @@ fn with_record(line: &[u8], see: impl FnOnce(&Record<'_>)) -> Result<(), String>
     };
     see(&read_record(&text).map_err(|error| error.to_string())?);
     Ok(())
+}
+
+/// Whether a line is the beginning of a JSON value and no more.
+fn is_cut(line: &[u8]) -> bool {
+    let text = match str::from_utf8(line) {
+        Ok(text) => text,
+        // It ends within a character.
+        Err(error) if error.error_len().is_none() => {
+            str::from_utf8(&line[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    serde_json::from_str::<&RawValue>(text).is_err_and(|error| error.is_eof())
 }
 
 /// Quicker than to look at every escape, of which JSON within JSON has many.

@@ -75,7 +75,7 @@ pub struct Options {
 /// Inputs of models and tools that wait for the loop.
 const AHEAD: usize = 256;
 
-/// Inputs that are there already and are taken one after another before anything else has its turn.
+/// Inputs that are taken one after another before anything else has its turn.
 const AT_ONCE: usize = 64;
 
 /// The exit status when stdout is gone, as the originals have it.
@@ -163,12 +163,14 @@ pub async fn serve(options: Options) -> Result<u8, String> {
             if outbox.is_broken() && !gone && !stopping {
                 continue;
             }
-            // A host that never stops writing must not keep models and tools from having their turn.
-            if at_once >= AT_ONCE {
+            // A host that never stops writing, or does not read, must not keep signals, models and tools from having their
+            // turn: the runtime learns of them only when nothing is served.
+            if at_once >= AT_ONCE || outbox.is_full() {
                 tokio::task::yield_now().await;
+                at_once = 0;
             }
         }
-        at_once = if more.is_some() { at_once + 1 } else { 0 };
+        at_once += 1;
         if outbox.flows() != hears {
             hears = outbox.flows();
             engine.handle(Input::Hearing(hears), clock.now());
@@ -184,9 +186,33 @@ pub async fn serve(options: Options) -> Result<u8, String> {
             input
         } else {
             let alarm = engine.deadline().map(|due| clock.start + due);
-            tokio::select! {
-                () = until(alarm) => Input::Time,
-                number = signals.next() => {
+            // All but a signal have their turns by chance.
+            let next = async {
+                tokio::select! {
+                    () = until(alarm) => Some(Input::Time),
+                    () = outbox.ready(), if outbox.is_behind() => None,
+                    () = outbox.unheard(), if !unheard => {
+                        unheard = true;
+                        None
+                    }
+                    input = disk.next(), if hung => Some(input),
+                    Some(input) = inputs.recv(), if !hung => Some(input),
+                    Some(input) = said.next(), if !hung => Some(input),
+                    Some(input) = lines.next(), if reads && reads_stdin => {
+                        if matches!(input, Input::Shutdown) {
+                            (stopping, status) = (true, STDIN_BROKEN);
+                        }
+                        Some(input)
+                    }
+                }
+            };
+            let turn = tokio::select! {
+                biased;
+                number = signals.next() => Err(number),
+                input = next => Ok(input),
+            };
+            match turn {
+                Err(number) => {
                     status = signal_status(number);
                     if std::mem::replace(&mut stopping, true) {
                         performers.end_all().await;
@@ -194,20 +220,8 @@ pub async fn serve(options: Options) -> Result<u8, String> {
                     }
                     Input::Shutdown
                 }
-                () = outbox.ready(), if outbox.is_behind() => continue,
-                () = outbox.unheard(), if !unheard => {
-                    unheard = true;
-                    continue;
-                }
-                input = disk.next(), if hung => input,
-                Some(input) = inputs.recv(), if !hung => input,
-                Some(input) = said.next(), if !hung => input,
-                Some(input) = lines.next(), if reads && reads_stdin => {
-                    if matches!(input, Input::Shutdown) {
-                        (stopping, status) = (true, STDIN_BROKEN);
-                    }
-                    input
-                }
+                Ok(Some(input)) => input,
+                Ok(None) => continue,
             }
         };
         match &input {

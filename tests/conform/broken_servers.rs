@@ -59,7 +59,7 @@ impl Broken {
 
     fn server(&self, dialect: Dialect) -> Server {
         let args = vec![self.ops.to_string().into(), env!("CARGO_BIN_EXE_pi-rpc").into()];
-        Server { program: spoil(), args, adapter: Adapter::find("pi-rpc").unwrap(), dialect }
+        Server { program: spoil(), args, adapter: Adapter::find("pi-rpc").unwrap(), dialect, version: None }
     }
 }
 

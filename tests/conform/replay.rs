@@ -17,6 +17,9 @@ fn recording(records: &[(&str, Value)]) -> String {
     records.iter().enumerate().map(line).collect()
 }
 
+/// The host does nothing for a while.
+const PAUSE: &str = "(a pause)";
+
 /// What is said and done when the host sends `host` and ends its input: a line of the host stands before what it leads to.
 fn played(recording: &str, host: &[&str]) -> (Vec<String>, Vec<String>) {
     let mut replay = Replay::new(Part::read(recording, 1).unwrap(), Pi);
@@ -33,7 +36,10 @@ fn played(recording: &str, host: &[&str]) -> (Vec<String>, Vec<String>) {
             Play::Listen => {
                 let line = host.next();
                 told.push(line.map_or("> end".to_owned(), |line| format!("> {line}")));
-                let heard = line.map_or(Heard::End, |line| Heard::Line(line.as_bytes()));
+                let heard = line.map_or(Heard::End, |line| match *line {
+                    PAUSE => Heard::Pause,
+                    line => Heard::Line(line.as_bytes()),
+                });
                 told.extend(replay.hear(&heard).map(|line| text(&line)));
             }
         }
@@ -168,6 +174,66 @@ fn what_the_recording_does_not_have_is_refused_and_remarked_on() {
     ];
     assert_eq!(remarks[..3], expected[..3]);
     assert!(remarks[3].starts_with("record 4 never came: "), "{remarks:?}");
+}
+
+/// A conversation with two prompts, each with its run, and reads between.
+fn two_prompts() -> String {
+    let run = |id: &'static str| {
+        let prompt = json!({"id": id, "type": "prompt", "message": id});
+        let end = json!({"type": "agent_end", "messages": [{"role": "user", "content": id}]});
+        [("in", prompt), response(id, "prompt"), event("agent_start"), ("out", end)]
+    };
+    let first = [request("1", "get_state"), response("1", "get_state")];
+    let between = [request("3", "get_messages"), response("3", "get_messages")];
+    recording(&[first.to_vec(), run("2").to_vec(), between.to_vec(), run("4").to_vec()].concat())
+}
+
+#[test]
+fn host_may_leave_requests_out() {
+    let prompt = r#"{"id":"x","type":"prompt","message":"4"}"#;
+    let (told, remarks) = played(&two_prompts(), &[prompt, PAUSE]);
+    let expected = [
+        &*format!("> {prompt}"),
+        "> (a pause)",
+        r#"{"id":"x","type":"response","command":"prompt","success":true}"#,
+        r#"{"type":"agent_start"}"#,
+        r#"{"type":"agent_end","messages":[{"role":"user","content":"4"}]}"#,
+        "> end",
+        "exit 0",
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(remarks.len(), 3, "{remarks:?}");
+}
+
+#[test]
+fn end_of_input_answers_what_has_come() {
+    let prompt = r#"{"type":"prompt","message":"2"}"#;
+    let (told, _) = played(&two_prompts(), &[prompt]);
+    let expected = [
+        &*format!("> {prompt}"),
+        "> end",
+        r#"{"type":"response","command":"prompt","success":true}"#,
+        r#"{"type":"agent_start"}"#,
+        r#"{"type":"agent_end","messages":[{"role":"user","content":"2"}]}"#,
+        "exit 0",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn request_that_was_passed_over_is_answered_late() {
+    let host = [r#"{"type":"get_messages"}"#, PAUSE, r#"{"id":"s","type":"get_state"}"#];
+    let (told, _) = played(&two_prompts(), &host);
+    assert_eq!(told[2], r#"{"type":"response","command":"get_messages","success":true}"#);
+    assert_eq!(told[4], r#"{"id":"s","type":"response","command":"get_state","success":true}"#);
+}
+
+#[test]
+fn recording_that_breaks_off_in_a_line_is_played() {
+    let cut = two_prompts();
+    let (told, _) = played(&cut[..cut.len() - 9], &[r#"{"type":"get_state"}"#]);
+    assert_eq!(told[1], r#"{"type":"response","command":"get_state","success":true}"#);
+    assert!(Part::read(&format!("{}\n{cut}", &cut[..cut.len() - 9]), 1).is_err());
 }
 
 #[test]

@@ -88,6 +88,43 @@ fn signal_ends_a_server_nobody_reads() {
     row("TERM, HUP and INT while the host does not read; four of them twice in a row", times);
 }
 
+/// What a pipe holds, and what the server reads at once, in bytes.
+const PIPE: usize = 64 * 1024;
+
+#[test]
+fn signal_ends_intake_of_flood() {
+    let kinds = ["get_state", "get_messages", "bash"];
+    let cases = pairs(&pairs(&DIALECTS, &[true, false]), &kinds);
+    let times = at_once(sample(cases, 5), |((dialect, reads), kind)| {
+        let mut server = State::Idle.server(dialect);
+        let line = |at| format!("{}\n", json!({ "id": format!("f{at}"), "type": kind, "command": "true" }));
+        let all: String = (0..30_000).map(line).collect();
+        let flood = server.flood(all.clone().into_bytes());
+        if reads {
+            server.response("f200");
+        } else {
+            eventually("a part is served", || flood.written() > 4 * PIPE);
+        }
+        let before = server.signal_at_a_stop(Signal::TERM, || flood.written());
+        let mut last = Vec::new();
+        while reads && let Some(line) = server.next_line() {
+            last = line;
+        }
+        // Where the host is too slow, its last frames are cut.
+        let ended = unheard(server, None);
+        let what = format!("{dialect}, {kind}, read: {reads}: {}", ended.stderr);
+        assert_eq!(ended.status.code(), Some(143), "{what}");
+        assert!(!ended.stderr.contains("ERROR"), "{what}");
+        // The pipe is filled up, and what was on its way is read.
+        let taken = flood.ends() - before;
+        assert!(taken <= 2 * PIPE, "{what}, {taken} of {} bytes were taken behind the signal", all.len());
+        let last = String::from_utf8_lossy(&last);
+        let late = all[before..].lines().skip(1).map(|line| &line[..line.find(',').expect("a member")]);
+        assert!(!late.clone().any(|id| last.starts_with(id)), "{what}, behind the signal: {last}");
+    });
+    row("TERM amid thousands of commands, whose answers are read or not", times);
+}
+
 #[test]
 fn stopped_server_goes_on_without_loss() {
     let states = [State::Idle, State::Streaming, State::Tool, State::Retrying, State::Dialog];

@@ -38,6 +38,26 @@ fn a_violation_is_shown_with_what_was_around_it_and_fails() {
 }
 
 #[test]
+fn finding_shows_request_it_goes_back_to() {
+    let lines: Vec<&str> = PLAIN.lines().collect();
+    let late = lines.iter().position(|line| line.contains(r#""agent_end""#)).unwrap();
+    let request = r#"{"t":1,"dir":"in","frame":{"id":"far","type":"get_last_assistant_text"}}"#;
+    let response = r#"{"t":9,"dir":"out","frame":{"id":"far","type":"response","command":"get_last_assistant_text","success":true}}"#;
+    let mut spoilt = lines.clone();
+    spoilt.insert(late + 1, response);
+    spoilt.insert(2, request);
+    let at = Directory::with(&[("spoilt.jsonl", &spoilt.join("\n"))]);
+    let report = at.report(&["spoilt.jsonl"], 1);
+    let found = &report["subjects"][0]["findings"][0];
+    assert_eq!((&found["rule"], &found["record"]), (&json!("schema"), &json!(late + 3)));
+    let first = &found["excerpt"][0];
+    assert_eq!((&first["record"], &first["cause"]), (&json!(3), &json!(true)));
+    assert!(first["text"].as_str().unwrap().contains(r#""id":"far""#), "{first}");
+    let told = at.check(&["spoilt.jsonl"], "").output;
+    assert!(told.contains("    *  3 in   {\"id\":\"far\""), "{told}");
+}
+
+#[test]
 fn the_same_cause_is_told_once() {
     let lines: Vec<&str> = PLAIN.lines().collect();
     let again = [lines.join("\n"), [lines[15]; 500].join("\n")].join("\n");
@@ -54,8 +74,16 @@ fn the_dialect_is_asked_for_or_named_by_the_recording_or_pi() {
     let dialect = |args: &[&str], status| at.report(args, status)["subjects"][0]["dialect"].clone();
     assert_eq!(dialect(&["named.jsonl"], 0), "xcsh");
     // It says `ready`, which pi does not.
-    assert_eq!(dialect(&["--dialect", "pi", "named.jsonl"], 1), "pi");
-    assert_eq!(dialect(&["unnamed.jsonl"], 1), "pi");
+    assert_eq!(dialect(&["--dialect", "pi", "named.jsonl"], 3), "pi");
+    assert_eq!(dialect(&["unnamed.jsonl"], 3), "pi");
+    let told = at.report(&["unnamed.jsonl"], 3)["subjects"][0].clone();
+    assert_eq!(told["findings"], json!([]));
+    let reason = told["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("it is no recording of pi: line 3, a `ready`, is not as pi has it"),
+        "{reason}"
+    );
+    assert!(reason.ends_with("; `--dialect xcsh` judges it"), "{reason}");
 }
 
 #[test]
@@ -160,7 +188,10 @@ fn a_command_line_that_cannot_be_understood_is_refused() {
         refused(&["--dialect", "py", "plain.jsonl"]),
         format!("Error: unknown dialect \"py\"; known: {}\n", Dialect::ALL.map(|it| it.as_str()).join(", "))
     );
-    assert_eq!(refused(&["nowhere.jsonl"]), "Error: nowhere.jsonl: No such file or directory (os error 2)\n");
+    assert_eq!(
+        refused(&["plain.jsonl", "nowhere.jsonl"]),
+        "Error: nowhere.jsonl: there is no such file or directory\n"
+    );
     assert_eq!(refused(&["empty"]), "Error: empty: expected recordings (*.jsonl) in it\n");
     assert_eq!(
         refused(&["--expect", "known.json", "plain.jsonl"]),

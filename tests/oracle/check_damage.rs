@@ -85,3 +85,22 @@ fn the_first_ten_lines_that_are_no_records_are_told() {
     assert_eq!(subject.unread.len(), 10);
     assert_eq!(subject.reason.as_deref(), Some("30 lines of it are no records"));
 }
+
+#[test]
+fn last_line_that_was_cut_is_remarked() {
+    let whole = judged(PLAIN.trim_end().as_bytes());
+    assert_eq!((whole.outcome, whole.remarks.len()), (Outcome::Passed, 0));
+    let last = PLAIN.trim_end().rfind('\n').unwrap() + 1;
+    let lines = PLAIN.lines().count();
+    for at in [last + 1, last + 9, PLAIN.trim_end().len() - 1] {
+        let cut = judged(&PLAIN.as_bytes()[..at]);
+        assert_eq!((cut.outcome, cut.unread.len()), (Outcome::Passed, 0), "{at}");
+        assert_eq!(cut.remarks, [format!("line {lines}, the last, was cut off, and is left out")]);
+    }
+    let log = "{\"type\":\"agent_start\"}\n{\"type\":\"turn_st";
+    let cut = judged(log.as_bytes());
+    assert_eq!((cut.outcome, cut.findings.len(), cut.remarks.len()), (Outcome::Passed, 0, 1));
+    // What is no beginning of a record, and what stands within the recording, is wrong.
+    assert_eq!(judged(format!("{PLAIN}nonsense").as_bytes()).outcome, Outcome::Error);
+    assert_eq!(judged(format!("{PLAIN}{{\"t\":\n{PLAIN}").as_bytes()).outcome, Outcome::Error);
+}

@@ -4,87 +4,90 @@ use crate::mutation_support::{broken, dialect, names, valid};
 use pi_rpc::{
     machine::Rule,
     oracle::{Judge, View, read_record},
-    protocol::Dialect::{self, Pi, Pi1, Xcsh},
+    protocol::{
+        Dialect::{self, Pi, Pi1, Xcsh},
+        DialectVersion,
+    },
 };
 use serde_json::{Value, json};
 
 /// A conversation, a millisecond a record.
 #[derive(Clone, Default)]
-struct Talk(Vec<Value>);
+pub struct Talk(pub Vec<Value>);
 
 impl Talk {
-    fn new(dialect: Dialect) -> Self {
+    pub fn new(dialect: Dialect) -> Self {
         let talk = Self::default();
         if dialect == Xcsh { talk.out(json!({ "type": "ready" })) } else { talk }
     }
 
-    fn record(mut self, after: u64, dir: &str, frame: &Value) -> Self {
+    pub fn record(mut self, after: u64, dir: &str, frame: &Value) -> Self {
         let t = self.0.last().map_or(0, |last| last["t"].as_u64().unwrap()) + after;
         self.0.push(json!({ "t": t, "dir": dir, "frame": frame }));
         self
     }
 
-    fn out(self, frame: Value) -> Self {
+    pub fn out(self, frame: Value) -> Self {
         self.record(1, "out", &frame)
     }
 
-    fn asks(self, id: &str, kind: &str, message: &str) -> Self {
+    pub fn asks(self, id: &str, kind: &str, message: &str) -> Self {
         self.record(1, "in", &json!({ "id": id, "type": kind, "message": message }))
     }
 
-    fn done(self, id: &str, command: &str) -> Self {
+    pub fn done(self, id: &str, command: &str) -> Self {
         self.out(json!({ "id": id, "type": "response", "command": command, "success": true }))
     }
 
-    fn ask(self, id: &str, kind: &str, message: &str) -> Self {
+    pub fn ask(self, id: &str, kind: &str, message: &str) -> Self {
         self.asks(id, kind, message).done(id, kind)
     }
 
-    fn both(self, message: &Value) -> Self {
+    pub fn both(self, message: &Value) -> Self {
         let start = self.out(json!({ "type": "message_start", "message": message }));
         start.out(json!({ "type": "message_end", "message": message }))
     }
 
-    fn begin(self, texts: &[&str]) -> Self {
+    pub fn begin(self, texts: &[&str]) -> Self {
         let begun = self.out(json!({ "type": "turn_start" }));
         texts.iter().fold(begun, |talk, text| talk.both(&user(text)))
     }
 
-    fn finish(self, message: &Value) -> Self {
+    pub fn finish(self, message: &Value) -> Self {
         let said = self.both(message);
         said.out(json!({ "type": "turn_end", "message": message, "toolResults": [] }))
     }
 
-    fn start(self) -> Self {
+    pub fn start(self) -> Self {
         self.out(json!({ "type": "agent_start" }))
     }
 
     /// The run is over; its list is what was said since it began.
-    fn end(self) -> Self {
+    pub fn end(self) -> Self {
         let begun = self.0.iter().rposition(|record| record["frame"]["type"] == "agent_start").unwrap();
         let ends = self.0[begun..].iter().filter(|record| record["frame"]["type"] == "message_end");
         let messages: Vec<Value> = ends.map(|record| record["frame"]["message"].clone()).collect();
         self.out(json!({ "type": "agent_end", "messages": messages }))
     }
 
-    fn fails(self, texts: &[&str], error: &str) -> Self {
+    pub fn fails(self, texts: &[&str], error: &str) -> Self {
         self.start().begin(texts).finish(&failed(error)).end()
     }
 
-    fn retries(self, attempt: u64, delay: u64, error: &str) -> Self {
+    pub fn retries(self, attempt: u64, delay: u64, error: &str) -> Self {
         self.out(json!({
             "type": "auto_retry_start", "attempt": attempt, "maxAttempts": 3, "delayMs": delay,
             "errorMessage": error,
         }))
     }
 
-    fn input_ends(self, after: u64) -> Self {
+    pub fn input_ends(self, after: u64) -> Self {
         let closed = self.record(after, "meta", &json!({ "event": "stdin closed" }));
         closed.record(1, "meta", &json!({ "event": "exit", "code": 0 }))
     }
 
     /// The rules that the judge sees broken.
-    fn broken(&self, dialect: Dialect) -> Vec<Rule> {
+    pub fn broken(&self, dialect: impl Into<DialectVersion>) -> Vec<Rule> {
         let mut judge = Judge::new(dialect, View::Both);
         let mut broken = Vec::new();
         for record in &self.0 {
@@ -95,11 +98,11 @@ impl Talk {
     }
 }
 
-fn user(text: &str) -> Value {
+pub fn user(text: &str) -> Value {
     json!({ "role": "user", "content": [{ "type": "text", "text": text }], "timestamp": 7 })
 }
 
-fn answer(stop_reason: &str) -> Value {
+pub fn answer(stop_reason: &str) -> Value {
     let cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0 });
     let usage = json!({
         "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": cost,
@@ -110,7 +113,7 @@ fn answer(stop_reason: &str) -> Value {
     })
 }
 
-fn failed(error: &str) -> Value {
+pub fn failed(error: &str) -> Value {
     let mut message = answer("error");
     message["errorMessage"] = json!(error);
     message
@@ -317,6 +320,17 @@ fn reads_may_overtake_or_wait() {
         let asked = Talk::new(Xcsh).record(1, "in", &bash).record(1, "in", &count);
         let talk = answers.into_iter().fold(asked, |talk, answer| talk.out(answer.clone()));
         assert_eq!(talk.broken(Xcsh), []);
+    }
+}
+
+#[test]
+fn more_requests_may_wait_than_remembered() {
+    for dialect in [Pi, Pi1, Xcsh] {
+        let ids = || (0..5000).map(|at| at.to_string());
+        let asked = ids().fold(Talk::new(dialect), |talk, id| talk.asks(&id, "abort", ""));
+        let answered = ids().fold(asked, |talk, id| talk.done(&id, "abort"));
+        assert_eq!(answered.clone().broken(dialect), [], "{dialect}");
+        assert_eq!(answered.done("5000", "abort").broken(dialect), [Rule::RespKnownId], "{dialect}");
     }
 }
 

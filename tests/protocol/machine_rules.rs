@@ -33,7 +33,7 @@ fn runs_and_turns() -> Vec<Row> {
         ),
         ("agent_end twice", Pi, talk().twice("agent_end"), &[RunNesting]),
         ("no second turn_start", Pi, talk().cut(&["turn_start 2"]), &[TurnNesting]),
-        ("no last turn_end", Pi, talk().cut(&["turn_end 2"]), &[RunNesting]),
+        ("no last turn_end", Pi, talk().cut(&["turn_end 2"]), &[RunNesting, Rule::RunGoesOn]),
         ("turn_end twice", Pi, talk().twice("turn_end"), &[TurnNesting]),
     ]
 }
@@ -49,7 +49,12 @@ fn messages() -> Vec<Row> {
     let nested =
         talk().with(message("message_end", &user()), "ms").with(message("message_start", &user()), "ms");
     vec![
-        ("a user message without its start", Pi, talk().cut(&["user start"]), &[StartFinalNonassistant]),
+        (
+            "a user message without its start",
+            Pi,
+            talk().cut(&["user start"]),
+            &[StartFinalNonassistant, Rule::PromptDelivered],
+        ),
         ("a user message within the assistant's", Pi, nested, &[MsgNesting]),
         ("a second assistant message", Pi, answered_twice, &[OneAssistantPerTurn]),
         ("no assistant start", Pi, talk().cut(&["ms"]), &[UpdateInAssistant]),
@@ -93,7 +98,12 @@ fn tools() -> Vec<Row> {
         ),
         ("nothing where the event has no place", Xcsh, talk().with(event("todo_auto_clear"), "end t1"), &[]),
         ("a result that waits", Pi058, parallel().moved("end t2", "end t1"), &[ToolResultAdjacent; 2]),
-        ("a host's tool outside a run", Xcsh, talk().with(out(host_call), "agent_end"), &[HostCallWindow]),
+        (
+            "a host's tool outside a run",
+            Xcsh,
+            talk().with(out(host_call), "agent_end"),
+            &[HostCallWindow, Rule::HostUnchanged, Rule::HostUnchanged],
+        ),
     ]
 }
 

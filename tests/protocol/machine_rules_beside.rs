@@ -230,10 +230,10 @@ fn tails() -> Vec<Row> {
             &[RetryPairs],
         ),
         (
-            "nothing in a prompt behind the end",
+            "another text than the prompt's behind the end",
             Pi,
             over(fails().then(retry(1, 2000, "overloaded")), 1).then(run(&[&["other"]])),
-            &[],
+            &[Rule::PromptDelivered],
         ),
         (
             "nothing where the retry comes first",
@@ -261,7 +261,12 @@ fn tails() -> Vec<Row> {
         ),
         ("nothing where the compaction is another", Pi, run(&[&["go"]]).then(compacted(false)), &[]),
         ("nothing where it is", Pi, compacted(true).then(again()).then(quiet()), &[]),
-        ("nothing with a reminder", Xcsh, reminder(1, todos()).then(goes_on()), &[]),
+        (
+            "a message that nobody sent behind a reminder",
+            Xcsh,
+            reminder(1, todos()).then(goes_on()),
+            &[Rule::DeliverOnce],
+        ),
     ]
 }
 
@@ -314,7 +319,7 @@ fn queues() -> Vec<Row> {
 }
 
 fn counts() -> Vec<Row> {
-    use Rule::StreamingFlag;
+    use Rule::{AnswerModel, StreamingFlag};
     let messages = || json!({ "messages": [user("go"), assistant("stop", json!([]))] });
     let asked = |more: Vec<(&'static str, Frame)>| run(&[&["go"]]).then(Talk::of(more));
     let count = |count| {
@@ -352,7 +357,7 @@ fn counts() -> Vec<Row> {
     vec![
         ("nothing with the right count", Pi, count(2), &[]),
         ("nothing with the right counts", Pi, stats(1), &[]),
-        ("nothing in a run", Pi, during(true), &[]),
+        ("another model than the one that is set", Pi, during(true), &[AnswerModel, AnswerModel]),
         ("streaming at rest", Pi, idle, &[StreamingFlag]),
         ("nothing in a compaction", Pi, compacting(true), &[]),
     ]
@@ -402,19 +407,29 @@ fn asks() -> Vec<Row> {
         ("an answer to nothing", Pi, a(), &[HostAnswerOnce]),
         ("nothing where it is cancelled", Pi, select().then(answer(json!({ "cancelled": true }))), &[]),
         ("nothing where titles are free", Pi, Talk::of(vec![("title", Out(title))]), &[]),
-        ("nothing with a call", Xcsh, done(), &[]),
+        (
+            "a call with other arguments, and another result",
+            Xcsh,
+            done(),
+            &[Rule::HostUnchanged, Rule::HostUnchanged],
+        ),
         (
             "a call of a tool that has ended",
             Xcsh,
             registered().then(talk().with(call("t1", "count"), "end t2")),
             &[HostCallWindow],
         ),
-        ("nothing with a call that is cancelled", Xcsh, cancelled(true), &[]),
+        (
+            "a cancelled call with other arguments",
+            Xcsh,
+            cancelled(true),
+            &[Rule::HostUnchanged, Rule::HostUnchanged],
+        ),
         (
             "a result of what was cancelled",
             Xcsh,
             cancelled(true).with(result("h"), "start t2"),
-            &[HostToolOpen],
+            &[Rule::HostUnchanged, Rule::HostUnchanged, HostToolOpen],
         ),
     ]
 }

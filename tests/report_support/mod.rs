@@ -3,7 +3,7 @@
 
 use insta::Settings;
 use pi_rpc::{
-    machine::{Rule, Tier},
+    machine::{Difference, Rule, Tier},
     oracle::{
         Direction, Expectations,
         report::{Found, Moment, Outcome, Quote, Report, Subject, Unread},
@@ -34,7 +34,11 @@ pub fn report(least: Tier) -> Report {
     };
     let unread = Unread { line: 3, reason: "no record of a trace".to_owned() };
     let subjects = vec![
-        Subject { exercised: vec![Rule::RespOnce], ..subject("plain.jsonl") },
+        Subject {
+            exercised: vec![Rule::RespOnce],
+            remarks: vec!["line 9, the last, was cut off, and is left out".to_owned()],
+            ..subject("plain.jsonl")
+        },
         spoilt,
         Subject { sees: Vec::new(), ..subject("stdout.log") },
         Subject {
@@ -68,6 +72,7 @@ pub fn subject(name: &str) -> Subject {
         outcome: Outcome::Passed,
         reason: None,
         dialect: Dialect::Pi,
+        version: (name == "stdout.log").then(|| "before 0.99.0".to_owned()),
         sees: vec![Need::Host, Need::End],
         processes: 1,
         frames_in: 2,
@@ -76,6 +81,7 @@ pub fn subject(name: &str) -> Subject {
         findings: Vec::new(),
         exercised: Vec::new(),
         unread: Vec::new(),
+        remarks: Vec::new(),
         timeline: Vec::new(),
         left_out: 0,
     }
@@ -88,6 +94,7 @@ pub fn found(rule: Rule, tier: Tier) -> Found {
         direction: if record == 6 { Direction::In } else { Direction::Out },
         text: text.to_owned(),
         marked: record == 7,
+        cause: record == 2,
     };
     Found {
         rule,
@@ -99,9 +106,15 @@ pub fn found(rule: Rule, tier: Tier) -> Found {
         kind: "response(abort ok)".to_owned(),
         state: "idle".to_owned(),
         expected: "a request that waits\x1b[2J".to_owned(),
+        difference: (tier == Tier::Should).then(|| Difference {
+            pointer: "/data/model\x1b[2J/id".to_owned(),
+            expected: r#""one""#.to_owned(),
+            got: "absent".to_owned(),
+        }),
         also_expected: if tier == Tier::Must { vec!["one response".to_owned()] } else { Vec::new() },
         known: None,
         excerpt: vec![
+            quote(2, r#"{"id":"0","type":"set_model","provider":"p","modelId":"one"}"#),
             quote(6, r#"{"id":"1","type":"abort"}"#),
             quote(7, r#"{"id":"1","type":"response","command":"abort","success":true}"#),
             quote(8, r#"{"type":"agent_start"}"#),

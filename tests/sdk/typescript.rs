@@ -105,6 +105,11 @@ fn calls_have_their_answers() {
 }
 
 #[test]
+fn the_state_of_a_session_follows_the_frames() {
+    passes("session.test.js");
+}
+
+#[test]
 fn dialogs_and_tools_are_answered() {
     passes("asks.test.js");
 }

@@ -22,7 +22,11 @@ use std::{
     io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::mpsc::RecvTimeoutError,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::RecvTimeoutError,
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -63,6 +67,26 @@ pub struct Ended {
     pub frames: Vec<Value>,
     pub stderr: String,
     pub dir: TempDir,
+}
+
+/// Bytes on their way to a server.
+pub struct Flood {
+    written: Arc<AtomicUsize>,
+    /// Keeps stdin open until it is joined.
+    writer: JoinHandle<ChildStdin>,
+}
+
+impl Flood {
+    /// Bytes that were written so far.
+    pub fn written(&self) -> usize {
+        self.written.load(Ordering::SeqCst)
+    }
+
+    /// Bytes that were written until everything was, or the server had ended.
+    pub fn ends(self) -> usize {
+        drop(self.writer.join().unwrap());
+        self.written.load(Ordering::SeqCst)
+    }
 }
 
 impl Server {
@@ -159,6 +183,24 @@ impl Server {
     /// Gives back what [`send_aside`](Self::send_aside) took.
     pub fn sent(&mut self, sending: JoinHandle<ChildStdin>) {
         self.stdin = Some(sending.join().unwrap());
+    }
+
+    /// Sends bytes until the server takes no more, and keeps stdin open for that long.
+    pub fn flood(&mut self, bytes: Vec<u8>) -> Flood {
+        let mut stdin = self.stdin.take().expect("stdin is open");
+        let written = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&written);
+        let writer = std::thread::spawn(move || {
+            for part in bytes.chunks(4096) {
+                // It has ended.
+                if stdin.write_all(part).is_err() {
+                    break;
+                }
+                counter.fetch_add(part.len(), Ordering::SeqCst);
+            }
+            stdin
+        });
+        Flood { written, writer }
     }
 
     pub fn close_stdin(&mut self) {

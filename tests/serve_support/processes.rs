@@ -1,6 +1,7 @@
 //! What the system tells of processes.
 
 use super::{Server, eventually};
+use rustix::process::Signal;
 use std::{path::Path, time::Duration};
 
 /// The living processes that were started in `directory` by [`command`]: id and command line.
@@ -48,14 +49,35 @@ impl Server {
         });
     }
 
+    /// Has the signal delivered before anything else is done: the process is stopped meanwhile. Gives what `seen` sees of it
+    /// while it stands.
+    #[track_caller]
+    pub fn signal_at_a_stop<T>(&self, signal: Signal, seen: impl FnOnce() -> T) -> T {
+        self.signal(Signal::STOP);
+        eventually("the server is stopped", || self.states().iter().all(|state| state == "T"));
+        let seen = seen();
+        self.signal(signal);
+        self.signal(Signal::CONT);
+        seen
+    }
+
+    /// Of each thread: `S` sleeps, `T` is stopped.
+    fn states(&self) -> Vec<String> {
+        self.stats().map(|fields| fields[0].clone()).collect()
+    }
+
     /// Whether all threads sleep, and the time that they have run.
     fn activity(&self) -> (bool, u64) {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().flatten();
-        let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
-        stats.fold((true, 0), |(sleep, ticks), stat| {
-            let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        self.stats().fold((true, 0), |(sleep, ticks), fields| {
             let run: u64 = fields[11..13].iter().map(|field| field.parse::<u64>().unwrap()).sum();
             (sleep && fields[0] == "S", ticks + run)
         })
+    }
+
+    /// Of each thread, the fields of its `stat` from the state on.
+    fn stats(&self) -> impl Iterator<Item = Vec<String>> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap().flatten();
+        let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+        stats.map(|stat| stat.rsplit_once(')').unwrap().1.split_whitespace().map(str::to_owned).collect())
     }
 }

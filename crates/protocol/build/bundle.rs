@@ -15,6 +15,8 @@ pub struct Bundle {
     pub texts: Map<String, Value>,
     /// `rules.json`.
     pub rules: Map<String, Value>,
+    /// `session.json`.
+    pub session: Value,
     /// `dialects/record.json`.
     pub record: Value,
     /// The dialects, overlays merged over what they extend; bases first.
@@ -53,6 +55,7 @@ pub fn read(dir: &Path) -> Result<Bundle, String> {
         errors: texts("errors.json")?,
         texts: texts("texts.json")?,
         rules: texts("rules.json")?,
+        session: json_file(&dir.join("session.json"))?,
         record: json_file(&dir.join("dialects/record.json"))?,
         dialects: read_dialects(&dir.join("dialects"))?,
     };
@@ -84,6 +87,7 @@ impl Bundle {
             "errors": self.errors,
             "texts": self.texts,
             "rules": self.rules,
+            "session": self.session,
             "record": self.record,
             "dialects": self.dialects,
         })
@@ -137,6 +141,7 @@ impl Bundle {
             lists(def, &own).map_err(|id| format!("{name}: there are no frames of {id}"))?;
         }
         lists(&mut self.states, &own).map_err(|id| format!("states.json: there are no frames of {id}"))?;
+        lists(&mut self.session, &own).map_err(|id| format!("session.json: there are no frames of {id}"))?;
         for (name, error) in &mut self.errors {
             lists(error, &own).map_err(|id| format!("errors.json: {name}: there are no frames of {id}"))?;
         }

@@ -36,7 +36,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
         };
         out.extend(quote! {
             impl Check for #ident {
-                fn check(&self, base: Base) -> Result<(), Fault> { let _ = base; #body Ok(()) }
+                fn check(&self, base: Base, faults: &mut Faults) { let _ = (base, &faults); #body }
                 fn fit(&mut self, base: Base) { let _ = base; #fit }
             }
         });
@@ -70,20 +70,36 @@ pub fn bases(schema: &Value, key: &str) -> Option<TokenStream> {
 fn struct_check(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -> TokenStream {
     let required = strings(def, "required").unwrap_or_default();
     let mut out = TokenStream::new();
+    if let Some(version) = since(def) {
+        out.extend(quote! { faults.shows(#version); });
+    }
     for field in Field::all(def, properties) {
         let (name, ident) = (field.name, field_ident(field.name));
         let only = bases(field.schema, "x-dialects");
+        let version = since(field.schema);
         let required_in = match &only {
             Some(only) if required.contains(&name) => Some(only.clone()),
+            None if required.contains(&name) && version.is_some() => Some(quote!(&Base::ALL)),
             _ => bases(field.schema, "x-required-in"),
         };
         if let Some(list) = required_in {
+            let since = version.as_ref().map_or(quote!(None), |version| quote!(Some(#version)));
             out.extend(quote! {
-                if self.#ident.is_none() && base.is_in(#list) { return Err(Fault::missing(#name)); }
+                if self.#ident.is_none() && base.is_in(#list) { faults.missing(#name, #since); }
             });
         }
+        let mut check = TokenStream::new();
+        if let Some(version) = version {
+            check.extend(quote! { if self.#ident.is_some() { faults.shows(#version); } });
+        }
         if has_type(bundle, field.schema) {
-            let check = quote! { self.#ident.check(base).map_err(|fault| fault.within(#name))?; };
+            check.extend(quote! {
+                let mark = faults.mark();
+                self.#ident.check(base, faults);
+                faults.within(mark, #name);
+            });
+        }
+        if !check.is_empty() {
             out.extend(match only {
                 Some(list) => quote! { if base.is_in(#list) { #check } },
                 None => check,
@@ -91,6 +107,14 @@ fn struct_check(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
         }
     }
     out
+}
+
+/// The version of pi that brought it, if it came later.
+pub fn since(schema: &Value) -> Option<TokenStream> {
+    let mut numbers = schema.get("x-since")?.as_str()?.split('.').map(|number| number.parse::<u16>());
+    let mut next = || numbers.next().and_then(Result::ok);
+    let (major, minor, patch) = (next()?, next()?, next()?);
+    Some(quote!(Version(#major, #minor, #patch)))
 }
 
 /// Drops what the dialect does not have.
@@ -122,9 +146,9 @@ fn tagged_check(bundle: &Bundle, def: &Value, branches: &[(String, &str)]) -> To
         let variant = variant(branch, branches, def);
         let value = branches.iter().find(|(_, b)| b == branch).map_or("", |(v, _)| v.as_str());
         let foreign = bases(&bundle.defs[*branch], "x-dialects").map(|list| {
-            quote! { Self::#variant(_) if !base.is_in(#list) => return Err(Fault::foreign(#value)), }
+            quote! { Self::#variant(_) if !base.is_in(#list) => faults.foreign(#value), }
         });
-        quote! { #foreign Self::#variant(inner) => inner.check(base)?, }
+        quote! { #foreign Self::#variant(inner) => inner.check(base, faults), }
     });
     quote! { match self { #(#arms)* } }
 }
@@ -133,9 +157,9 @@ fn shape_check(bundle: &Bundle, branches: &[&Value]) -> TokenStream {
     let arms = branches.iter().map(|branch| match ref_name(branch) {
         Some(of) => {
             let variant = exact(of);
-            quote! { Self::#variant(inner) => inner.check(base)?, }
+            quote! { Self::#variant(inner) => inner.check(base, faults), }
         }
-        None if has_type(bundle, branch) => quote! { Self::Blocks(inner) => inner.check(base)?, },
+        None if has_type(bundle, branch) => quote! { Self::Blocks(inner) => inner.check(base, faults), },
         None => quote! { Self::Text(_) => {} },
     });
     quote! { match self { #(#arms)* } }
@@ -158,7 +182,7 @@ fn enum_check(def: &Value, values: &[&str]) -> TokenStream {
     let arms = values.iter().filter(|v| limits.contains_key(**v)).map(|value| {
         let variant = camel(value);
         let list = bases(def.get("x-enum-in").unwrap_or(&Value::Null), value);
-        quote! { Self::#variant if !base.is_in(#list) => return Err(Fault::foreign(#value)), }
+        quote! { Self::#variant if !base.is_in(#list) => faults.foreign(#value), }
     });
     quote! { match self { #(#arms)* _ => {} } }
 }
@@ -171,7 +195,8 @@ fn struct_shape(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
         let is_required = required.contains(&name.as_str());
         // A request's id is echoed as it came, `null` included.
         let is_request_id = ref_name(schema) == Some("RequestId");
-        if only.is_none() && inner.is_none() && (is_required || is_request_id) {
+        let since = since(schema);
+        if only.is_none() && since.is_none() && inner.is_none() && (is_required || is_request_id) {
             return None;
         }
         // Where the dialect does not have a required property, it is taken away before this counts.
@@ -181,9 +206,21 @@ fn struct_shape(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
         };
         let only = only.map_or(quote!(None), |list| quote!(Some(#list)));
         let inner = inner.map_or(quote!(None), |shape| quote!(Some(&#shape)));
-        Some(quote!(Property { name: #name, only: #only, required_in: #required_in, inner: #inner }))
+        let since = since.map_or(quote!(None), |version| quote!(Some(#version)));
+        Some(quote! {
+            Property { name: #name, only: #only, required_in: #required_in, since: #since, inner: #inner }
+        })
     });
-    Some(quote!(Shape::Object(&[#(#fields),*])))
+    // Those that the list of fields leaves out.
+    let others = properties.iter().filter(|(name, schema)| {
+        let is_plain = bases(schema, "x-dialects").is_none() && inner_shape(bundle, schema).is_none();
+        required.contains(&name.as_str())
+            && is_plain
+            && since(schema).is_none()
+            && schema.get("const").is_none()
+    });
+    let others = others.map(|(name, _)| name);
+    Some(quote!(Shape::Object(&[#(#fields),*], &[#(#others),*])))
 }
 
 fn tagged_shape(tag: &str, branches: &[(String, &str)]) -> Option<TokenStream> {

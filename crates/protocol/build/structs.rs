@@ -34,11 +34,16 @@ impl<'a> Field<'a> {
             .map(|(name, schema)| Field {
                 name,
                 schema,
-                required: required.contains(&name.as_str()) && schema.get("x-dialects").is_none(),
+                required: required.contains(&name.as_str()) && is_in_all(schema),
                 nullable: is_nullable(schema),
             })
             .collect()
     }
+}
+
+/// Whether every dialect, and every version of it, has the property.
+fn is_in_all(schema: &Value) -> bool {
+    schema.get("x-dialects").is_none() && schema.get("x-since").is_none()
 }
 
 /// Emits a type for every def but the unions.
@@ -276,7 +281,7 @@ fn one_entry(key: &str, schema: &Value, def: &Value) -> TokenStream {
     let ident = field_ident(key);
     let required = strings(def, "required").unwrap_or_default().contains(&key);
     let writes_null = schema.get("x-writes-null") == Some(&Value::Bool(true));
-    match (required && schema.get("x-dialects").is_none()) || writes_null {
+    match (required && is_in_all(schema)) || writes_null {
         true => quote! { map.serialize_entry(#key, &self.#ident)?; },
         false => quote! { if let Some(value) = &self.#ident { map.serialize_entry(#key, value)?; } },
     }

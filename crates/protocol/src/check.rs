@@ -1,66 +1,31 @@
 //! What one dialect asks beyond the union types, and which properties it does not know.
 
-use super::{Base, RequestId};
+use super::{
+    Base, RequestId, Version,
+    fault::{Faults, missing_fields},
+};
 use serde_json::Value;
 
 /// Checks a value against one dialect: presence, values and branches. Generated for every type.
 pub trait Check {
-    /// The first thing that the dialect's schema would refuse.
-    fn check(&self, base: Base) -> Result<(), Fault>;
+    /// Notes everything that the dialect's schema would refuse, and what tells the version of who wrote it.
+    fn check(&self, base: Base, faults: &mut Faults);
     /// Drops the fields that dialects built on `base` do not have, so that whoever fills in a frame need not know.
     fn fit(&mut self, base: Base);
-}
-
-/// Where a value leaves its dialect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    path: String,
-    text: String,
-}
-
-impl Fault {
-    pub(super) fn missing(field: &str) -> Self {
-        Self { path: String::new(), text: format!("missing field `{field}`") }
-    }
-
-    pub(super) fn foreign(value: &str) -> Self {
-        Self { path: String::new(), text: format!("`{value}` does not exist in this dialect") }
-    }
-
-    /// Whether the frame as a whole is of a type that only other dialects have.
-    pub fn is_foreign_type(&self, kind: &str) -> bool {
-        *self == Self::foreign(kind)
-    }
-
-    pub(super) fn not_a_string(field: &str) -> Self {
-        Self { path: field.to_owned(), text: "expected a string".to_owned() }
-    }
-
-    pub(super) fn within(mut self, field: &str) -> Self {
-        let joint = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
-        self.path = format!("{field}{joint}{}", self.path);
-        self
-    }
-
-    fn at(mut self, index: usize) -> Self {
-        let joint = if self.path.is_empty() { "" } else { "." };
-        self.path = format!("[{index}]{joint}{}", self.path);
-        self
-    }
-}
-
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.path.is_empty() {
-            true => f.write_str(&self.text),
-            false => write!(f, "`{}`: {}", self.path, self.text),
-        }
+    /// Whether the dialect's schema refuses it.
+    fn is_refused(&self, base: Base) -> bool {
+        let mut faults = Faults::default();
+        self.check(base, &mut faults);
+        faults.ask_for(None);
+        !faults.is_empty()
     }
 }
 
 impl<T: Check> Check for Option<T> {
-    fn check(&self, base: Base) -> Result<(), Fault> {
-        self.as_ref().map_or(Ok(()), |inner| inner.check(base))
+    fn check(&self, base: Base, faults: &mut Faults) {
+        if let Some(inner) = self {
+            inner.check(base, faults);
+        }
     }
     fn fit(&mut self, base: Base) {
         if let Some(inner) = self {
@@ -70,10 +35,12 @@ impl<T: Check> Check for Option<T> {
 }
 
 impl<T: Check> Check for Vec<T> {
-    fn check(&self, base: Base) -> Result<(), Fault> {
-        self.iter()
-            .enumerate()
-            .try_for_each(|(index, inner)| inner.check(base).map_err(|fault| fault.at(index)))
+    fn check(&self, base: Base, faults: &mut Faults) {
+        for (index, inner) in self.iter().enumerate() {
+            let mark = faults.mark();
+            inner.check(base, faults);
+            faults.at(mark, index);
+        }
     }
     fn fit(&mut self, base: Base) {
         self.iter_mut().for_each(|inner| inner.fit(base));
@@ -143,8 +110,9 @@ impl HasId for super::FromExtension {
 
 /// How a type is built, as far as dialects matter.
 pub enum Shape {
-    /// An object; properties that are in every dialect and hold nothing of interest are left out.
-    Object(&'static [Property]),
+    /// An object; properties that are in every dialect and hold nothing of interest are left out. Of those, the second
+    /// list names the required ones.
+    Object(&'static [Property], &'static [&'static str]),
     /// A union by tag.
     Tagged(&'static str, &'static [(&'static str, &'static Self)]),
     /// A union by shape.
@@ -159,6 +127,8 @@ pub struct Property {
     pub only: Option<&'static [Base]>,
     /// The dialects that require it.
     pub required_in: &'static [Base],
+    /// The version that brought it, if it came later.
+    pub since: Option<Version>,
     /// What it, or each of its elements, is made of.
     pub inner: Option<&'static Shape>,
 }
@@ -169,7 +139,7 @@ pub fn prune(value: &mut Value, shape: &Shape, base: Base, null_is_absent: bool)
     let prune = |value: &mut Value, shape: &Shape| prune(value, shape, base, null_is_absent);
     match (value, shape) {
         (Value::Array(items), shape) => items.iter_mut().for_each(|item| prune(item, shape)),
-        (Value::Object(map), Shape::Object(properties)) => {
+        (Value::Object(map), Shape::Object(properties, _)) => {
             for property in *properties {
                 let is_foreign = property.only.is_some_and(|only| !base.is_in(only));
                 let may_be_null = null_is_absent && !base.is_in(property.required_in);
@@ -203,6 +173,61 @@ pub fn prune(value: &mut Value, shape: &Shape, base: Base, null_is_absent: bool)
         (value @ Value::Object(_), Shape::Any(shapes)) => {
             shapes.iter().for_each(|shape| prune(value, shape));
         }
+        _ => {}
+    }
+}
+
+/// The required members that `value` lacks at any depth, in words; none where it lacks none. Those that came later than
+/// `version` are not asked for, and where it is not known none that came later.
+pub fn lacking(value: &Value, shape: &Shape, base: Base, version: Option<Version>) -> Vec<String> {
+    let mut found = Vec::new();
+    lacks(value, shape, base, version, "", &mut found);
+    found
+}
+
+fn lacks(
+    value: &Value,
+    shape: &Shape,
+    base: Base,
+    version: Option<Version>,
+    path: &str,
+    found: &mut Vec<String>,
+) {
+    match (value, shape) {
+        (Value::Array(items), shape) => {
+            for (index, item) in items.iter().enumerate() {
+                lacks(item, shape, base, version, &format!("{path}[{index}]"), found);
+            }
+        }
+        (Value::Object(map), Shape::Object(properties, required)) => {
+            let asked = |property: &&Property| {
+                let came = property.since.is_none_or(|since| version.is_some_and(|version| since <= version));
+                base.is_in(property.required_in) && property.only.is_none_or(|only| base.is_in(only)) && came
+            };
+            let others = properties.iter().filter(asked).map(|property| property.name);
+            let names: Vec<&str> =
+                required.iter().copied().chain(others).filter(|name| !map.contains_key(*name)).collect();
+            if !names.is_empty() {
+                found.push(missing_fields(path, &names));
+            }
+            for property in *properties {
+                if let (Some(value), Some(inner)) = (map.get(property.name), property.inner) {
+                    let joint = if path.is_empty() { "" } else { "." };
+                    lacks(value, inner, base, version, &format!("{path}{joint}{}", property.name), found);
+                }
+            }
+        }
+        (Value::Object(map), Shape::Tagged(tag, branches)) => {
+            let name = match map.get(*tag) {
+                Some(Value::String(text)) => text.clone(),
+                Some(Value::Bool(flag)) => flag.to_string(),
+                _ => return,
+            };
+            if let Some((_, shape)) = branches.iter().find(|(value, _)| *value == name) {
+                lacks(value, shape, base, version, path, found);
+            }
+        }
+        // Which branch was meant, nobody knows.
         _ => {}
     }
 }

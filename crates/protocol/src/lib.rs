@@ -16,12 +16,14 @@ mod check;
 mod command;
 mod de;
 mod encoder;
+mod fault;
 mod framing;
 mod growing;
 mod id;
 mod legality;
 mod line;
 mod map;
+mod member;
 mod number;
 mod partial_json;
 mod plain;
@@ -30,15 +32,18 @@ mod said;
 mod surrogates;
 mod told;
 mod tool_result;
+mod version;
 
 #[allow(clippy::all, dead_code, reason = "generated")]
 mod generated {
     use super::{
-        RequestId,
-        check::{Check, Fault, Property, Root, Shape},
+        RequestId, Version,
+        check::{Check, Property, Root, Shape},
         command::Command,
+        fault::Faults,
         legality::{Case, Fires, fill},
         map::{Const, Fields, FromMap, Head, read_map, unknown_tag},
+        member::IntoMember,
         plain::{Bases, Form, Member},
     };
     include!(concat!(env!("OUT_DIR"), "/protocol.rs"));
@@ -50,9 +55,10 @@ pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 /// What the names of types and members begin with that a server adds to try its host.
 pub const ADDED: &str = "hazard_";
 
-pub use check::{Check, Fault};
+pub use check::Check;
 pub use command::Command;
 pub use encoder::Encoder;
+pub use fault::{Fault, Faults, Later};
 pub use framing::{FRAME_LIMIT, LineSplitter, SplitLine};
 pub use generated::*;
 pub use id::RequestId;
@@ -62,9 +68,10 @@ pub use number::number;
 pub use partial_json::parse_partial;
 pub use plain::{Bases, Form, Member, PlainMessage};
 pub use read::read_scalar_id;
-pub use read::{ReadError, read};
+pub use read::{ReadError, Versioned, read, read_versioned};
 pub use said::{BlockKind, Said, Step, Update};
 pub use surrogates::mend_surrogates;
+pub use version::{DialectVersion, Version};
 
 /// `schema/` as it was compiled in: `$defs`, `states`, `errors`, `texts`, `dialects`.
 pub const BUNDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/bundle.json"));

@@ -1,8 +1,8 @@
 //! Bytes to frames, as one dialect's schema has it.
 
 use super::{
-    Dialect, Fault, RequestId,
-    check::{Check, Root, prune},
+    Base, Dialect, DialectVersion, Fault, Faults, RequestId, Version,
+    check::{Check, Root, lacking, prune},
 };
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub enum ReadError {
     Type(String),
     /// Well typed, but not in this dialect.
     #[error("{0}")]
-    Dialect(Fault),
+    Dialect(Faults),
 }
 
 /// Reads a frame ([`super::Inbound`], [`super::Outbound`], or one of an extension, [`super::FromExtension`] or
@@ -22,41 +22,109 @@ pub enum ReadError {
 ///
 /// Unknown properties are tolerated. In an [`super::Inbound`] frame an optional property may be `null`, too, as if it were
 /// absent. The error names the path of the first value that does not fit and what was
-/// expected there.
+/// expected there, and every required member that is missing.
 pub fn read<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
     let frame: T = read_scalar_id(bytes, dialect)?;
-    match frame.request_id() {
-        Some(RequestId::Null) if T::NULL_IS_ABSENT => Ok(frame),
-        Some(id) if !id.is_string() => Err(ReadError::Dialect(Fault::not_a_string("id"))),
-        _ => Ok(frame),
-    }
+    with_string_id(frame, T::NULL_IS_ABSENT)
 }
 
 /// [`read`] that lets a request's id be any scalar, as our server does.
 pub fn read_scalar_id<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
-    let frame = match serde_json::from_slice::<T>(bytes) {
-        Ok(frame) if !frame.is_provisional() => frame,
+    let frame = well_typed(bytes, dialect.into())?;
+    fitted(frame, dialect)
+}
+
+/// A frame that may have been written by an older version.
+#[derive(Debug)]
+pub struct Versioned<T> {
+    /// The frame.
+    pub frame: T,
+    /// What it tells of the version, and what it lacks of what came later than the first.
+    pub faults: Faults,
+}
+
+/// [`read`] of what a server of any version has written. Of the members that came later, those are asked for that the
+/// version of `spoken` has; where it is not known, none.
+pub fn read_versioned<T: Root>(
+    bytes: &[u8],
+    spoken: DialectVersion,
+    any_id: bool,
+) -> Result<Versioned<T>, ReadError> {
+    let mut frame: T = well_typed(bytes, spoken)?;
+    if !any_id {
+        frame = with_string_id(frame, T::NULL_IS_ABSENT)?;
+    }
+    let mut faults = Faults::default();
+    frame.check(spoken.base(), &mut faults);
+    if spoken.version.is_some() {
+        faults.ask_for(spoken.version);
+    }
+    if !faults.is_empty() {
+        return Err(ReadError::Dialect(faults));
+    }
+    frame.fit(spoken.base());
+    Ok(Versioned { frame, faults })
+}
+
+fn with_string_id<T: Root>(frame: T, null_is_absent: bool) -> Result<T, ReadError> {
+    match frame.request_id() {
+        Some(RequestId::Null) if null_is_absent => Ok(frame),
+        Some(id) if !id.is_string() => {
+            let mut faults = Faults::default();
+            faults.push(Fault::not_a_string("id"));
+            Err(ReadError::Dialect(faults))
+        }
+        _ => Ok(frame),
+    }
+}
+
+fn well_typed<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadError> {
+    match serde_json::from_slice::<T>(bytes) {
+        Ok(frame) if !frame.is_provisional() => Ok(frame),
         // Slower, only for what is small, has `null` for an absent property, or is on the way to an error: without what
         // the dialect does not look at, and with the path.
-        _ => pruned(bytes, dialect)?,
-    };
-    fitted(frame, dialect)
+        _ => pruned(bytes, spoken),
+    }
 }
 
 /// A well-typed frame, if the dialect has it so; without what the dialect does not have.
 pub(super) fn fitted<T: Check>(mut frame: T, dialect: Dialect) -> Result<T, ReadError> {
-    frame.check(dialect.base()).map_err(ReadError::Dialect)?;
+    let mut faults = Faults::default();
+    frame.check(dialect.base(), &mut faults);
+    faults.ask_for(None);
+    if !faults.is_empty() {
+        return Err(ReadError::Dialect(faults));
+    }
     frame.fit(dialect.base());
     Ok(frame)
 }
 
-fn pruned<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
+fn pruned<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadError> {
     let mut value: Value =
         serde_json::from_slice(bytes).map_err(|error| ReadError::Type(error.to_string()))?;
-    prune(&mut value, T::SHAPE, dialect.base(), T::NULL_IS_ABSENT);
+    prune(&mut value, T::SHAPE, spoken.base(), T::NULL_IS_ABSENT);
     serde_path_to_error::deserialize(&value).map_err(|error| {
-        ReadError::Type(located(&error.path().to_string(), &json_words(&error.inner().to_string())))
+        let text = located(&error.path().to_string(), &json_words(&error.inner().to_string()));
+        ReadError::Type(all_missing::<T>(&value, spoken.base(), spoken.version, text))
     })
+}
+
+/// The text of an error that names a missing member, with all others that are missing.
+fn all_missing<T: Root>(value: &Value, base: Base, version: Option<Version>, text: String) -> String {
+    if !text.contains("missing field") {
+        return text;
+    }
+    let lacking = lacking(value, T::SHAPE, base, version);
+    // What stands in a branch that only its shape tells is not looked into.
+    match lacking.iter().any(|lacks| lacks.len() >= text.len() && lacks.contains(name_in(&text))) {
+        true => lacking.join("; "),
+        false => text,
+    }
+}
+
+/// The member that an error says is missing, in its quotes.
+fn name_in(text: &str) -> &str {
+    text.rsplit_once("missing field ").map_or(text, |(_, name)| name)
 }
 
 /// The text of an error below `path`; one that names a field itself, as those about tags do, names it in full.

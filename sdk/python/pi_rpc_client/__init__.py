@@ -10,6 +10,7 @@ from .connection import UnknownEvent
 from .errors import CallError, CallTimeoutError, ClosedError, LaggingError, ProtocolError, RefusedError, RpcError
 from .feed import Events
 from .host import DialogAnswer, HostTool, ToolCall
+from .session import UNKNOWN, Permission, SessionState, Unknown
 
 __all__ = [
     "Answer",
@@ -21,9 +22,13 @@ __all__ = [
     "HostTool",
     "LaggingError",
     "Options",
+    "Permission",
     "ProtocolError",
     "RefusedError",
     "RpcError",
+    "SessionState",
     "ToolCall",
+    "UNKNOWN",
+    "Unknown",
     "UnknownEvent",
 ]

@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Generic, TypedDict, TypeVar
 from typing_extensions import Self, Unpack
 
 from .calls import Calls
-from .connection import Connection, Received, encode
+from .connection import Connection, Received
 from .dialect import Dialect, Frame, disposition
 from .errors import CallTimeoutError, ClosedError, RpcError
 from .feed import POLL, Event, Events, Feed
 from .host import Asked, DialogHandler, HostTool, definitions
 from .process import Process
+from .session import SessionState
 
 Message = TypeVar("Message")
 T = TypeVar("T")
@@ -63,11 +64,12 @@ class AsyncClientBase(Generic[Event, Message]):
     ended."""
 
     dialect: ClassVar[Dialect]
+    _session_type: ClassVar[type[SessionState]] = SessionState
 
     def __init__(self, command: Sequence[str], **options: Unpack[Options]) -> None:
         """`command` starts the server: the program and its arguments."""
         self._command, self._options = command, options
-        self._connection = Connection(self.dialect)
+        self._connection = Connection(self.dialect, self._session_type(self.dialect, fresh=True))
         self._calls = Calls(self.dialect)
         self._feed: Feed[Event] = Feed(self._connection.event, options.get("buffer", 16 * 1024 * 1024))
         self._asked = Asked(self.dialect, self._send, options.get("on_dialog"))
@@ -123,6 +125,10 @@ class AsyncClientBase(Generic[Event, Message]):
     def state(self) -> str:
         """Where the conversation stands, by the chart: `idle`, `streaming.tools`, …"""
         return self._connection.flow.state
+
+    @property
+    def _session(self) -> SessionState:
+        return self._connection.session
 
     # The conversation.
 
@@ -201,7 +207,7 @@ class AsyncClientBase(Generic[Event, Message]):
                 if moves != connection.moves:
                     continue
                 if isinstance(state, dict) and not (state.get("isStreaming") or state.get("isCompacting")):
-                    flow.rest()
+                    connection.session.rest()
                     return
                 await asyncio.sleep(POLL)
 
@@ -219,7 +225,7 @@ class AsyncClientBase(Generic[Event, Message]):
 
     def _send(self, frame: Frame) -> None:
         if self._process is not None:
-            self._process.write(encode(frame))
+            self._process.write(self._connection.tell(frame))
 
     # What the server says.
 

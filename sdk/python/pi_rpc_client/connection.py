@@ -12,8 +12,9 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
-from .dialect import Dialect, Flow, Frame, disposition
+from .dialect import Dialect, Frame
 from .errors import CallError, ProtocolError, RefusedError
+from .session import SessionState
 
 LONGEST = 256 * 1024 * 1024
 """The longest line that is read, in bytes."""
@@ -51,11 +52,11 @@ class Received:
 class Connection:
     """Frames out of bytes, bytes out of commands, and the state of the conversation."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, session: SessionState | None = None) -> None:
         self.dialect = dialect
-        self.flow = Flow(dialect)
-        self.moves = 0
-        """How many times the state has changed."""
+        self.session = session or SessionState(dialect, fresh=True)
+        """What the frames have told of the session."""
+        self.flow = self.session.flow
         self.expects_until = 0.0
         """Until when a run may begin by itself, by `time.monotonic`."""
         self.answers = 0
@@ -66,8 +67,11 @@ class Connection:
         self._searched = 0
         self.requests = 0
         """How many commands were made; their ids are these numbers."""
-        self._sent: dict[str, tuple[int, bool]] = {}
-        """What is not answered yet, by id: the `moves` when it was made, and whether it is a slash command."""
+
+    @property
+    def moves(self) -> int:
+        """How many times a frame has changed the state of the conversation."""
+        return self.flow.moves
 
     def receive(self, data: bytes) -> list[Received]:
         """Takes bytes of the server, cut anywhere. Gives what they complete."""
@@ -91,6 +95,8 @@ class Connection:
             if b"\\ud" in line or b"\\uD" in line:
                 frame = _whole(frame)
         except (ValueError, RecursionError):
+            if line.lstrip().startswith(b"{"):
+                self.session.lost()  # What was to be a frame may have changed anything.
             return Received(line.decode("utf-8", "replace"), len(line))
         if isinstance(frame, dict):
             self._follow(frame)
@@ -102,16 +108,9 @@ class Connection:
 
     def _follow(self, frame: Frame) -> None:
         """Goes where a frame leads."""
-        id, known = frame.get("id"), (self.moves, False)
-        if frame.get("type") == "response" and isinstance(id, str):
-            known = self._sent.pop(id, known)
-        moves, slash = known
-        # A prompt whose run was seen already opens no other, and the command of an extension opens none.
-        slash = slash and disposition(frame) is None
-        if frame.get("success") is True and (slash or (self.flow.rests and moves != self.moves)):
-            return
-        if self.flow.see(frame):
-            self.moves += 1
+        moves = self.moves
+        self.session.received(frame)
+        if self.moves != moves:
             self.expects_until = time.monotonic() + self._patience(frame)
 
     def _patience(self, frame: Frame) -> float:
@@ -133,8 +132,16 @@ class Connection:
             raise RefusedError(command, self.flow.state, outcome.error)
         self.requests += 1
         id = str(self.requests)
-        self._sent[id] = (self.moves, str(given.get("message", "")).startswith("/"))
-        return id, encode({**given, "id": id, "type": command})
+        frame = {**given, "id": id, "type": command}
+        line = encode(frame)
+        self.session.sent(frame)
+        return id, line
+
+    def tell(self, frame: Frame) -> bytes:
+        """The line of a frame that is no command."""
+        line = encode(frame)
+        self.session.sent(frame)
+        return line
 
     def result(self, command: str, response: Frame) -> Any:
         """The typed data of a response; None where the command has none.

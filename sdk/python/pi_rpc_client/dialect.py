@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,71 @@ class Arrow:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """What a frame changes of the session's state."""
+
+    effect: str
+    """`set`, `next`, `clamp`, `append`, `add`, `reset`, `forget` or `code`."""
+    members: Sequence[str]
+    value: str | None = None
+    """The path to what the frame tells."""
+    code: str | None = None
+    """What the words cannot say."""
+    when: tuple[str, Sequence[str]] | None = None
+    """Only where one of these values stands at this path."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of the session's state."""
+
+    kept: str = "value"
+    """`value`, `list` or `sum`."""
+    is_list: bool = False
+    """Its value is a list."""
+    absent: bool = False
+    """It may have no value."""
+    fresh: bool = False
+    """A new process begins with its first value."""
+    shape: Any = None
+    """What it is decoded to; of a list, each of its items."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The thinking levels of models."""
+
+    all: Sequence[str]
+    """Every one, from the lowest to the highest."""
+    extra: Sequence[str]
+    """Those that a model with a map has only if the map names them."""
+    without_thinking: str | None
+    """That of a model that does not think."""
+    follows_model: bool
+    """Another model brings a level of its own."""
+
+
+@dataclass(frozen=True)
+class SessionTables:
+    """The state of a session: what tells it, and what changes it."""
+
+    members: Mapping[str, Member]
+    commands: Mapping[str, Sequence[Effect]]
+    """What the success of a command changes."""
+    events: Mapping[str, Sequence[Effect]]
+    """What an event changes."""
+    tells: Mapping[str, Mapping[str, str]]
+    """The members that the success of a command tells, each with the path to its value."""
+    streaming: Mapping[str, bool]
+    """What `isStreaming` is, by state; a state that is not here leaves it open."""
+    compacting: Sequence[str]
+    """The states in which `isCompacting` is true."""
+    levels: Levels
+    cleans_name: str
+    """What becomes a space in the name of a session."""
+
+
+@dataclass(frozen=True)
 class Dialect:
     """A dialect: all that the client has to know of it."""
 
@@ -49,7 +114,7 @@ class Dialect:
     results: Mapping[str, Any]
     """What the data of a success response is decoded to, by command."""
     outcomes: Mapping[str, Mapping[str, Sequence[Outcome]]]
-    """What becomes of a command that is refused somewhere, by state: the first outcome whose condition holds."""
+    """What becomes of each command, by state: the first outcome whose condition holds. `*`: in every state."""
     serial: bool
     """Whether commands are carried out one after another."""
     overtaking: Sequence[str]
@@ -65,6 +130,12 @@ class Dialect:
     initial: str
     """The state of a new conversation, in which nothing is under way."""
     arrows: Sequence[Arrow]
+    session: SessionTables
+
+    @property
+    def commands(self) -> Collection[str]:
+        """The commands."""
+        return self.outcomes.keys()
 
 
 class Flow:
@@ -73,6 +144,8 @@ class Flow:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self.state = dialect.initial
+        self.moves = 0
+        """How many times a frame has changed the state."""
         self._arrows: dict[str, list[Arrow]] = {}
         for arrow in dialect.arrows:
             self._arrows.setdefault(arrow.type, []).append(arrow)
@@ -98,6 +171,7 @@ class Flow:
         if target is None or target == self.state:
             return False
         self.state = target
+        self.moves += 1
         return True
 
     def rest(self) -> None:
@@ -105,8 +179,9 @@ class Flow:
         self.state = self._dialect.initial
 
     def outcome(self, command: str, fields: Frame) -> Outcome | None:
-        """What becomes of a command here; None if it is refused nowhere."""
-        for outcome in self._dialect.outcomes.get(command, {}).get(self.state, ()):
+        """What becomes of a command here; None if the dialect does not say."""
+        by_state = self._dialect.outcomes.get(command, {})
+        for outcome in by_state.get(self.state, by_state.get("*", ())):
             if outcome.when is None or fields.get(outcome.when[0]) in outcome.when[1]:
                 return outcome
         return None

@@ -15,6 +15,7 @@ from .feed import Event
 from .feed import Events as AsyncEvents
 from .errors import CallTimeoutError, ClosedError, RpcError
 from .host import HostTool
+from .session import SessionState
 
 T = TypeVar("T")
 
@@ -111,6 +112,10 @@ class ClientBase(Generic[Event, Message]):
     def state(self) -> str:
         """Where the conversation stands, by the chart: `idle`, `streaming.tools`, …"""
         return self._client.state
+
+    @property
+    def _session(self) -> SessionState:
+        return self._client._session
 
     def events(self) -> Events[Event]:
         """Subscribes to the events from now on. Reading stops when a subscription is `buffer` bytes behind; while a call, a

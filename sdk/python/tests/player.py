@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
+from compare import Comparison
 from generate import identifier, module, snake
 from pi_rpc_client.aio import AsyncClientBase
 from pi_rpc_client import CallError, ClosedError, HostTool, RefusedError, ToolCall
@@ -56,6 +57,8 @@ class Player:
         await self.do("start")
         try:
             self.events: Any = self.client.events() if self.asynchronous else await self.do("events")
+            self.comparison = Comparison(self.client if self.asynchronous else self.client._client)
+            self.comparison.begin(None if self.asynchronous else self.client._loop)
             for step in self.conversation["steps"]:
                 try:
                     await asyncio.wait_for(self.step(step), PATIENCE)
@@ -63,6 +66,7 @@ class Player:
                     raise AssertionError(f"{json.dumps(step)}: {type(error).__name__}: {error}") from error
             if not any("close" in step or "kill" in step for step in self.conversation["steps"]):
                 await self.close(0)
+            assert not self.comparison.wrong, self.comparison.wrong
         finally:
             await self.do("close")
             for task in [task for tasks in self.started.values() for task in tasks]:
@@ -85,9 +89,9 @@ class Player:
         return await (function(*given, **named) if self.asynchronous else asyncio.to_thread(function, *given, **named))
 
     def sent(self) -> int:
-        """How many commands were sent."""
+        """How many commands were sent by steps."""
         client: AsyncClientBase[Any, Any] = self.client if self.asynchronous else self.client._client
-        return client._connection.requests
+        return client._connection.requests - self.comparison.asked
 
     async def step(self, step: Json) -> None:
         kind = next(name for name in step if hasattr(self, f"step_{name}"))

@@ -9,9 +9,6 @@ const SLOW: readonly string[] = ["bash", "prompt", "get_state"];
 export interface Call {
   readonly id: string;
   readonly command: string;
-  readonly fields: object;
-  /** How often the session's state had changed when it was sent. */
-  readonly changes: number;
   /** The `data` of its response. */
   readonly answer: Deferred<unknown>;
 }
@@ -28,9 +25,9 @@ export class Calls {
     this.#tables = tables;
   }
 
-  begin(command: string, fields: object, changes: number): Call {
+  begin(command: string): Call {
     this.#count += 1;
-    const call = { id: `c${this.#count}`, command, fields, changes, answer: deferred<unknown>() };
+    const call = { id: `c${this.#count}`, command, answer: deferred<unknown>() };
     this.#open.set(call.id, call);
     return call;
   }
@@ -48,7 +45,7 @@ export class Calls {
   /** Hands a response to the call that it answers; undefined: to none. */
   answer(response: Frame): Call | undefined {
     const { id } = response;
-    const call = typeof id === "string" ? this.#open.get(id) : this.#unnamed(response);
+    const call = typeof id === "string" ? this.#open.get(id) : unnamed(this.#open.values(), response, this.#tables);
     if (call === undefined) return undefined;
     this.#open.delete(call.id);
     if (response["success"] === true) call.answer.resolve(response["data"]);
@@ -60,16 +57,19 @@ export class Calls {
     for (const call of this.#open.values()) call.answer.reject(error(call.command));
     this.#open.clear();
   }
+}
 
-  /**
-   * The call that an error without id is for: servers drop the id of what they could not read, and some that of a command
-   * that failed. One that works through them in order means the first, any other most likely the last but for `SLOW`.
-   */
-  #unnamed({ id, command, success }: Frame): Call | undefined {
-    if (id !== undefined || success !== false) return undefined;
-    const meant = [...this.#open.values()].filter((call) => command === "parse" || command === call.command);
-    const { serial, control } = this.#tables;
-    if (serial) return meant.find((call) => !control.includes(call.command)) ?? meant[0];
-    return meant.findLast((call) => !SLOW.includes(call.command)) ?? meant.at(-1);
-  }
+/**
+ * The call that an error without id is for: servers drop the id of what they could not read, and some that of a command
+ * that failed. One that works through them in order means the first, any other most likely the last but for `SLOW`.
+ */
+export function unnamed<C extends { readonly command: string }>(
+  open: Iterable<C>,
+  { id, command, success }: Frame,
+  { serial, control }: Tables,
+): C | undefined {
+  if (id !== undefined || success !== false) return undefined;
+  const meant = [...open].filter((call) => command === "parse" || command === call.command);
+  if (serial) return meant.find((call) => !control.includes(call.command)) ?? meant[0];
+  return meant.findLast((call) => !SLOW.includes(call.command)) ?? meant.at(-1);
 }

@@ -2,11 +2,11 @@ import { Dialogs, HostTools, type Run } from "./asks.js";
 import { Calls, type Call } from "./calls.js";
 import type { CommandOf, Dialect, DialogHandlers, EventOf, HostTool, RunOf } from "./dialect.js";
 import { ClosedError, IllegalCommandError, ProtocolError, type Exit } from "./errors.js";
-import { Flow } from "./flow.js";
 import { line, Lines } from "./framing.js";
 import type { HostToolCall, HostToolCancel, RpcExtensionUIRequest } from "./generated/xcsh.types.js";
 import { Server } from "./process.js";
 import { disposition, lastText, Runs, type Busy } from "./runs.js";
+import { SessionState } from "./session.js";
 import { Subscriptions, type Subscription } from "./subscription.js";
 import type { Frame, Tables } from "./tables.js";
 import { deferred, limited, within, type WaitOptions } from "./wait.js";
@@ -49,11 +49,12 @@ export interface CallOptions extends WaitOptions {
  * times as far behind ends with a LaggingError, but for what comes while the client closes.
  */
 export class Client<D extends Dialect> {
+  /** What the frames have told of the session so far; kept up as they come. */
+  readonly session: SessionState<D>;
   readonly #tables: Tables;
   readonly #options: Options<D>;
   readonly #server: Server;
   readonly #lines: Lines;
-  readonly #flow: Flow;
   readonly #calls: Calls;
   readonly #dialogs: Dialogs;
   readonly #tools: HostTools;
@@ -68,17 +69,21 @@ export class Client<D extends Dialect> {
 
   protected constructor(tables: Tables, options: Options<D>) {
     const command = options.command ?? ["pi-rpc", "serve", "--dialect", tables.dialect];
-    const send = (frame: object): void => this.#server.write(line(frame));
+    const send = (frame: Frame): void => {
+      this.#server.write(line(frame));
+      this.session.sent(frame);
+    };
     this.#tables = tables;
     this.#options = options;
     this.#lines = new Lines(options.longestLine ?? 256 * 1024 * 1024);
-    this.#flow = new Flow(tables);
-    this.#runs = new Runs(this.#flow, (signal) => this.request("get_state", {}, { signal }) as Promise<Busy>);
+    this.session = new SessionState(tables, { fresh: true });
+    const ask = (signal: AbortSignal): Promise<Busy> => this.request("get_state", {}, { signal }) as Promise<Busy>;
+    this.#runs = new Runs(this.session.flow, () => this.session.rest(), ask);
     this.#calls = new Calls(tables);
     this.#subscriptions = new Subscriptions(options.backlog ?? 8 * 1024 * 1024, () => this.#regulate());
-    this.#dialogs = new Dialogs(tables, send, (message, cause) => this.#warn(message, cause));
+    this.#dialogs = new Dialogs(tables, (answer) => send(answer as Frame & typeof answer), (message, cause) => this.#warn(message, cause));
     this.#dialogs.handlers = options.onDialog ?? {};
-    this.#tools = new HostTools(send);
+    this.#tools = new HostTools((frame) => send(frame as Frame & typeof frame));
     this.#server = new Server([...command, ...(options.args ?? [])], options, (chunk) => this.#read(chunk));
     void this.#server.exited.then((exit) => this.#end(exit));
   }
@@ -90,7 +95,7 @@ export class Client<D extends Dialect> {
 
   /** What goes on in the session, as the protocol's chart names it: `idle`, `streaming.tools` and so on. */
   get state(): string {
-    return this.#flow.state;
+    return this.session.flow.state;
   }
 
   /** How the server ended, when it has. */
@@ -135,7 +140,7 @@ export class Client<D extends Dialect> {
 
   /** The words with which a command would be refused now; undefined: it is taken, as far as can be told. */
   refusal<C extends CommandOf<D>>(command: C, fields: D["commands"][C]["fields"]): string | undefined {
-    return this.#flow.refusal(command, { ...fields, type: command });
+    return this.session.flow.refusal(command, { ...fields, type: command });
   }
 
   /**
@@ -211,10 +216,12 @@ export class Client<D extends Dialect> {
   #send(command: string, fields: object, { anyway = false, signal }: CallOptions): Call {
     signal?.throwIfAborted();
     if (this.#failure !== undefined) throw this.#failure(command);
-    const refusal = this.#flow.refusal(command, { ...fields, type: command });
+    const refusal = this.session.flow.refusal(command, { ...fields, type: command });
     if (refusal !== undefined && !anyway) throw new IllegalCommandError(command, this.state, refusal);
-    const call = this.#calls.begin(command, fields, this.#flow.changes);
-    this.#server.write(line({ ...fields, id: call.id, type: command }));
+    const call = this.#calls.begin(command);
+    const frame = { ...fields, id: call.id, type: command };
+    this.#server.write(line(frame));
+    this.session.sent(frame);
     if (this.#isReady) this.#subscriptions.begin();
     return call;
   }
@@ -252,27 +259,24 @@ export class Client<D extends Dialect> {
   #receive(text: string): void {
     const frame = parse(text);
     if (frame === undefined) {
+      // What was to be a frame may have changed anything.
+      if (text.trimStart().startsWith("{")) this.session.lost();
       if (text.trim() !== "") this.#warn("the server wrote a line that is no frame", text.slice(0, 200));
-    } else if (frame.type === "response") {
-      this.#respond(frame, text.length);
-    } else {
-      this.#happen(frame, text.length);
+      return;
     }
+    const { changes } = this.session.flow;
+    this.session.received(frame);
+    if (frame.type === "response") this.#respond(frame, text.length);
+    else this.#happen(frame, changes, text.length);
   }
 
   #respond(frame: Frame, size: number): void {
-    const call = this.#calls.answer(frame);
-    // A prompt whose run was seen already begins no other, and a slash command may begin none, unless the server says
-    // what became of it: a run is seen anyway.
-    const isOld = this.#flow.isIdle && call !== undefined && call.changes !== this.#flow.changes;
-    const isTold = disposition(frame["data"]) !== undefined;
-    if (!isOld && (isTold || !isSlashCommand(call))) this.#flow.see(frame);
-    if (call !== undefined || this.#calls.isLate(frame)) return;
+    if (this.#calls.answer(frame) !== undefined || this.#calls.isLate(frame)) return;
     if (!this.#runs.refuse(frame)) this.#subscriptions.push({ type: "unknown", frame }, size);
   }
 
-  #happen(frame: Frame, size: number): void {
-    this.#runs.see(frame);
+  #happen(frame: Frame, changes: number, size: number): void {
+    this.#runs.see(frame, changes);
     if (frame.type === "ready") this.#ready.resolve();
     if (frame.type === "extension_ui_request") void this.#dialogs.ask(frame as Frame & RpcExtensionUIRequest);
     if (frame.type === "host_tool_call") void this.#tools.call(frame as Frame & HostToolCall);
@@ -300,7 +304,7 @@ export class Client<D extends Dialect> {
   #fail(failure: (what: string) => Error): void {
     this.#failure ??= failure;
     this.#ready.reject(this.#failure("spawn"));
-    this.#flow.fail(this.#failure("waiting for the session"));
+    this.session.flow.fail(this.#failure("waiting for the session"));
     this.#calls.fail(this.#failure);
   }
 
@@ -318,9 +322,4 @@ function parse(text: string): Frame | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isSlashCommand(call: Call | undefined): boolean {
-  const message = (call?.fields as { message?: unknown } | undefined)?.message;
-  return typeof message === "string" && message.startsWith("/");
 }

@@ -15,6 +15,8 @@ export interface Dialect {
   readonly event: { readonly type: string };
   /** A message of the conversation. */
   readonly message: { readonly role: string };
+  /** What frames tell of the session: members that are not known are absent, null is no value. */
+  readonly session: object;
   /** By method: a question to the user, and its answer. */
   readonly dialogs: { readonly [method: string]: { readonly request: object; readonly answer: string | boolean } };
 }
@@ -59,3 +61,15 @@ export interface RunOf<D extends Dialect> {
   /** Every message that was completed, in order: what was prompted, what was said, what tools returned. */
   readonly messages: readonly D["message"][];
 }
+
+/** The state of a session at a moment. Unchanged parts of it are the same objects as before. */
+export type SnapshotOf<D extends Dialect> = Readonly<D["session"]> & {
+  /** What goes on in the session, as the protocol's chart names it: `idle`, `streaming.tools` and so on. */
+  readonly state: string;
+  /** Whether a run is under way, as `get_state` would say; undefined: the frames leave it open. */
+  readonly isStreaming: boolean | undefined;
+  /** Whether a compaction is; undefined: the frames leave it open. */
+  readonly isCompacting: boolean | undefined;
+  /** The dialogs that wait for an answer of the user, oldest first. */
+  readonly dialogs: readonly D["dialogs"][keyof D["dialogs"]]["request"][];
+};

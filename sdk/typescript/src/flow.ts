@@ -1,4 +1,4 @@
-import type { Frame, Step, Tables, Trigger } from "./tables.js";
+import type { Frame, Outcome, Step, Tables, Trigger } from "./tables.js";
 import { deferred } from "./wait.js";
 
 /** Which state the session is in, as far as the frames tell that have come. */
@@ -9,9 +9,12 @@ export class Flow {
   #changes = 0;
   #isTentative = false;
   #changed = deferred<void>();
+  readonly #onMove: () => void;
 
-  constructor(tables: Tables) {
+  /** `onMove` is called after each change. */
+  constructor(tables: Tables, onMove: () => void = () => {}) {
     this.#tables = tables;
+    this.#onMove = onMove;
     this.#state = tables.idle;
     for (const step of tables.steps) {
       for (const type of new Set(step.on.map((trigger) => trigger.type))) {
@@ -71,6 +74,7 @@ export class Flow {
     this.#changes += 1;
     const changed = this.#changed;
     this.#changed = deferred();
+    this.#onMove();
     changed.resolve();
   }
 
@@ -80,12 +84,17 @@ export class Flow {
     return before === undefined ? after !== undefined : before === whole(this.#state);
   }
 
+  /** What becomes of a command now; undefined: the server has to say. */
+  outcome(command: string, fields: Frame): Outcome | undefined {
+    if (this.#isTentative) return undefined;
+    const rows = this.#tables.outcomes[command] ?? [];
+    const row = rows.find((row) => row.in === undefined || row.in.includes(this.#state));
+    return row?.outcomes.find(({ when }) => when === undefined || when.is.includes(String(fields[when.field])));
+  }
+
   /** The words with which a command would be refused now; undefined: it is taken, or the server has to say. */
   refusal(command: string, fields: Frame): string | undefined {
-    if (this.#isTentative) return undefined;
-    const outcomes = this.#tables.refused[command]?.[this.#state] ?? [];
-    const holds = outcomes.find(({ when }) => when === undefined || when.is.includes(String(fields[when.field])));
-    return holds?.refusal;
+    return this.outcome(command, fields)?.refusal;
   }
 }
 

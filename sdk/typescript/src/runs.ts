@@ -28,14 +28,16 @@ export type Busy = Pick<SessionState, "isStreaming" | "isCompacting">;
 /** When runs are over, and what came of them. */
 export class Runs {
   readonly #flow: Flow;
+  readonly #rest: () => void;
   readonly #ask: (signal: AbortSignal) => Promise<Busy>;
   readonly #prompts = new Map<string, Prompt>();
   /** Until when an idle session may begin a run by itself. */
   #resumesUntil = 0;
 
-  /** `ask`: whether the server is busy. */
-  constructor(flow: Flow, ask: (signal: AbortSignal) => Promise<Busy>) {
+  /** `ask`: whether the server is busy. `rest`: it is not, whatever the frames told. */
+  constructor(flow: Flow, rest: () => void, ask: (signal: AbortSignal) => Promise<Busy>) {
     this.#flow = flow;
+    this.#rest = rest;
     this.#ask = ask;
   }
 
@@ -49,10 +51,8 @@ export class Runs {
     this.#prompts.delete(id);
   }
 
-  /** Takes note of an event. */
-  see(event: Frame): void {
-    const { changes } = this.#flow;
-    this.#flow.see(event);
+  /** Takes note of an event; `changes`: how often the flow had changed before it. */
+  see(event: Frame, changes: number): void {
     const { type, message, willRetry } = event;
     if (type === "message_end" && typeof message === "object" && message !== null) {
       for (const { messages } of this.#prompts.values()) messages.push(message as AgentMessage);
@@ -81,7 +81,7 @@ export class Runs {
       }
       const { isStreaming, isCompacting } = await this.#ask(signal);
       if (this.#flow.changes !== changes) continue;
-      if (!isStreaming && !isCompacting && Date.now() >= this.#resumesUntil) return this.#flow.rest();
+      if (!isStreaming && !isCompacting && Date.now() >= this.#resumesUntil) return this.#rest();
       await soon(this.#flow.changed(), ASK_AGAIN_MS);
     }
   }

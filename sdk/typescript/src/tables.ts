@@ -14,8 +14,12 @@ export interface Tables {
   readonly idle: string;
   /** What leads from one state to another. */
   readonly steps: readonly Step[];
-  /** The commands that some state refuses: what becomes of them, by state. */
-  readonly refused: { readonly [command: string]: { readonly [state: string]: readonly Outcome[] } };
+  /** The commands. */
+  readonly commands: readonly string[];
+  /** What becomes of a command: of the rows that name the state, or no state at all, the first. */
+  readonly outcomes: { readonly [command: string]: readonly Row[] };
+  /** The state of a session: what tells it, and what changes it. */
+  readonly session: SessionTables;
   /** The types of what the server says by itself. */
   readonly events: readonly string[];
   /** What extensions ask of the user, or show, and the member of the answer; null: none is expected. */
@@ -39,9 +43,77 @@ export interface Trigger {
   readonly where?: { readonly [member: string]: string | boolean };
 }
 
-/** What becomes of a command: the first outcome whose condition holds. */
+/** What becomes of a command in some states: the first outcome whose condition holds. */
+export interface Row {
+  /** The states; absent: all others. */
+  readonly in?: readonly string[];
+  readonly outcomes: readonly Outcome[];
+}
+
+/** What becomes of a command. */
 export interface Outcome {
-  readonly when?: { readonly field: string; readonly is: readonly string[] };
+  readonly when?: Condition;
+  /** `run`, `queue`, `preempt`, `noop`, `control` or `reject`. */
+  readonly disposition: string;
   /** The words of the refusal; absent: it is taken. */
   readonly refusal?: string;
+}
+
+/** A condition on a member of a frame, or on what stands at a path. */
+export interface Condition {
+  readonly field: string;
+  readonly is: readonly string[];
+}
+
+/** The state of a session: what tells it, and what changes it. */
+export interface SessionTables {
+  readonly members: { readonly [name: string]: Member };
+  /** What the success of a command changes, by command. */
+  readonly commands: { readonly [command: string]: readonly Effect[] };
+  /** What an event changes, by its type. */
+  readonly events: { readonly [event: string]: readonly Effect[] };
+  /** The members that the success of a command tells, each with the path to its value. */
+  readonly tells: { readonly [command: string]: { readonly [member: string]: string } };
+  /** By state, what `isStreaming` is; a state that is not here leaves it open. */
+  readonly streaming: { readonly [state: string]: boolean };
+  /** The states in which `isCompacting` is true. */
+  readonly compacting: readonly string[];
+  readonly levels: LevelTables;
+  /** What becomes a space in the name of a session. */
+  readonly cleansName: string;
+}
+
+/** A member of the session's state. */
+export interface Member {
+  /** `value`, `list` or `sum`. */
+  readonly kept: string;
+  /** Its value is a list. */
+  readonly isList?: boolean;
+  /** It may have no value. */
+  readonly absent?: boolean;
+  /** A new process begins with its first value. */
+  readonly fresh?: boolean;
+}
+
+/** What a frame changes of the session's state. */
+export interface Effect {
+  readonly when?: Condition;
+  readonly effect: string;
+  readonly members: readonly string[];
+  /** The path to what the frame tells. */
+  readonly value?: string;
+  readonly in?: string;
+  readonly code?: string;
+}
+
+/** The thinking levels of models. */
+export interface LevelTables {
+  /** Every level, from the lowest to the highest. */
+  readonly all: readonly string[];
+  /** Those that a model with a map has only if the map names them. */
+  readonly extra: readonly string[];
+  /** The level of a model that does not think; null: none. */
+  readonly withoutThinking: string | null;
+  /** Another model brings a level of its own. */
+  readonly followsModel: boolean;
 }

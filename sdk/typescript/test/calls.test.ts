@@ -7,7 +7,7 @@ const ERROR = { type: "response", success: false, error: "no" };
 
 function calls(serial: boolean, ...commands: string[]): Calls {
   const calls = new Calls({ serial, control: ["abort"] } as Partial<Tables> as Tables);
-  for (const command of commands) calls.begin(command, {}, 0);
+  for (const command of commands) calls.begin(command);
   return calls;
 }
 

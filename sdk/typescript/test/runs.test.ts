@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Flow } from "../src/flow.js";
 import { Runs, type Busy } from "../src/runs.js";
-import type { Tables } from "../src/tables.js";
+import type { Frame, Tables } from "../src/tables.js";
 
 const TABLES: Tables = {
   dialect: "test",
@@ -14,7 +14,23 @@ const TABLES: Tables = {
   dialogs: {},
   zeroTimeoutExpires: false,
   settles: false,
-  refused: { prompt: { starting: [{ refusal: "busy" }], "run.open": [{ refusal: "busy" }] } },
+  commands: ["prompt"],
+  outcomes: {
+    prompt: [
+      { in: ["starting", "run.open"], outcomes: [{ disposition: "reject", refusal: "busy" }] },
+      { outcomes: [{ disposition: "run" }] },
+    ],
+  },
+  session: {
+    members: {},
+    commands: {},
+    events: {},
+    tells: {},
+    streaming: {},
+    compacting: [],
+    levels: { all: [], extra: [], withoutThinking: null, followsModel: false },
+    cleansName: "nothing",
+  },
   steps: [
     { from: "idle", to: "starting", on: [{ type: "response", where: { command: "prompt", success: true } }] },
     { from: "idle", to: "run.open", on: [{ type: "begin" }] },
@@ -29,11 +45,17 @@ const TABLES: Tables = {
 const TAKEN = { type: "response", command: "prompt", success: true };
 
 /** A session that tells of itself what `busy` has, and how often it was asked. */
-function session(busy: Busy, tables = TABLES): { flow: Flow; runs: Runs; asked: () => number } {
+function session(busy: Busy, tables = TABLES): { flow: Flow; runs: Runs; asked: () => number; see: (event: Frame) => void } {
   const flow = new Flow(tables);
   let asked = 0;
-  const runs = new Runs(flow, async () => ((asked += 1), { ...busy }));
-  return { flow, runs, asked: () => asked };
+  const rest = (): void => flow.rest();
+  const runs = new Runs(flow, rest, async () => ((asked += 1), { ...busy }));
+  const see = (event: Frame): void => {
+    const { changes } = flow;
+    flow.see(event);
+    runs.see(event, changes);
+  };
+  return { flow, runs, asked: () => asked, see };
 }
 
 /** Lets everything happen that waits for nothing. */
@@ -105,10 +127,10 @@ test("a run that begins while the server is asked is waited for", async () => {
 
 for (const [willRetry, ms] of [[false, 250], [true, 2000]] as const) {
   test(`what follows a compaction is waited for: ${ms} ms`, async (t) => {
-    const { flow, runs } = session({ isStreaming: false, isCompacting: false });
+    const { flow, runs, see } = session({ isStreaming: false, isCompacting: false });
     t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
     flow.see({ type: "compact" });
-    runs.see({ type: "compacted", willRetry });
+    see({ type: "compacted", willRetry });
     const settled = runs.settled(new AbortController().signal);
     for (let waited = 0; waited < ms; waited += 50) {
       assert(!(await isOver(settled)), `${waited} ms`);
@@ -119,9 +141,9 @@ for (const [willRetry, ms] of [[false, 250], [true, 2000]] as const) {
 }
 
 test("where the server says when it has settled, nothing is waited for behind that", async () => {
-  const { flow, runs } = session({ isStreaming: false, isCompacting: false }, { ...TABLES, settles: true });
+  const { flow, runs, see } = session({ isStreaming: false, isCompacting: false }, { ...TABLES, settles: true });
   flow.see({ type: "compact" });
-  runs.see({ type: "compacted", willRetry: true });
+  see({ type: "compacted", willRetry: true });
   assert(await isOver(runs.settled(new AbortController().signal)));
 });
 
@@ -154,11 +176,11 @@ test("a prompt that an extension keeps to itself is over when nothing has come o
 });
 
 test("a prompt has the messages since it was sent, and the text of the last answer", async () => {
-  const { runs } = session({ isStreaming: false, isCompacting: false });
-  runs.see({ type: "message_end", message: { role: "user" } });
+  const { runs, see } = session({ isStreaming: false, isCompacting: false });
+  see({ type: "message_end", message: { role: "user" } });
   const { messages } = runs.begin("1");
-  runs.see({ type: "message_end", message: { role: "assistant", content: [] } });
+  see({ type: "message_end", message: { role: "assistant", content: [] } });
   runs.end("1");
-  runs.see({ type: "message_end", message: { role: "user" } });
+  see({ type: "message_end", message: { role: "user" } });
   assert.deepEqual(messages, [{ role: "assistant", content: [] }]);
 });

@@ -32,7 +32,7 @@ impl Engine {
         } else if !self.append_shell_message() {
             self.series.chain = None;
             self.activity = Activity::Idle;
-            self.emit_event(AgentSettledEvent { aborted });
+            self.emit_event(AgentSettledEvent { aborted: Some(aborted) });
         }
         true
     }

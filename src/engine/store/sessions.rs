@@ -86,7 +86,7 @@ impl Engine {
             NextSession::File(it) => self.succeed(SwitchSessionResponse { id: it.id, data }),
             NextSession::Fork(Fork { id, kind, entry }) => {
                 let mut data = ForkResult { text: None, cancelled };
-                if data.check(self.dialect.base()).is_err() {
+                if data.is_refused(self.dialect.base()) {
                     data.text = Some(self.user_text_at(&entry).unwrap_or_default());
                 }
                 self.succeed(fork_response(id, kind, data));

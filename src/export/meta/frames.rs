@@ -50,6 +50,11 @@ impl Frames {
         self.annotated[def]["x-source"] == "observed"
     }
 
+    /// A def with its annotations.
+    pub fn annotated(&self, def: &str) -> &Value {
+        &self.annotated[def]
+    }
+
     /// An annotation that is a text.
     pub fn annotation(&self, def: &str, key: &str) -> Option<String> {
         self.annotated[def][key].as_str().map(str::to_owned)

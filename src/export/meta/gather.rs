@@ -2,6 +2,7 @@
 
 use super::{
     frames::{Frames, text, texts},
+    session::Session,
     types::{
         Chart, CommandAbout, DialogAbout, ErrorAbout, EventAbout, EventCase, FlowStep, Limits, Meta, Outcome,
         Region, RuleInMeta, StateAbout, Trigger, When,
@@ -49,6 +50,7 @@ pub fn meta(dialect: Dialect) -> Meta {
         events: about.events(),
         dialogs: about.dialogs(),
         chart: about.chart(),
+        session: about.session().about(),
         errors: about.errors(),
         since: about.since(&exported),
         rules: about.rules(),
@@ -89,6 +91,10 @@ struct About<'a> {
 }
 
 impl About<'_> {
+    fn session(&self) -> Session<'_> {
+        Session::new(&self.frames, &self.bundle["session"], self.base())
+    }
+
     fn commands(&self) -> Vec<CommandAbout> {
         let base = self.dialect.base();
         let mut commands = Vec::new();
@@ -108,6 +114,8 @@ impl About<'_> {
                 list
             };
             commands.push(CommandAbout {
+                effects: self.session().effects(&def, Some(&response)),
+                tells: self.session().tells(&response),
                 data: self.frames.member(&response, "data").cloned(),
                 response,
                 error: "RpcErrorResponse".to_owned(),
@@ -153,6 +161,7 @@ impl About<'_> {
                     description: self.frames.description(&def),
                     observed: self.frames.observed(&def),
                     cases: self.cases(&name, &self.frames.list(&def, "x-after")),
+                    effects: self.session().effects(&def, None),
                     sources: self.frames.list(&def, "x-doc"),
                     family: family.clone(),
                     r#type: name,

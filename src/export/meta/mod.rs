@@ -6,10 +6,12 @@
 
 mod frames;
 mod gather;
+mod session;
 mod types;
 
 pub use gather::{meta, meta_schema};
 pub use types::{
-    Chart, CommandAbout, DialogAbout, ErrorAbout, EventAbout, EventCase, FlowStep, Limits, Meta, Outcome,
-    Region, RuleInMeta, StateAbout, Trigger, When,
+    Chart, CommandAbout, DialogAbout, EffectAbout, EffectCondition, ErrorAbout, EventAbout, EventCase,
+    FlowStep, Limits, MemberAbout, Meta, Outcome, Region, RuleInMeta, SessionAbout, StateAbout, Trigger,
+    When,
 };

@@ -33,6 +33,8 @@ pub struct Meta {
     pub dialogs: Vec<DialogAbout>,
     /// The states and what leads from one to another.
     pub chart: Chart,
+    /// The state of a session, as frames tell it.
+    pub session: SessionAbout,
     /// The texts of errors, by the names that outcomes use.
     pub errors: BTreeMap<String, ErrorAbout>,
     /// The version of pi that brought something, by def, by `def.member` and by `def.value`; what is not here was there from
@@ -91,6 +93,11 @@ pub struct CommandAbout {
     #[serde(serialize_with = "by_state")]
     #[schemars(with = "BTreeMap<String, String>")]
     pub fails_to: Vec<(FlowState, &'static str)>,
+    /// What its success changes of the session's state, in order.
+    pub effects: Vec<EffectAbout>,
+    /// The members of the session's state that its success response tells, each with the path to its value.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tells: BTreeMap<String, String>,
     /// Where it is written.
     pub sources: Vec<String>,
 }
@@ -133,6 +140,8 @@ pub struct EventAbout {
     pub observed: bool,
     /// Where it may be said.
     pub cases: Vec<EventCase>,
+    /// What it changes of the session's state, in order.
+    pub effects: Vec<EffectAbout>,
     /// Where it is written.
     pub sources: Vec<String>,
 }
@@ -170,6 +179,67 @@ pub struct DialogAbout {
     pub observed: bool,
     /// Where it is written.
     pub sources: Vec<String>,
+}
+
+/// The state of a session, as frames tell it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SessionAbout {
+    /// What it is.
+    pub description: String,
+    /// Its members.
+    pub members: Vec<MemberAbout>,
+    /// What the vocabulary of effects cannot say, by the names that effects use.
+    pub codes: BTreeMap<String, String>,
+}
+
+/// A member of the session's state.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MemberAbout {
+    /// Its name.
+    pub name: String,
+    /// What its value is.
+    pub description: String,
+    /// The schema of its value.
+    #[schemars(with = "Map<String, Value>")]
+    pub schema: Value,
+    /// It may have no value: frames leave it out then.
+    pub absent: bool,
+    /// An extension may change it without a frame that says so.
+    pub silent: bool,
+    /// A new process begins with its first value.
+    pub fresh: bool,
+    /// `value`; `list` or `sum`: what most effects tell is one more item, or a summand.
+    pub kept: String,
+}
+
+/// What a frame changes of the session's state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EffectAbout {
+    /// Only where this holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<EffectCondition>,
+    /// `set`, `next`, `clamp`, `append`, `add`, `reset`, `forget` or `code`.
+    pub effect: String,
+    /// The members that it changes: one, but for `code`.
+    pub members: Vec<String>,
+    /// The path to what the frame tells: it begins with `command`, `data` (of the response) or `event`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The member, a list, that `next` goes round and `clamp` picks from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r#in: Option<String>,
+    /// The code that says what becomes of the members, or, beside `set`, of the value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+/// A condition on what stands at a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EffectCondition {
+    /// The path.
+    pub field: String,
+    /// The values of which it has one; `true` and `false` stand for the booleans.
+    pub is: Vec<String>,
 }
 
 /// The states: regions that stand side by side, each in one of its states at a time.

@@ -5,10 +5,11 @@ use crate::protocol::RuleId;
 use maud::{Markup, html};
 
 /// What comes before the frames, and after them.
-pub(super) const BEFORE: [(&str, &str); 4] = [
+pub(super) const BEFORE: [(&str, &str); 5] = [
     ("protocol", "In ten lines"),
     ("chart", "The chart"),
     ("states", "Commands by state"),
+    ("session", "The state of a session"),
     ("differences", "Differences"),
 ];
 pub(super) const AFTER: [(&str, &str); 5] = [

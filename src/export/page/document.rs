@@ -10,6 +10,7 @@ use super::{
     legality::{meanings, table},
     opening::opening,
     rules::rules,
+    session::session,
     texts::fixed,
 };
 use crate::{html::head, protocol::Dialect};
@@ -42,6 +43,7 @@ pub fn reference_page(first: Dialect) -> String {
                     (opening(&book, &examples))
                     (drawn(&book))
                     (by_state(&book))
+                    (session(&book))
                     (differences(&book))
                     @for one in &book.families { (family(&book, &examples, one)) }
                     (fixed(&book))

@@ -6,6 +6,7 @@ use super::{
     fields::holds,
     json::pretty,
     legality::{causes, fires, leads, of_command},
+    session::{changes, tells},
     words::{alike, description, link, marks, only_in, prose, since, text, texts},
 };
 use maud::{Markup, html};
@@ -96,6 +97,8 @@ fn facts(book: &Book, name: &str) -> Markup {
             @if def.get("x-in").is_some() { div { dt { "In the states" } dd { (of_command(book, name)) (leads(def)) } } }
             @if let Some(causes) = causes(book, name) { div { dt { "Causes" } dd { (causes) } } }
             @if let Some(cases) = fires(book, name) { div { dt { "Comes in" } dd { (cases) } } }
+            @if let Some(effects) = changes(book, name) { div { dt { "Changes" } dd { (effects) } } }
+            @if let Some(members) = tells(book, name) { div { dt { "Tells" } dd { (members) } } }
             @if def["x-control"] == true {
                 div { dt { "Order" } dd { "It overtakes the commands before it where they are served one by one." } }
             }

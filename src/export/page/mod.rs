@@ -21,6 +21,7 @@ mod json;
 mod legality;
 mod opening;
 mod rules;
+mod session;
 mod texts;
 mod words;
 

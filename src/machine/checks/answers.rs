@@ -1,15 +1,14 @@
 //! The answers to commands: whether they are the right ones for the states that the command met, and in time.
 
-use super::{moment::Moment, queues::text_of};
+use super::{moment::Moment, queue::text_of};
 use crate::{
     machine::{
         findings::Findings,
         kind::Kind,
         requests::{Answer, Answered, Open, Requests},
-        state::State,
     },
     protocol::{
-        AgentMessage, AgentMessageKind, AgentSessionEventKind, Base, Case, Dialect, DialectEndOfInput,
+        AgentMessage, AgentMessageKind, AgentSessionEventKind, Base, Case, DialectEndOfInput,
         DialectPromptAck, Disposition, ErrorText, FlowState, PromptDisposition, RpcCommand, RpcCommandKind,
         RuleId as Rule, errors,
     },
@@ -29,8 +28,8 @@ pub struct Answers {
     asked: VecDeque<Asked>,
     /// Runs so far.
     runs: u64,
-    /// A prompt was acknowledged; its run has not begun.
-    acked: Option<Acked>,
+    /// A prompt was acknowledged, the one with this number; no run has begun since.
+    acked: Option<u64>,
     /// The run that is open began while this prompt waited for its acknowledgement.
     early: Option<u64>,
     /// The first message of the open run has come; those of the system do not count.
@@ -60,18 +59,10 @@ struct Asked {
     warned: bool,
 }
 
-#[derive(Clone, Debug)]
-struct Acked {
-    number: u64,
-    /// Something came that may keep its run from beginning.
-    excused: bool,
-}
-
 impl Answers {
     pub fn command(&mut self, command: &RpcCommand, at: &Moment, found: &mut Findings) {
         let number = self.count;
         self.count += 1;
-        let kind = command.kind();
         let mut asked = Asked {
             number,
             digest: None,
@@ -89,11 +80,6 @@ impl Answers {
                     "`streamingBehavior`, as a run is open".to_owned()
                 });
             }
-        }
-        if stops(kind)
-            && let Some(acked) = &mut self.acked
-        {
-            acked.excused = true;
         }
         self.asked.push_back(asked);
         if self.asked.len() > KEPT {
@@ -148,7 +134,6 @@ impl Answers {
         match self.acked.take() {
             Some(_) => {
                 found.kept(Rule::AckBeforeStart);
-                found.kept(Rule::RunAfterAck);
                 self.runless.clear();
             }
             // A run that goes on by itself, or one that an extension has begun, needs no prompt.
@@ -160,6 +145,7 @@ impl Answers {
         }
     }
 
+    /// A response was said. Gives whether it acknowledges a prompt that a run is to follow.
     pub fn answered(
         &mut self,
         answer: &Answer,
@@ -168,15 +154,13 @@ impl Answers {
         requests: &Requests,
         at: &Moment,
         found: &mut Findings,
-    ) {
+    ) -> bool {
         match answered {
             Answered::First(request) => {
                 self.in_order(request, requests, found);
                 let place = self.asked.iter().position(|asked| asked.number == request.number);
                 let asked = place.and_then(|place| self.asked.remove(place));
-                if let Some(asked) = asked {
-                    self.outcome(answer, request, &asked, became, at, found);
-                }
+                return asked.is_some_and(|asked| self.outcome(answer, request, &asked, became, at, found));
             }
             Answered::Again(request) => {
                 if let Some(place) = self.owed.iter().position(|number| *number == request.number) {
@@ -184,12 +168,13 @@ impl Answers {
                     found.kept(Rule::Disposition);
                     refusal(answer, &errors::busy(at.base()), found);
                 }
-                if !answer.success && self.acked.as_ref().is_some_and(|it| it.number == request.number) {
+                if !answer.success && self.acked == Some(request.number) {
                     self.acked = None;
                 }
             }
-            Answered::Line | Answered::Nothing(..) => {}
+            Answered::Line(_) | Answered::Forgotten | Answered::Nothing(_) => {}
         }
+        false
     }
 
     /// Whether nothing older waits that it must not overtake. A read overtakes all but reads; nothing overtakes a read but
@@ -208,7 +193,12 @@ impl Answers {
             Some(older) if self.overtaken == Some(older.number) => {}
             Some(older) => {
                 self.overtaken = Some(older.number);
-                found.broken(Rule::RespOrder, format!("the response to the `{}` before it", older.command));
+                found.because_of(Some(older.frame), |found| {
+                    found.broken(
+                        Rule::RespOrder,
+                        format!("the response to the `{}` before it", older.command),
+                    );
+                });
             }
         }
     }
@@ -221,8 +211,8 @@ impl Answers {
         became: Option<PromptDisposition>,
         at: &Moment,
         found: &mut Findings,
-    ) {
-        use RpcCommandKind::{Abort, AbortAndPrompt, Prompt};
+    ) -> bool {
+        use RpcCommandKind::{Abort, AbortAndPrompt, AbortRetry, Prompt};
         let busy = refused(request, asked, at, |case| case.error == Some(ErrorText::Busy));
         let compacting = refused(request, asked, at, |case| case.error == Some(ErrorText::CompactingPrompt));
         let refused = refused(request, asked, at, |_| true);
@@ -233,6 +223,7 @@ impl Answers {
         }
         let prompts = matches!(request.command, Prompt | AbortAndPrompt);
         let early = self.early.take_if(|number| *number == request.number).is_some();
+        let mut begins = false;
         match (prompts, answer.success) {
             (true, true) if early => {
                 found.broken(Rule::AckBeforeStart, "its acknowledgement before its `agent_start`");
@@ -252,7 +243,8 @@ impl Answers {
                 if started {
                     // It may be the run that has just begun.
                     self.alone = false;
-                    self.acked = Some(Acked { number: request.number, excused: false });
+                    self.acked = Some(request.number);
+                    begins = true;
                 }
             }
             (true, false) if busy || compacting => {
@@ -271,6 +263,11 @@ impl Answers {
             let open = run == self.runs && at.now.flow.is_streaming() && !untold;
             found.expect(Rule::AbortAfterEnd, !open, || "the `agent_end` of the run first".to_owned());
         }
+        let stops = matches!(request.command, Abort | AbortAndPrompt | AbortRetry) && answer.success;
+        if stops && request.met == [FlowState::Retrying] {
+            found.broken(Rule::AbortAfterEnd, "`auto_retry_end` first");
+        }
+        begins
     }
 
     /// What the answer says became of the prompt, against the states that it can have met. Gives whether a run is to
@@ -317,13 +314,8 @@ impl Answers {
     }
 
     /// Nothing was said for so long that nothing more will come.
-    pub fn quiet(&mut self, dialect: Dialect, state: State, found: &mut Findings) {
-        // A compaction before the run takes its time, and so does a dialog.
-        let calm = matches!(state.flow, FlowState::Idle | FlowState::Starting) && state.asks == 0;
-        if self.acked.take().is_some_and(|acked| !acked.excused) && calm {
-            found.broken(Rule::RunAfterAck, "`agent_start` after the prompt was acknowledged");
-        }
-        self.unrefused(dialect.base(), found);
+    pub fn silent(&mut self, base: Base, found: &mut Findings) {
+        self.unrefused(base, found);
     }
 }
 
@@ -343,17 +335,17 @@ fn all_cases(request: &Open, asked: &Asked, at: &Moment, counts: impl Fn(&Case) 
 }
 
 fn refusal(answer: &Answer, text: &str, found: &mut Findings) {
-    let same = answer.error.as_ref().is_none_or(|error| error == text);
-    found.expect(Rule::RejectText, same, || format!("the error {text:?}"));
+    match &answer.error {
+        Some(error) => {
+            let what = "the text of the refusal";
+            found.expect_same(Rule::RejectText, "/error", what, &text, &error.as_str());
+        }
+        None => found.kept(Rule::RejectText),
+    }
 }
 
-/// What may keep a prompt that was acknowledged from its run.
-const fn stops(command: RpcCommandKind) -> bool {
-    matches!(command, RpcCommandKind::Abort | RpcCommandKind::AbortAndPrompt | RpcCommandKind::AbortRetry)
-        || command.cuts()
-}
-
-fn digest(text: &str) -> u64 {
+/// The hash of a text.
+pub fn digest(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

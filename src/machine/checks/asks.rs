@@ -13,8 +13,8 @@ const REMEMBERED: usize = 4096;
 pub struct Asks {
     known: HashSet<String>,
     order: VecDeque<String>,
-    /// The dialogs without an answer; the latest.
-    open: VecDeque<RpcExtensionUIRequest>,
+    /// The dialogs without an answer, with the numbers of their frames; the latest.
+    open: VecDeque<(u64, RpcExtensionUIRequest)>,
 }
 
 impl Asks {
@@ -44,7 +44,7 @@ impl Asks {
             self.known.remove(&oldest);
         }
         if request.kind().wants_answer() {
-            self.open.push_back(request.clone());
+            self.open.push_back((found.frame(), request.clone()));
             if self.open.len() > REMEMBERED {
                 self.open.pop_front();
             }
@@ -52,24 +52,33 @@ impl Asks {
     }
 
     pub fn response(&mut self, response: &RpcExtensionUIResponse, found: &mut Findings) {
-        let place = self.open.iter().position(|request| request.id() == response.id());
-        let Some(request) = place.and_then(|place| self.open.remove(place)) else {
+        let place = self.open.iter().position(|(_, request)| request.id() == response.id());
+        let Some((frame, request)) = place.and_then(|place| self.open.remove(place)) else {
             found.broken(Rule::HostAnswerOnce, "an answer to a dialog that is open");
             return;
         };
-        let wanted = wanted(&request);
-        let fits = match response {
-            RpcExtensionUIResponse::UIValueResponse(_) => wanted == "value",
-            RpcExtensionUIResponse::UIConfirmedResponse(_) => wanted == "confirmed",
-            RpcExtensionUIResponse::UICancelledResponse(_) => true,
-        };
-        found.expect(Rule::HostAnswerOnce, fits, || format!("`{wanted}` or `cancelled`"));
-        if let (RpcExtensionUIRequest::Select(select), RpcExtensionUIResponse::UIValueResponse(answer)) =
-            (&request, response)
-        {
-            found.expect(Rule::HostOption, select.options.contains(&answer.value), || {
-                format!("one of {:?}", select.options)
-            });
+        found.because_of(Some(frame), |found| answered(&request, response, found));
+    }
+}
+
+/// A dialog is answered.
+fn answered(request: &RpcExtensionUIRequest, response: &RpcExtensionUIResponse, found: &mut Findings) {
+    let wanted = wanted(request);
+    let fits = match response {
+        RpcExtensionUIResponse::UIValueResponse(_) => wanted == "value",
+        RpcExtensionUIResponse::UIConfirmedResponse(_) => wanted == "confirmed",
+        RpcExtensionUIResponse::UICancelledResponse(_) => true,
+    };
+    found.expect(Rule::HostAnswerOnce, fits, || format!("`{wanted}` or `cancelled`"));
+    if let (RpcExtensionUIRequest::Select(select), RpcExtensionUIResponse::UIValueResponse(answer)) =
+        (request, response)
+    {
+        match select.options.contains(&answer.value) {
+            true => found.kept(Rule::HostOption),
+            false => {
+                let what = "one of the options of the dialog";
+                found.differs(Rule::HostOption, "/value", what, &select.options, &answer.value);
+            }
         }
     }
 }

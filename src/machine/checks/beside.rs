@@ -7,30 +7,39 @@ use super::{
     counts::Counts,
     ending::{End, Ending},
     entries::{self, Appended},
+    extensions::Extensions,
     host_tools::HostTools,
     moment::Moment,
+    promises::Promises,
+    prompts::Prompts,
     queues::Queues,
+    session_log::SessionLog,
     settling::Settling,
     shells::Shells,
+    skips::Skips,
+    switches::Switches,
     tail::Tail,
     told::Told,
+    turns::Turns,
 };
 use crate::{
     machine::{
         findings::Findings,
         kind::Kind,
         requests::{Answer, Answered, Requests},
+        session_state::facts::Facts,
         state::State,
     },
     protocol::{
-        AgentSessionEvent, Dialect, Inbound, Outbound, PromptDisposition, RpcResponse, RpcSuccess,
-        RuleId as Rule, Said,
+        AgentSessionEvent, Inbound, Outbound, PromptDisposition, RpcResponse, RpcSuccess, RuleId as Rule,
+        Said,
     },
 };
 
 /// Follows what goes on beside the runs; sees every frame, wherever it stands.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
+    facts: Facts,
     answers: Answers,
     tail: Tail,
     queues: Queues,
@@ -42,7 +51,14 @@ pub struct Beside {
     shells: Shells,
     told: Told,
     entries: Appended,
+    session: SessionLog,
     ending: Ending,
+    extensions: Extensions,
+    prompts: Prompts,
+    promises: Promises,
+    turns: Turns,
+    skips: Skips,
+    switches: Switches,
 }
 
 impl Beside {
@@ -51,8 +67,24 @@ impl Beside {
         self.asks.knows(id)
     }
 
+    /// What is known of the session's state.
+    pub const fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The server was told to load extensions.
+    pub const fn extended(&mut self) {
+        self.extensions.seen = true;
+    }
+
+    /// Something has happened at `now` that gives everything more time.
+    pub fn stir(&mut self, now: u64) {
+        self.promises.stir(now);
+    }
+
     /// Sees what the host wrote, before its request is open.
     pub fn inbound(&mut self, frame: &Inbound, requests: &Requests, at: &Moment, found: &mut Findings) {
+        let at = &Moment { extended: self.extensions.seen, ..*at };
         found.kept(Rule::HostLine);
         found.kept(Rule::HostSchema);
         match frame {
@@ -62,6 +94,9 @@ impl Beside {
                         format!("an id that no open request has, not {id}")
                     });
                 }
+                self.facts.command(command, at);
+                self.promises.command(command, at);
+                self.prompts.command(command, at, &self.promises);
                 self.answers.command(command, at, found);
                 self.tail.command(command, at);
                 self.queues.command(command);
@@ -69,38 +104,73 @@ impl Beside {
                 self.tools.command(command);
                 self.settling.command(command);
                 self.shells.command(command);
+                self.session.command(command);
+                self.turns.command(command);
+                self.skips.command(command);
+                self.switches.command(command);
             }
             Inbound::ExtensionUIResponse(response) => self.asks.response(response, found),
             Inbound::HostToolUpdate(update) => self.tools.update(update, found),
             Inbound::HostToolResult(result) => self.tools.result(result, found),
         }
+        if let (Some(now), false) = (at.time, matches!(frame, Inbound::Command(_))) {
+            self.promises.stir(now);
+        }
     }
 
     /// Sees what is said.
-    pub fn outbound(&mut self, said: &Said, kind: Kind, at: &Moment, found: &mut Findings) {
+    pub fn outbound(
+        &mut self,
+        said: &Said,
+        kind: Kind,
+        requests: &Requests,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        self.extensions.outbound(said);
+        let at = &Moment { extended: self.extensions.seen, ..*at };
         self.moved(kind, at, found);
+        self.facts.said(said, at, found);
         if let Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) = said {
             self.answers.begins(&start.message, at, found);
         }
         match said {
             Said::Frame(Outbound::AgentSessionEvent(event)) => {
-                self.tail.event(event, at, self.queues.is_empty(), found);
-                self.queues.event(event, at, found);
+                let (unqueued, retries) = (self.queues.is_empty(), self.switches.retries());
+                self.tail.event(event, at, unqueued, retries, &mut self.promises, found);
+                let waits = |text: &str| self.queues.may_hold(text);
+                self.prompts.event(event, at, waits, &mut self.promises, found);
+                self.queues.event(event, self.turns.takes_follow_ups(), at, found);
+                self.skips.event(event, at, self.turns.is_stopped(), found);
+                self.turns.event(event, at, &mut self.queues, found);
+                self.switches.event(event, at, found);
                 self.tools.event(event, at, found);
-                self.settling.event(event, at.cut, found);
+                self.settling.event(event, at, &mut self.promises, found);
                 self.compactions.event(event, at);
                 self.told.event(event, found);
+                self.session.event(event, at, found);
                 match event {
-                    AgentSessionEvent::BashExecutionUpdate(update) => self.shells.update(update, at, found),
+                    AgentSessionEvent::BashExecutionUpdate(update) => {
+                        self.shells.update(update, accepts(requests), at, found);
+                    }
                     AgentSessionEvent::EntryAppended(appended) => self.entries.entry(&appended.entry, found),
                     _ => {}
                 }
             }
-            Said::Frame(Outbound::ExtensionUIRequest(request)) => self.asks.request(request, found),
+            Said::Frame(Outbound::ExtensionUIRequest(request)) => {
+                self.asks.request(request, found);
+                self.session.ui_request(request);
+            }
+            Said::Frame(Outbound::ExtensionError(_)) => self.session.extension_error(),
             Said::Frame(Outbound::HostToolCall(call)) => self.tools.call(call, at, found),
             Said::Frame(Outbound::HostToolCancel(cancel)) => self.tools.cancel(cancel, found),
             Said::Frame(_) | Said::Line { .. } | Said::Update(_) => {}
         }
+    }
+
+    /// What was said last cannot be so, or something before it was missed: what was said of the session is in doubt.
+    pub fn doubt(&mut self) {
+        self.session.miss();
     }
 
     /// Something was said of which the kind alone is known.
@@ -108,19 +178,27 @@ impl Beside {
         // What it would have broken or shown is not known either.
         self.moved(kind, at, &mut Findings::default());
         self.tail.unread(kind);
+        self.prompts.unread(kind);
+        self.turns.unread(kind);
+        self.skips.unread(kind);
         self.queues.unread(kind);
         self.tools.unread(kind);
         if kind.is_event() {
+            self.facts.unread(at);
+            self.promises.unread();
             self.settling.unread();
             self.compactions.unread();
             self.shells.unread();
             self.told.unread();
+            self.session.miss();
         }
     }
 
     fn moved(&mut self, kind: Kind, at: &Moment, found: &mut Findings) {
+        self.ending.outbound(kind);
         self.answers.moved(kind, at, found);
         self.counts.moved(kind, at);
+        self.promises.moved(kind, at, found);
     }
 
     /// A response was said; `said` where all of it is known.
@@ -133,15 +211,41 @@ impl Beside {
         at: &Moment,
         found: &mut Findings,
     ) {
+        let at = &Moment { extended: self.extensions.seen, ..*at };
         let success = match said {
             Some(Said::Frame(Outbound::Response(RpcResponse::Success(success)))) => Some(success),
             _ => None,
         };
-        self.answers.answered(answer, answered, outcome(success), requests, at, found);
-        if matches!(answered, Answered::Line | Answered::Nothing(Rule::MissingRefused, _)) && answer.success {
+        let starts = self.answers.answered(answer, answered, outcome(success), requests, at, found);
+        let done = match answered {
+            Answered::Line(_) | Answered::Forgotten => answer.success,
+            Answered::Nothing(stray) => answer.success && stray.rule == Rule::MissingRefused,
+            Answered::First(_) | Answered::Again(_) => false,
+        };
+        if done {
             self.queues.doubt();
+            self.told.unread();
+            self.facts.unread(at);
         }
         let (Answered::First(request) | Answered::Again(request)) = answered else { return };
+        match (success, answer.success) {
+            // A line that is no command here may have done something.
+            (Some(success), _) if accepts(requests) => {
+                self.facts.unread_answer(request, true, at);
+                self.facts.learn(success, at);
+            }
+            (Some(success), _) => self.facts.answered(request, Some(success), at, found),
+            (None, true) => self.facts.unread_answer(request, true, at),
+            (None, false) => self.facts.answered(request, None, at, found),
+        }
+        match starts {
+            true => self.prompts.started(request.number, at, &mut self.promises),
+            false => self.prompts.ended(request.number, &mut self.promises),
+        }
+        if let Answered::First(request) = answered {
+            self.promises.answered(request, requests, at, found);
+            self.turns.answered(request.command);
+        }
         self.tail.answered(request, at, found);
         self.queues.answered(request, answer.success.then_some(success), at, found);
         self.tools.answered(request, answer.success);
@@ -149,11 +253,17 @@ impl Beside {
         self.compactions.answered(answer, success, request, requests, at, found);
         self.settling.answered(request, answer.success, at, found);
         self.told.answered(request, answer.success, found);
+        self.skips.answered(request, answer.success);
+        self.switches.answered(request, answer.success);
         self.shells.answered(request, success, at, found);
+        self.session.answered(answer, success, request, requests, at, found);
         match success {
             Some(RpcSuccess::GetState(state)) => {
                 self.queues.state(&state.data, request, at, found);
-                self.told.state(&state.data, found);
+                self.skips.state(&state.data);
+                if request.met.len() == 1 {
+                    self.switches.state(&state.data);
+                }
             }
             Some(RpcSuccess::GetEntries(list)) => {
                 entries::list(&list.data, self.counts.lists_all(request), found);
@@ -165,6 +275,7 @@ impl Beside {
                 self.queues.doubt();
                 self.told.forget();
                 self.entries.forget();
+                self.switches.forget();
             }
             _ => {}
         }
@@ -177,21 +288,18 @@ impl Beside {
     }
 
     /// The process is gone, or nothing more is known of it.
-    pub fn ended(
-        &mut self,
-        end: &End,
-        dialect: Dialect,
-        state: State,
-        requests: &Requests,
-        found: &mut Findings,
-    ) {
-        self.ending.ended(end, dialect, state, requests, found);
+    pub fn ended(&mut self, end: &End, at: &Moment, requests: &Requests, found: &mut Findings) {
         if end.quiet {
-            self.answers.quiet(dialect, state, found);
-            self.tail.quiet(found);
-            self.settling.quiet(state, found);
+            self.answers.silent(at.base(), found);
+            self.promises.silent(at, found);
         }
+        self.ending.ended(end, at.dialect, at.now, requests, &self.promises, found);
     }
+}
+
+/// Whether a line waits that is no command here, and that the server may have taken for one.
+fn accepts(requests: &Requests) -> bool {
+    requests.waiting_lines().next().is_some()
 }
 
 /// Whether the response to that command leaves another session behind it.

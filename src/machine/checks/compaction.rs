@@ -83,7 +83,8 @@ impl Ended {
         };
         found.expect(Rule::CompactionFields, fits, || "`result` exactly on success".to_owned());
         if let (Some(started), Some(reason)) = (started, self.reason) {
-            found.expect(Rule::CompactionFields, started == reason, || format!("the reason {started}"));
+            let what = "the reason that its start gave";
+            found.expect_same(Rule::CompactionFields, "/reason", what, &started, &reason);
         }
         if self.will_retry && started.is_some() {
             found.expect(Rule::CompactionFields, reason == Some(CompactionReason::Overflow), || {
@@ -96,8 +97,8 @@ impl Ended {
 /// The compactions that the host asked for, in dialects whose events tell of them.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// The ends that no response has come for.
-    ended: VecDeque<Box<CompactionEndEvent>>,
+    /// The ends that no response has come for, with the numbers of their frames.
+    ended: VecDeque<(u64, Box<CompactionEndEvent>)>,
     /// One has begun and not ended.
     open: bool,
     /// An end was missed.
@@ -118,7 +119,7 @@ impl Asked {
         }
         self.open = false;
         self.unsure |= at.cut;
-        self.ended.push_back(Box::new(end.clone()));
+        self.ended.push_back((at.frame, Box::new(end.clone())));
         if self.ended.len() > KEPT {
             self.ended.pop_front();
         }
@@ -141,7 +142,7 @@ impl Asked {
         if request.command != RpcCommandKind::Compact || std::mem::take(&mut self.unsure) {
             return;
         }
-        let Some(end) = self.ended.pop_front() else {
+        let Some((ended, end)) = self.ended.pop_front() else {
             // One that was refused has none: what is open is another's.
             let own = self.open && !requests.waits(RpcCommandKind::Compact);
             let refused = !own && may_be_refused(request, at);
@@ -160,11 +161,13 @@ impl Asked {
             end.aborted
                 || end.error_message.as_ref() == Some(&errors::manual_compaction_failed(at.base(), error))
         };
-        let same = match &answer.error {
-            Some(error) => failed(error),
-            None => end.result.as_ref() == said,
-        };
-        found.expect(Rule::CompactionTold, same, || "what its `compaction_end` said".to_owned());
+        let what = "what its `compaction_end` said";
+        found.because_of(Some(ended), |found| match &answer.error {
+            Some(error) => found.expect(Rule::CompactionTold, failed(error), || what.to_owned()),
+            None => {
+                found.expect_same(Rule::CompactionTold, "/data", what, &end.result.as_ref(), &said);
+            }
+        });
     }
 }
 

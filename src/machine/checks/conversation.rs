@@ -8,8 +8,8 @@ use super::{
 use crate::{
     machine::findings::Findings,
     protocol::{
-        AgentEndEvent, AgentMessage, AgentSessionEvent, Dialect, Outbound, RuleId as Rule, Said, StopReason,
-        fires_anywhere,
+        AgentEndEvent, AgentMessage, AgentSessionEvent, CompactionReason, Dialect, Outbound, RuleId as Rule,
+        Said, StopReason, fires_anywhere,
     },
 };
 
@@ -19,17 +19,30 @@ pub struct Checks {
     dialect: Dialect,
     run: Option<Run>,
     attempt: Option<u64>,
+    /// The frame that announced it.
+    announced: Option<u64>,
     /// A run has ended since the attempt was announced.
     tried: bool,
     /// A rule has stopped the run: the next one goes on with its attempt.
     stopped: bool,
     compaction: Start,
+    /// The frame with which it began.
+    compacts: Option<u64>,
 }
 
 impl Checks {
     /// Checks for one conversation in `dialect`.
     pub fn new(dialect: Dialect) -> Self {
-        Self { dialect, run: None, attempt: None, tried: false, stopped: false, compaction: Start::None }
+        Self {
+            dialect,
+            run: None,
+            attempt: None,
+            announced: None,
+            tried: false,
+            stopped: false,
+            compaction: Start::None,
+            compacts: None,
+        }
     }
 
     /// Sees one thing that is said.
@@ -107,24 +120,31 @@ impl Checks {
             }
             Event::AutoRetryStart(start) => {
                 let expected = self.attempt.map_or(1, |n| n + 1);
-                found.expect(
-                    Rule::RetryPairs,
-                    start.attempt == expected && start.attempt <= start.max_attempts,
-                    || format!("attempt {expected} of at most {}", start.max_attempts),
-                );
+                found.because_of(self.announced, |found| {
+                    found.expect(
+                        Rule::RetryPairs,
+                        start.attempt == expected && start.attempt <= start.max_attempts,
+                        || format!("attempt {expected} of at most {}", start.max_attempts),
+                    );
+                });
                 (self.attempt, self.tried) = (Some(start.attempt), false);
+                self.announced = Some(found.frame());
             }
             Event::AutoRetryEnd(end) => {
                 let attempt = self.attempt.take();
-                found.expect(Rule::RetryPairs, attempt == Some(end.attempt), || {
-                    format!("the last attempt, {attempt:?}")
+                found.because_of(self.announced.take(), |found| match &attempt {
+                    Some(attempt) => {
+                        let what = "the attempt that was announced last";
+                        found.expect_same(Rule::RetryPairs, "/attempt", what, attempt, &end.attempt);
+                    }
+                    None => found.broken(Rule::RetryPairs, "an `auto_retry_start` first"),
                 });
                 found.expect(Rule::RetryPairs, end.success == end.final_error.is_none(), || {
                     "`finalError` exactly on failure".to_owned()
                 });
             }
-            Event::AutoCompactionStart(start) => self.compaction = Start::For(start.reason),
-            Event::CompactionStart(start) => self.compaction = Start::For(start.reason),
+            Event::AutoCompactionStart(start) => self.compacts(start.reason, found),
+            Event::CompactionStart(start) => self.compacts(start.reason, found),
             Event::AutoCompactionEnd(end) => self.compacted(&Ended::from(end), found),
             Event::CompactionEnd(end) => self.compacted(&Ended::from(end), found),
             event => {
@@ -142,8 +162,13 @@ impl Checks {
         }
     }
 
+    const fn compacts(&mut self, reason: CompactionReason, found: &Findings) {
+        (self.compaction, self.compacts) = (Start::For(reason), Some(found.frame()));
+    }
+
     fn compacted(&mut self, end: &Ended, found: &mut Findings) {
-        end.judge(std::mem::take(&mut self.compaction), self.dialect, found);
+        let start = std::mem::take(&mut self.compaction);
+        found.because_of(self.compacts.take(), |found| end.judge(start, self.dialect, found));
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
         SessionState, SessionStats,
     },
 };
+use serde::Serialize;
 use std::collections::VecDeque;
 
 /// Commands that are kept, the latest.
@@ -22,11 +23,11 @@ const KEPT: usize = 4096;
 pub struct Counts {
     /// Goes up with everything that may change a count.
     moment: u64,
-    state: Option<(u64, u64)>,
-    messages: Option<(u64, Tally)>,
+    state: Option<Told<u64>>,
+    messages: Option<Told<Tally>>,
     /// The messages of all entries.
-    entries: Option<(u64, Tally)>,
-    stats: Option<(u64, Tally)>,
+    entries: Option<Told<Tally>>,
+    stats: Option<Told<Tally>>,
     /// Commands so far: their numbers are those of the requests.
     count: u64,
     /// The `get_entries` without an answer that ask for a part; the latest.
@@ -37,13 +38,27 @@ pub struct Counts {
     restless: bool,
 }
 
-/// How many messages of which kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a response told.
+#[derive(Clone, Copy, Debug)]
+struct Told<T> {
+    moment: u64,
+    /// The number of its frame.
+    frame: u64,
+    value: T,
+}
+
+/// How many messages of which kind, by the members of the statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 struct Tally {
+    #[serde(rename = "userMessages")]
     user: u64,
+    #[serde(rename = "assistantMessages")]
     assistant: u64,
+    #[serde(rename = "toolCalls")]
     calls: u64,
+    #[serde(rename = "toolResults")]
     results: u64,
+    #[serde(rename = "totalMessages")]
     all: u64,
 }
 
@@ -85,21 +100,22 @@ impl Counts {
             && at.now.flow == FlowState::Idle
             && requests.waiting().all(|other| only_reads(other.command));
         let moment = self.moment;
+        let frame = at.frame;
         match success {
             Some(RpcSuccess::GetState(state)) => {
                 self.flags(&state.data, request, at, requests, found);
                 if still {
-                    self.state = Some((moment, state.data.message_count));
+                    self.state = Some(Told { moment, frame, value: state.data.message_count });
                 }
             }
             Some(RpcSuccess::GetMessages(list)) if still => {
-                self.messages = Some((moment, Tally::of(list.data.messages.iter())));
+                self.messages = Some(Told { moment, frame, value: Tally::of(list.data.messages.iter()) });
             }
             Some(RpcSuccess::GetEntries(list)) if still && self.lists_all(request) => {
-                self.entries = Some((moment, Tally::of(messages(&list.data.entries))));
+                self.entries = Some(Told { moment, frame, value: Tally::of(messages(&list.data.entries)) });
             }
             Some(RpcSuccess::GetSessionStats(stats)) if still => {
-                self.stats = Some((moment, Tally::said(&stats.data)));
+                self.stats = Some(Told { moment, frame, value: Tally::said(&stats.data) });
             }
             _ => return,
         }
@@ -107,23 +123,42 @@ impl Counts {
             DialectStatsOver::Context => (RpcCommandKind::GetMessages, self.messages),
             DialectStatsOver::Session => (RpcCommandKind::GetEntries, self.entries),
         };
-        if let (Some((first, counted)), Some((second, stats))) = (counted, self.stats)
-            && first == moment
-            && second == moment
-            && (request.command == list || request.command == RpcCommandKind::GetSessionStats)
+        let now = |command| request.command == command;
+        if let (Some(counted), Some(stats)) = (counted, self.stats)
+            && [counted.moment, stats.moment] == [moment; 2]
         {
-            found.expect(Rule::StatsConsistent, stats == counted, || {
-                format!("the counts of {list}, {counted:?}")
-            });
+            let (rule, listed) = (Rule::StatsConsistent, format!("the messages of `{list}`, counted"));
+            if now(RpcCommandKind::GetSessionStats) {
+                found.because_of(Some(counted.frame), |found| {
+                    found.expect_same(rule, "/data", &listed, &counted.value, &stats.value);
+                });
+            } else if now(list) {
+                let what = format!("{listed}, to be as many as `get_session_stats` says");
+                found.because_of(Some(stats.frame), |found| {
+                    found.expect_same(rule, "", &what, &stats.value, &counted.value);
+                });
+            }
         }
-        let Some((_, messages)) = self.messages.filter(|(when, _)| *when == moment) else { return };
-        let now = |command| request.command == command || request.command == RpcCommandKind::GetMessages;
-        if let Some((_, count)) = self.state.filter(|(when, _)| *when == moment)
-            && now(RpcCommandKind::GetState)
+        if let (Some(messages), Some(count)) = (self.messages, self.state)
+            && [messages.moment, count.moment] == [moment; 2]
         {
-            found.expect(Rule::MessageCount, count == messages.all, || {
-                format!("a count of {} messages, as get_messages has them", messages.all)
-            });
+            let rule = Rule::MessageCount;
+            if now(RpcCommandKind::GetState) {
+                let what = "the number of messages that `get_messages` lists";
+                found.because_of(Some(messages.frame), |found| {
+                    found.expect_same(rule, "/data/messageCount", what, &messages.value.all, &count.value);
+                });
+            } else if now(RpcCommandKind::GetMessages) {
+                let holds = messages.value.all == count.value;
+                found.because_of(Some(count.frame), |found| {
+                    found.expect(rule, holds, || {
+                        format!(
+                            "the {} messages that `get_state` counts, not {}",
+                            count.value, messages.value.all
+                        )
+                    });
+                });
+            }
         }
     }
 
@@ -154,9 +189,8 @@ impl Counts {
             _ => None,
         };
         if let Some(wanted) = wanted {
-            found.expect(Rule::StreamingFlag, state.is_streaming == wanted, || {
-                format!("`isStreaming` {wanted}")
-            });
+            let (rule, what) = (Rule::StreamingFlag, "whether something goes on");
+            found.expect_same(rule, "/data/isStreaming", what, &wanted, &state.is_streaming);
         }
         if all(is_compacting) {
             found.expect(Rule::CompactingFlag, state.is_compacting, || "`isCompacting` true".to_owned());
@@ -220,7 +254,7 @@ impl Tally {
 }
 
 /// Whether the command leaves everything as it is.
-const fn only_reads(command: RpcCommandKind) -> bool {
+pub(super) const fn only_reads(command: RpcCommandKind) -> bool {
     use RpcCommandKind as Command;
     matches!(
         command,

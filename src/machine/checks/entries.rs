@@ -34,16 +34,25 @@ pub fn list(list: &EntryList, whole: bool, found: &mut Findings) {
     for entry in &list.entries {
         let known = entry.parent_id().is_none_or(|parent| ids.contains(parent));
         found.expect(Rule::EntriesTree, known || !whole, || {
-            format!("the parent of {:?} above it", entry.id())
+            format!("the parent of the entry `{}` above it", entry.id())
         });
         found.expect(Rule::EntriesTree, ids.insert(entry.id()), || {
-            format!("an id of its own, not {:?} again", entry.id())
+            format!("an id of its own, not `{}` again", entry.id())
         });
     }
-    let leaf = list.leaf_id.as_deref();
-    found.expect(Rule::EntriesTree, !whole || leaf.is_none_or(|leaf| ids.contains(leaf)), || {
-        format!("one of the entries as the leaf, not {leaf:?}")
-    });
+    if whole {
+        leaf(list.leaf_id.as_deref(), &ids, found);
+    }
+}
+
+/// The leaf is one of the entries, where there is one.
+fn leaf(leaf: Option<&str>, ids: &HashSet<&str>, found: &mut Findings) {
+    match leaf.filter(|leaf| !ids.contains(leaf)) {
+        None => found.kept(Rule::EntriesTree),
+        Some(leaf) => {
+            found.broken(Rule::EntriesTree, format!("one of the entries as `/data/leafId`, not `{leaf}`"));
+        }
+    }
 }
 
 /// Judges a tree.
@@ -52,14 +61,11 @@ pub fn tree(tree: &EntryTree, found: &mut Findings) {
     let mut nodes: Vec<(Option<&str>, &EntryNode)> = tree.tree.iter().map(|node| (None, node)).collect();
     while let Some((above, node)) = nodes.pop() {
         let id = node.entry.id();
-        found.expect(Rule::EntriesTree, ids.insert(id), || format!("an id of its own, not {id:?} again"));
+        found.expect(Rule::EntriesTree, ids.insert(id), || format!("an id of its own, not `{id}` again"));
         // A root may name a parent that is lost.
         let below = above.is_none_or(|above| node.entry.parent_id() == Some(above));
-        found.expect(Rule::EntriesTree, below, || format!("{id:?} below its parent"));
+        found.expect(Rule::EntriesTree, below, || format!("`{id}` below its parent"));
         nodes.extend(node.children.iter().map(|child| (Some(id), child)));
     }
-    let leaf = tree.leaf_id.as_deref();
-    found.expect(Rule::EntriesTree, leaf.is_none_or(|leaf| ids.contains(leaf)), || {
-        format!("one of the entries as the leaf, not {leaf:?}")
-    });
+    leaf(tree.leaf_id.as_deref(), &ids, found);
 }

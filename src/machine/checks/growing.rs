@@ -5,13 +5,16 @@ use crate::{
     machine::findings::Findings,
     protocol::{
         AssistantContent, AssistantMessage, BlockKind, Dialect, DialectMessageStart, MessageUpdateEvent,
-        RuleId as Rule, Step, Update, parse_partial,
+        RuleId as Rule, Step, StopReason, Update, Usage, parse_partial,
     },
 };
+use serde::Serialize;
 
 #[derive(Clone, Debug)]
 pub struct Growing {
     start: AssistantMessage,
+    /// The frame with which it began.
+    began: u64,
     blocks: Vec<Block>,
     /// A step did not fit, or was shortened: what the blocks hold is not known any more.
     torn: bool,
@@ -31,9 +34,9 @@ pub struct Block {
 }
 
 impl Growing {
-    /// A message that has just begun.
-    pub fn new(start: &AssistantMessage) -> Self {
-        Self { start: start.clone(), blocks: Vec::new(), torn: false, overlaps: false, shown: None }
+    /// A message that has just begun with the frame `began`.
+    pub fn new(start: &AssistantMessage, began: u64) -> Self {
+        Self { start: start.clone(), began, blocks: Vec::new(), torn: false, overlaps: false, shown: None }
     }
 
     /// What it holds is not known any more.
@@ -79,17 +82,23 @@ impl Growing {
             .filter(|_| !self.torn)
         {
             let shown = message.content.get(update);
-            found.expect(Rule::PartialPrefix, shown.is_some_and(|shown| block.is_in(shown)), || {
-                format!("block {update} to begin with {:?}", ending(&block.text))
-            });
+            match shown {
+                Some(shown) if block.is_in(shown) => found.kept(Rule::PartialPrefix),
+                shown => {
+                    let at = format!("/message/content/{update}/{}", block.member());
+                    let what = format!("block {update} to begin with what was streamed of it");
+                    let shown = shown.and_then(text_of).map(|text| beginning(text, block.text.len()));
+                    found.differs(Rule::PartialPrefix, &at, what, &block.text, &shown);
+                }
+            }
         }
         if let Some(partial) = event.assistant_message_event.partial() {
-            found.expect(Rule::PartialEqMessage, partial.content == message.content, || {
-                "the same content in `message` and `partial`".to_owned()
-            });
-            found.expect(Rule::PartialEqRest, rest(partial) == rest(message), || {
-                "the same in `message` and `partial`".to_owned()
-            });
+            let (rule, at) = (Rule::PartialEqMessage, "/assistantMessageEvent/partial/content");
+            let what = "the same content in `message` and `partial`";
+            found.expect_same(rule, at, what, &message.content, &partial.content);
+            let (at, what) = ("/assistantMessageEvent/partial", "the same in `message` and `partial`");
+            found.expect_same(Rule::PartialEqRest, at, what, &Rest::of(message), &Rest::of(partial));
+            found.expect_same(Rule::PartialEqEnd, at, what, &End::of(message), &End::of(partial));
         }
         self.constant(message, found);
         if let Some(before) = self.shown.replace(message.content.clone()).filter(|_| !self.torn) {
@@ -105,17 +114,17 @@ impl Growing {
     }
 
     fn constant(&self, message: &AssistantMessage, found: &mut Findings) {
-        let constant =
-            |m: &AssistantMessage| (m.api.clone(), m.provider.clone(), m.model.clone(), m.timestamp);
-        found.expect(Rule::AssistantConstant, constant(&self.start) == constant(message), || {
-            "api, provider, model and timestamp as at the start".to_owned()
+        found.because_of(Some(self.began), |found| {
+            let what = "api, provider, model and timestamp as at the start";
+            let (start, now) = (Constant::of(&self.start), Constant::of(message));
+            found.expect_same(Rule::AssistantConstant, "/message", what, &start, &now);
         });
     }
 
     /// The message is complete. A failed one may hold more than was streamed, or less.
     pub fn end(&self, message: &AssistantMessage, failed: bool, dialect: Dialect, found: &mut Findings) {
         self.constant(message, found);
-        self.begun(message, dialect, found);
+        found.because_of(Some(self.began), |found| self.begun(message, dialect, found));
         if self.torn || failed {
             return;
         }
@@ -135,11 +144,15 @@ impl Growing {
         }
         found.kept(Rule::BlocksAnnounced);
         let mut calls_differ = false;
-        for (block, whole) in self.blocks.iter().zip(&message.content) {
+        for (place, (block, whole)) in self.blocks.iter().zip(&message.content).enumerate() {
             if let (BlockKind::Toolcall, Some(end)) = (block.kind, &block.end) {
                 calls_differ |= end != whole;
-                found
-                    .expect(Rule::ToolcallEndEq, end == whole, || "the call as it was at its end".to_owned());
+                let at = format!("/message/content/{place}");
+                let what = "the call as it was at its end";
+                match end == whole {
+                    true => found.kept(Rule::ToolcallEndEq),
+                    false => found.differs(Rule::ToolcallEndEq, &at, what, end, whole),
+                }
             }
         }
         let streamed = || {
@@ -148,9 +161,18 @@ impl Growing {
             ends.len() == self.blocks.len()
                 && ends.iter().zip(&message.content).all(|(end, whole)| text_of(end) == text_of(whole))
         };
-        let same =
-            calls_differ || self.shown.as_ref().map_or_else(streamed, |shown| *shown == message.content);
-        found.expect(Rule::EndEqLast, same, || "the blocks that were streamed".to_owned());
+        let what = "the blocks that were streamed";
+        match &self.shown {
+            _ if calls_differ => found.kept(Rule::EndEqLast),
+            Some(shown) => {
+                found.expect_same(Rule::EndEqLast, "/message/content", what, shown, &message.content);
+            }
+            None if streamed() => found.kept(Rule::EndEqLast),
+            None => {
+                let ends: Vec<_> = self.blocks.iter().filter_map(|block| block.end.as_ref()).collect();
+                found.differs(Rule::EndEqLast, "/message/content", what, &ends, &message.content);
+            }
+        }
     }
 
     /// A message begins empty; what fails before anything comes may begin as it ends.
@@ -195,15 +217,36 @@ impl Block {
                 BlockKind::Thinking => text.trim_end_matches('\n') == self.text.trim_end_matches('\n'),
                 BlockKind::Text | BlockKind::Toolcall => text == self.text,
             };
-            found.expect(Rule::DeltaConcat, same, || format!("{:?}", ending(&self.text)));
+            match same {
+                true => found.kept(Rule::DeltaConcat),
+                false => {
+                    let what = "the deltas of the block together";
+                    found.differs(
+                        Rule::DeltaConcat,
+                        "/assistantMessageEvent/content",
+                        what,
+                        &self.text,
+                        &text,
+                    );
+                }
+            }
         }
         if let AssistantContent::ToolCall(call) = whole {
-            let same = parse_partial(&self.text) == call.arguments;
-            found.expect(Rule::ToolcallArgs, same, || ending(&self.text).to_owned());
+            let (at, what) = ("/assistantMessageEvent/toolCall/arguments", "what its deltas add up to");
+            found.expect_same(Rule::ToolcallArgs, at, what, &parse_partial(&self.text), &call.arguments);
             let named = self.call.as_ref().is_none_or(|(id, name)| (id, name) == (&call.id, &call.name));
             found.expect(Rule::ToolcallEndEq, named, || "the id and the name of its start".to_owned());
         }
         self.end = Some(whole.clone());
+    }
+
+    /// The member that holds its text.
+    const fn member(&self) -> &'static str {
+        match self.kind {
+            BlockKind::Text => "text",
+            BlockKind::Thinking => "thinking",
+            BlockKind::Toolcall => "arguments",
+        }
     }
 
     /// Whether the block in a snapshot begins with what was streamed; it may be ahead.
@@ -241,23 +284,54 @@ fn has_grown(before: &AssistantContent, now: &AssistantContent) -> bool {
     }
 }
 
-/// What a message says beside its content.
-fn rest(message: &AssistantMessage) -> impl PartialEq + use<'_> {
-    (
-        &message.usage,
-        message.stop_reason,
-        &message.error_message,
-        &message.response_id,
-        message.duration,
-        message.ttft,
-    )
+/// What a message says beside its content, and how it goes on.
+#[derive(PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rest<'a> {
+    error_message: &'a Option<String>,
+    response_id: &'a Option<String>,
+    duration: Option<u64>,
+    ttft: Option<u64>,
 }
 
-/// How much of a text a report shows.
-const SHOWN: usize = 80;
+impl<'a> Rest<'a> {
+    const fn of(message: &'a AssistantMessage) -> Self {
+        let AssistantMessage { error_message, response_id, duration, ttft, .. } = message;
+        Self { error_message, response_id, duration: *duration, ttft: *ttft }
+    }
+}
 
-/// The end of a text.
-fn ending(text: &str) -> &str {
-    let from = text.len().saturating_sub(SHOWN);
-    &text[text.ceil_char_boundary(from)..]
+/// What a message comes to.
+#[derive(PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct End<'a> {
+    usage: &'a Usage,
+    stop_reason: StopReason,
+}
+
+impl<'a> End<'a> {
+    const fn of(message: &'a AssistantMessage) -> Self {
+        Self { usage: &message.usage, stop_reason: message.stop_reason }
+    }
+}
+
+/// What a message is from its start on.
+#[derive(PartialEq, Serialize)]
+struct Constant<'a> {
+    api: &'a str,
+    provider: &'a str,
+    model: &'a str,
+    timestamp: u64,
+}
+
+impl<'a> Constant<'a> {
+    fn of(message: &'a AssistantMessage) -> Self {
+        let AssistantMessage { api, provider, model, timestamp, .. } = message;
+        Self { api, provider, model, timestamp: *timestamp }
+    }
+}
+
+/// The beginning of a text, so many bytes long.
+fn beginning(text: &str, length: usize) -> &str {
+    &text[..text.floor_char_boundary(length)]
 }

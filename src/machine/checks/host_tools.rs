@@ -1,14 +1,14 @@
 //! The tools that the host runs: their calls, and what the host says of them.
 
-use super::moment::Moment;
+use super::{host_work::HostWork, moment::Moment};
 use crate::{
     machine::{findings::Findings, kind::Kind, requests::Open},
     protocol::{
         AgentMessage, AgentSessionEvent, AssistantContent, HostToolCall, HostToolCancel, HostToolResult,
-        HostToolUpdate, RpcCommand, RuleId as Rule,
+        HostToolUpdate, RpcCommand, RuleId as Rule, ToolCall,
     },
 };
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Calls and registrations that are kept, the latest.
 const KEPT: usize = 4096;
@@ -21,11 +21,21 @@ pub struct HostTools {
     asked: VecDeque<(u64, BTreeSet<String>)>,
     registered: BTreeSet<String>,
     /// The calls of the open assistant message that have not ended; none where they were missed.
-    calls: Option<BTreeSet<String>>,
-    /// The calls that wait for the host: their ids, and those of the model's calls.
-    open: VecDeque<(String, String)>,
-    /// The model's calls that were cancelled and have not ended.
-    cancelled: BTreeSet<String>,
+    calls: Option<BTreeMap<String, ToolCall>>,
+    /// The calls that wait for the host; the latest.
+    open: VecDeque<Call>,
+    /// The model's calls that were cancelled and have not ended, with the frames that did it.
+    cancelled: BTreeMap<String, u64>,
+    work: HostWork,
+}
+
+#[derive(Clone, Debug)]
+struct Call {
+    id: String,
+    /// The id of the model's call.
+    of: String,
+    /// The number of the frame.
+    frame: u64,
 }
 
 impl HostTools {
@@ -52,26 +62,30 @@ impl HostTools {
     pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
-            Event::MessageEnd(end) => {
+            Event::MessageEnd(end) if at.dialect.record().lanes.host_tools => {
                 if let AgentMessage::Assistant(message) = &end.message {
                     let calls = message.content.iter().filter_map(|block| match block {
-                        AssistantContent::ToolCall(call) => Some(call.id.clone()),
+                        AssistantContent::ToolCall(call) => Some((call.id.clone(), call.clone())),
                         _ => None,
                     });
                     self.calls = (!at.cut).then(|| calls.collect());
                 }
             }
+            Event::ToolExecutionUpdate(update) => self.work.told(update, at, found),
             Event::ToolExecutionEnd(end) => {
+                self.work.ended(end, at, found);
                 if let Some(calls) = &mut self.calls {
                     calls.remove(&end.tool_call_id);
                 }
-                if self.cancelled.remove(&end.tool_call_id) {
-                    found.expect(Rule::HostCancel, end.is_error, || {
-                        "an error as the result of the call that was cancelled".to_owned()
+                if let Some(frame) = self.cancelled.remove(&end.tool_call_id) {
+                    found.because_of(Some(frame), |found| {
+                        found.expect(Rule::HostCancel, end.is_error, || {
+                            "an error as the result of the call that was cancelled".to_owned()
+                        });
                     });
                 }
             }
-            Event::TurnEnd(_) => self.calls = Some(BTreeSet::new()),
+            Event::TurnEnd(_) => self.calls = Some(BTreeMap::new()),
             _ => {}
         }
     }
@@ -84,46 +98,55 @@ impl HostTools {
     }
 
     pub fn call(&mut self, call: &HostToolCall, at: &Moment, found: &mut Findings) {
-        let again = self.open.iter().any(|(id, of)| *id == call.id || *of == call.tool_call_id);
-        self.open.push_back((call.id.clone(), call.tool_call_id.clone()));
+        let same = |open: &&Call| open.id == call.id || open.of == call.tool_call_id;
+        let again = self.open.iter().find(same).map(|open| open.frame);
+        let (id, of) = (call.id.clone(), call.tool_call_id.clone());
+        self.open.push_back(Call { id, of, frame: at.frame });
         if self.open.len() > KEPT {
             self.open.pop_front();
         }
+        // Nothing is said of a registration that waits for its answer.
+        let known = self.registered.contains(&call.tool_name)
+            || self.asked.iter().any(|(_, names)| names.contains(&call.tool_name));
+        let made = self.calls.as_ref().and_then(|calls| calls.get(&call.tool_call_id));
+        self.work.call(call, made.filter(|_| known), at, found);
         // A call where none can be is reported already.
         if at.met.flow != crate::protocol::FlowState::StreamingTools {
             return;
         }
-        let meant = self.calls.as_ref().is_none_or(|calls| calls.contains(&call.tool_call_id));
-        found.expect(Rule::HostCallWindow, !again, || {
-            "one call of the tool at a time, with its own id".to_owned()
+        let meant = self.calls.as_ref().is_none_or(|calls| calls.contains_key(&call.tool_call_id));
+        found.because_of(again, |found| {
+            found.expect(Rule::HostCallWindow, again.is_none(), || {
+                "one call of the tool at a time, with its own id".to_owned()
+            });
         });
         found.expect(Rule::HostCallWindow, meant, || {
             "a call of the assistant message that has not ended".to_owned()
         });
-        // Nothing is said of a registration that waits for its answer.
-        let known = self.registered.contains(&call.tool_name)
-            || self.asked.iter().any(|(_, names)| names.contains(&call.tool_name));
         found.expect(Rule::HostCallWindow, known, || format!("a registered tool, not `{}`", call.tool_name));
     }
 
     pub fn cancel(&mut self, cancel: &HostToolCancel, found: &mut Findings) {
-        match self.open.iter().position(|(id, _)| *id == cancel.target_id) {
+        self.work.cancel(&cancel.target_id);
+        match self.open.iter().position(|call| call.id == cancel.target_id) {
             Some(place) => {
-                if let Some((_, call)) = self.open.remove(place) {
-                    self.cancelled.insert(call);
+                if let Some(call) = self.open.remove(place) {
+                    self.cancelled.insert(call.of, found.frame());
                 }
             }
             None => found.broken(Rule::HostCancel, "the id of a call without a result"),
         }
     }
 
-    pub fn update(&self, update: &HostToolUpdate, found: &mut Findings) {
-        let open = self.open.iter().any(|(id, _)| *id == update.id);
+    pub fn update(&mut self, update: &HostToolUpdate, found: &mut Findings) {
+        self.work.update(update);
+        let open = self.open.iter().any(|call| call.id == update.id);
         found.expect(Rule::HostToolOpen, open, || "progress of a call that is open".to_owned());
     }
 
     pub fn result(&mut self, result: &HostToolResult, found: &mut Findings) {
-        let place = self.open.iter().position(|(id, _)| *id == result.id);
+        self.work.result(result);
+        let place = self.open.iter().position(|call| call.id == result.id);
         found.expect(Rule::HostToolOpen, place.is_some(), || "the result of a call that is open".to_owned());
         place.and_then(|place| self.open.remove(place));
     }

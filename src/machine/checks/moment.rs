@@ -18,10 +18,17 @@ pub struct Moment {
     pub frame: u64,
     /// A string in it was shortened.
     pub cut: bool,
+    /// When it came, in milliseconds of the recording's clock; none without a clock.
+    pub time: Option<u64>,
+    /// The conversation was seen from the start of the process on, and every line of the host could be read.
+    pub whole: bool,
+    /// Something has shown that extensions are there, which may change what they like.
+    pub extended: bool,
 }
 
 impl Moment {
-    pub(super) const fn base(&self) -> Base {
+    /// The dialect whose frames are spoken.
+    pub const fn base(&self) -> Base {
         self.dialect.base()
     }
 }

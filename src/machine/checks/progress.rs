@@ -1,6 +1,9 @@
 //! What a bash has shown so far.
 
-use crate::protocol::{AgentToolResult, UserContent};
+use crate::{
+    machine::findings::Findings,
+    protocol::{AgentToolResult, RuleId as Rule, UserContent},
+};
 
 /// The text of a result or of a partial one.
 #[derive(Clone, Debug)]
@@ -24,9 +27,21 @@ impl Progress {
         Self { text: texts.collect(), cut }
     }
 
+    /// Puts `rule` to the test: `next`, the result at the JSON pointer `at`, shows what is here, and more.
+    pub fn expect(&self, rule: Rule, at: &str, next: &Self, found: &mut Findings) {
+        match self.leads_to(next) {
+            true => found.kept(rule),
+            false => {
+                let at = format!("{at}/content/0/text");
+                let shown = &next.text[..next.text.floor_char_boundary(self.text.len())];
+                found.differs(rule, &at, "what was shown before, and more", &self.text, &shown);
+            }
+        }
+    }
+
     /// Whether `next` may follow: it extends what is here, unless one of the two was cut short. Line feeds at the end
     /// come and go.
-    pub fn leads_to(&self, next: &Self) -> bool {
+    fn leads_to(&self, next: &Self) -> bool {
         self.cut || next.cut || next.text.starts_with(self.text.trim_end_matches(['\r', '\n']))
     }
 }

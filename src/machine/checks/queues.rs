@@ -1,18 +1,19 @@
 //! The queues of messages, as the host can know them: what was accepted, less what was delivered.
 
-use super::moment::Moment;
+use super::{
+    moment::Moment,
+    queue::{Change, Item, KEPT, Queue, Text, change, keep, text_of, texts},
+    sayings::Sayings,
+};
 use crate::{
     machine::{findings::Findings, kind::Kind, requests::Open},
     protocol::{
-        AgentMessage, AgentSessionEvent, AgentSessionEventKind, FlowState, MessageContent, PromptDisposition,
+        AgentMessage, AgentSessionEvent, AgentSessionEventKind, FlowState, PromptDisposition,
         QueueDisposition, QueueMode, QueueOutcome, QueueUpdateEvent, RpcCommand, RpcCommandKind, RpcSuccess,
-        RuleId as Rule, SessionState, StreamingBehavior, UserContent, fires_anywhere,
+        RuleId as Rule, SessionState, StreamingBehavior, UserMessage, fires_anywhere,
     },
 };
-use std::{borrow::Cow, collections::VecDeque};
-
-/// Messages and requests that are kept; of more, the order is not judged.
-const KEPT: usize = 4096;
+use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
 pub struct Queues {
@@ -28,31 +29,12 @@ pub struct Queues {
     unsure: bool,
     /// Where the server tells what waits: what it has told.
     told: Told,
-    /// Turns of the session that have ended.
-    turns: u64,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Queue {
-    items: VecDeque<Item>,
-    /// Unknown until it is told, and while it changes.
-    mode: Option<QueueMode>,
-    /// Taken by this turn.
-    taken: usize,
-}
-
-#[derive(Clone, Debug)]
-struct Item {
-    text: Text,
-    /// Turns that had ended when it was accepted.
-    turns: u64,
-}
-
-/// What the host said; a template or a skill may become another text.
-#[derive(Clone, Debug, PartialEq)]
-struct Text {
-    text: String,
-    grows: bool,
+    /// Moments so far at which messages are looked for: turns that have ended, runs that have begun.
+    polls: u64,
+    /// What the open turn has taken is not known.
+    doubtful: bool,
+    /// What the host has sent in this process.
+    sayings: Sayings,
 }
 
 /// What `queue_update` has told that is not seen to be so yet.
@@ -66,15 +48,6 @@ struct Told {
     maybe_taken: bool,
     /// What was removed at once, for `clear_queue`.
     cleared: Option<(Vec<String>, Vec<String>)>,
-}
-
-/// How a list has changed.
-enum Change {
-    None,
-    Added,
-    Taken(usize),
-    Cleared,
-    Other,
 }
 
 #[derive(Clone, Debug)]
@@ -91,9 +64,22 @@ impl Queues {
         !self.unsure && self.steering.items.is_empty() && self.follow_up.items.is_empty()
     }
 
+    /// Whether a message of that text waits, or may wait.
+    pub fn may_hold(&self, text: &str) -> bool {
+        let holds = |queue: &Queue| queue.place(text).is_some() || queue.grows();
+        self.unsure || holds(&self.steering) || holds(&self.follow_up)
+    }
+
     pub fn command(&mut self, command: &RpcCommand) {
         let number = self.count;
         self.count += 1;
+        match command {
+            RpcCommand::Prompt(it) => self.sayings.add(&it.message),
+            RpcCommand::AbortAndPrompt(it) => self.sayings.add(&it.message),
+            RpcCommand::Steer(it) => self.sayings.add(&it.message),
+            RpcCommand::FollowUp(it) => self.sayings.add(&it.message),
+            _ => {}
+        }
         let asked = match command {
             RpcCommand::Prompt(prompt) => match prompt.streaming_behavior {
                 Some(behavior) => Asked::Queue(behavior, Text::new(&prompt.message)),
@@ -138,8 +124,8 @@ impl Queues {
         let place = self.asked.iter().position(|(number, _)| *number == request.number);
         let Some((_, asked)) = place.and_then(|place| self.asked.remove(place)) else { return };
         match asked {
-            Asked::SteeringMode(mode) => self.steering.mode = success.then_some(mode),
-            Asked::FollowUpMode(mode) => self.follow_up.mode = success.then_some(mode),
+            Asked::SteeringMode(mode) => self.steering.set_mode(success.then_some(mode), self.polls),
+            Asked::FollowUpMode(mode) => self.follow_up.set_mode(success.then_some(mode), self.polls),
             Asked::Queue(behavior, text) if success => {
                 // A template, or an extension, may have made another text of it.
                 let told = self.told.added.iter().any(|added| text.grows || *added == text.text);
@@ -188,7 +174,7 @@ impl Queues {
             // A command of an extension is never delivered.
             self.unsure |= text.grows || !request.met.iter().all(|state| state.is_streaming());
         }
-        let item = Item { text, turns: self.turns };
+        let item = Item { text, polls: self.polls, late: false };
         self.unsure |= at.cut;
         match behavior {
             StreamingBehavior::Steer => keep(&mut self.steering.items, item),
@@ -197,7 +183,8 @@ impl Queues {
         self.unsure |= self.steering.items.len() == KEPT || self.follow_up.items.len() == KEPT;
     }
 
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, found: &mut Findings) {
+    /// Sees an event. `ready`: a follow-up may be delivered in the open turn.
+    pub fn event(&mut self, event: &AgentSessionEvent, ready: bool, at: &Moment, found: &mut Findings) {
         use AgentSessionEvent as Event;
         if !fires_anywhere(event.kind().as_str())
             && !matches!(event, Event::MessageStart(_))
@@ -210,12 +197,14 @@ impl Queues {
             self.told.maybe_taken = false;
         }
         match event {
-            Event::QueueUpdate(update) => self.update(update, at, found),
-            Event::TurnStart(_) => (self.steering.taken, self.follow_up.taken) = (0, 0),
-            Event::TurnEnd(_) => self.turns += 1,
+            Event::QueueUpdate(update) => self.update(update, ready, at, found),
+            Event::TurnStart(_) => {
+                (self.steering.taken, self.follow_up.taken, self.doubtful) = (0, 0, false);
+            }
+            Event::AgentStart(_) | Event::TurnEnd(_) => self.polls += 1,
             Event::MessageStart(start) if at.met.flow.is_streaming() => {
                 if let AgentMessage::User(message) = &start.message {
-                    self.delivered(&text_of(&message.content), at, found);
+                    self.delivered(message, ready, at, found);
                 }
             }
             _ => {}
@@ -223,7 +212,7 @@ impl Queues {
     }
 
     /// The queues as the server tells them, against what it told before.
-    fn update(&mut self, update: &QueueUpdateEvent, at: &Moment, found: &mut Findings) {
+    fn update(&mut self, update: &QueueUpdateEvent, ready: bool, at: &Moment, found: &mut Findings) {
         let clears = self.asked.iter().any(|(_, asked)| matches!(asked, Asked::Clear));
         let empty = update.steering.is_empty() && update.follow_up.is_empty();
         // Messages are delivered in a run only. The session is left outside of one, also by extensions.
@@ -252,23 +241,26 @@ impl Queues {
             });
             self.told.cleared = Some((texts(&self.steering.items), texts(&self.follow_up.items)));
         } else if known && holds && !leaves {
-            let waited = self.steering.items.iter().any(|item| item.turns < self.turns);
+            let waited = self.steering.items.iter().any(|item| item.polls < self.polls);
             match changes {
                 [Change::Added, _] => keep_text(&mut self.told.added, update.steering.last()),
                 [_, Change::Added] => keep_text(&mut self.told.added, update.follow_up.last()),
                 [Change::Taken(place), _] => self.takes(false, place, false, found),
-                [_, Change::Taken(place)] => self.takes(true, place, waited, found),
+                [_, Change::Taken(place)] => {
+                    self.follow_up_taken(ready, found);
+                    self.takes(true, place, waited, found);
+                }
                 _ => {}
             }
         } else if !known {
             // Any of them may be the new one.
             let texts = update.steering.iter().chain(&update.follow_up);
             texts.for_each(|text| keep_text(&mut self.told.added, Some(text)));
-            self.told.maybe_taken = true;
+            (self.told.maybe_taken, self.doubtful) = (true, true);
         }
-        let turns = self.turns;
-        self.steering.retell(&update.steering, turns);
-        self.follow_up.retell(&update.follow_up, turns);
+        let polls = self.polls;
+        self.steering.retell(&update.steering, polls);
+        self.follow_up.retell(&update.follow_up, polls);
         self.unsure = at.cut;
     }
 
@@ -293,10 +285,17 @@ impl Queues {
         }
     }
 
-    fn delivered(&mut self, text: &str, at: &Moment, found: &mut Findings) {
+    /// A message of the user begins.
+    fn delivered(&mut self, message: &UserMessage, ready: bool, at: &Moment, found: &mut Findings) {
+        let text = &*text_of(&message.content);
         if at.cut {
             self.unsure = true;
             return;
+        }
+        let wanted = self.sayings.deliver(message, text, at);
+        // What has no place here is reported already.
+        if wanted.is_none() || found.broken.is_empty() {
+            found.expect(Rule::DeliverOnce, wanted.is_none(), || wanted.unwrap_or_default().to_owned());
         }
         let fits = |(_, known): &(u64, Text)| known.text == text;
         if tells(at) {
@@ -309,7 +308,7 @@ impl Queues {
             self.prompts.drain(..=place);
             return;
         }
-        let waited = self.steering.items.iter().any(|item| item.turns < self.turns);
+        let waited = self.steering.items.iter().any(|item| item.polls < self.polls);
         match (steering, follow_up) {
             (Some(0), _) | (Some(_), None) => {
                 self.ordered(steering, false, found);
@@ -317,6 +316,7 @@ impl Queues {
             }
             (_, Some(_)) => {
                 self.ordered(follow_up, waited, found);
+                self.follow_up_taken(ready, found);
                 self.follow_up.take(follow_up);
             }
             (None, None) => return self.grown(),
@@ -324,13 +324,59 @@ impl Queues {
         self.per_turn(found);
     }
 
+    /// A follow-up is delivered, where the open turn is `ready` for it or not.
+    fn follow_up_taken(&self, ready: bool, found: &mut Findings) {
+        found.expect(Rule::DeliverInTime, ready || self.unsure, || {
+            "the follow-up behind a turn without calls".to_owned()
+        });
+    }
+
+    /// The answer of a turn begins: what had to be delivered before it has been.
+    pub fn turn_opens(&mut self, at: &Moment, found: &mut Findings) {
+        if self.unsure || self.doubtful || at.extended || at.now.closing {
+            return;
+        }
+        let polls = self.polls;
+        let late = self.steering.overdue(polls).map(|item| item.text.text.clone());
+        match late {
+            None if self.steering.taken > 0 => found.kept(Rule::DeliverInTime),
+            Some(text) if self.steering.taken == 0 => {
+                found.broken(Rule::DeliverInTime, format!("the steering {text:?} in this turn"));
+                self.steering.report();
+            }
+            _ => {}
+        }
+        for queue in [&mut self.steering, &mut self.follow_up] {
+            if queue.mode_at(polls) == Some(QueueMode::All) && queue.taken > 0 {
+                let rest = queue.overdue(polls).map(|item| item.text.text.clone());
+                if rest.is_some() {
+                    queue.report();
+                }
+                found.expect(Rule::AllAtOnce, rest.is_none(), || {
+                    format!("all that waits, also {:?}", rest.unwrap_or_default())
+                });
+            }
+        }
+    }
+
+    /// The run ends with an answer that has no calls.
+    pub fn run_ends(&self, at: &Moment, found: &mut Findings) {
+        if self.unsure || at.cut {
+            return;
+        }
+        let late = self.steering.overdue(self.polls).or_else(|| self.follow_up.overdue(self.polls));
+        found.expect(Rule::RunGoesOn, late.is_none(), || {
+            let text = late.map(|item| item.text.text.as_str()).unwrap_or_default();
+            format!("a turn with the message that waits, {text:?}")
+        });
+    }
+
     /// A user message begins where the server tells what it takes from the queues.
     fn told_delivered(&mut self, text: &str, fits: impl Fn(&(u64, Text)) -> bool, found: &mut Findings) {
         let maybe_taken = std::mem::take(&mut self.told.maybe_taken);
         if let Some(taken) = self.told.taken.take() {
-            return found.expect(Rule::QueueTold, taken == text, || {
-                format!("the message that was taken from the queue, {taken:?}")
-            });
+            let what = "the message that was taken from the queue";
+            return found.expect_same(Rule::QueueTold, "/message/content", what, &taken.as_str(), &text);
         }
         match self.prompts.iter().position(fits) {
             Some(place) => {
@@ -338,9 +384,12 @@ impl Queues {
             }
             None => {
                 let waits = self.steering.place(text).or_else(|| self.follow_up.place(text)).is_some();
-                found.expect(Rule::QueueTold, !waits || maybe_taken || self.unsure, || {
-                    "a `queue_update` without it first".to_owned()
-                });
+                let told = !waits || maybe_taken || self.unsure;
+                found.expect(Rule::QueueTold, told, || "a `queue_update` without it first".to_owned());
+                if !told {
+                    self.steering.report();
+                    self.follow_up.report();
+                }
             }
         }
     }
@@ -353,18 +402,22 @@ impl Queues {
         });
     }
 
-    fn ordered(&self, place: Option<usize>, skips_steering: bool, found: &mut Findings) {
+    fn ordered(&mut self, place: Option<usize>, skips_steering: bool, found: &mut Findings) {
         let first = self.steering.items.front().filter(|_| skips_steering);
         let holds = self.unsure || (place == Some(0) && !skips_steering);
         found.expect(Rule::DeliverFifo, holds, || match first {
-            Some(item) => format!("the steering {:?} first", item.text.text),
+            Some(item) => format!("the steering message first: {}", beginning(&item.text.text)),
             None => "the message that was queued before it".to_owned(),
         });
+        if !holds {
+            self.steering.report();
+            self.follow_up.report();
+        }
     }
 
     fn one_at_a_time(&self, found: &mut Findings) {
         for queue in [&self.steering, &self.follow_up] {
-            if queue.mode == Some(QueueMode::OneAtATime) && queue.taken > 0 {
+            if queue.mode_at(self.polls) == Some(QueueMode::OneAtATime) && queue.taken > 0 {
                 found.expect(Rule::OneAtATime, queue.taken == 1 || self.unsure, || {
                     "one message of the queue in a turn".to_owned()
                 });
@@ -390,8 +443,12 @@ impl Queues {
 
     /// What the server says of its state.
     pub fn state(&mut self, state: &SessionState, request: &Open, at: &Moment, found: &mut Findings) {
-        self.steering.mode = Some(state.steering_mode);
-        self.follow_up.mode = Some(state.follow_up_mode);
+        let changes =
+            |(_, asked): &(u64, Asked)| matches!(asked, Asked::SteeringMode(_) | Asked::FollowUpMode(_));
+        if !self.asked.iter().any(changes) {
+            self.steering.set_mode(Some(state.steering_mode), self.polls);
+            self.follow_up.set_mode(Some(state.follow_up_mode), self.polls);
+        }
         let said = state.pending_message_count.or(state.queued_message_count);
         let moving = matches!(at.now.flow, FlowState::StreamingTurn | FlowState::StreamingBetween);
         let queues = |(_, asked): &(u64, Asked)| matches!(asked, Asked::Queue(..));
@@ -405,7 +462,9 @@ impl Queues {
             self.unsure = said != 0 && said != known;
             return;
         }
-        found.expect(Rule::QueueCount, said == known, || format!("a count of {known}"));
+        let told = state.pending_message_count.is_some();
+        let at = if told { "/data/pendingMessageCount" } else { "/data/queuedMessageCount" };
+        found.expect_same(Rule::QueueCount, at, "the count of what waits", &known, &said);
         self.unsure |= said != known;
     }
 
@@ -416,42 +475,6 @@ impl Queues {
         self.prompts.clear();
         self.told = Told::default();
         self.unsure = false;
-    }
-}
-
-impl Queue {
-    fn place(&self, text: &str) -> Option<usize> {
-        self.items.iter().position(|item| item.text.text == text)
-    }
-
-    fn take(&mut self, place: Option<usize>) {
-        if place.and_then(|place| self.items.remove(place)).is_some() {
-            self.taken += 1;
-        }
-    }
-
-    /// Holds these from here on; those that it had keep their age.
-    fn retell(&mut self, texts: &[String], turns: u64) {
-        let mut known = std::mem::take(&mut self.items);
-        self.items = texts
-            .iter()
-            .map(|text| {
-                let place = known.iter().position(|item| item.text.text == *text);
-                place
-                    .and_then(|place| known.remove(place))
-                    .unwrap_or_else(|| Item { text: Text { text: text.clone(), grows: false }, turns })
-            })
-            .collect();
-    }
-
-    fn grows(&self) -> bool {
-        self.items.front().is_some_and(|item| item.text.grows)
-    }
-}
-
-impl Text {
-    fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), grows: text.trim_start().starts_with('/') }
     }
 }
 
@@ -488,52 +511,15 @@ fn queued(outcome: Option<&QueueOutcome>) -> Option<bool> {
     outcome.is_none_or(|it| it.disposition == QueueDisposition::Queued).then_some(true)
 }
 
-fn change(known: &VecDeque<Item>, told: &[String]) -> Change {
-    let same = |(item, text): (&Item, &String)| item.text.text == *text;
-    let common = known.iter().zip(told).take_while(|pair| same(*pair)).count();
-    let rest = || known.iter().skip(common + 1).zip(told.iter().skip(common)).all(same);
-    match (known.len(), told.len()) {
-        (known, told) if known == told && common == known => Change::None,
-        (known, told) if told == known + 1 && common == known => Change::Added,
-        (len, told) if len == told + 1 && rest() => {
-            // Of those that are alike, the first.
-            let alike = (0..=common).rev().take_while(|at| known[*at].text.text == known[common].text.text);
-            Change::Taken(alike.last().unwrap_or(common))
-        }
-        (_, 0) => Change::Cleared,
-        _ => Change::Other,
-    }
-}
-
-fn texts(items: &VecDeque<Item>) -> Vec<String> {
-    items.iter().map(|item| item.text.text.clone()).collect()
-}
-
 fn keep_text(list: &mut VecDeque<String>, text: Option<&String>) {
     if let Some(text) = text {
         keep(list, text.clone());
     }
 }
 
-pub fn text_of(content: &MessageContent) -> Cow<'_, str> {
-    match content {
-        MessageContent::Text(text) => text.into(),
-        MessageContent::Blocks(blocks) => {
-            if let [UserContent::Text(only)] = blocks.as_slice() {
-                return (&only.text).into();
-            }
-            let texts = blocks.iter().filter_map(|block| match block {
-                UserContent::Text(text) => Some(text.text.as_str()),
-                UserContent::Image(_) => None,
-            });
-            texts.collect()
-        }
-    }
-}
+/// How much of a text a report shows, in characters.
+const SHOWN: usize = 80;
 
-fn keep<T>(list: &mut VecDeque<T>, item: T) {
-    list.push_back(item);
-    if list.len() > KEPT {
-        list.pop_front();
-    }
+fn beginning(text: &str) -> String {
+    text.chars().take(SHOWN).collect()
 }

@@ -8,7 +8,7 @@ use crate::{
 
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    messages: Vec<Seen>,
+    messages: Vec<Ended>,
     /// Part of it was missed: its messages are not all known.
     torn: bool,
     turns: usize,
@@ -23,8 +23,18 @@ pub struct Run {
 #[derive(Clone, Debug)]
 pub struct Open {
     message: Seen,
+    /// The frame with which it began.
+    began: u64,
     /// Something stood between its start and its end; that is said once.
     parted: bool,
+}
+
+/// A message of the run.
+#[derive(Clone, Debug)]
+struct Ended {
+    message: Seen,
+    /// The frame that completed it.
+    frame: u64,
 }
 
 impl Run {
@@ -43,8 +53,10 @@ impl Run {
         use AgentSessionEvent as Event;
         if let Some(open) = self.open.as_mut().filter(|open| !open.parted) {
             let closes = matches!(event, Event::MessageEnd(_));
-            found.expect(Rule::MsgAdjacent, closes, || {
-                format!("message_end({}) at once", open.message.kind())
+            found.because_of(Some(open.began), |found| {
+                found.expect(Rule::MsgAdjacent, closes, || {
+                    format!("message_end({}) at once", open.message.kind())
+                });
             });
             open.parted = !closes;
         }
@@ -63,9 +75,12 @@ impl Run {
                 turn.begins(start.message.kind(), found);
                 match &start.message {
                     AgentMessage::Assistant(message) => {
-                        turn.growing = Some(Growing::new(message));
+                        turn.growing = Some(Growing::new(message, found.frame()));
                     }
-                    other => self.open = Some(Open { message: Seen::new(other), parted: false }),
+                    other => {
+                        let (message, began) = (Seen::new(other), found.frame());
+                        self.open = Some(Open { message, began, parted: false });
+                    }
                 }
             }
             Event::MessageEnd(end) => self.message_end(&end.message, dialect, found),
@@ -81,13 +96,17 @@ impl Run {
     }
 
     fn message_end(&mut self, message: &AgentMessage, dialect: Dialect, found: &mut Findings) {
-        self.messages.push(Seen::new(message));
+        self.messages.push(Ended { message: Seen::new(message), frame: found.frame() });
         let Some(turn) = &mut self.turn else { return };
         let AgentMessage::Assistant(message) = message else {
-            let same = self.open.take().is_some_and(|open| open.message.is(message));
-            found.expect(Rule::StartFinalNonassistant, same || turn.is_torn(), || {
-                "the message that began, unchanged".to_owned()
-            });
+            let what = "the message that began, unchanged";
+            match self.open.take() {
+                _ if turn.is_torn() => found.kept(Rule::StartFinalNonassistant),
+                Some(open) => found.because_of(Some(open.began), |found| {
+                    open.message.expect(Rule::StartFinalNonassistant, "/message", what, message, found);
+                }),
+                None => found.broken(Rule::StartFinalNonassistant, what),
+            }
             if let AgentMessage::ToolResult(result) = message {
                 turn.result(result, found);
             }
@@ -114,9 +133,31 @@ impl Run {
             found.broken(Rule::TurnResultsComplete, "a result for each call of the last turn");
         }
         found.expect(Rule::TurnNesting, self.turns > 0, || "at least one turn".to_owned());
-        found.expect(Rule::AgentEndMessages, self.torn || Seen::are(&self.messages, &end.messages), || {
-            let roles: Vec<_> = self.messages.iter().map(|message| message.kind().as_str()).collect();
-            format!("the run's messages: {}", roles.join(", "))
+        match self.torn {
+            true => found.kept(Rule::AgentEndMessages),
+            false => self.lists(&end.messages, found),
+        }
+    }
+
+    /// The end of the run repeats its messages, one by one.
+    fn lists(&self, messages: &[AgentMessage], found: &mut Findings) {
+        let rule = Rule::AgentEndMessages;
+        let differs = |place: &usize| match (self.messages.get(*place), messages.get(*place)) {
+            (Some(ended), Some(message)) => !ended.message.is(message),
+            _ => true,
+        };
+        let longest = self.messages.len().max(messages.len());
+        let Some(place) = (0..longest).find(differs) else { return found.kept(rule) };
+        let roles: Vec<_> = self.messages.iter().map(|ended| ended.message.kind().as_str()).collect();
+        let what = format!("the run's messages: {}", roles.join(", "));
+        let at = format!("/messages/{place}");
+        let ended = self.messages.get(place);
+        found.because_of(ended.map(|ended| ended.frame), |found| match (ended, messages.get(place)) {
+            (Some(ended), Some(message)) => ended.message.expect(rule, &at, &what, message, found),
+            (ended, message) => {
+                let role = ended.map(|ended| ended.message.kind().as_str());
+                found.differs(rule, &at, what, &role, &message.map(|message| message.kind().as_str()));
+            }
         });
     }
 }

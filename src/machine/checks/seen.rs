@@ -1,6 +1,9 @@
 //! Messages that are compared later: short ones as they are, of long ones a digest.
 
-use crate::protocol::{AgentMessage, AgentMessageKind, MessageContent, UserContent};
+use crate::{
+    machine::findings::Findings,
+    protocol::{AgentMessage, AgentMessageKind, MessageContent, RuleId as Rule, UserContent},
+};
 use std::{
     hash::{DefaultHasher, Hasher},
     io::{self, Write},
@@ -50,9 +53,14 @@ impl Seen {
         }
     }
 
-    /// Whether `messages` equal those that were `seen`, one by one.
-    pub fn are(seen: &[Self], messages: &[AgentMessage]) -> bool {
-        seen.len() == messages.len() && seen.iter().zip(messages).all(|(seen, message)| seen.is(message))
+    /// Puts `rule` to the test: `message`, which stands at the JSON pointer `at`, equals the one that was seen. `what`: the
+    /// one that was seen, in words.
+    pub fn expect(&self, rule: Rule, at: &str, what: &str, message: &AgentMessage, found: &mut Findings) {
+        match self {
+            seen if seen.is(message) => found.kept(rule),
+            Self::Whole(seen) => found.differs(rule, at, what, &**seen, message),
+            Self::Long { .. } => found.broken(rule, what),
+        }
     }
 }
 

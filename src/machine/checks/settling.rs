@@ -1,8 +1,11 @@
 //! What follows a run where the end of all is told: whether it is what the run's end has promised.
 
-use super::moment::Moment;
+use super::{
+    moment::Moment,
+    promises::{Follows, Promises},
+};
 use crate::{
-    machine::{findings::Findings, requests::Open, state::State},
+    machine::{findings::Findings, requests::Open},
     protocol::{
         AgentEndEvent, AgentMessage, AgentSessionEvent, FlowState, RpcCommand, RpcCommandKind,
         RuleId as Rule, StopReason,
@@ -12,9 +15,11 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Settling {
     /// Whether the last run has said that it is tried again; none once that is settled, or where nobody said so.
-    promise: Option<bool>,
+    will_retry: Option<bool>,
     /// The last answer was aborted.
     aborted: bool,
+    /// The end of the last run is known.
+    ended: bool,
     /// The host has asked to stop what goes on since the last run began.
     stopped: bool,
 }
@@ -24,26 +29,44 @@ impl Settling {
         self.stopped |= matches!(command.kind(), RpcCommandKind::Abort) || command.kind().cuts();
     }
 
-    pub fn event(&mut self, event: &AgentSessionEvent, cut: bool, found: &mut Findings) {
+    pub fn event(
+        &mut self,
+        event: &AgentSessionEvent,
+        at: &Moment,
+        promises: &mut Promises,
+        found: &mut Findings,
+    ) {
         use AgentSessionEvent as Event;
         match event {
             Event::AgentStart(_) => {
-                self.kept_for(false, found);
+                self.kept_for(false, promises, found);
                 (self.aborted, self.stopped) = (false, false);
             }
             Event::AgentEnd(end) => {
-                self.promise = end.will_retry.filter(|_| !cut);
-                self.aborted = !cut && is_aborted(end);
-            }
-            Event::AutoRetryStart(_) => self.kept_for(true, found),
-            Event::CompactionStart(_) => self.kept_for(false, found),
-            Event::AgentSettled(settled) => {
-                self.kept_for(false, found);
-                if std::mem::take(&mut self.aborted) {
-                    found.expect(Rule::Settled, settled.aborted, || {
-                        "`aborted`, as the last answer was".to_owned()
-                    });
+                self.will_retry = end.will_retry.filter(|_| !at.cut);
+                self.aborted = !at.cut && is_aborted(end);
+                self.ended = !at.cut;
+                if self.will_retry == Some(true) && !self.stopped {
+                    promises.make(Follows::Retry, 0, at);
                 }
+            }
+            Event::AutoRetryStart(_) => self.kept_for(true, promises, found),
+            Event::CompactionStart(_) => self.kept_for(false, promises, found),
+            Event::AgentSettled(settled) => {
+                self.kept_for(false, promises, found);
+                let stopped = self.stopped || at.extended || at.now.closing || at.cut;
+                match std::mem::take(&mut self.aborted) {
+                    true => found.expect(Rule::Settled, settled.aborted != Some(false), || {
+                        "`aborted`, as the last answer was".to_owned()
+                    }),
+                    false if self.ended && !stopped => {
+                        found.expect(Rule::Settled, settled.aborted != Some(true), || {
+                            "no `aborted`, as nobody has aborted anything".to_owned()
+                        });
+                    }
+                    false => {}
+                }
+                self.ended = false;
             }
             _ => {}
         }
@@ -59,25 +82,18 @@ impl Settling {
 
     /// An event was said of which the kind alone is known.
     pub const fn unread(&mut self) {
-        (self.promise, self.aborted) = (None, false);
+        (self.will_retry, self.aborted, self.ended) = (None, false, false);
     }
 
     /// What comes first behind the run is a retry, or something else.
-    fn kept_for(&mut self, retries: bool, found: &mut Findings) {
-        let Some(promise) = self.promise.take() else { return };
-        let excused = promise && self.stopped;
-        found.expect(Rule::WillRetry, promise == retries || excused, || match promise {
+    fn kept_for(&mut self, retries: bool, promises: &mut Promises, found: &mut Findings) {
+        promises.keep(Follows::Retry);
+        let Some(will_retry) = self.will_retry.take() else { return };
+        let excused = will_retry && self.stopped;
+        found.expect(Rule::WillRetry, will_retry == retries || excused, || match will_retry {
             true => "the `auto_retry_start` that the end of the run has promised".to_owned(),
             false => "no retry, as the end of the run said `willRetry` false".to_owned(),
         });
-    }
-
-    /// Nothing was said for so long that nothing more will come.
-    pub fn quiet(&self, state: State, found: &mut Findings) {
-        let waits = state.flow == FlowState::Settling && state.asks == 0;
-        if waits {
-            found.broken(Rule::Settled, "`agent_settled` behind all that the prompt has begun");
-        }
     }
 }
 

@@ -54,9 +54,17 @@ impl Shells {
         }
     }
 
-    pub fn update(&mut self, update: &BashExecutionUpdateEvent, at: &Moment, found: &mut Findings) {
+    /// A part of an output. `accepts`: a line waits that is no command here, and may be one there.
+    pub fn update(
+        &mut self,
+        update: &BashExecutionUpdateEvent,
+        accepts: bool,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
         let Some(shell) = self.open.iter_mut().find(|shell| shell.id == update.id) else {
-            return found.broken(Rule::BashUpdates, "the output of a `bash` that runs");
+            return found
+                .expect(Rule::BashUpdates, accepts, || "the output of a `bash` that runs".to_owned());
         };
         found.kept(Rule::BashUpdates);
         shell.torn |= at.cut || shell.told.len() + update.delta.len() > OUTPUT;
@@ -91,8 +99,12 @@ impl Shells {
         }
         let output = &bash.data.output;
         let told = if shell.silent { output.starts_with(&shell.told) } else { *output == shell.told };
-        found.expect(Rule::BashUpdates, told, || {
-            format!("the {} bytes of output that were told", shell.told.len())
-        });
+        match told {
+            true => found.kept(Rule::BashUpdates),
+            false => {
+                let what = "the output that was told while it ran";
+                found.differs(Rule::BashUpdates, "/data/output", what, &shell.told, output);
+            }
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! What follows a run, or keeps from following: retries, compactions, reminders.
 
-use super::moment::Moment;
+use super::{
+    moment::Moment,
+    promises::{Follows, Promises},
+};
 use crate::{
     machine::{findings::Findings, kind::Kind, requests::Open},
     protocol::{
@@ -14,14 +17,16 @@ use crate::{
 pub struct Tail {
     /// How the last run ended.
     last: Last,
+    /// The frame that ended it.
+    ended: Option<u64>,
     /// The last attempt and its wait in milliseconds.
     wait: Option<(u64, u64)>,
+    /// What was tried last: how many attempts there are, whether that was the last, and the error that it followed.
+    tried: Option<Tried>,
     /// The assistant message has just ended: nothing of the turn came since.
     answered: bool,
     /// The last compaction was for a context that had overflowed.
     overflow: bool,
-    /// A run is promised.
-    promise: Option<Promise>,
     /// A prompt came between runs: the next run may be its own.
     prompted: bool,
     /// A prompt came in the wait before a retry, which it ends: the next run may be its own.
@@ -38,6 +43,14 @@ pub struct Tail {
     prompts: usize,
 }
 
+/// A further try.
+#[derive(Clone, Debug)]
+struct Tried {
+    most: u64,
+    last: bool,
+    error: String,
+}
+
 /// How a run ended.
 #[derive(Clone, Debug, Default)]
 enum Last {
@@ -50,22 +63,6 @@ enum Last {
     Other,
 }
 
-/// Who has promised a run.
-#[derive(Clone, Debug)]
-enum Promise {
-    Compaction,
-    Reminder,
-}
-
-impl Promise {
-    const fn rule(&self) -> Rule {
-        match self {
-            Self::Compaction => Rule::OverflowRetry,
-            Self::Reminder => Rule::TodoReminder,
-        }
-    }
-}
-
 impl Tail {
     pub fn command(&mut self, command: &RpcCommand, at: &Moment) {
         use RpcCommandKind as Command;
@@ -74,16 +71,13 @@ impl Tail {
             self.prompts += 1;
         }
         match command.kind() {
-            // Whoever takes the session away, or stops what goes on, takes the promise back.
-            Command::Abort | Command::AbortAndPrompt | Command::AbortRetry => self.promise = None,
-            kind if kind.cuts() => self.promise = None,
             // Where it begins a run of its own, that run may come first.
             Command::Prompt if !at.met.flow.is_streaming() => {
                 let case =
                     Case::first(command.kind().cases(at.met.flow), at.base(), |field| command.choice(field));
                 self.preempts = at.met.flow == FlowState::Retrying
                     && case.is_some_and(|case| case.disposition == Disposition::Preempt);
-                (self.prompted, self.promise) = (true, None);
+                self.prompted = true;
             }
             _ => {}
         }
@@ -104,15 +98,32 @@ impl Tail {
         self.settled |= calm && request.met == [FlowState::Idle];
     }
 
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, unqueued: bool, found: &mut Findings) {
+    /// Sees an event. `unqueued`: no message waits; `retries`: nobody has switched retries off.
+    pub fn event(
+        &mut self,
+        event: &AgentSessionEvent,
+        at: &Moment,
+        unqueued: bool,
+        retries: bool,
+        promises: &mut Promises,
+        found: &mut Findings,
+    ) {
         use AgentSessionEvent as Event;
         match event {
             Event::AgentStart(_) => {
                 let waited = at.met.flow == FlowState::Retrying && self.preempts && !at.cut;
-                self.run_starts(found);
+                self.run_starts(promises.resumes());
                 self.retried = waited;
             }
-            Event::AgentEnd(end) => self.run_ends(end, at),
+            Event::AgentEnd(end) => {
+                self.run_ends(end, at);
+                let given_up = |tried: &Tried| {
+                    tried.last && matches!(&self.last, Last::Failed(error) if *error == tried.error)
+                };
+                if retries && self.tried.as_ref().is_some_and(given_up) {
+                    promises.make(Follows::GivenUp, 0, at);
+                }
+            }
             Event::MessageStart(start) if std::mem::take(&mut self.resumes) => {
                 let fresh = unqueued && start.message.kind() == AgentMessageKind::User;
                 found.expect(Rule::OverflowRetry, !fresh, || "a run without a new message".to_owned());
@@ -124,7 +135,10 @@ impl Tail {
                     "`auto_retry_end` before the run of a prompt".to_owned()
                 });
             }
-            Event::AutoRetryStart(start) => self.retry_starts(start, at, found),
+            Event::AutoRetryStart(start) => {
+                self.retry_starts(start, at, found);
+                promises.make(Follows::RetryRun, start.delay_ms, at);
+            }
             Event::AutoRetryEnd(end) => self.retry_ends(end, at, found),
             Event::AutoCompactionStart(_) if self.compact.is_some() => {
                 found.broken(Rule::CompactionSilent, "no events of a compaction that the host asked for");
@@ -132,10 +146,10 @@ impl Tail {
             }
             Event::AutoCompactionStart(start) => self.overflow = start.reason == CompactionReason::Overflow,
             Event::CompactionStart(start) => self.overflow = start.reason == CompactionReason::Overflow,
-            Event::AutoCompactionEnd(end) => self.promises(end.will_retry, at),
-            Event::CompactionEnd(end) => self.promises(end.will_retry, at),
+            Event::AutoCompactionEnd(end) => self.compacted(end.will_retry, at, promises),
+            Event::CompactionEnd(end) => self.compacted(end.will_retry, at, promises),
             Event::TodoReminder(reminder) if matches!(at.met.flow, FlowState::Idle | FlowState::Starting) => {
-                self.reminds(reminder, found)
+                reminds(reminder, promises, at, found);
             }
             _ => {}
         }
@@ -147,10 +161,10 @@ impl Tail {
 
     /// A compaction has ended. A promise for another reason than an overflow is a fault of its own; before a prompt's
     /// run, that run is what follows.
-    fn promises(&mut self, retries: bool, at: &Moment) {
+    fn compacted(&self, retries: bool, at: &Moment, promises: &mut Promises) {
         let own = self.prompted || (self.prompts > 0 && at.met.flow == FlowState::Compacting);
         if retries && self.overflow && !at.cut && !own {
-            self.promise = Some(Promise::Compaction);
+            promises.make(Follows::ResumedRun, 0, at);
         }
     }
 
@@ -159,23 +173,19 @@ impl Tail {
         // What the dialect does not know may stand anywhere.
         if kind.is_event() {
             self.answered = matches!(kind, Kind::AssistantEnd(_));
-            (self.last, self.wait, self.promise, self.resumes) = (Last::Unknown, None, None, false);
+            (self.last, self.wait, self.resumes) = (Last::Unknown, None, false);
+            self.tried = None;
             self.retried = false;
         }
     }
 
-    fn run_starts(&mut self, found: &mut Findings) {
+    fn run_starts(&mut self, resumes: bool) {
         (self.last, self.settled, self.compact) = (Last::Unknown, false, None);
-        (self.resumes, self.prompted, self.preempts) = (false, false, false);
-        match self.promise.take() {
-            Some(Promise::Compaction) => self.resumes = true,
-            Some(promise) => found.kept(promise.rule()),
-            None => {}
-        }
+        (self.resumes, self.prompted, self.preempts) = (resumes, false, false);
     }
 
     fn run_ends(&mut self, end: &AgentEndEvent, at: &Moment) {
-        (self.settled, self.resumes) = (false, false);
+        (self.settled, self.resumes, self.ended) = (false, false, Some(at.frame));
         let last = end.messages.iter().rev().find_map(|message| match message {
             AgentMessage::Assistant(message) => Some(message),
             _ => None,
@@ -196,8 +206,10 @@ impl Tail {
                 Last::Unknown => {}
                 Last::Other => found.broken(Rule::RetryAfterError, "a run that failed before it"),
                 Last::Failed(error) => {
-                    found.expect(Rule::RetryAfterError, start.error_message == *error, || {
-                        format!("the error of the run, {error:?}")
+                    let what = "the error of the run";
+                    found.because_of(self.ended, |found| {
+                        let rule = Rule::RetryAfterError;
+                        found.expect_same(rule, "/errorMessage", what, error, &start.error_message);
                     });
                 }
             }
@@ -212,13 +224,26 @@ impl Tail {
                 true => start.delay_ms >= doubled || start.delay_ms == 0,
                 false => start.delay_ms == doubled,
             };
-            found.expect(Rule::RetryDelay, holds || capped, || format!("`delayMs` of {doubled}"));
+            match holds || capped {
+                true => found.kept(Rule::RetryDelay),
+                false => {
+                    let what = "twice the wait before";
+                    found.differs(Rule::RetryDelay, "/delayMs", what, &doubled, &start.delay_ms);
+                }
+            }
         }
         self.wait = Some((start.attempt, unraised(start, at.dialect)));
+        let (most, error) = (start.max_attempts, start.error_message.clone());
+        if let Some(tried) = &self.tried
+            && start.attempt > 1
+        {
+            found.expect(Rule::RetryPairs, tried.most == most, || format!("at most {} attempts", tried.most));
+        }
+        self.tried = (!at.cut).then_some(Tried { most, last: start.attempt == most, error });
     }
 
     fn retry_ends(&mut self, end: &AutoRetryEndEvent, at: &Moment, found: &mut Findings) {
-        self.wait = None;
+        (self.wait, self.tried) = (None, None);
         match end.success {
             true if at.met.flow == FlowState::StreamingTools => {
                 found.expect(Rule::RetryEndPlace, self.answered, || {
@@ -230,22 +255,16 @@ impl Tail {
             _ => {}
         }
     }
+}
 
-    fn reminds(&mut self, reminder: &TodoReminderEvent, found: &mut Findings) {
-        let open = !reminder.todos.is_empty() && reminder.attempt <= reminder.max_attempts;
-        found.expect(Rule::TodoReminder, open, || {
-            format!("open todos, and attempt 1 to {}", reminder.max_attempts)
-        });
-        let promised = matches!(self.promise.replace(Promise::Reminder), Some(Promise::Reminder));
-        found.expect(Rule::TodoReminder, !promised, || "the run that the last one promised".to_owned());
-    }
-
-    /// Nothing was said for so long that nothing more will come.
-    pub fn quiet(&mut self, found: &mut Findings) {
-        if let Some(promise) = self.promise.take() {
-            found.broken(promise.rule(), "the run that was promised");
-        }
-    }
+fn reminds(reminder: &TodoReminderEvent, promises: &mut Promises, at: &Moment, found: &mut Findings) {
+    let open = !reminder.todos.is_empty() && reminder.attempt <= reminder.max_attempts;
+    found.expect(Rule::TodoReminder, open, || {
+        format!("open todos, and attempt 1 to {}", reminder.max_attempts)
+    });
+    let promised = promises.has(Follows::ReminderRun);
+    promises.make(Follows::ReminderRun, 0, at);
+    found.expect(Rule::TodoReminder, !promised, || "the run that the last one promised".to_owned());
 }
 
 /// The wait as it would have been had the provider not asked for a longer one: the next is twice this one.

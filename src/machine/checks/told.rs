@@ -2,14 +2,13 @@
 
 use crate::{
     machine::{findings::Findings, requests::Open},
-    protocol::{AgentSessionEvent, RpcCommandKind, RuleId as Rule, SessionState, ThinkingLevel},
+    protocol::{AgentSessionEvent, RpcCommandKind, RuleId as Rule, ThinkingLevel},
 };
 
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    /// The name, where it is known.
-    name: Option<Option<String>>,
-    level: Option<ThinkingLevel>,
+    /// The level that an event told last, and the number of its frame.
+    level: Option<(u64, ThinkingLevel)>,
     /// Names that were told and belong to no answer yet.
     names: u64,
     retry: Retry,
@@ -32,15 +31,15 @@ impl Told {
     pub fn event(&mut self, event: &AgentSessionEvent, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
-            Event::SessionInfoChanged(changed) => {
-                self.name = Some(changed.name.clone());
-                self.names += 1;
-            }
+            Event::SessionInfoChanged(_) => self.names += 1,
             Event::ThinkingLevelChanged(changed) => {
-                let before = self.level.replace(changed.level);
-                found.expect(Rule::ChangesTold, before != Some(changed.level), || {
-                    format!("another level than {}, which it was", changed.level)
+                let before = self.level.filter(|(_, level)| *level == changed.level);
+                found.because_of(before.map(|(frame, _)| frame), |found| {
+                    found.expect(Rule::ChangesTold, before.is_none(), || {
+                        format!("another level than `{}`, which it was", changed.level)
+                    });
                 });
+                self.level = Some((found.frame(), changed.level));
             }
             Event::SummarizationRetryScheduled(scheduled) => {
                 let expected = match self.retry {
@@ -84,23 +83,12 @@ impl Told {
         }
     }
 
-    /// What the server says of its state.
-    pub fn state(&mut self, state: &SessionState, found: &mut Findings) {
-        if let Some(name) = self.name.replace(state.session_name.clone()) {
-            found.expect(Rule::ChangesTold, name == state.session_name, || format!("the name {name:?}"));
-        }
-        if let (Some(level), said) = (self.level, state.thinking_level) {
-            found.expect(Rule::ChangesTold, said == Some(level), || format!("the level {level}"));
-        }
-        self.level = state.thinking_level;
-    }
-
     /// Another session has taken the place of this one.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// An event was said of which the kind alone is known.
+    /// Something was said or done of which the kind alone is known.
     pub fn unread(&mut self) {
         *self = Self { unsure: true, ..Self::default() };
     }

@@ -4,17 +4,21 @@ use super::{growing::Growing, progress::Progress, usage};
 use crate::{
     machine::findings::Findings,
     protocol::{
-        AgentMessage, AgentMessageKind, AgentSessionEvent, AssistantContent, AssistantMessage, Dialect,
-        DialectToolExecution, JsonObject, RuleId as Rule, StopReason, ToolCall, ToolExecutionEndEvent,
-        ToolExecutionStartEvent, ToolExecutionUpdateEvent, ToolResultMessage, TurnEndEvent, errors,
+        AgentMessage, AgentMessageKind, AgentSessionEvent, AgentToolResult, AssistantContent,
+        AssistantMessage, Dialect, DialectToolExecution, JsonObject, RuleId as Rule, StopReason, ToolCall,
+        ToolExecutionEndEvent, ToolExecutionStartEvent, ToolExecutionUpdateEvent, ToolResultMessage,
+        TurnEndEvent, UserContent, errors,
     },
 };
+use serde::Serialize;
 use serde_json::Value;
 
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
     pub growing: Option<Growing>,
     assistant: Option<AssistantMessage>,
+    /// The frame that completed the assistant message.
+    completed: Option<u64>,
     calls: Vec<Call>,
     results: Vec<ToolResultMessage>,
     /// The call that has just ended: its result comes next.
@@ -34,6 +38,8 @@ pub struct Call {
     call: ToolCall,
     started: bool,
     end: Option<ToolExecutionEndEvent>,
+    /// The last of its start and its end that has come: the frame.
+    latest: Option<u64>,
     answered: bool,
     /// The text of its last progress.
     progress: Option<Progress>,
@@ -75,6 +81,7 @@ impl Turn {
                     call: call.clone(),
                     started: false,
                     end: None,
+                    latest: None,
                     answered: false,
                     progress: None,
                 }),
@@ -90,6 +97,7 @@ impl Turn {
         found.expect(Rule::StopReason, stops, || "`toolUse` exactly with calls".to_owned());
         self.answered = true;
         self.assistant = Some(message.clone());
+        self.completed = Some(found.frame());
     }
 
     /// Behind the assistant message: its calls, or the end of the turn. A start without a call has a rule of its own.
@@ -106,7 +114,9 @@ impl Turn {
             _ => (true, ""),
         };
         self.passed_over = !holds;
-        found.expect(Rule::AfterAssistant, holds, || expected.to_owned());
+        found.because_of(self.completed, |found| {
+            found.expect(Rule::AfterAssistant, holds, || expected.to_owned());
+        });
     }
 
     pub fn tool_start(&mut self, start: &ToolExecutionStartEvent, dialect: Dialect, found: &mut Findings) {
@@ -114,6 +124,10 @@ impl Turn {
         if start.parent_tool_call_id.is_some() {
             return;
         }
+        found.because_of(self.completed, |found| self.call_starts(start, dialect, found));
+    }
+
+    fn call_starts(&mut self, start: &ToolExecutionStartEvent, dialect: Dialect, found: &mut Findings) {
         let Some(at) = self.calls.iter().position(|call| call.call.id == start.tool_call_id) else {
             found.broken(Rule::ToolStartPerCall, "a call of the assistant message".to_owned());
             return;
@@ -135,11 +149,17 @@ impl Turn {
             found.expect(Rule::ToolSequential, alone, || "the former call's result first".to_owned());
         }
         let call = &mut self.calls[at];
-        let same = call.call.name == start.tool_name && is_given(&call.call, &start.args) && !call.started;
-        found.expect(Rule::ToolStartPerCall, same || self.torn, || {
-            format!("one start of {} with its arguments", call.call.name)
-        });
-        call.started = true;
+        let what = format!("one start of `{}` with its arguments", call.call.name);
+        match self.torn || is_given(&call.call, &start.args) || call.started {
+            true => {
+                let same = call.call.name == start.tool_name && !call.started;
+                found.expect(Rule::ToolStartPerCall, same || self.torn, || what);
+            }
+            false => {
+                found.differs(Rule::ToolStartPerCall, "/args", what, &call.call.arguments, &start.args);
+            }
+        }
+        (call.started, call.latest) = (true, Some(found.frame()));
     }
 
     /// Nothing stands between the end of a call and its result.
@@ -188,17 +208,18 @@ impl Turn {
         let Some(call) = call.filter(|call| call.started && call.end.is_none()) else {
             return found.broken(Rule::ToolUpdateWindow, "progress of a call that runs");
         };
-        let same = torn || call.call.name == update.tool_name && is_given(&call.call, &update.args);
-        found.expect(Rule::ToolUpdateWindow, same, || "the name and the arguments of the call".to_owned());
-        if update.tool_name == EXCLUSIVE && !torn {
-            let progress = Progress::of(&update.partial_result);
-            if let Some(before) = &call.progress {
-                found.expect(Rule::UpdateCumulative, before.leads_to(&progress), || {
-                    "what was shown before, and more".to_owned()
-                });
+        found.because_of(call.latest, |found| {
+            let same = torn || call.call.name == update.tool_name && is_given(&call.call, &update.args);
+            found
+                .expect(Rule::ToolUpdateWindow, same, || "the name and the arguments of the call".to_owned());
+            if update.tool_name == EXCLUSIVE && !torn {
+                let progress = Progress::of(&update.partial_result);
+                if let Some(before) = &call.progress {
+                    before.expect(Rule::UpdateCumulative, "/partialResult", &progress, found);
+                }
+                call.progress = Some(progress);
             }
-            call.progress = Some(progress);
-        }
+        });
     }
 
     pub fn tool_end(&mut self, end: &ToolExecutionEndEvent, dialect: Dialect, found: &mut Findings) {
@@ -210,13 +231,14 @@ impl Turn {
             Some(call) => {
                 found.kept(Rule::ToolEndPerStart);
                 let whole = Progress::of(&end.result);
-                if let Some(progress) = call.progress.take().filter(|_| !end.is_error && !self.torn) {
-                    found.expect(Rule::UpdateInResult, progress.leads_to(&whole), || {
-                        "what was shown before, and more".to_owned()
-                    });
-                }
-                skipped(&whole.text, end.is_error, dialect, found);
-                call.end = Some(end.clone());
+                let progress = call.progress.take().filter(|_| !end.is_error && !self.torn);
+                found.because_of(call.latest, |found| {
+                    if let Some(progress) = progress {
+                        progress.expect(Rule::UpdateInResult, "/result", &whole, found);
+                    }
+                    skipped(&whole.text, end.is_error, dialect, found);
+                });
+                (call.end, call.latest) = (Some(end.clone()), Some(found.frame()));
                 self.ended = Some(end.tool_call_id.clone());
             }
             None => found.broken(Rule::ToolEndPerStart, "the end of a call that runs"),
@@ -230,29 +252,47 @@ impl Turn {
             return;
         };
         call.answered = true;
-        let same = call.end.as_ref().is_some_and(|end| {
-            end.result.content == result.content
-                && end.result.details == result.details
-                && end.is_error == result.is_error
-                && end.duration_ms == result.duration_ms
+        let what = "what the end of the call said";
+        found.because_of(call.latest, |found| match &call.end {
+            _ if self.torn => found.kept(Rule::ToolResultEq),
+            Some(end) => {
+                let (expected, got) = (Outcome::of_end(end), Outcome::of_result(result));
+                found.expect_same(Rule::ToolResultEq, "/message", what, &expected, &got);
+            }
+            None => found.broken(Rule::ToolResultEq, what),
         });
-        found.expect(Rule::ToolResultEq, same || self.torn, || "what the end of the call said".to_owned());
         self.results.push(result.clone());
     }
 
     /// The turn is over. Gives whether calls were never begun that no failure explains, where only what comes next
     /// tells why.
     pub fn end(&self, end: &TurnEndEvent, dialect: Dialect, found: &mut Findings) -> bool {
-        let same = self.assistant.as_ref().is_some_and(|message| *message == end.message);
-        found.expect(Rule::TurnEndMessage, same || self.torn, || "the turn's assistant message".to_owned());
-        found.expect(Rule::TurnResults, self.torn || end.tool_results == self.results, || {
-            format!("the turn's {} tool results", self.results.len())
-        });
+        let what = "the turn's assistant message";
+        match &self.assistant {
+            _ if self.torn => {
+                found.kept(Rule::TurnEndMessage);
+                found.kept(Rule::TurnResults);
+            }
+            assistant => {
+                found.because_of(self.completed, |found| match assistant {
+                    Some(message) => {
+                        found.expect_same(Rule::TurnEndMessage, "/message", what, message, &end.message);
+                    }
+                    None => found.broken(Rule::TurnEndMessage, what),
+                });
+                let what = "the turn's tool results";
+                found.expect_same(Rule::TurnResults, "/toolResults", what, &self.results, &end.tool_results);
+            }
+        }
         let failed = self.has_failed();
         let excused = failed || self.passed_over;
         let late = dialect.record().results_together;
         let complete = self.calls.iter().all(|call| call.answered || (late && !call.started));
-        found.expect(Rule::TurnResultsComplete, excused || complete, || "a result for each call".to_owned());
+        found.because_of(self.completed, |found| {
+            found.expect(Rule::TurnResultsComplete, excused || complete, || {
+                "a result for each call".to_owned()
+            });
+        });
         !excused && complete && self.calls.iter().any(|call| !call.answered)
     }
 
@@ -282,6 +322,32 @@ fn skipped(text: &str, is_error: bool, dialect: Dialect, found: &mut Findings) {
     // A tool of its own may say that it skipped something.
     let begins: String = skipped.split_inclusive(' ').take(2).collect();
     if is_error && text.starts_with(&begins) || text == skipped {
-        found.expect(Rule::SkipText, is_error && text == skipped, || format!("{skipped:?} as an error"));
+        let what = "the text of a call that was skipped";
+        match is_error {
+            true => found.expect_same(Rule::SkipText, "/result/content/0/text", what, &&*skipped, &text),
+            false => found.differs(Rule::SkipText, "/isError", what, &true, &false),
+        }
+    }
+}
+
+/// What a call came to, as its end and its result both say.
+#[derive(PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome<'a> {
+    content: &'a [UserContent],
+    details: &'a Option<Value>,
+    is_error: bool,
+    duration_ms: Option<u64>,
+}
+
+impl<'a> Outcome<'a> {
+    fn of_end(end: &'a ToolExecutionEndEvent) -> Self {
+        let AgentToolResult { content, details, .. } = &end.result;
+        Self { content, details, is_error: end.is_error, duration_ms: end.duration_ms }
+    }
+
+    fn of_result(result: &'a ToolResultMessage) -> Self {
+        let ToolResultMessage { content, details, is_error, duration_ms, .. } = result;
+        Self { content, details, is_error: *is_error, duration_ms: *duration_ms }
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     client::{Heard, Process, Signal, What, status_of},
     oracle::{Direction, Examination, Meta, Record, TraceWriter, View, report::Subject},
     protocol::{
-        Dialect, FlowState, Inbound, LineSplitter, Outbound, RpcCommandKind, RpcExtensionUIRequest,
+        DialectVersion, FlowState, Inbound, LineSplitter, Outbound, RpcCommandKind, RpcExtensionUIRequest,
         RpcExtensionUIResponse, SplitLine, UIConfirmedResponse, UIValueResponse, errors, read, read_line,
     },
     secrets::without_key,
@@ -36,7 +36,7 @@ pub struct Conversation {
     asked: VecDeque<RpcExtensionUIRequest>,
     /// A command that the dialect has and the server does not know.
     pub unknown: Option<RpcCommandKind>,
-    dialect: Dialect,
+    dialect: DialectVersion,
     examination: Examination,
     records: u64,
     /// Where the conversation is kept.
@@ -71,7 +71,7 @@ impl Conversation {
     /// and for a report that shows it with `timeline`.
     pub fn new(
         name: &str,
-        dialect: Dialect,
+        dialect: DialectVersion,
         trace: Option<TraceWriter<BufWriter<File>>>,
         timeline: bool,
     ) -> Self {
@@ -113,7 +113,7 @@ impl Conversation {
         self.unread.clear();
         self.asked.clear();
         let server = argv.first().map(String::as_str).unwrap_or_default();
-        self.meta(&Meta::Spawn { argv: &argv, dialect: self.dialect.as_str(), server });
+        self.meta(&Meta::Spawn { argv: &argv, dialect: &self.dialect.to_string(), server });
         Ok(())
     }
 
@@ -260,7 +260,7 @@ impl Conversation {
                 self.spoken = true;
                 let frame: Option<Value> = serde_json::from_slice(&line).ok();
                 if self.answers_dialogs
-                    && let Ok(Outbound::ExtensionUIRequest(request)) = read(&line, self.dialect)
+                    && let Ok(Outbound::ExtensionUIRequest(request)) = read(&line, self.dialect.dialect)
                 {
                     self.asked.push_back(request);
                 }
@@ -325,7 +325,7 @@ impl Conversation {
     }
 
     fn wrote(&mut self, line: &[u8], at: Instant) {
-        if let Ok(Some(Inbound::Command(command))) = read_line(line, self.dialect) {
+        if let Ok(Some(Inbound::Command(command))) = read_line(line, self.dialect.dialect) {
             self.open.extend(command.id().map(ToString::to_string));
         }
         self.see(&Record::line(self.t(at), Direction::In, line));

@@ -12,7 +12,7 @@ use crate::{
         scenario::Scenario,
     },
     private_files,
-    protocol::{Dialect, Side},
+    protocol::{Dialect, DialectVersion, Side, Version},
 };
 use std::{ffi::OsString, io::BufWriter, net::Ipv4Addr, num::NonZeroU32, path::PathBuf};
 
@@ -27,6 +27,14 @@ pub struct Server {
     pub adapter: Adapter,
     /// What it speaks.
     pub dialect: Dialect,
+    /// Its version, where members that came later are not to be asked for.
+    pub version: Option<Version>,
+}
+
+impl Server {
+    const fn dialect_version(&self) -> DialectVersion {
+        DialectVersion { dialect: self.dialect, version: self.version }
+    }
 }
 
 /// Plays a scenario, and tells what came out. Needs a tokio runtime of its own: what is left open ends
@@ -38,7 +46,8 @@ pub async fn play(server: &Server, scenario: &Scenario, playing: Playing<'_>) ->
         .transpose();
     let (trace, unkept) = file.map_or_else(|error| (None, Some(error)), |file| (file, None));
     let trace = trace.map(|file| TraceWriter::new(BufWriter::new(file)).redacting(playing.redact));
-    let mut conversation = Conversation::new(&scenario.name, server.dialect, trace, playing.timeline);
+    let mut conversation =
+        Conversation::new(&scenario.name, server.dialect_version(), trace, playing.timeline);
     conversation.answers_dialogs = scenario.answers_dialogs;
     if let Some(error) = unkept {
         return subject(conversation, Some(Stop::Error(format!("the conversation cannot be kept: {error}"))));
@@ -93,6 +102,11 @@ fn subject(conversation: Conversation, stop: Option<Stop>) -> Subject {
     };
     // What is wrong with the host's side was meant so.
     subject.findings.retain(|found| found.rule.about().side == Side::Server);
+    if subject.outcome == Outcome::Error {
+        // What it did not do says nothing: it never wrote a frame.
+        subject.reason = subject.reason.map(|reason| reason + &complaints);
+        return subject;
+    }
     (subject.outcome, subject.reason) = match stop {
         None => (Outcome::Passed, None),
         Some(Stop::Failed(text) | Stop::TimedOut(text)) => (Outcome::Failed, Some(text + &complaints)),

@@ -354,7 +354,7 @@ impl<'a> Host<'a> {
 /// What is missing in a file.
 fn missing(text: &str, contains: Option<&str>, lines: &[Pattern]) -> Option<String> {
     if let Some(part) = contains.filter(|part| !text.contains(part)) {
-        return Some(format!("expected the text {part:?} in it"));
+        return Some(format!("expected the text `{part}` in it"));
     }
     let mut values = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let missing = lines.iter().find(|line| !values.any(|value| line.fits(&value)));

@@ -38,6 +38,11 @@ pub fn id_of(line: &[u8]) -> Option<(String, Option<RequestId>)> {
     (head.kind.as_deref() == Some("response")).then_some((head.command?, head.id))
 }
 
+/// The type of a frame.
+pub fn kind_of(line: &[u8]) -> Option<String> {
+    serde_json::from_slice::<Head>(line).ok()?.kind
+}
+
 /// Members that say what a line is; those of other types say nothing.
 #[derive(Deserialize)]
 struct Head {

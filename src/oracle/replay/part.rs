@@ -1,9 +1,12 @@
 //! One process of a recording.
 
-use super::ids::{Request, id_of, request, shape};
+use super::{
+    ids::{Request, id_of, request, shape},
+    work::Work,
+};
 use crate::{
     oracle::{Body, Direction, Record, TraceError, lines::Lines, read_record},
-    protocol::Dialect,
+    protocol::{Dialect, DialectVersion},
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,10 +39,11 @@ pub(super) enum What {
         shape: Option<Value>,
         cut: bool,
     },
-    /// A line of the server, and the step of the request that it answers.
+    /// A line of the server, the step of the request that it answers, and that of the one that it is the work of.
     Out {
         line: Vec<u8>,
         answers: Option<usize>,
+        work_of: Option<usize>,
     },
     /// What the server wrote to stderr.
     Err(Vec<u8>),
@@ -79,8 +83,16 @@ impl Part {
     pub fn read(text: &str, process: usize) -> Result<Self, PartError> {
         let (mut part, mut spawned, mut found) = (Self::default(), 0, 0);
         let mut pieces = Lines::default();
+        let last = text.lines().count();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let record = read_record(line).map_err(|error| PartError::Line { line: at + 1, error })?;
+            let record = match read_record(line) {
+                Ok(record) => record,
+                // Whoever recorded was stopped within the last line.
+                Err(TraceError::Line(error)) if error.is_eof() && at + 1 == last && !text.ends_with('\n') => {
+                    break;
+                }
+                Err(error) => return Err(PartError::Line { line: at + 1, error }),
+            };
             let spawns = record.direction == Direction::Meta && Meta::read(&record.body).event == "spawn";
             spawned += usize::from(spawns);
             found = spawned.max(1);
@@ -100,12 +112,12 @@ impl Part {
         let what = match (record.direction, &record.body) {
             (Direction::In, Body::Raw(_)) => return self.host_wrote(number, record.t, pieces.take(line)),
             (Direction::In, Body::Json(_)) => What::of_host(line.to_vec(), record.cut),
-            (Direction::Out, _) => What::Out { line: line.to_vec(), answers: None },
+            (Direction::Out, _) => What::Out { line: line.to_vec(), answers: None, work_of: None },
             (Direction::Err, _) => What::Err(line.to_vec()),
             (Direction::Meta, body) => {
                 let meta = Meta::read(body);
                 if let Some(name) = meta.dialect.as_deref() {
-                    self.dialect = Dialect::parse(name);
+                    self.dialect = DialectVersion::parse(name).map(|spoken| spoken.dialect);
                 }
                 let Some(what) = meta.step() else { return };
                 self.host_wrote(number, record.t, pieces.rest());
@@ -120,16 +132,25 @@ impl Part {
         self.steps.extend(lines.into_iter().map(|line| Step { record, t, what: What::of_host(line, false) }));
     }
 
-    /// Finds the request of each response: of that id and command, else the oldest without an id that has none yet.
+    /// Finds the request of each response: of that id and command, else the oldest without an id that has none yet; and of
+    /// every other frame the request that it is the work of.
     fn with_answers(mut self) -> Self {
         let mut asked: Vec<(usize, Request)> = Vec::new();
         let mut answered: Vec<usize> = Vec::new();
+        let mut work = Work::default();
         for at in 0..self.steps.len() {
             let Some(step) = self.steps.get_mut(at) else { break };
             match &mut step.what {
-                What::In { line, .. } => asked.extend(request(line).map(|request| (at, request))),
-                What::Out { line, answers } => {
-                    let Some((command, id)) = id_of(line) else { continue };
+                What::In { line, .. } => {
+                    let request = request(line);
+                    work.asked(at, request.as_ref());
+                    asked.extend(request.map(|request| (at, request)));
+                }
+                What::Out { line, answers, work_of } => {
+                    let Some((command, id)) = id_of(line) else {
+                        *work_of = work.frame(line);
+                        continue;
+                    };
                     let named = |(_, request): &&(usize, Request)| request.is(&command, id.as_ref());
                     let found = match id {
                         Some(_) => asked.iter().rev().find(named),

@@ -14,6 +14,8 @@ pub struct Replay {
     at: usize,
     /// What the host sent for each step that came in: its id. Later steps may have come before their time.
     came: Vec<Option<Came>>,
+    /// Which steps that did not come are waited for no more.
+    left_out: Vec<bool>,
     input_ended: bool,
     remarks: Vec<String>,
 }
@@ -45,6 +47,8 @@ pub enum Play {
 pub enum Heard<'a> {
     /// A line, without its line feed.
     Line(&'a [u8]),
+    /// Nothing for a while.
+    Pause,
     /// The end of its input.
     End,
 }
@@ -52,14 +56,18 @@ pub enum Heard<'a> {
 impl Replay {
     /// Before the first step.
     pub fn new(part: Part, dialect: Dialect) -> Self {
-        let came = vec![None; part.steps.len()];
-        Self { dialect, steps: part.steps, at: 0, came, input_ended: false, remarks: Vec::new() }
+        let (came, left_out) = (vec![None; part.steps.len()], vec![false; part.steps.len()]);
+        Self { dialect, steps: part.steps, at: 0, came, left_out, input_ended: false, remarks: Vec::new() }
     }
 
     /// Hears the host. Gives the line to write for what the recording does not have, if it is owed an answer.
     pub fn hear(&mut self, heard: &Heard<'_>) -> Option<Vec<u8>> {
         match heard {
             Heard::Line(line) => self.line(line),
+            Heard::Pause => {
+                self.leave_out(self.later().unwrap_or_default());
+                None
+            }
             Heard::End => {
                 self.end();
                 None
@@ -78,11 +86,16 @@ impl Replay {
                 self.at.checked_sub(1).and_then(|at| self.steps.get(at)).map_or(step.t, |step| step.t);
             let after = (step.t - before).max(0.0);
             let play = match &step.what {
-                What::In { .. } if self.input_ended || self.came_at(self.at).is_some() => None,
+                What::In { .. } if self.passes(self.at) => None,
+                What::In { .. } if self.input_ended => {
+                    self.at = self.ending();
+                    continue;
+                }
                 What::In { .. } => return Play::Listen,
                 What::EndOfInput if !self.input_ended => return Play::Listen,
                 What::EndOfInput => None,
-                What::Out { line, answers } => {
+                What::Out { answers, work_of, .. } if self.is_left_out([*answers, *work_of]) => None,
+                What::Out { line, answers, .. } => {
                     Some(Play::Say { line: self.addressed(line, *answers), after })
                 }
                 What::Err(text) => Some(Play::Tell([text.as_slice(), b"\n"].concat())),
@@ -93,6 +106,35 @@ impl Replay {
                 return play;
             }
         }
+    }
+
+    /// Whether the host has sent something behind what is waited for: it may have left that out.
+    pub fn is_passed(&self) -> bool {
+        self.later().is_some()
+    }
+
+    /// The first step behind the next one that has come.
+    fn later(&self) -> Option<usize> {
+        let came = self.came.iter().enumerate().skip(self.at);
+        came.filter(|(_, came)| came.is_some()).map(|(at, _)| at).next()
+    }
+
+    /// Waits no more for what stands before that step.
+    fn leave_out(&mut self, until: usize) {
+        let waiting = self.left_out.iter_mut().zip(&self.came).take(until).skip(self.at);
+        for (left_out, _) in waiting.filter(|(_, came)| came.is_none()) {
+            *left_out = true;
+        }
+    }
+
+    fn passes(&self, at: usize) -> bool {
+        self.left_out.get(at).copied().unwrap_or_default() || self.came_at(at).is_some()
+    }
+
+    /// Whether one of these requests was left out, and what followed from it is, too.
+    fn is_left_out(&self, steps: [Option<usize>; 2]) -> bool {
+        let is_left_out = |at: usize| self.left_out.get(at).copied().unwrap_or_default();
+        steps.into_iter().flatten().any(|at| is_left_out(at) && self.came_at(at).is_none())
     }
 
     /// What the host sent that the recording does not have, and what it has not sent so far, in words.
@@ -121,13 +163,35 @@ impl Replay {
         let mut waiting = waiting.filter(|(_, (_, came))| came.is_none());
         let found = waiting.find(|(_, (step, _))| fits(&step.what)).map(|(at, _)| at);
         let id = request(line).and_then(|request| request.id);
-        match found.and_then(|at| self.came.get_mut(at)) {
-            Some(came) => {
-                *came = Some(Came { id });
+        match found {
+            Some(at) => {
+                if let Some(came) = self.came.get_mut(at) {
+                    *came = Some(Came { id });
+                }
                 None
             }
-            None => self.unexpected(line, id),
+            None => match self.left_out_like(fits) {
+                Some(at) => self.answer_late(at, id),
+                None => self.unexpected(line, id),
+            },
         }
+    }
+
+    /// The first step that was left out, has not come since, and fits.
+    fn left_out_like(&self, fits: impl Fn(&What) -> bool) -> Option<usize> {
+        let passed = self.steps.iter().enumerate().take(self.at);
+        let mut passed = passed.filter(|(at, _)| self.is_left_out([Some(*at), None]));
+        passed.find(|(_, step)| fits(&step.what)).map(|(at, _)| at)
+    }
+
+    /// Something comes that was left out: it has its response, and nothing else follows from it.
+    fn answer_late(&mut self, at: usize, id: Option<RequestId>) -> Option<Vec<u8>> {
+        *self.came.get_mut(at)? = Some(Came { id });
+        let response = self.steps.iter().find_map(|step| match &step.what {
+            What::Out { line, answers, .. } if *answers == Some(at) => Some(line),
+            _ => None,
+        })?;
+        Some(self.addressed(response, Some(at)))
     }
 
     fn unexpected(&mut self, line: &[u8], id: Option<RequestId>) -> Option<Vec<u8>> {
@@ -150,19 +214,18 @@ impl Replay {
         })
     }
 
-    /// Goes on with what followed the end of the input in the recording.
+    /// Goes on with what followed the end of the input in the recording, behind the answers to all that has come.
     fn end(&mut self) {
         self.input_ended = true;
-        let rest = self.steps.iter().enumerate().skip(self.at);
-        let end =
-            rest.filter(|(_, step)| matches!(step.what, What::EndOfInput | What::Exit(_))).map(|(at, _)| at);
-        // Where everything has come, what was said until then is still said.
-        let waits = self.steps.iter().zip(&self.came).skip(self.at);
-        let waits =
-            waits.into_iter().any(|(step, came)| came.is_none() && matches!(step.what, What::In { .. }));
-        if waits {
-            self.at = end.min().unwrap_or(self.steps.len());
-        }
+        let last = self.came.iter().rposition(Option::is_some).unwrap_or_default();
+        self.leave_out(last);
+    }
+
+    /// The next step at which the input, or the process, ends.
+    fn ending(&self) -> usize {
+        let ends = |step: &Step| matches!(step.what, What::EndOfInput | What::Exit(_));
+        let rest = self.steps.iter().skip(self.at).position(ends);
+        rest.map_or(self.steps.len(), |rest| self.at + rest)
     }
 
     fn came_at(&self, at: usize) -> Option<&Came> {

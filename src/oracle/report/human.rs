@@ -3,7 +3,7 @@
 use super::{Found, Outcome, Report, Subject, Tally};
 use crate::{
     harmless::harmless,
-    machine::{Rule, Tier},
+    machine::{Difference, Rule, Tier},
     oracle::Direction,
     protocol::Need,
 };
@@ -121,7 +121,8 @@ impl Subject {
             Outcome::NotExercised => (ODD, "not exercised"),
             Outcome::Error => (BAD, "ERROR"),
         };
-        let Self { dialect, frames_in, frames_out, .. } = self;
+        let Self { frames_in, frames_out, .. } = self;
+        let dialect = self.dialect_version();
         write!(to, "{style}{outcome}{style:#} {BOLD}{}{BOLD:#} ", harmless(&self.name))?;
         writeln!(to, "{DIM}{dialect}, {frames_in} in, {frames_out} out{DIM:#}")?;
         if let Some(reason) = &self.reason {
@@ -129,6 +130,9 @@ impl Subject {
         }
         for unread in &self.unread {
             writeln!(to, "  {}:{}: {}", harmless(&self.name), unread.line, harmless(&unread.reason))?;
+        }
+        for remark in &self.remarks {
+            writeln!(to, "  {}", harmless(remark))?;
         }
         if !self.sees.contains(&Need::Host) {
             writeln!(to, "  Only what the server wrote was judged: what the host wrote is not there.")?;
@@ -152,6 +156,12 @@ impl Found {
         let about = rule.about();
         writeln!(to, "      rule: {} {DIM}({}){DIM:#}", about.sentence, about.sources.join("; "))?;
         writeln!(to, "      expected: {}", harmless(&self.expected))?;
+        if let Some(Difference { pointer, expected, got }) = &self.difference {
+            let at = if pointer.is_empty() { "the whole value".to_owned() } else { harmless(pointer) };
+            writeln!(to, "      at {at}:")?;
+            writeln!(to, "        expected {}", harmless(expected))?;
+            writeln!(to, "        got      {}", harmless(got))?;
+        }
         for other in &self.also_expected {
             writeln!(to, "      at another time: {}", harmless(other))?;
         }
@@ -160,7 +170,11 @@ impl Found {
         }
         let width = self.excerpt.last().map_or(1, |quote| quote.record.to_string().len());
         for quote in &self.excerpt {
-            let (mark, style) = if quote.marked { (">", BOLD) } else { (" ", DIM) };
+            let (mark, style) = match (quote.marked, quote.cause) {
+                (true, _) => (">", BOLD),
+                (false, true) => ("*", BOLD),
+                (false, false) => (" ", DIM),
+            };
             let direction = match quote.direction {
                 Direction::In => "in  ",
                 Direction::Out => "out ",

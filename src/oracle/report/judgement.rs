@@ -2,7 +2,7 @@
 
 use super::{Coverage, Found, NotExercised, Outcome, Report, Stale, Subject, Summary, Tally, Tool};
 use crate::{
-    machine::{Rule, Tier},
+    machine::{Difference, Rule, Tier},
     oracle::{Expectations, rules::needed},
     protocol::{Area, Need},
 };
@@ -62,9 +62,20 @@ impl Found {
     pub fn fails(&self) -> bool {
         self.known.is_none() && self.tier != Tier::Observed
     }
+
+    /// What the rule wanted instead, with the member that is wrong, where it is one.
+    pub fn expectation(&self) -> String {
+        Difference::behind(&self.expected, self.difference.as_ref())
+    }
 }
 
 impl Subject {
+    /// The dialect, with the version where one was assumed.
+    pub fn dialect_version(&self) -> String {
+        let version = self.version.as_ref().map(|version| format!(" ({version})")).unwrap_or_default();
+        format!("{}{version}", self.dialect)
+    }
+
     /// Whether `rule` holds here, and what it needs can be seen.
     pub fn can_test(&self, rule: Rule) -> bool {
         rule.tier(self.dialect.base()).is_some() && self.unseen(rule).next().is_none()

@@ -1,7 +1,7 @@
 //! The report as JUnit XML: a suite for each subject, a case for each rule that was put to the test there, and one
 //! suite for the rules that nothing put to the test.
 
-use super::{Coverage, Found, NotExercised, Outcome, Report, Stale, Subject};
+use super::{Coverage, Found, NotExercised, Outcome, Quote, Report, Stale, Subject};
 use crate::{harmless::harmless, machine::Rule};
 use quick_junit::{NonSuccessKind, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
@@ -67,7 +67,11 @@ impl Subject {
         };
         if let Some(failing) = failing {
             status.set_type(failing.tier.as_str());
-            status.set_message(harmless(&format!("line {}: expected {}", failing.record, failing.expected)));
+            status.set_message(harmless(&format!(
+                "line {}: expected {}",
+                failing.record,
+                failing.expectation()
+            )));
             status.set_description(told(&found));
         }
         let mut case = TestCase::new(rule.as_str(), status);
@@ -109,7 +113,8 @@ impl Stale {
 fn told(found: &[&Found]) -> String {
     let mut text = String::new();
     for found in found {
-        let Found { tier, rule, record, kind, state, expected, count, .. } = found;
+        let Found { tier, rule, record, kind, state, count, .. } = found;
+        let expected = found.expectation();
         text += &harmless(&format!(
             "{tier} {rule}, line {record}, {kind} in {state}, {count} times: expected {expected}"
         ));
@@ -118,9 +123,18 @@ fn told(found: &[&Found]) -> String {
             text += &format!("known: {}\n", harmless(why));
         }
         for quote in &found.excerpt {
-            let mark = if quote.marked { '>' } else { ' ' };
+            let mark = mark(quote);
             text += &format!("{mark} {} {}\n", quote.record, quote.text);
         }
     }
     text
+}
+
+/// The finding is about this record, goes back to it, or neither.
+const fn mark(quote: &Quote) -> char {
+    match (quote.marked, quote.cause) {
+        (true, _) => '>',
+        (false, true) => '*',
+        (false, false) => ' ',
+    }
 }

@@ -1,7 +1,7 @@
 //! The report as data.
 
 use crate::{
-    machine::{Rule, Tier},
+    machine::{Difference, Rule, Tier},
     oracle::Direction,
     protocol::{Dialect, Need},
 };
@@ -52,6 +52,10 @@ pub struct Subject {
     #[serde(serialize_with = "named")]
     #[schemars(schema_with = "dialects")]
     pub dialect: Dialect,
+    /// The version of the server, where members that came later were not asked for: as it was given, or `before` the
+    /// version whose members it lacks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// What could be seen besides the frames of the server.
     #[serde(serialize_with = "all_named")]
     #[schemars(schema_with = "needs")]
@@ -73,6 +77,9 @@ pub struct Subject {
     /// Lines that are no records; the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Unread>,
+    /// What is to be known of it and is no fault of anybody's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// The conversation, record by record, where it was kept; for the page alone.
     #[serde(skip)]
     pub timeline: Vec<Moment>,
@@ -123,13 +130,16 @@ pub struct Found {
     pub state: String,
     /// What the rule wanted instead.
     pub expected: String,
+    /// The member that is wrong, with the values that were expected and met there, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Difference>,
     /// What it wanted instead at other times; the first four that differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_expected: Vec<String>,
     /// Why it may stay, if it is a known failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
-    /// The records around it.
+    /// The records around it, and before them the one that it goes back to: of a response the request.
     pub excerpt: Vec<Quote>,
 }
 
@@ -147,6 +157,9 @@ pub struct Quote {
     pub text: String,
     /// The finding is about this one.
     pub marked: bool,
+    /// The finding goes back to this one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cause: bool,
 }
 
 /// A record, and where the conversation stood after it.

@@ -4,7 +4,7 @@ use super::{Found, Moment, Outcome, Report, Subject, Tally};
 use crate::{
     harmless::harmless,
     html::head,
-    machine::{Rule, Tier},
+    machine::{Difference, Rule, Tier},
     oracle::Direction,
     protocol::Need,
 };
@@ -156,12 +156,13 @@ impl Subject {
             section.subject aria-labelledby=(heading) {
                 h3 id=(heading) { (outcome(self.outcome)) " " (harmless(&self.name)) }
                 p.soft {
-                    (self.dialect) ", " (self.frames_in) " frames in, " (self.frames_out) " out, "
+                    (self.dialect_version()) ", " (self.frames_in) " frames in, " (self.frames_out) " out, "
                     (seconds(self.duration_ms)) " s."
                     @if !self.sees.contains(&Need::Host) { " Only what the server wrote was judged." }
                 }
                 @if let Some(reason) = &self.reason { p { (harmless(reason)) } }
                 @for unread in &self.unread { p { "Line " (unread.line) ": " (harmless(&unread.reason)) } }
+                @for remark in &self.remarks { p { (harmless(remark)) } }
                 @match self.timeline.is_empty() {
                     true => @for found in &self.findings { (found.alone()) },
                     false => (self.conversation()),
@@ -224,7 +225,7 @@ impl Found {
             (self.told(true))
             table { tbody {
                 @for quote in &self.excerpt {
-                    tr.marked[quote.marked] {
+                    tr.marked[quote.marked] .cause[quote.cause] {
                         td.number { (quote.record) }
                         td { (direction(quote.direction)) }
                         td.text { (quote.text) }
@@ -248,6 +249,9 @@ impl Found {
                     p { (about.sentence) }
                     p.soft { "Written in: " (about.sources.join("; ")) "." }
                     p { code { (self.kind) } " in " code { (self.state) } ", " (self.count) " in all." }
+                    @if let Some(Difference { pointer, expected, got }) = &self.difference {
+                        p { "At " code { (harmless(pointer)) } ": expected " code { (harmless(expected)) } ", got " code { (harmless(got)) } "." }
+                    }
                     @for other in &self.also_expected { p { "At another time: expected " (harmless(other)) } }
                     @if let Some(why) = &self.known { p { span.good { "Known: " } (harmless(why)) } }
                 }

@@ -4,14 +4,14 @@ use crate::{
     harmless::harmless,
     machine::{Kind, Rule, Tier, Violation},
     oracle::{Direction, Finding, Judge, Meta, Record, TraceWriter, View},
-    protocol::{Dialect, FlowState, LineSplitter, Need, Side, SplitLine},
+    protocol::{DialectVersion, FlowState, LineSplitter, Need, Side, SplitLine},
 };
 use std::{collections::HashSet, fs::File, io::Write};
 
 /// What is to be recorded, judged and reported.
 pub struct Sheet {
     /// The dialect to judge by.
-    pub dialect: Dialect,
+    pub spoken: DialectVersion,
     /// The server and its arguments, for the recording.
     pub argv: Vec<String>,
     /// Where the recording goes.
@@ -31,7 +31,7 @@ const LONGEST: usize = 256 * 1024 * 1024;
 const LONGEST_TEXT: usize = 400;
 
 pub struct Clerk {
-    dialect: Dialect,
+    spoken: DialectVersion,
     of_host: LineSplitter,
     of_server: LineSplitter,
     trace: Option<TraceWriter<File>>,
@@ -51,13 +51,13 @@ type Counts = [[u64; Tier::ALL.len()]; Side::ALL.len()];
 impl Clerk {
     /// Begins with the record of the process.
     pub fn start(sheet: Sheet) -> Self {
-        let Sheet { dialect, argv, trace, redact, report, tier } = sheet;
+        let Sheet { spoken, argv, trace, redact, report, tier } = sheet;
         let mut clerk = Self {
-            dialect,
+            spoken,
             of_host: LineSplitter::new(LONGEST),
             of_server: LineSplitter::new(LONGEST),
             trace: trace.map(|file| TraceWriter::new(file).redacting(redact)),
-            judge: Judge::new(dialect, View::Both),
+            judge: Judge::new(spoken, View::Both),
             report,
             tier,
             counts: Counts::default(),
@@ -66,7 +66,7 @@ impl Clerk {
         };
         let program = argv.first().map(String::as_str).unwrap_or_default();
         let server = program.rsplit('/').next().unwrap_or_default();
-        clerk.record(&Record::meta(0.0, &Meta::Spawn { argv: &argv, dialect: dialect.as_str(), server }));
+        clerk.record(&Record::meta(0.0, &Meta::Spawn { argv: &argv, dialect: &spoken.to_string(), server }));
         clerk
     }
 
@@ -98,7 +98,10 @@ impl Clerk {
             0 => {
                 self.record(&Record::meta(t, &Meta::Exit { code: code.into() }));
                 let findings = self.judge.finish();
-                self.tell(&findings);
+                match self.judge.is_mute() {
+                    true => self.say("the server never wrote a frame"),
+                    false => self.tell(&findings),
+                }
             }
             bytes => {
                 self.keep(&Record::meta(t, &Meta::Lost { bytes }));
@@ -156,13 +159,13 @@ impl Clerk {
 
     fn tell(&mut self, findings: &[Finding]) {
         for Finding { violation, record, .. } in findings {
-            let Violation { rule, tier, kind, state, expected, .. } = violation;
+            let Violation { rule, tier, kind, state, .. } = violation;
             let row = self.counts.get_mut(rule.about().side as usize);
             if let Some(count) = row.and_then(|row| row.get_mut(*tier as usize)) {
                 *count += 1;
             }
             if *tier <= self.tier && self.told.insert((*rule, *kind, state.flow)) {
-                let expected: String = expected.chars().take(LONGEST_TEXT).collect();
+                let expected: String = violation.expectation().chars().take(LONGEST_TEXT).collect();
                 let text = format!("{tier} {rule}: record {record}, {kind} in {state}: expected {expected}");
                 self.say(&harmless(&text));
             }
@@ -181,7 +184,7 @@ impl Clerk {
             }
         };
         let exercised = self.judge.exercised();
-        let base = self.dialect.base();
+        let base = self.spoken.base();
         // A host that reads, and one that nobody tries, show nothing.
         let shown = |need: &Need| !matches!(need, Need::Clock | Need::Hazard);
         let of_tap = |rule: &Rule| exercised.contains(*rule) || rule.about().needs.iter().all(shown);

@@ -5,7 +5,7 @@ mod ops;
 mod ways;
 
 pub use legal::{LEGAL, why};
-pub use ops::{Op, half};
+pub use ops::{Op, half, is_named, place, set};
 pub use ways::{Spoilt, ways};
 
 use pi_rpc::{
@@ -29,6 +29,15 @@ pub fn valid(name: &str) -> Trace {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/valid").join(format!("{name}.jsonl"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Reads a recording of `tests/oracle/lies/recordings`, or else of `tests/oracle/valid`.
+pub fn recorded(name: &str) -> Trace {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/lies/recordings");
+    match fs::read_to_string(root.join(format!("{name}.jsonl"))) {
+        Ok(text) => text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
+        Err(_) => valid(name),
+    }
 }
 
 /// The names of all of them, as `dialect/name`.

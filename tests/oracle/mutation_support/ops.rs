@@ -85,7 +85,8 @@ pub fn set(frame: &mut Value, pointer: &str, value: &Value) {
     }
 }
 
-fn place(trace: &[Value], at: &str) -> usize {
+/// The number of the record that a place names.
+pub fn place(trace: &[Value], at: &str) -> usize {
     let (name, nth) =
         at.split_once('#').map_or((at, 1), |(name, nth)| (name, nth.parse::<i64>().expect("a number")));
     let fits: Vec<usize> = (0..trace.len()).filter(|n| is_named(&trace[*n], name)).collect();

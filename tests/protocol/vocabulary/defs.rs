@@ -3,7 +3,7 @@
 use super::*;
 
 /// The keywords of the subset and the annotations, with where they may stand: on defs, on properties, inside both.
-const KEYWORDS: [(&str, &[Place]); 38] = {
+const KEYWORDS: [(&str, &[Place]); 40] = {
     use Place::{Def, Inner, Property};
     const ALL: &[Place] = &[Def, Property, Inner];
     const OUTER: &[Place] = &[Def, Property];
@@ -46,6 +46,8 @@ const KEYWORDS: [(&str, &[Place]); 38] = {
         ("x-fires-in", &[Def]),
         ("x-answer", &[Def]),
         ("x-union", &[Def]),
+        ("x-effects", &[Def]),
+        ("x-tells", &[Def]),
     ]
 };
 

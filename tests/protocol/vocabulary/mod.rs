@@ -4,6 +4,7 @@ mod commands;
 mod defs;
 mod events;
 mod records;
+mod session;
 mod spoiled;
 mod states;
 
@@ -17,7 +18,7 @@ pub type Complaints = Vec<String>;
 /// A rule's name, and what finds the places that break it.
 pub type Rule = (&'static str, fn(&Value) -> Complaints);
 
-pub const RULES: [Rule; 25] = [
+pub const RULES: [Rule; 28] = [
     ("a def's title is its key", defs::titles),
     ("every def and property is described", defs::descriptions),
     ("only the keywords of the subset", defs::keywords),
@@ -42,6 +43,9 @@ pub const RULES: [Rule; 25] = [
     ("what is caused and what comes before is an event", events::mentioned),
     ("ui requests say which answer they want", events::answers),
     ("hooks say what of an answer counts", events::hook_results),
+    ("the session's members say what they hold", session::members),
+    ("effects change members by what frames have", session::effects),
+    ("responses tell members that they have", session::tells),
     ("dialects fit their record", records::records),
 ];
 

@@ -353,6 +353,97 @@ pub const SPOILED: &[Spoiled] = &[
         ],
     ),
     (
+        "the session's members say what they hold",
+        &[
+            ("/session/members/model/description", Some(r#"" ""#)),
+            ("/session/members/model/absent", Some("false")),
+            ("/session/members/models/kept", Some(r#""list""#)),
+            ("/session/members/commands/dialects", Some(r#"["pi@0.58"]"#)),
+            ("/session/members/usage/once", Some("true")),
+        ],
+        &[
+            "session: model: no description",
+            "session: model: absent can only be true",
+            "session: models: has a type, or is kept as list or sum",
+            "session: commands: `pi@0.58` is no base dialect",
+            "session: usage: has `once`",
+        ],
+    ),
+    (
+        "the session's members say what they hold",
+        &[
+            ("/session/members/todoPhases/type/items/$ref", Some(r##""#/$defs/Todos""##)),
+            ("/session/codes/note-bash", Some(r#""""#)),
+            ("/session/codes/count", Some(r#""It is counted.""#)),
+        ],
+        &[
+            "session: todoPhases: $ref to Todos, which does not exist",
+            "session: the code note-bash is not described",
+            "session: no effect names the code count",
+        ],
+    ),
+    (
+        "effects change members by what frames have",
+        &[
+            (
+                "/$defs/SetModelCommand/x-effects",
+                Some(r#"[{"set": "models", "to": "data.models"}, {"set": "model"}]"#),
+            ),
+            ("/$defs/SteerCommand/x-effects", Some(r#"[{"append": "steering", "item": "event.message"}]"#)),
+            ("/$defs/FollowUpCommand/x-effects", Some(r#"[{"append": "later", "item": "command.message"}]"#)),
+        ],
+        &[
+            "SteerCommand: x-effects: `event.message` begins with none of the frames at hand",
+            "FollowUpCommand: x-effects: there is no member `later`",
+            "SetModelCommand: x-effects: `data.models`: there is no `models`",
+            "SetModelCommand: x-effects: `set` without `to`",
+        ],
+    ),
+    (
+        "effects change members by what frames have",
+        &[
+            ("/$defs/Usage/x-effects", Some(r#"[{"reset": "usage"}]"#)),
+            (
+                "/$defs/AbortCommand/x-effects",
+                Some(r#"[{"code": "count", "of": ["usage"]}, {"code": "summarise"}]"#),
+            ),
+            (
+                "/$defs/BashCommand/x-effects",
+                Some(
+                    r#"[{"code": "note-bash", "of": ["usage"]}, {"reset": "usage", "to": "data"}, {"forget": "usage", "reset": "usage"}]"#,
+                ),
+            ),
+            (
+                "/$defs/CycleModelCommand/x-effects",
+                Some(
+                    r#"[{"next": "model", "in": "model", "to": "data.model"}, {"reset": "usage", "when": {"field": "data.isScoped"}}]"#,
+                ),
+            ),
+        ],
+        &[
+            "AbortCommand: x-effects: there is no code `count`",
+            "AbortCommand: x-effects: `code` without `of`",
+            "CycleModelCommand: x-effects: `in` names `model`, which is no list",
+            "CycleModelCommand: x-effects: `when` does not say what is to hold",
+            "BashCommand: x-effects: `reset` beside `to`",
+            r#"BashCommand: x-effects: {"forget":"usage","reset":"usage"} is not one effect"#,
+            "Usage: x-effects on what is neither command nor event",
+        ],
+    ),
+    (
+        "responses tell members that they have",
+        &[
+            ("/$defs/GetMessagesResponse/x-tells", Some(r#"{"message": "data.messages"}"#)),
+            ("/$defs/GetCommandsResponse/x-tells", Some(r#"{"commands": "data.list"}"#)),
+            ("/$defs/Usage/x-tells", Some(r#"{"usage": "data"}"#)),
+        ],
+        &[
+            "GetMessagesResponse: x-tells: there is no member `message`",
+            "GetCommandsResponse: x-tells: `data.list`: there is no `list`",
+            "Usage: x-tells on what is no success",
+        ],
+    ),
+    (
         "dialects fit their record",
         &[("/dialects/3/frames", Some(r#""pi-1""#))],
         &[r#"dialect pi@0.58: speaks the frames of "pi-1", which it does not extend"#],

@@ -239,7 +239,7 @@ impl Talk {
         use AgentSessionEvent as Event;
         if let Event::AgentSettled(settled) = event {
             ensure!(std::mem::take(&mut self.settling), "nothing was to settle");
-            ensure!(settled.aborted == aborts, "aborted: {}", settled.aborted);
+            ensure!(settled.aborted == Some(aborts), "aborted: {:?}", settled.aborted);
             ensure!(aborts || self.queued() == 0, "all is done, but messages wait");
             self.messages.append(&mut self.deferred);
             return Ok(());

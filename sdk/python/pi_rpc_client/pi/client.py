@@ -40,6 +40,7 @@ from .models import (
     ThinkingLevel,
     ThinkingLevelChange,
 )
+from .session import State
 from .tables import DIALECT
 
 Event: TypeAlias = Union[
@@ -64,6 +65,14 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
     """A server that speaks pi, for asyncio."""
 
     dialect = DIALECT
+    _session_type = State
+
+    @property
+    def session(self) -> State:
+        """What the frames have told of the session so far; kept up as they come."""
+        session = self._session
+        assert isinstance(session, State)
+        return session
 
     async def prompt(
         self,
@@ -317,6 +326,13 @@ class Client(ClientBase[Event, AssistantMessage]):
     """A server that speaks pi."""
 
     _of = AsyncClient
+
+    @property
+    def session(self) -> State:
+        """What the frames have told of the session so far; kept up as they come."""
+        session = self._session
+        assert isinstance(session, State)
+        return session
 
     def prompt(
         self,

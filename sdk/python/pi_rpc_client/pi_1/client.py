@@ -46,6 +46,7 @@ from .models import (
     ThinkingLevelChange,
     ThinkingLevelList,
 )
+from .session import State
 from .tables import DIALECT
 
 Event: TypeAlias = Union[
@@ -70,6 +71,14 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
     """A server that speaks pi-1, for asyncio."""
 
     dialect = DIALECT
+    _session_type = State
+
+    @property
+    def session(self) -> State:
+        """What the frames have told of the session so far; kept up as they come."""
+        session = self._session
+        assert isinstance(session, State)
+        return session
 
     async def prompt(
         self,
@@ -361,6 +370,13 @@ class Client(ClientBase[Event, AssistantMessage]):
     """A server that speaks pi-1."""
 
     _of = AsyncClient
+
+    @property
+    def session(self) -> State:
+        """What the frames have told of the session so far; kept up as they come."""
+        session = self._session
+        assert isinstance(session, State)
+        return session
 
     def prompt(
         self,

@@ -49,6 +49,7 @@ from .models import (
     TodoList,
     TodoPhaseInput,
 )
+from .session import State
 from .tables import DIALECT
 
 Event: TypeAlias = Union[
@@ -76,6 +77,14 @@ class AsyncClient(AsyncClientBase[Event, AssistantMessage]):
     """A server that speaks xcsh, for asyncio."""
 
     dialect = DIALECT
+    _session_type = State
+
+    @property
+    def session(self) -> State:
+        """What the frames have told of the session so far; kept up as they come."""
+        session = self._session
+        assert isinstance(session, State)
+        return session
 
     async def prompt(
         self,
@@ -408,6 +417,13 @@ class Client(ClientBase[Event, AssistantMessage]):
     """A server that speaks xcsh."""
 
     _of = AsyncClient
+
+    @property
+    def session(self) -> State:
+        """What the frames have told of the session so far; kept up as they come."""
+        session = self._session
+        assert isinstance(session, State)
+        return session
 
     def prompt(
         self,

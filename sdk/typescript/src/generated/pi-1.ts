@@ -2,7 +2,7 @@
 
 import { Client, type CallOptions, type Options } from "../client.js";
 import type { Fields, MemberOf } from "../dialect.js";
-import type { Tables } from "../tables.js";
+import { TABLES } from "./pi-1.session.js";
 import type * as T from "./pi-1.types.js";
 
 export type * from "./pi-1.types.js";
@@ -51,6 +51,42 @@ export type Pi1 = {
     confirm: { request: T.ConfirmRequest; answer: MemberOf<T.UIConfirmedResponse | T.UICancelledResponse, "confirmed"> };
     input: { request: T.InputRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
     editor: { request: T.EditorRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
+  };
+  session: {
+    /** The model that is used; no value: there is none. */
+    model?: T.Model | null;
+    /** The thinking level in effect; no value: none is set. */
+    thinkingLevel?: T.ThinkingLevel | null;
+    /** The models that `set_model` accepts, in the order in which `cycle_model` goes round. */
+    models?: readonly T.Model[];
+    /** The thinking levels that the model takes, in the order in which `cycle_thinking_level` goes round. */
+    thinkingLevels?: readonly T.ThinkingLevel[];
+    /** How many steering messages are delivered at a time. */
+    steeringMode?: T.QueueMode;
+    /** How many follow-up messages are delivered at a time. */
+    followUpMode?: T.QueueMode;
+    /** Whether a nearly full context is compacted without being asked. */
+    autoCompactionEnabled?: boolean;
+    /** Whether a failed run is tried again without being asked. */
+    autoRetryEnabled?: boolean;
+    /** The id of the session. */
+    sessionId?: string;
+    /** The file of the session; no value: it is kept in memory only. */
+    sessionFile?: string | null;
+    /** The name of the session; no value: it has none. */
+    sessionName?: string | null;
+    /** The slash commands: of extensions, prompt templates and skills. */
+    commands?: readonly T.SlashCommand[];
+    /** The texts of the steering messages that wait, in order. */
+    steering?: readonly string[];
+    /** The texts of the follow-up messages that wait, in order. */
+    followUp?: readonly string[];
+    /** The messages of the conversation, as `get_messages` lists them. */
+    messages?: readonly T.AgentMessage[];
+    /** The entries of the session, as `get_entries` lists them. */
+    entries?: readonly T.SessionEntry[];
+    /** Tokens and costs, as `get_session_stats` sums them up. */
+    usage?: T.TokenTotals;
   };
 };
 
@@ -226,70 +262,3 @@ export class Pi1Client extends Client<Pi1> {
     return this.call("get_commands", {}, options);
   }
 }
-
-const TABLES: Tables = {
-  dialect: "pi-1",
-  saysReady: false,
-  serial: false,
-  control: ["abort","abort_retry","abort_bash"],
-  idle: "idle",
-  events: ["agent_start","agent_end","agent_settled","turn_start","turn_end","message_start","message_update","message_end","tool_execution_start","tool_execution_update","tool_execution_end","queue_update","compaction_start","compaction_end","auto_retry_start","auto_retry_end","summarization_retry_scheduled","summarization_retry_attempt_start","summarization_retry_finished","bash_execution_update","entry_appended","session_info_changed","thinking_level_changed","extension_error"],
-  dialogs: {"select":"value","confirm":"confirmed","input":"value","editor":"value","notify":null,"setStatus":null,"setWidget":null,"setTitle":null,"set_editor_text":null},
-  zeroTimeoutExpires: false,
-  settles: true,
-  refused: {
-    prompt: {
-      "starting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
-      "streaming.turn": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
-      "streaming.message": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
-      "streaming.tools": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
-      "streaming.between": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
-      "streaming.compacting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
-      "settling": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
-      "retrying": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
-      "compacting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
-      "compacting_manual": [{"refusal":"Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."}],
-      "compacting_before_prompt": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."}],
-    },
-    compact: {
-      "compacting": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
-      "compacting_manual": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
-      "compacting_before_prompt": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
-    },
-  },
-  steps: [
-    {"from":"idle","to":"starting","on":[{"type":"response","where":{"command":"prompt","success":true,"disposition":"started"}}]},
-    {"from":"idle","to":"streaming.between","on":[{"type":"agent_start"}]},
-    {"from":"idle","to":"compacting_manual","on":[{"type":"compaction_start","where":{"reason":"manual"}}]},
-    {"from":"idle","to":"compacting","on":[{"type":"compaction_start","where":{"reason":"threshold"}},{"type":"compaction_start","where":{"reason":"overflow"}}]},
-    {"from":"starting","to":"idle","on":[{"type":"response","where":{"command":"prompt","success":false}}]},
-    {"from":"starting","to":"streaming.between","on":[{"type":"agent_start"}]},
-    {"from":"starting","to":"compacting_manual","on":[{"type":"compaction_start","where":{"reason":"manual"}}]},
-    {"from":"starting","to":"compacting","on":[{"type":"compaction_start","where":{"reason":"threshold"}},{"type":"compaction_start","where":{"reason":"overflow"}}]},
-    {"from":"streaming.turn","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}},{"type":"response","where":{"command":"clone","success":true}}]},
-    {"from":"streaming.turn","to":"streaming.message","on":[{"type":"message_start","where":{"role":"assistant"}}]},
-    {"from":"streaming.message","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}},{"type":"response","where":{"command":"clone","success":true}}]},
-    {"from":"streaming.message","to":"streaming.tools","on":[{"type":"message_end","where":{"role":"assistant","stopReason":"stop"}},{"type":"message_end","where":{"role":"assistant","stopReason":"length"}},{"type":"message_end","where":{"role":"assistant","stopReason":"toolUse"}},{"type":"message_end","where":{"role":"assistant","stopReason":"error"}},{"type":"message_end","where":{"role":"assistant","stopReason":"aborted"}},{"type":"message_end","where":{"role":"assistant","stopReason":"pending"}},{"type":"message_end","where":{"role":"assistant","stopReason":"deferred"}}]},
-    {"from":"streaming.tools","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}},{"type":"response","where":{"command":"clone","success":true}}]},
-    {"from":"streaming.tools","to":"streaming.between","on":[{"type":"turn_end"}]},
-    {"from":"streaming.between","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}},{"type":"response","where":{"command":"clone","success":true}}]},
-    {"from":"streaming.between","to":"settling","on":[{"type":"agent_end"}]},
-    {"from":"streaming.between","to":"streaming.turn","on":[{"type":"turn_start"}]},
-    {"from":"streaming.between","to":"streaming.compacting","on":[{"type":"compaction_start","where":{"reason":"threshold"}},{"type":"compaction_start","where":{"reason":"overflow"}}]},
-    {"from":"streaming.compacting","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"fork","success":true}},{"type":"response","where":{"command":"clone","success":true}}]},
-    {"from":"streaming.compacting","to":"streaming.between","on":[{"type":"compaction_end","where":{"reason":"threshold"}},{"type":"compaction_end","where":{"reason":"overflow"}}]},
-    {"from":"settling","to":"streaming.between","on":[{"type":"agent_start"}]},
-    {"from":"settling","to":"idle","on":[{"type":"agent_settled"}]},
-    {"from":"settling","to":"retrying","on":[{"type":"auto_retry_start"}]},
-    {"from":"settling","to":"compacting","on":[{"type":"compaction_start","where":{"reason":"threshold"}},{"type":"compaction_start","where":{"reason":"overflow"}}]},
-    {"from":"settling","to":"starting","on":[]},
-    {"from":"retrying","to":"streaming.between","on":[{"type":"agent_start"}]},
-    {"from":"retrying","to":"settling","on":[{"type":"auto_retry_end","where":{"success":false}}]},
-    {"from":"compacting","to":"settling","on":[{"type":"compaction_end","where":{"reason":"threshold"}},{"type":"compaction_end","where":{"reason":"overflow"}}]},
-    {"from":"compacting","to":"compacting_before_prompt","on":[]},
-    {"from":"compacting_manual","to":"idle","on":[{"type":"compaction_end","where":{"reason":"manual"}}]},
-    {"from":"compacting_manual","to":"compacting_before_prompt","on":[]},
-    {"from":"compacting_before_prompt","to":"idle","on":[{"type":"compaction_end","where":{"reason":"manual"}}]},
-    {"from":"compacting_before_prompt","to":"settling","on":[{"type":"compaction_end","where":{"reason":"threshold"}},{"type":"compaction_end","where":{"reason":"overflow"}}]},
-  ],
-};

@@ -2,7 +2,7 @@
 
 import { Client, type CallOptions, type Options } from "../client.js";
 import type { Fields, HostTool, MemberOf } from "../dialect.js";
-import type { Tables } from "../tables.js";
+import { TABLES } from "./xcsh.session.js";
 import type * as T from "./xcsh.types.js";
 
 export type * from "./xcsh.types.js";
@@ -51,6 +51,44 @@ export type Xcsh = {
     confirm: { request: T.ConfirmRequest; answer: MemberOf<T.UIConfirmedResponse | T.UICancelledResponse, "confirmed"> };
     input: { request: T.InputRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
     editor: { request: T.EditorRequest; answer: MemberOf<T.UIValueResponse | T.UICancelledResponse, "value"> };
+  };
+  session: {
+    /** The model that is used; no value: there is none. */
+    model?: T.Model | null;
+    /** The thinking level in effect; no value: none is set. */
+    thinkingLevel?: T.ThinkingLevel | null;
+    /** The models that `set_model` accepts, in the order in which `cycle_model` goes round. */
+    models?: readonly T.Model[];
+    /** The thinking levels that the model takes, in the order in which `cycle_thinking_level` goes round. */
+    thinkingLevels?: readonly T.ThinkingLevel[];
+    /** How many steering messages are delivered at a time. */
+    steeringMode?: T.QueueMode;
+    /** How many follow-up messages are delivered at a time. */
+    followUpMode?: T.QueueMode;
+    /** What steering does to the tool calls of a turn. */
+    interruptMode?: T.InterruptMode;
+    /** Whether a nearly full context is compacted without being asked. */
+    autoCompactionEnabled?: boolean;
+    /** Whether a failed run is tried again without being asked. */
+    autoRetryEnabled?: boolean;
+    /** The id of the session. */
+    sessionId?: string;
+    /** The file of the session; no value: it is kept in memory only. */
+    sessionFile?: string | null;
+    /** The name of the session; no value: it has none. */
+    sessionName?: string | null;
+    /** The todos, by phase. */
+    todoPhases?: readonly T.TodoPhase[];
+    /** The names of the tools that the host carries out, in the order in which it gave them. */
+    hostTools?: readonly string[];
+    /** The texts of the steering messages that wait, in order. */
+    steering?: readonly string[];
+    /** The texts of the follow-up messages that wait, in order. */
+    followUp?: readonly string[];
+    /** The messages of the conversation, as `get_messages` lists them. */
+    messages?: readonly T.AgentMessage[];
+    /** Tokens and costs, as `get_session_stats` sums them up. */
+    usage?: T.TokenTotals;
   };
 };
 
@@ -231,61 +269,3 @@ export class XcshClient extends Client<Xcsh> {
     await this.lend(tools, (tools) => this.setHostTools({ tools }, options));
   }
 }
-
-const TABLES: Tables = {
-  dialect: "xcsh",
-  saysReady: true,
-  serial: true,
-  control: ["abort","abort_retry","abort_bash"],
-  idle: "idle",
-  events: ["agent_start","agent_end","turn_start","turn_end","message_start","message_update","message_end","tool_execution_start","tool_execution_update","tool_execution_end","auto_compaction_start","auto_compaction_end","auto_retry_start","auto_retry_end","retry_fallback_applied","retry_fallback_succeeded","ttsr_triggered","todo_reminder","todo_auto_clear","extension_error","ready","host_tool_call","host_tool_cancel"],
-  dialogs: {"select":"value","confirm":"confirmed","input":"value","editor":"value","cancel":null,"notify":null,"setStatus":null,"setWidget":null,"setTitle":null,"set_editor_text":null},
-  zeroTimeoutExpires: true,
-  settles: false,
-  refused: {
-    prompt: {
-      "starting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
-      "streaming.turn": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
-      "streaming.message": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
-      "streaming.tools": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
-      "streaming.between": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
-      "retrying": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
-      "compacting": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
-      "compacting_manual": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
-      "compacting_before_prompt": [{"when":{"field":"streamingBehavior","is":["steer","followUp"]}},{"refusal":"Agent is already processing. Use steer() or followUp() to queue messages, or wait for completion."}],
-    },
-    compact: {
-      "compacting": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
-      "compacting_manual": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
-      "compacting_before_prompt": [{"refusal":"A compaction is already in progress. Wait until it ends."}],
-    },
-  },
-  steps: [
-    {"from":"idle","to":"starting","on":[{"type":"response","where":{"command":"prompt","success":true}},{"type":"response","where":{"command":"abort_and_prompt","success":true}}]},
-    {"from":"idle","to":"streaming.between","on":[{"type":"agent_start"}]},
-    {"from":"idle","to":"compacting","on":[{"type":"auto_compaction_start"}]},
-    {"from":"idle","to":"retrying","on":[{"type":"auto_retry_start"}]},
-    {"from":"idle","to":"compacting_manual","on":[]},
-    {"from":"starting","to":"idle","on":[{"type":"response","where":{"command":"prompt","success":false}},{"type":"response","where":{"command":"abort_and_prompt","success":false}}]},
-    {"from":"starting","to":"streaming.between","on":[{"type":"agent_start"}]},
-    {"from":"starting","to":"compacting","on":[{"type":"auto_compaction_start"}]},
-    {"from":"starting","to":"retrying","on":[{"type":"auto_retry_start"}]},
-    {"from":"starting","to":"compacting_manual","on":[]},
-    {"from":"streaming.turn","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"branch","success":true}}]},
-    {"from":"streaming.turn","to":"streaming.message","on":[{"type":"message_start","where":{"role":"assistant"}}]},
-    {"from":"streaming.message","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"branch","success":true}}]},
-    {"from":"streaming.message","to":"streaming.tools","on":[{"type":"message_end","where":{"role":"assistant","stopReason":"stop"}},{"type":"message_end","where":{"role":"assistant","stopReason":"length"}},{"type":"message_end","where":{"role":"assistant","stopReason":"toolUse"}},{"type":"message_end","where":{"role":"assistant","stopReason":"error"}},{"type":"message_end","where":{"role":"assistant","stopReason":"aborted"}}]},
-    {"from":"streaming.tools","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"branch","success":true}}]},
-    {"from":"streaming.tools","to":"streaming.between","on":[{"type":"turn_end"}]},
-    {"from":"streaming.between","to":"idle","on":[{"type":"response","where":{"command":"new_session","success":true}},{"type":"response","where":{"command":"compact","success":true}},{"type":"response","where":{"command":"switch_session","success":true}},{"type":"response","where":{"command":"branch","success":true}}]},
-    {"from":"streaming.between","to":"idle","on":[{"type":"agent_end"}]},
-    {"from":"streaming.between","to":"streaming.turn","on":[{"type":"turn_start"}]},
-    {"from":"retrying","to":"streaming.between","on":[{"type":"agent_start"}]},
-    {"from":"retrying","to":"idle","on":[{"type":"auto_retry_end","where":{"success":false}}]},
-    {"from":"compacting","to":"idle","on":[{"type":"auto_compaction_end"}]},
-    {"from":"compacting","to":"compacting_before_prompt","on":[]},
-    {"from":"compacting_manual","to":"compacting_before_prompt","on":[]},
-    {"from":"compacting_manual","to":"idle","on":[]},
-    {"from":"compacting_before_prompt","to":"idle","on":[{"type":"auto_compaction_end"}]},
-  ],
-};

@@ -14,7 +14,7 @@ type Spawn = (options: Options<Pi>) => Promise<AnyClient>;
 export const CLIENTS: ReadonlyMap<string, Spawn> = new Map(
   await Promise.all(
     readdirSync(new URL("../../src/generated/", import.meta.url))
-      .filter((file) => file.endsWith(".js") && !file.endsWith(".types.js"))
+      .filter((file) => file.endsWith(".js") && !/\.(types|session)\.js$/.test(file))
       .map(async (file): Promise<[string, Spawn]> => {
         const module = (await import(`../../src/generated/${file}`)) as Record<string, { spawn: Spawn }>;
         const [client] = Object.values(module);

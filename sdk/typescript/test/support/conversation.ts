@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ClosedError, IllegalCommandError, RpcError, type ToolCall } from "../../src/index.js";
 import { CLIENTS, PI_RPC, type AnyClient } from "./clients.js";
+import { Comparison } from "./compare.js";
 import { Heard } from "./heard.js";
 import { assertGone } from "./processes.js";
 import { assertHas } from "./values.js";
@@ -50,9 +51,11 @@ export async function play(
     assert(client !== undefined);
     signal.addEventListener("abort", () => void client.close({ graceMs: 0 }));
     const player = new Player(client, folder);
+    const comparison = new Comparison(client);
     try {
       for (const step of conversation.steps) await player.step(step);
       await player.finish();
+      comparison.check();
     } finally {
       await client.close({ graceMs: 0 });
     }

@@ -1,0 +1,41 @@
+"""The thinking levels of models, as far as models tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .dialect import Levels
+
+
+def clamped(levels: Levels, wanted: str | None, model: Any, listed: Any) -> tuple[bool, str | None]:
+    """Whether it is known what a level becomes that is wanted, and what: the level itself, else the next higher, else the
+    next lower that the model takes; None: none is set. `listed`: the levels of the model, where they were told."""
+    if isinstance(model, dict) and model.get("reasoning") is False:
+        return True, levels.without_thinking
+    if wanted is None:
+        return isinstance(model, dict), None
+    certain, possible = (listed, []) if isinstance(listed, list) else _of(levels, model)
+    if wanted not in levels.all:
+        return False, None
+    place = levels.all.index(wanted)
+    order = [*levels.all[place:], *reversed(levels.all[:place])]
+    first = next((level for level in order if level in certain or level in possible), None)
+    return first in certain, first
+
+
+def _of(levels: Levels, model: Any) -> tuple[Sequence[str], Sequence[str]]:
+    """The levels that a model takes for certain, and those that it may take."""
+    every = levels.all
+    if not isinstance(model, dict):
+        return [], every
+    thinking, named = model.get("thinking"), model.get("thinkingLevelMap")
+    if isinstance(thinking, dict) and {thinking.get("minLevel"), thinking.get("maxLevel")} <= set(every):
+        ends = [every.index(thinking[end]) for end in ("minLevel", "maxLevel")]
+        within = [level for at, level in enumerate(every) if level == "off" or ends[0] <= at <= ends[1]]
+        certain = [level for level in within if level == "off" or every.index(level) in ends]
+        return certain, [level for level in within if level not in certain]
+    if not isinstance(named, dict):
+        return [], every
+    takes = [level for level in every if (named[level] is not None if level in named else level not in levels.extra)]
+    return takes, []

@@ -1,0 +1,314 @@
+//! Prompts and the runs that they begin: each has its run, which opens with what the prompt said.
+
+use super::{
+    answers::digest,
+    moment::Moment,
+    promises::{Follows, Promises},
+    queue::text_of,
+    sayings::IMAGE_OMITTED,
+};
+use crate::{
+    machine::{findings::Findings, kind::Kind},
+    protocol::{
+        AgentEndEvent, AgentMessage, AgentSessionEvent, AgentSessionEventKind, FlowState, MessageContent,
+        RpcCommand, RuleId as Rule, StopReason, UserContent, UserMessage, fires_anywhere,
+    },
+};
+use std::collections::VecDeque;
+
+/// Prompts that are kept, the latest.
+const KEPT: usize = 4096;
+
+/// Follows prompts to the messages that they become.
+#[derive(Clone, Debug, Default)]
+pub struct Prompts {
+    /// Commands so far: their numbers are those of the requests.
+    count: u64,
+    /// Prompts without an answer.
+    asked: VecDeque<Prompt>,
+    /// Prompts that were acknowledged, and of which no run has begun.
+    started: VecDeque<Prompt>,
+    /// How the open run began; none once that is clear.
+    opening: Option<Opening>,
+    /// Something since the last run ended may begin another: a compaction, a reminder, a rule.
+    cause: bool,
+    /// A run of the process was seen to end.
+    ran: bool,
+}
+
+/// What the host said.
+#[derive(Clone, Debug)]
+struct Prompt {
+    number: u64,
+    digest: u64,
+    /// Bytes of its text.
+    length: usize,
+    images: usize,
+    /// It may be a command, a template or a skill, and become another text.
+    changes: bool,
+}
+
+/// A run that has just begun.
+#[derive(Clone, Copy, Debug)]
+struct Opening {
+    /// Nothing but a prompt can have begun it.
+    prompted: bool,
+    /// Nothing that is known can have begun it, if it says nothing new.
+    causeless: bool,
+    /// A message has come that may be an extension's.
+    added: bool,
+}
+
+impl Prompts {
+    /// Sees what the host wants, before its request is open.
+    pub fn command(&mut self, command: &RpcCommand, at: &Moment, promises: &Promises) {
+        let number = self.count;
+        self.count += 1;
+        let (text, images) = match command {
+            RpcCommand::Prompt(it) => (&it.message, &it.images),
+            RpcCommand::AbortAndPrompt(it) => (&it.message, &it.images),
+            _ => return,
+        };
+        let prompt = Prompt {
+            number,
+            digest: digest(text.trim()),
+            length: text.trim().len(),
+            images: images.as_ref().map_or(0, Vec::len),
+            changes: text.trim_start().starts_with('/') || at.cut,
+        };
+        self.keep_known(promises);
+        self.asked.push_back(prompt);
+        if self.asked.len() > KEPT {
+            self.asked.pop_front();
+        }
+    }
+
+    /// Forgets those whose run is promised no more.
+    fn keep_known(&mut self, promises: &Promises) {
+        if !self.started.is_empty() {
+            self.started.retain(|prompt| promises.has(Follows::Run(prompt.number)));
+        }
+    }
+
+    /// A prompt was acknowledged, and a run is to follow.
+    pub fn started(&mut self, number: u64, at: &Moment, promises: &mut Promises) {
+        let Some(prompt) = self.take(number) else { return };
+        promises.make(Follows::Run(number), 0, at);
+        self.started.push_back(prompt);
+        if self.started.len() > KEPT
+            && let Some(oldest) = self.started.pop_front()
+        {
+            promises.keep(Follows::Run(oldest.number));
+        }
+    }
+
+    /// A prompt was answered otherwise, perhaps for the second time.
+    pub fn ended(&mut self, number: u64, promises: &mut Promises) {
+        self.take(number);
+        self.started.retain(|prompt| prompt.number != number);
+        promises.keep(Follows::Run(number));
+    }
+
+    fn take(&mut self, number: u64) -> Option<Prompt> {
+        let place = self.asked.iter().position(|prompt| prompt.number == number)?;
+        self.asked.remove(place)
+    }
+
+    /// Sees an event. `waits`: whether a text waits in a queue, or may wait there.
+    pub fn event(
+        &mut self,
+        event: &AgentSessionEvent,
+        at: &Moment,
+        waits: impl Fn(&str) -> bool,
+        promises: &mut Promises,
+        found: &mut Findings,
+    ) {
+        use AgentSessionEvent as Event;
+        self.keep_known(promises);
+        match event {
+            Event::AgentStart(_) => self.run_starts(at, promises),
+            Event::AgentEnd(end) => self.run_ends(end, at),
+            Event::TodoReminder(_)
+            | Event::TtsrTriggered(_)
+            | Event::AutoRetryStart(_)
+            | Event::AutoCompactionEnd(_)
+            | Event::CompactionEnd(_)
+            | Event::AutoCompactionStart(_)
+            | Event::CompactionStart(_) => self.cause = true,
+            Event::MessageStart(start) if at.met.flow.is_streaming() => {
+                self.begins(&start.message, at, waits, promises, found);
+            }
+            event if fires_anywhere(event.kind().as_str()) => {}
+            _ => {}
+        }
+    }
+
+    /// An event was said of which the kind alone is known.
+    pub fn unread(&mut self, kind: Kind) {
+        if kind.is_event() {
+            (self.opening, self.cause) = (None, true);
+            if kind == Kind::Event(AgentSessionEventKind::AgentStart) {
+                self.opening = Some(Opening { prompted: false, causeless: false, added: false });
+            }
+        }
+    }
+
+    fn run_starts(&mut self, at: &Moment, promises: &Promises) {
+        let calm = !self.cause && !at.extended && !promises.resumes();
+        let known = at.whole || self.ran;
+        self.opening = Some(Opening {
+            prompted: calm && at.met.flow == FlowState::Starting,
+            causeless: calm && known && at.met.flow == FlowState::Idle && self.asked.is_empty(),
+            added: false,
+        });
+    }
+
+    fn run_ends(&mut self, end: &AgentEndEvent, at: &Moment) {
+        let last = end.messages.iter().rev().find_map(|message| match message {
+            AgentMessage::Assistant(message) => Some(message.stop_reason),
+            _ => None,
+        });
+        // What failed may go on without a word that is known.
+        self.cause = at.cut || !matches!(last, Some(StopReason::Stop | StopReason::Length));
+        (self.ran, self.opening) = (true, None);
+    }
+
+    fn begins(
+        &mut self,
+        message: &AgentMessage,
+        at: &Moment,
+        waits: impl Fn(&str) -> bool,
+        promises: &mut Promises,
+        found: &mut Findings,
+    ) {
+        match message {
+            AgentMessage::System(_) => {}
+            AgentMessage::User(message) => {
+                let opens = self.opening.take().is_some();
+                self.said(message, opens, at, waits, promises, found);
+            }
+            AgentMessage::Assistant(_) => self.answers(promises, found),
+            _ => {
+                if let Some(opening) = &mut self.opening {
+                    opening.added = true;
+                }
+            }
+        }
+    }
+
+    /// The run opens with its answer.
+    fn answers(&mut self, promises: &mut Promises, found: &mut Findings) {
+        let Some(opening) = self.opening.take().filter(|opening| !opening.added) else { return };
+        if opening.causeless && self.started.is_empty() {
+            found.broken(Rule::RunCause, "a message that the run answers, or what it goes on with");
+        }
+        if opening.prompted
+            && let Some(prompt) = self.started.pop_front()
+        {
+            promises.keep(Follows::Run(prompt.number));
+            if !prompt.changes && (prompt.length > 0 || prompt.images > 0) {
+                found.broken(Rule::PromptDelivered, "the message of the prompt before the answer");
+            }
+        }
+    }
+
+    /// A message of the user begins, as the first of the run or not.
+    fn said(
+        &mut self,
+        message: &UserMessage,
+        opens: bool,
+        at: &Moment,
+        waits: impl Fn(&str) -> bool,
+        promises: &mut Promises,
+        found: &mut Findings,
+    ) {
+        let text = text_of(&message.content);
+        let text = text.trim();
+        let place = match at.cut {
+            true => None,
+            false => self.started.iter().position(|prompt| prompt.is(text, &message.content)),
+        };
+        match place {
+            Some(place) => self.runs(place, message, at, promises, found),
+            None if opens => self.opens_otherwise(text, at, waits, promises, found),
+            None => {}
+        }
+    }
+
+    /// The run of that prompt has begun, or the prompt's message came in another's.
+    fn runs(
+        &mut self,
+        place: usize,
+        message: &UserMessage,
+        at: &Moment,
+        promises: &mut Promises,
+        found: &mut Findings,
+    ) {
+        let Some(prompt) = self.started.remove(place) else { return };
+        if promises.keep(Follows::Run(prompt.number)) {
+            found.kept(Rule::RunAfterAck);
+        }
+        found.kept(Rule::RunCause);
+        let whole = images(&message.content) >= prompt.images || is_omitted(&message.content);
+        found.expect(Rule::PromptDelivered, whole || at.extended, || {
+            format!("the {} images of the prompt", prompt.images)
+        });
+        // Where the answer says that a run is to follow, that of an older prompt comes before.
+        let says = AgentSessionEventKind::AgentSettled.is_in(at.base());
+        if says && !at.extended {
+            let passed: Vec<Prompt> = self.started.drain(..place).filter(|older| !older.changes).collect();
+            for older in passed {
+                if promises.keep(Follows::Run(older.number)) {
+                    found.broken(Rule::RunAfterAck, "the run of the prompt that was acknowledged before");
+                }
+            }
+        }
+    }
+
+    /// The run opens with a text that no prompt has.
+    fn opens_otherwise(
+        &mut self,
+        text: &str,
+        at: &Moment,
+        waits: impl Fn(&str) -> bool,
+        promises: &mut Promises,
+        found: &mut Findings,
+    ) {
+        let changing = self.started.iter().position(|prompt| prompt.changes);
+        // Prompts that will be answered later may begin their run before.
+        let own = || self.asked.iter().any(|asked| asked.digest == digest(text));
+        if changing.is_none() && (waits(text) || own()) {
+            return;
+        }
+        let Some(prompt) = self.started.remove(changing.unwrap_or_default()) else { return };
+        promises.keep(Follows::Run(prompt.number));
+        if !prompt.changes && !at.extended && !at.cut {
+            found.broken(Rule::PromptDelivered, "the text of the prompt");
+        }
+    }
+}
+
+impl Prompt {
+    /// Whether that is what it said; behind it may stand what came in the place of its images.
+    fn is(&self, text: &str, content: &MessageContent) -> bool {
+        let begins = || {
+            self.images > 0
+                && is_omitted(content)
+                && text.get(..self.length).is_some_and(|begins| digest(begins) == self.digest)
+        };
+        !self.changes && (digest(text) == self.digest || begins())
+    }
+}
+
+fn images(content: &MessageContent) -> usize {
+    match content {
+        MessageContent::Text(_) => 0,
+        MessageContent::Blocks(blocks) => {
+            blocks.iter().filter(|block| matches!(block, UserContent::Image(_))).count()
+        }
+    }
+}
+
+fn is_omitted(content: &MessageContent) -> bool {
+    text_of(content).contains(IMAGE_OMITTED)
+}

@@ -1,0 +1,278 @@
+//! The entries of the session and its branches, as the server lists them, against what was said and done.
+
+use super::{
+    moment::Moment,
+    session_log::{Asked, SessionLog},
+    session_sight::{Read, Sight},
+};
+use crate::{
+    machine::{
+        findings::Findings,
+        session_state::{
+            account::Account,
+            digest::text_digest,
+            entries::{Change, Known},
+            listing::Fault,
+            log::{Listed, is_entry},
+        },
+    },
+    protocol::{EntryList, EntryNode, EntryTree, ForkResult, RuleId as Rule, SessionEntry, SessionStats},
+};
+use std::collections::HashMap;
+
+/// So much of a percentage is lost by rounding.
+const ROUNDED: f64 = 1e-9;
+
+impl SessionLog {
+    /// How much of its context a model has left.
+    pub(super) fn context_usage(&self, stats: &SessionStats, sight: Sight, found: &mut Findings) {
+        let Some(usage) = &stats.context_usage else { return };
+        let percent = usage.percent.as_ref().and_then(serde_json::Number::as_f64);
+        let expected = usage.tokens.map(|tokens| tokens as f64 / usage.context_window as f64 * 100.0);
+        let same = match (expected, percent) {
+            (Some(expected), Some(percent)) => {
+                (expected - percent).abs() <= ROUNDED * expected.abs().max(1.0)
+            }
+            (expected, percent) => expected.is_none() == percent.is_none(),
+        };
+        found.expect(Rule::ContextUsage, same, || match expected {
+            Some(expected) => format!("{expected} at /data/contextUsage/percent"),
+            None => "null at /data/contextUsage/percent, as the tokens are".to_owned(),
+        });
+        if sight != Sight::Calm || self.is_strange() {
+            return;
+        }
+        if let Some(window) = &self.window {
+            let what = "the window of the model that is in use";
+            let told = &usage.context_window;
+            found.expect_same(Rule::ContextUsage, "/data/contextUsage/contextWindow", what, window, told);
+        }
+    }
+
+    /// The session was forked, or has branched off, at a message of the user.
+    pub(super) fn forked(
+        &mut self,
+        asked: Option<Asked>,
+        result: &ForkResult,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        let Some(Asked::Fork(entry)) = asked else { return self.left() };
+        if let (Some(text), false) = (result.text.as_ref().filter(|_| !at.cut), self.is_strange()) {
+            let known = self.forks.text_of(&entry).or_else(|| self.entry_text(&entry));
+            if let Some(known) = known {
+                found.expect(Rule::ForkMessages, known == text_digest(text).max(1), || {
+                    format!("the text of the message {entry:?} at /data/text")
+                });
+            }
+        }
+        if result.cancelled {
+            return;
+        }
+        let (mut forks, mut log) = (self.forks.clone(), self.log.clone());
+        let later = forks.branch(&entry, result.text.as_deref().filter(|_| !at.cut));
+        // The originals do not end a run that is open.
+        let is_known = later.is_some_and(|later| log.branch(Some(later))) && !at.met.flow.is_streaming();
+        self.left();
+        if is_known {
+            (self.forks, self.log) = (forks, log);
+            if self.log.knows_memory() {
+                self.memory = Account::of(self.log.in_memory());
+                // Which shell commands came before it is not known.
+                (self.memory.all, self.memory.slack) = (None, 0);
+            }
+        }
+    }
+
+    /// The digest of the text of an entry that was listed, if it is a message of the user.
+    fn entry_text(&self, entry: &str) -> Option<u64> {
+        let mark = self.entries.get(self.entries.place(entry)?)?.message?;
+        self.log.text_of(&mark)
+    }
+
+    /// The session goes on in a copy.
+    pub(super) fn cloned(&mut self) {
+        let (forks, mut log, memory) = (self.forks.clone(), self.log.clone(), self.memory.clone());
+        let is_known = log.branch(None);
+        self.left();
+        if is_known {
+            (self.forks, self.log) = (forks, log);
+            if self.log.knows_memory() {
+                self.memory = memory;
+            }
+        }
+    }
+
+    /// A list of entries.
+    pub(super) fn entries_listed(
+        &mut self,
+        list: &EntryList,
+        read: &Read,
+        sight: Sight,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        if at.cut || read.epoch != self.epoch {
+            return;
+        }
+        let told: Vec<Known> = list.entries.iter().map(Known::of).collect();
+        let from = match &read.since {
+            None => Some(0),
+            Some(since) => self.entries.place(since).map(|place| place + 1),
+        };
+        let (Some(from), true) = (from, read.since.is_none() || self.entries.listed().is_some()) else {
+            return;
+        };
+        let known = self.entries.listed();
+        let change = self.entries.compare(from, &told, read.entries);
+        found.expect(Rule::EntriesKept, change.is_ok(), || match change {
+            Err(Change::Altered(place)) => {
+                format!("the entry at /data/entries/{place} as it was listed before")
+            }
+            Err(Change::Other(place)) => {
+                format!(
+                    "the entry that was listed before at /data/entries/{place}, and new ones behind the last"
+                )
+            }
+            Err(Change::Gone(count)) => format!("at least the {count} entries that were listed before"),
+            Ok(()) => String::new(),
+        });
+        let new_from = known.map_or(told.len(), |known| known.saturating_sub(from).min(told.len()));
+        if !self.is_strange() {
+            self.follow_on(list, from, new_from, found);
+        }
+        let calm = sight == Sight::Calm && !self.is_strange();
+        if calm {
+            if let Some(holds) = self.entries.has_appended(from, &told) {
+                found.expect(Rule::EntriesKept, holds, || {
+                    "the entries that `entry_appended` has told, unchanged, in /data/entries".to_owned()
+                });
+            }
+            let new = if known.is_some() { &told[new_from..] } else { &told[..] };
+            if let Some(holds) = self.entries.has_caused(new) {
+                found.expect(Rule::EntriesCaused, holds, || {
+                    "an entry in /data/entries for each change that was made".to_owned()
+                });
+            }
+        }
+        if change.is_err() || (!calm && known.is_some_and(|known| from + told.len() < known)) {
+            return;
+        }
+        self.entries.learn(from, &told);
+        if calm {
+            self.entries.version = Some(self.version);
+        }
+        self.said_in_entries(list, from, read, sight, found);
+    }
+
+    /// New entries follow the last one, and the leaf is the newest.
+    fn follow_on(&self, list: &EntryList, from: usize, new_from: usize, found: &mut Findings) {
+        let mut before: Option<u64> = match new_from.checked_sub(1) {
+            Some(last) => list.entries.get(last).map(|entry| text_digest(entry.id())),
+            None => from.checked_sub(1).and_then(|last| self.entries.get(last)).map(|entry| entry.id),
+        };
+        for (place, entry) in list.entries.iter().enumerate().skip(new_from) {
+            let parent = entry.parent_id().map(text_digest);
+            found.expect(Rule::EntriesKept, parent == before || before.is_none(), || {
+                format!("the entry before it at /data/entries/{place}/parentId")
+            });
+            before = Some(text_digest(entry.id()));
+        }
+        if let Some(last) = list.entries.last() {
+            found.expect(Rule::EntriesKept, list.leaf_id.as_deref() == Some(last.id()), || {
+                format!("the newest entry, {:?}, at /data/leafId", last.id())
+            });
+        }
+    }
+
+    /// The messages that were said are among the entries.
+    fn said_in_entries(
+        &self,
+        list: &EntryList,
+        from: usize,
+        read: &Read,
+        sight: Sight,
+        found: &mut Findings,
+    ) {
+        if self.is_strange() || sight == Sight::Unclear {
+            return;
+        }
+        let is_calm = sight == Sight::Calm;
+        let held = if is_calm { self.log.len() } else { read.messages };
+        let marks = self.entries.messages().filter(|(_, mark)| is_entry(mark.role));
+        let listed = Listed::of_marks(marks);
+        let fault = self.log.fit_entries(&listed, held, is_calm).err();
+        found.expect(Rule::EntriesSaid, fault.is_none(), || {
+            let behind = |place: usize| place.checked_sub(from).filter(|at| *at < list.entries.len());
+            match fault {
+                Some(Fault::Missing(mark, _)) => format!("the {} message that was said", mark.role),
+                Some(Fault::Altered(place)) => match behind(place) {
+                    Some(at) => {
+                        format!("the message at /data/entries/{at}/message as its `message_end` said it")
+                    }
+                    None => "the messages as they were said".to_owned(),
+                },
+                Some(Fault::Doubled(place) | Fault::Unsaid(place) | Fault::Misplaced(place)) => {
+                    match behind(place) {
+                        Some(at) => {
+                            format!("the messages that were said, in order, at /data/entries/{at}/message")
+                        }
+                        None => "the messages that were said, in order".to_owned(),
+                    }
+                }
+                None => String::new(),
+            }
+        });
+        let kept = |entry: &SessionEntry| match entry {
+            SessionEntry::Compaction(entry) => Some(entry.first_kept_entry_id.clone()),
+            _ => None,
+        };
+        for (place, first) in
+            list.entries.iter().enumerate().filter_map(|(at, entry)| Some((at, kept(entry)?)))
+        {
+            let is_before = self.entries.place(&first).is_some_and(|at| at < from + place);
+            found.expect(Rule::CompactionResult, is_before, || {
+                format!("an entry above it at /data/entries/{place}/firstKeptEntryId")
+            });
+        }
+    }
+
+    /// The entries as a tree.
+    pub(super) fn tree_listed(
+        &self,
+        tree: &EntryTree,
+        read: &Read,
+        sight: Sight,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        let Some(known) = self.entries.listed() else { return };
+        if at.cut || read.epoch != self.epoch || self.entries.version.is_none() {
+            return;
+        }
+        let mut told: HashMap<u64, u64> = HashMap::new();
+        let mut nodes: Vec<&EntryNode> = tree.tree.iter().collect();
+        while let Some(node) = nodes.pop() {
+            let entry = Known::of(&node.entry);
+            told.insert(entry.id, entry.digest);
+            nodes.extend(&node.children);
+        }
+        let held = known.min(read.entries);
+        let missing = (0..held)
+            .filter_map(|place| self.entries.get(place))
+            .find(|entry| told.get(&entry.id) != Some(&entry.digest));
+        found.expect(Rule::EntriesKept, missing.is_none(), || {
+            "the entries that were listed before, unchanged, in /data/tree".to_owned()
+        });
+        if sight == Sight::Calm && self.entries.version == Some(self.version) {
+            found.expect(Rule::EntriesKept, told.len() == known, || {
+                format!("the {known} entries that `get_entries` has, in /data/tree")
+            });
+            let leaf = tree.leaf_id.as_deref().map(text_digest);
+            let last = known.checked_sub(1).and_then(|last| self.entries.get(last)).map(|entry| entry.id);
+            found.expect(Rule::EntriesKept, self.is_strange() || leaf == last, || {
+                "the leaf that `get_entries` has at /data/leafId".to_owned()
+            });
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! What the server answers of the session, against what was said in it.
+
+use super::{
+    counts::only_reads,
+    moment::Moment,
+    session_log::{Asked, SessionLog, trimmed},
+    session_sight::{Read, Sight},
+};
+use crate::{
+    machine::{
+        findings::Findings,
+        requests::{Answer, Open, Requests},
+        session_state::{
+            account::Account, digest::text_digest, entries, fork_points::Difference, log::Listed,
+            message::Presence, shells::ShellFault,
+        },
+    },
+    protocol::{
+        AgentMessage, AgentSessionEventKind, BashResult, CompactionSummaryMessage, DialectStatsOver,
+        FlowState, ForkMessage, Model, PromptDisposition, RpcCommandKind, RpcSuccess, RuleId as Rule,
+        SessionState, SessionStats,
+    },
+};
+
+impl SessionLog {
+    /// A response came: `success` holds it if it is one, where it could be read.
+    pub fn answered(
+        &mut self,
+        answer: &Answer,
+        success: Option<&RpcSuccess>,
+        request: &Open,
+        requests: &Requests,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        if let Some(read) = self.take_read(request) {
+            let sight = self.sight(&read, request, requests, at);
+            if let Some(success) = success {
+                self.read_answered(success, &read, sight, at, found);
+            }
+            return;
+        }
+        if only_reads(request.command) {
+            if let Some(RpcSuccess::GetAvailableModels(it)) = success {
+                it.data.models.iter().for_each(|model| self.prices.tell(model));
+            }
+            return;
+        }
+        self.version += 1;
+        let asked = self.take_asked(request);
+        match success {
+            Some(success) => self.done(success, asked, request, at, found),
+            None if answer.success => self.done_unread(request),
+            None => self.refused(request, at),
+        }
+    }
+
+    fn sight(&self, read: &Read, request: &Open, requests: &Requests, at: &Moment) -> Sight {
+        let idle = request.met == [FlowState::Idle] && at.now.flow == FlowState::Idle;
+        let streams = |flow: FlowState| flow.is_streaming() && flow != FlowState::StreamingCompacting;
+        if idle && read.version == self.version && requests.waiting().all(|other| only_reads(other.command)) {
+            return Sight::Calm;
+        }
+        let runs = streams(at.now.flow) && request.met.iter().all(|met| streams(*met));
+        match runs && read.epoch == self.epoch && !Self::may_be_leaving(requests) {
+            true => Sight::Running,
+            false => Sight::Unclear,
+        }
+    }
+
+    fn read_answered(
+        &mut self,
+        success: &RpcSuccess,
+        read: &Read,
+        sight: Sight,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        match success {
+            RpcSuccess::GetMessages(it) => self.listed(&it.data.messages, read, sight, at, found),
+            RpcSuccess::GetState(it) => self.state(&it.data, sight, found),
+            RpcSuccess::GetSessionStats(it) => self.stats(&it.data, sight, at, found),
+            RpcSuccess::GetLastAssistantText(it) => {
+                self.last_text(it.data.text.as_deref(), sight, at, found);
+            }
+            RpcSuccess::GetForkMessages(it) => self.fork_messages(&it.data.messages, sight, at, found),
+            RpcSuccess::GetBranchMessages(it) => self.fork_messages(&it.data.messages, sight, at, found),
+            RpcSuccess::GetEntries(it) => self.entries_listed(&it.data, read, sight, at, found),
+            RpcSuccess::GetTree(it) => self.tree_listed(&it.data, read, sight, at, found),
+            _ => {}
+        }
+    }
+
+    /// What a command has done that changes the session.
+    fn done(
+        &mut self,
+        success: &RpcSuccess,
+        asked: Option<Asked>,
+        request: &Open,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        match success {
+            RpcSuccess::Prompt(it) => {
+                let outcome = it.data.as_ref().map(|it| it.disposition);
+                let is_message =
+                    matches!(outcome, Some(PromptDisposition::Started | PromptDisposition::Queued));
+                self.stranger.was_seen |= outcome == Some(PromptDisposition::Handled);
+                self.prompt_answered(request, true, is_message);
+                if request.met.iter().all(|met| *met == FlowState::Idle) {
+                    self.prompt_begins();
+                }
+            }
+            RpcSuccess::AbortAndPrompt(_) => self.prompt_answered(request, true, false),
+            RpcSuccess::Bash(it) => self.shell_ends(&it.data, asked, request, at),
+            RpcSuccess::ExportHtml(it) => {
+                if let Some(Asked::Export(path)) = asked {
+                    self.exported(path.as_deref(), &it.data.path, at, found);
+                }
+            }
+            RpcSuccess::NewSession(it) if !it.data.cancelled => self.begins_empty(),
+            RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.left(),
+            RpcSuccess::Fork(it) => self.forked(asked, &it.data, at, found),
+            RpcSuccess::Branch(it) => self.forked(asked, &it.data, at, found),
+            RpcSuccess::Clone(it) if !it.data.cancelled => self.cloned(),
+            RpcSuccess::Compact(it) if !AgentSessionEventKind::CompactionStart.is_in(at.base()) => {
+                self.compacted(&it.data, "/data", at, found);
+            }
+            RpcSuccess::SetModel(it) => self.model_set(&it.data),
+            RpcSuccess::CycleModel(it) => {
+                if let Some(cycle) = &it.data {
+                    self.model_set(&cycle.model);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A command that changes the session was done, and its answer could not be read.
+    fn done_unread(&mut self, request: &Open) {
+        self.prompt_answered(request, true, false);
+        match request.command {
+            RpcCommandKind::NewSession
+            | RpcCommandKind::SwitchSession
+            | RpcCommandKind::Fork
+            | RpcCommandKind::Branch
+            | RpcCommandKind::Clone => self.left(),
+            RpcCommandKind::Compact => self.miss(),
+            RpcCommandKind::Bash => self.shell_missed(),
+            RpcCommandKind::SetModel | RpcCommandKind::CycleModel => self.window = None,
+            _ => {}
+        }
+    }
+
+    /// A command has failed.
+    fn refused(&mut self, request: &Open, at: &Moment) {
+        self.prompt_answered(request, false, false);
+        let has_stopped = request.met.iter().any(|met| met.is_streaming());
+        // In some servers it stops the run first, and nothing is told of its last answer.
+        let is_told = AgentSessionEventKind::CompactionStart.is_in(at.base());
+        if request.command.cuts() && has_stopped && !is_told {
+            self.miss();
+        }
+    }
+
+    fn model_set(&mut self, model: &Model) {
+        self.prices.tell(model);
+        self.window = Some(model.context_window);
+        self.entries.cause(entries::model_change(&model.provider, &model.id));
+    }
+
+    fn shell_ends(&mut self, result: &BashResult, asked: Option<Asked>, request: &Open, at: &Moment) {
+        let Some(Asked::Bash { command, is_left }) = asked.filter(|_| !at.cut) else {
+            return self.shell_missed();
+        };
+        let is_idle = at.now.flow == FlowState::Idle && request.met.iter().all(|met| *met == FlowState::Idle);
+        // Where the beginning was missed, a run may be open that nobody saw.
+        self.shells.end(&command, result, !is_idle, !is_left && at.whole);
+        for account in [&mut self.memory, &mut self.session] {
+            match is_idle && !is_left {
+                true => account.add_other(),
+                false => account.allow_one(),
+            }
+        }
+    }
+
+    /// The message of a shell command is not known.
+    fn shell_missed(&mut self) {
+        self.shells.miss();
+        self.memory.allow_one();
+        self.session.allow_one();
+    }
+
+    fn exported(&self, asked: Option<&str>, told: &str, at: &Moment, found: &mut Findings) {
+        match asked {
+            // Whether that is a path is up to the server.
+            Some("") => {}
+            Some(path) => {
+                found.expect_same(Rule::ExportPath, "/data/path", "the path that was asked for", &path, &told)
+            }
+            None => {
+                let prefix = at.dialect.record().export.prefix;
+                let name = told.rsplit(['/', '\\']).next().unwrap_or_default();
+                let is_page = name.starts_with(prefix) && name.ends_with(".html");
+                found.expect(Rule::ExportPath, is_page, || {
+                    format!("a name that begins with `{prefix}` and ends with `.html` at /data/path")
+                });
+            }
+        }
+    }
+
+    /// A list of what is in memory.
+    fn listed(
+        &mut self,
+        messages: &[AgentMessage],
+        read: &Read,
+        sight: Sight,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        let list = Listed::of(messages.iter().enumerate(), !at.cut);
+        if self.is_strange() {
+            if !self.stranger.edits {
+                let altered = self.log.altered(&list);
+                found.expect(Rule::MessagesListed, altered.is_none(), || {
+                    altered.map(|fault| fault.expected("/data/messages")).unwrap_or_default()
+                });
+            }
+            return;
+        }
+        if sight == Sight::Unclear {
+            return;
+        }
+        let is_calm = sight == Sight::Calm;
+        let held = if is_calm { self.log.len() } else { read.messages };
+        let fit = self.log.fit(&list, held, is_calm);
+        let fault = fit.as_ref().err().copied();
+        found.expect(Rule::MessagesListed, fault.is_none(), || {
+            fault.map(|fault| fault.expected("/data/messages")).unwrap_or_default()
+        });
+        if fault.is_some() && !is_calm {
+            return self.miss();
+        }
+        if !is_calm {
+            return;
+        }
+        self.summarised(messages, at, found);
+        if !at.cut {
+            let fault = self.shells.compare(messages);
+            found.expect(Rule::BashMessage, fault.is_ok(), || match fault {
+                Err(ShellFault::Unsaid(place)) => {
+                    format!("only the commands that `bash` has run, not that at /data/messages/{place}")
+                }
+                Err(ShellFault::Missing(count)) => {
+                    format!("the messages of all commands that `bash` has run: {count} are missing")
+                }
+                Ok(()) => String::new(),
+            });
+        }
+        self.log.learn(messages, !at.cut, fit.ok());
+        self.shells.learn((!at.cut).then_some(messages));
+        let known = self.log.head().iter().chain(self.log.in_memory());
+        self.memory = Account { all: Some(messages.len() as u64), ..Account::of(known) };
+    }
+
+    /// The summary that a compaction has told stands in the list.
+    fn summarised(&self, messages: &[AgentMessage], at: &Moment, found: &mut Findings) {
+        if !self.log.is_compacted() {
+            return;
+        }
+        let told = messages.iter().enumerate().find_map(|(place, message)| match message {
+            AgentMessage::CompactionSummary(CompactionSummaryMessage { summary, .. }) => {
+                Some((place, text_digest(summary)))
+            }
+            _ => None,
+        });
+        let holds = match (told, self.log.summary()) {
+            (Some((_, told)), Some(summary)) => told == summary || at.cut,
+            (told, _) => told.is_some(),
+        };
+        found.expect(Rule::CompactionResult, holds, || match told {
+            Some((place, _)) => format!("the summary that the compaction has told at /data/messages/{place}"),
+            None => "the summary that the compaction has told in /data/messages".to_owned(),
+        });
+    }
+
+    /// How many messages there are, as the state says.
+    fn state(&mut self, state: &SessionState, sight: Sight, found: &mut Findings) {
+        if let Some(model) = &state.model {
+            self.prices.tell(model);
+            self.window = (sight == Sight::Calm).then_some(model.context_window);
+        }
+        if sight != Sight::Calm || self.is_strange() {
+            return;
+        }
+        let count = state.message_count;
+        let all = self.memory.all;
+        let certain = self.log.in_memory().filter(|item| item.memory == Presence::In).count();
+        let least = (certain + self.shells.certain()) as u64;
+        let fits =
+            self.memory.fits_all(count) && (all.is_some() || self.log.is_compacted() || count >= least);
+        found.expect(Rule::MessageCount, fits, || match all {
+            Some(all) if self.memory.slack > 0 => {
+                format!("{all} to {} messages at /data/messageCount", all + self.memory.slack)
+            }
+            Some(all) => format!("{all} messages at /data/messageCount, as many as there are"),
+            None => format!("at least the {least} messages that were said at /data/messageCount"),
+        });
+        let is_certain = self.log.in_memory().count() == certain && self.shells.are_certain();
+        if count == least && is_certain && !self.log.begins_in_memory() && !self.log.is_compacted() {
+            self.begins_here();
+            if count == 0 {
+                self.session = Account { tokens: None, cost: None, ..Account::empty() };
+            }
+        }
+        self.memory.tell_all(count);
+    }
+
+    /// The text of the newest answer.
+    fn last_text(&self, told: Option<&str>, sight: Sight, at: &Moment, found: &mut Findings) {
+        if let Some(told) = told {
+            let bare = told.trim_matches([' ', '\t', '\r', '\n']);
+            found.expect(Rule::LastText, told == bare, || {
+                "a text without blanks around it at /data/text".to_owned()
+            });
+        }
+        if sight != Sight::Calm || at.cut || self.is_strange() {
+            return;
+        }
+        let told = told.map_or(0, trimmed);
+        let mut expected = self.log.begins_in_memory().then_some(0);
+        for (answer, is_certain) in self.log.answers() {
+            let Some(text) = answer.text else { return };
+            if is_certain {
+                expected = Some(text);
+                break;
+            }
+            // It may have left memory.
+            if text == told {
+                return found.kept(Rule::LastText);
+            }
+        }
+        let Some(expected) = expected else { return };
+        found.expect(Rule::LastText, expected == told, || match &self.newest {
+            _ if expected == 0 => "no text, as the newest answer has none, at /data/text".to_owned(),
+            Some((digest, shown)) if *digest == expected => {
+                format!("the text of the newest answer, which begins {shown:?}, at /data/text")
+            }
+            _ => "the text of the newest answer at /data/text".to_owned(),
+        });
+    }
+
+    /// The user's messages.
+    fn fork_messages(&mut self, told: &[ForkMessage], sight: Sight, at: &Moment, found: &mut Findings) {
+        if sight != Sight::Calm || self.is_strange() {
+            return;
+        }
+        let difference = self.forks.compare(told, !at.cut);
+        found.expect(Rule::ForkMessages, difference.is_ok(), || match difference {
+            Err(Difference::Text(place)) => {
+                format!("the text of the user's message at /data/messages/{place}/text")
+            }
+            Err(Difference::Id(place)) => {
+                format!("the id that the message had before at /data/messages/{place}/entryId")
+            }
+            Err(Difference::Count(count)) => format!("the {count} messages of the user in /data/messages"),
+            Ok(()) => String::new(),
+        });
+        self.forks.learn(told, !at.cut);
+    }
+
+    /// What the statistics count.
+    fn stats(&mut self, stats: &SessionStats, sight: Sight, at: &Moment, found: &mut Findings) {
+        let told =
+            [stats.tokens.input, stats.tokens.output, stats.tokens.cache_read, stats.tokens.cache_write];
+        let total = told.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens));
+        // Sums beyond what a frame can hold stop there.
+        let most = told.contains(&MOST_TOLD) || stats.tokens.total == MOST_TOLD;
+        found.expect(Rule::StatsUsage, most || total == stats.tokens.total, || {
+            format!("the sum of the others, {total}, at /data/tokens/total")
+        });
+        self.context_usage(stats, sight, found);
+        if sight != Sight::Calm || self.is_strange() {
+            return;
+        }
+        let account = match at.dialect.record().stats_over {
+            DialectStatsOver::Context => &mut self.memory,
+            DialectStatsOver::Session => &mut self.session,
+        };
+        let counts = [stats.user_messages, stats.assistant_messages, stats.tool_calls, stats.tool_results];
+        let names = ["userMessages", "assistantMessages", "toolCalls", "toolResults"];
+        for (place, name) in names.iter().enumerate() {
+            if let Some(expected) = account.counts.map(|counts| counts[place]) {
+                let pointer = format!("/data/{name}");
+                found.expect_same(Rule::StatsConsistent, &pointer, COUNTED, &expected, &counts[place]);
+            }
+        }
+        if account.all.is_some() {
+            let (all, slack) = (account.all.unwrap_or_default(), account.slack);
+            match account.fits_all(stats.total_messages) {
+                true => found.kept(Rule::StatsConsistent),
+                false => found.expect_same(
+                    Rule::StatsConsistent,
+                    "/data/totalMessages",
+                    COUNTED,
+                    &(all + slack),
+                    &stats.total_messages,
+                ),
+            }
+        }
+        let kinds = ["input", "output", "cacheRead", "cacheWrite"];
+        for (place, kind) in kinds.iter().enumerate().filter(|_| !most) {
+            if let Some(expected) = account.tokens.map(|tokens| tokens[place]) {
+                let pointer = format!("/data/tokens/{kind}");
+                found.expect_same(Rule::StatsUsage, &pointer, USED, &expected, &told[place]);
+            }
+        }
+        let cost = stats.cost.as_f64().unwrap_or_default();
+        if let (Some(holds), Some(expected)) = (account.fits_cost(cost), account.cost) {
+            match holds {
+                true => found.kept(Rule::StatsUsage),
+                false => found.expect_same(Rule::StatsUsage, "/data/cost", USED, &expected, &cost),
+            }
+        }
+        *account = Account {
+            all: Some(stats.total_messages),
+            slack: 0,
+            counts: Some(counts),
+            tokens: (!most).then_some(told),
+            cost: Some(cost),
+        };
+    }
+}
+
+/// The largest number that a frame can hold.
+const MOST_TOLD: u64 = (1 << 53) - 1;
+const COUNTED: &str = "as many as were said";
+const USED: &str = "what the messages have used";

@@ -1,0 +1,120 @@
+//! What the host has switched off and must not happen: further tries, and compactions of a context that grows.
+
+use super::moment::Moment;
+use crate::{
+    machine::{findings::Findings, requests::Open},
+    protocol::{
+        AgentMessageKind, AgentSessionEvent, CompactionReason, RpcCommand, RpcCommandKind as Command,
+        RuleId as Rule, SessionState,
+    },
+};
+use std::collections::VecDeque;
+
+/// Changes that are kept, the latest.
+const KEPT: usize = 4096;
+
+/// Both switches.
+#[derive(Clone, Debug, Default)]
+pub struct Switches {
+    /// Commands so far: their numbers are those of the requests.
+    count: u64,
+    retry: Switch,
+    compaction: Switch,
+}
+
+/// One switch.
+#[derive(Clone, Debug, Default)]
+struct Switch {
+    /// What was asked for and has no answer.
+    asked: VecDeque<(u64, bool)>,
+    /// Unknown until it is told, and while it changes.
+    on: Option<bool>,
+    /// It has been so since before the last answer of the model, or the last prompt.
+    holds: bool,
+}
+
+impl Switches {
+    /// Sees what the host wants.
+    pub fn command(&mut self, command: &RpcCommand) {
+        let number = self.count;
+        self.count += 1;
+        match command {
+            RpcCommand::SetAutoRetry(set) => self.retry.ask(number, set.enabled),
+            RpcCommand::SetAutoCompaction(set) => self.compaction.ask(number, set.enabled),
+            RpcCommand::Prompt(_) | RpcCommand::AbortAndPrompt(_) => self.settle(),
+            _ => {}
+        }
+    }
+
+    /// A command was answered.
+    pub fn answered(&mut self, request: &Open, success: bool) {
+        match request.command {
+            Command::SetAutoRetry => self.retry.answered(request.number, success),
+            Command::SetAutoCompaction => self.compaction.answered(request.number, success),
+            _ => {}
+        }
+    }
+
+    /// What the server says of its state.
+    pub fn state(&mut self, state: &SessionState) {
+        let on = Some(state.auto_compaction_enabled);
+        if self.compaction.asked.is_empty() && self.compaction.on != on {
+            (self.compaction.on, self.compaction.holds) = (on, false);
+        }
+    }
+
+    /// Another session may have other settings.
+    pub fn forget(&mut self) {
+        (self.retry.on, self.compaction.on) = (None, None);
+    }
+
+    /// Whether further tries are known to be wanted, or nobody has said otherwise.
+    pub fn retries(&self) -> bool {
+        self.retry.on != Some(false) && self.retry.asked.is_empty()
+    }
+
+    /// Sees an event.
+    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, found: &mut Findings) {
+        use AgentSessionEvent as Event;
+        match event {
+            Event::MessageEnd(end) if end.message.kind() == AgentMessageKind::Assistant => self.settle(),
+            Event::AutoRetryStart(_) => self.retry.happens(Rule::RetryOff, "no retry", at, found),
+            Event::AutoCompactionStart(start) if start.reason == CompactionReason::Threshold => {
+                self.compacts(at, found);
+            }
+            Event::CompactionStart(start) if start.reason == CompactionReason::Threshold => {
+                self.compacts(at, found);
+            }
+            _ => {}
+        }
+    }
+
+    fn compacts(&self, at: &Moment, found: &mut Findings) {
+        self.compaction.happens(Rule::CompactionOff, "no compaction", at, found);
+    }
+
+    const fn settle(&mut self) {
+        (self.retry.holds, self.compaction.holds) = (true, true);
+    }
+}
+
+impl Switch {
+    fn ask(&mut self, number: u64, on: bool) {
+        (self.on, self.holds) = (None, false);
+        self.asked.push_back((number, on));
+        if self.asked.len() > KEPT {
+            self.asked.pop_front();
+        }
+    }
+
+    fn answered(&mut self, number: u64, success: bool) {
+        let place = self.asked.iter().position(|(asked, _)| *asked == number);
+        let Some((_, on)) = place.and_then(|place| self.asked.remove(place)) else { return };
+        (self.on, self.holds) = ((success && self.asked.is_empty()).then_some(on), false);
+    }
+
+    fn happens(&self, rule: Rule, expected: &str, at: &Moment, found: &mut Findings) {
+        let Some(on) = self.on.filter(|_| self.holds && !at.extended) else { return };
+        found.expect(rule, on, || format!("{expected}, as the host has switched that off"));
+    }
+}

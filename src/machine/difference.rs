@@ -1,0 +1,114 @@
+//! The first place in which two values differ, as findings show it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use std::fmt;
+
+/// Where two values differ, and both values there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Difference {
+    /// A JSON pointer to the member; empty: the values themselves differ.
+    pub pointer: String,
+    /// The value there that was expected, as JSON; of a long one what stands around the difference. `absent` where there
+    /// is none.
+    pub expected: String,
+    /// The value that was there instead.
+    pub got: String,
+}
+
+/// Characters of a value that a finding shows.
+const SHOWN: usize = 120;
+
+impl Difference {
+    /// The first difference between two values; `None` where they are equal. `at`: the pointer to `got` in its frame.
+    pub fn between(at: &str, expected: &impl Serialize, got: &impl Serialize) -> Option<Self> {
+        let [expected, got] = [serde_json::to_value(expected), serde_json::to_value(got)]
+            .map(|value| value.unwrap_or(Value::Null));
+        Self::of_values(at.to_owned(), Some(&expected), Some(&got))
+    }
+
+    /// What was expected in words, and where it differs, if that is known.
+    pub fn behind(expected: &str, difference: Option<&Self>) -> String {
+        difference.map_or_else(|| expected.to_owned(), |difference| format!("{expected}: {difference}"))
+    }
+
+    fn of_values(at: String, expected: Option<&Value>, got: Option<&Value>) -> Option<Self> {
+        match (expected, got) {
+            (Some(Value::Object(one)), Some(Value::Object(other))) => {
+                let added = other.keys().filter(|key| !one.contains_key(*key));
+                one.keys().chain(added).find_map(|key| {
+                    let step = key.replace('~', "~0").replace('/', "~1");
+                    Self::of_values(format!("{at}/{step}"), one.get(key), other.get(key))
+                })
+            }
+            (Some(Value::Array(one)), Some(Value::Array(other))) => {
+                let places = 0..one.len().max(other.len());
+                places.into_iter().find_map(|place| {
+                    Self::of_values(format!("{at}/{place}"), one.get(place), other.get(place))
+                })
+            }
+            (expected, got) if expected == got => None,
+            (expected, got) => Some(Self::at(at, expected, got)),
+        }
+    }
+
+    fn at(pointer: String, expected: Option<&Value>, got: Option<&Value>) -> Self {
+        let [expected, got] =
+            [expected, got].map(|value| value.map_or_else(|| "absent".to_owned(), Value::to_string));
+        let same = expected.chars().zip(got.chars()).take_while(|(one, other)| one == other).count();
+        Self { pointer, expected: around(&expected, same), got: around(&got, same) }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pointer, expected, got } = self;
+        match pointer.is_empty() {
+            true => write!(f, "expected {expected}, got {got}"),
+            false => write!(f, "at `{pointer}` expected {expected}, got {got}"),
+        }
+    }
+}
+
+/// What stands around the character number `at` of a text.
+fn around(text: &str, at: usize) -> String {
+    let length = text.chars().count();
+    if length <= SHOWN {
+        return text.to_owned();
+    }
+    let from = at.saturating_sub(SHOWN / 2).min(length - SHOWN);
+    let shown: String = text.chars().skip(from).take(SHOWN).collect();
+    let [before, after] = [from > 0, from + SHOWN < length].map(|cut| if cut { "…" } else { "" });
+    format!("{before}{shown}{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn difference(expected: &Value, got: &Value) -> String {
+        Difference::between("/data", expected, got).map_or_else(String::new, |it| it.to_string())
+    }
+
+    #[test]
+    fn difference_names_first_member() {
+        let expected = json!({ "a": 1, "b": [{ "c/d": true }] });
+        let got = json!({ "a": 1, "b": [{ "c/d": false }, 2] });
+        assert_eq!(difference(&expected, &expected), "");
+        assert_eq!(difference(&expected, &got), "at `/data/b/0/c~1d` expected true, got false");
+        assert_eq!(
+            difference(&got, &json!({ "a": 1 })),
+            r#"at `/data/b` expected [{"c/d":false},2], got absent"#
+        );
+    }
+
+    #[test]
+    fn long_values_show_where_they_differ() {
+        let text = |middle: &str| json!(["é".repeat(500), middle.to_owned(), "x".repeat(500)].concat());
+        let told = difference(&text("one"), &text("two"));
+        assert!(told.contains("éone") && told.contains("étwo"), "{told}");
+        assert!(told.chars().count() < 3 * SHOWN, "{told}");
+    }
+}

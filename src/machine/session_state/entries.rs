@@ -1,0 +1,190 @@
+//! The entries of the session, as the server lists them.
+//!
+//! It grows with the session: some 50 bytes an entry, up to [`MOST`]. Of a session with more, nothing is known.
+
+use super::{
+    digest::{digest, text_digest},
+    message::Mark,
+};
+use crate::protocol::SessionEntry;
+use std::collections::HashMap;
+
+/// Entries that are kept.
+const MOST: usize = 1 << 16;
+
+/// The entries that are known, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Entries {
+    known: Vec<Known>,
+    places: HashMap<u64, usize>,
+    /// They were listed from the first on.
+    are_listed: bool,
+    /// The version of the session in which all of them were listed, where that is known.
+    pub version: Option<u64>,
+    /// Those that were told as they came and are in no list yet: id and digest.
+    appended: Vec<(u64, u64)>,
+    /// The digests of what has to be among those that are listed next.
+    caused: Vec<u64>,
+}
+
+/// An entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The digest of its id.
+    pub id: u64,
+    /// The digest of the whole.
+    pub digest: u64,
+    /// The digest of what it says besides its id, its parent and its time.
+    pub says: u64,
+    /// The message that it is.
+    pub message: Option<Mark>,
+}
+
+impl Known {
+    /// What is kept of `entry`.
+    pub fn of(entry: &SessionEntry) -> Self {
+        let message = match entry {
+            SessionEntry::Message(entry) => Some(Mark::of(&entry.message, true)),
+            _ => None,
+        };
+        Self { id: text_digest(entry.id()), digest: digest(entry), says: saying(entry), message }
+    }
+}
+
+/// How a list differs from what is known. Places are those of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The entry at this place was another.
+    Altered(usize),
+    /// At this place stands another entry than before.
+    Other(usize),
+    /// Entries that were there are gone: there should be so many at least.
+    Gone(usize),
+}
+
+impl Entries {
+    /// How many are known, where they were listed from the first on.
+    pub fn listed(&self) -> Option<usize> {
+        self.are_listed.then_some(self.known.len())
+    }
+
+    /// Another session has taken the place of this one, or something was missed.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The place of an entry.
+    pub fn place(&self, id: &str) -> Option<usize> {
+        self.places.get(&text_digest(id)).copied()
+    }
+
+    /// The entry at a place.
+    pub fn get(&self, place: usize) -> Option<&Known> {
+        self.known.get(place)
+    }
+
+    /// An entry was told as it came.
+    pub fn append(&mut self, entry: &SessionEntry) {
+        if self.appended.len() < MOST {
+            self.appended.push((text_digest(entry.id()), digest(entry)));
+        }
+    }
+
+    /// Something was done that has an entry: the digest of what it says.
+    pub fn cause(&mut self, says: u64) {
+        if self.caused.len() < MOST {
+            self.caused.push(says);
+        }
+    }
+
+    /// Holds a list that begins at the place `from` against what is known. `held`: so many have to be there.
+    pub fn compare(&self, from: usize, told: &[Known], held: usize) -> Result<(), Change> {
+        let known = self.known.get(from..).unwrap_or_default();
+        for (place, (known, told)) in known.iter().zip(told).enumerate() {
+            if known.id != told.id {
+                return Err(Change::Other(place));
+            }
+            if known.digest != told.digest {
+                return Err(Change::Altered(place));
+            }
+        }
+        let held = held.min(self.known.len()).saturating_sub(from);
+        if told.len() < held { Err(Change::Gone(held)) } else { Ok(()) }
+    }
+
+    /// Whether those that were told as they came are in a list as they were told; `None`: none were.
+    pub fn has_appended(&self, from: usize, told: &[Known]) -> Option<bool> {
+        let at: HashMap<u64, u64> = told.iter().map(|entry| (entry.id, entry.digest)).collect();
+        let is = |(id, digest): &(u64, u64)| match self.places.get(id) {
+            // The list may begin behind it.
+            Some(place) if *place < from => true,
+            _ => at.get(id) == Some(digest),
+        };
+        (!self.appended.is_empty()).then(|| self.appended.iter().all(is))
+    }
+
+    /// Whether the list has what commands have caused since the last; `None`: nothing was caused. `new`: what it has more
+    /// than the last.
+    pub fn has_caused(&self, new: &[Known]) -> Option<bool> {
+        let mut says: HashMap<u64, usize> = HashMap::new();
+        new.iter().for_each(|entry| *says.entry(entry.says).or_default() += 1);
+        let mut is =
+            |cause: &u64| says.get_mut(cause).filter(|left| **left > 0).map(|left| *left -= 1).is_some();
+        (!self.caused.is_empty()).then(|| self.caused.iter().all(&mut is))
+    }
+
+    /// The entries from that place on are these, and nothing is owed any more.
+    pub fn learn(&mut self, from: usize, told: &[Known]) {
+        self.version = None;
+        self.known.truncate(from);
+        self.known.extend(told);
+        self.are_listed = self.known.len() <= MOST;
+        if !self.are_listed {
+            self.known.clear();
+        }
+        self.places = self.known.iter().enumerate().map(|(place, entry)| (entry.id, place)).collect();
+        self.appended.clear();
+        self.caused.clear();
+    }
+
+    /// The messages among them.
+    pub fn messages(&self) -> impl Iterator<Item = (usize, Mark)> {
+        self.known.iter().enumerate().filter_map(|(place, entry)| Some((place, entry.message?)))
+    }
+}
+
+/// The digest of what an entry says besides its id, its parent and its time, of the kinds that commands cause.
+fn saying(entry: &SessionEntry) -> u64 {
+    match entry {
+        SessionEntry::ModelChange(it) => model_change(
+            it.provider.as_deref().unwrap_or_default(),
+            it.model_id.as_deref().unwrap_or_default(),
+        ),
+        SessionEntry::ThinkingLevelChange(it) => {
+            level_change(it.thinking_level.as_deref().unwrap_or_default())
+        }
+        SessionEntry::SessionInfo(it) => naming(it.name.as_deref().unwrap_or_default()),
+        SessionEntry::Compaction(it) => compaction(&it.summary, &it.first_kept_entry_id, it.tokens_before),
+        _ => 0,
+    }
+}
+
+/// What the entry of a change of the model says.
+pub fn model_change(provider: &str, model: &str) -> u64 {
+    digest(&("model_change", provider, model))
+}
+
+/// What the entry of a change of the thinking level says.
+pub fn level_change(level: &str) -> u64 {
+    digest(&("thinking_level_change", level))
+}
+
+/// What the entry of a session's name says.
+pub fn naming(name: &str) -> u64 {
+    digest(&("session_info", name))
+}
+
+/// What the entry of a compaction says.
+pub fn compaction(summary: &str, first_kept: &str, tokens_before: u64) -> u64 {
+    digest(&("compaction", summary, first_kept, tokens_before))
+}

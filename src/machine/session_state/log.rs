@@ -1,0 +1,366 @@
+//! The messages of the session, as far as frames tell of them: what is in memory, which models are told of, and what is
+//! among the entries, which nothing leaves.
+//!
+//! It grows with the session: some 100 bytes a message, up to [`MOST`] messages. Of more, the earlier ones are forgotten.
+
+use super::{
+    listing::{Bounds, Expected, Fault, Pairs, pair_up},
+    message::{Item, Mark, Presence},
+};
+use crate::protocol::{AgentMessage, AgentMessageKind as Role};
+use std::{collections::HashMap, mem};
+
+/// Messages that are kept.
+const MOST: usize = 1 << 16;
+
+/// The messages of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// Those that were said, or listed by the server, in the order of the session's entries.
+    items: Vec<Item>,
+    /// The session had no message before the first of them.
+    is_whole: bool,
+    memory: Memory,
+    /// Where the messages of the open run begin; `None`: none is open, or its beginning was missed.
+    run: Option<usize>,
+}
+
+/// What is in memory before the latest messages.
+#[derive(Clone, Debug, Default)]
+enum Memory {
+    /// Nobody knows; then all that were said.
+    #[default]
+    Unknown,
+    /// These, which stand for what was said before, and then the messages from that place on.
+    From(Vec<Item>, usize),
+    /// A summary, the last of the messages before that place, and those from it on.
+    Compacted {
+        /// The summary's digest; `None`: it was not seen whole.
+        summary: Option<u64>,
+        at: usize,
+    },
+}
+
+/// What a list of the server shows.
+pub struct Listed {
+    /// What each message is known by, without those of shell commands.
+    marks: Vec<Mark>,
+    /// The places of these in the list.
+    places: Vec<usize>,
+}
+
+impl Listed {
+    /// Of these messages with their places; `whole`: no text in the frame was shortened.
+    pub fn of<'m>(messages: impl IntoIterator<Item = (usize, &'m AgentMessage)>, whole: bool) -> Self {
+        let said = messages.into_iter().filter(|(_, message)| message.kind() != Role::BashExecution);
+        let (places, marks) = said.map(|(place, message)| (place, Mark::of(message, whole))).unzip();
+        Self { marks, places }
+    }
+
+    /// Of marks with their places.
+    pub fn of_marks(marks: impl IntoIterator<Item = (usize, Mark)>) -> Self {
+        let (places, marks) = marks.into_iter().unzip();
+        Self { marks, places }
+    }
+
+    /// A fault with the place in the list that the server told.
+    fn placed(&self, fault: Fault, from: usize) -> Fault {
+        let place = |at: usize| {
+            let behind = self.places.last().map_or(0, |last| last + 1);
+            self.places.get(from + at).copied().unwrap_or(behind)
+        };
+        match fault {
+            Fault::Altered(at) => Fault::Altered(place(at)),
+            Fault::Doubled(at) => Fault::Doubled(place(at)),
+            Fault::Unsaid(at) => Fault::Unsaid(place(at)),
+            Fault::Misplaced(at) => Fault::Misplaced(place(at)),
+            Fault::Missing(mark, at) => Fault::Missing(mark, place(at)),
+        }
+    }
+}
+
+/// How a list in memory fits to what was said.
+pub struct Fit {
+    /// Messages of the list before the paired ones: what stands for others.
+    head: usize,
+    /// The first message that the pairs may name.
+    from: usize,
+    pairs: Pairs,
+}
+
+impl Log {
+    /// How many messages are kept.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether all that is in memory is known.
+    pub fn knows_memory(&self) -> bool {
+        matches!(self.memory, Memory::From(..)) && self.in_memory().all(|item| item.memory != Presence::Maybe)
+    }
+
+    /// The messages that are or may be in memory, as far as they were said; not what stands for others.
+    pub fn in_memory(&self) -> impl DoubleEndedIterator<Item = &Item> {
+        self.items[self.in_memory_from()..].iter().filter(|item| item.memory != Presence::Out)
+    }
+
+    const fn in_memory_from(&self) -> usize {
+        match &self.memory {
+            Memory::From(_, from) => *from,
+            Memory::Unknown | Memory::Compacted { .. } => 0,
+        }
+    }
+
+    /// The answers that are or may be in memory, newest first, but for those that were aborted before they said anything;
+    /// and whether each is certain to be there.
+    pub fn answers(&self) -> impl Iterator<Item = (&Item, bool)> {
+        let certain_from = match &self.memory {
+            Memory::Unknown => 0,
+            Memory::From(_, from) => *from,
+            Memory::Compacted { at, .. } => *at,
+        };
+        let items = self.items.iter().enumerate().skip(self.in_memory_from()).rev();
+        let answers = items.filter(|(_, item)| {
+            item.mark.role == Role::Assistant && item.memory != Presence::Out && !item.is_empty_abort
+        });
+        answers.map(move |(place, item)| (item, item.memory == Presence::In && place >= certain_from))
+    }
+
+    /// Whether the first of [`in_memory`](Self::in_memory) is the first there is.
+    pub const fn begins_in_memory(&self) -> bool {
+        matches!(self.memory, Memory::From(..))
+    }
+
+    /// What stands in memory for messages that are there no more.
+    pub fn head(&self) -> &[Item] {
+        match &self.memory {
+            Memory::From(head, _) => head,
+            Memory::Unknown | Memory::Compacted { .. } => &[],
+        }
+    }
+
+    /// A message is complete.
+    pub fn say(&mut self, item: Item) {
+        if self.items.len() == MOST {
+            self.forget();
+        }
+        self.items.push(item);
+    }
+
+    /// A run begins.
+    pub const fn begin_run(&mut self) {
+        self.run = Some(self.items.len());
+    }
+
+    /// The text of a message, where it was seen whole.
+    pub fn text_of(&self, mark: &Mark) -> Option<u64> {
+        self.items.iter().find(|item| item.mark.is(mark))?.text
+    }
+
+    /// The messages of the run that ends; `None`: they are not all known.
+    pub fn end_run(&mut self) -> Option<&[Item]> {
+        self.items.get(self.run.take()?..)
+    }
+
+    /// Something of the session was missed.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// A session begins without messages.
+    pub fn clear(&mut self) {
+        *self = Self { is_whole: true, memory: Memory::From(Vec::new(), 0), ..Self::default() };
+    }
+
+    /// Nothing was in memory before the messages that were said.
+    pub fn begin_here(&mut self) {
+        if matches!(self.memory, Memory::Unknown) {
+            (self.memory, self.is_whole) = (Memory::From(Vec::new(), 0), true);
+        }
+    }
+
+    /// The last answer leaves memory, and the results of its calls. Gives the answer where nothing else leaves, and that
+    /// is certain.
+    pub fn leave_out(&mut self, certain: bool) -> Option<Item> {
+        let at = self.items.iter().rposition(|item| item.mark.role == Role::Assistant)?;
+        let was_in = self.items[at].memory == Presence::In;
+        let results = &mut self.items[at + 1..];
+        let is_last = results.is_empty();
+        results.iter_mut().for_each(|item| item.memory = Presence::Maybe);
+        self.items[at].memory = if certain && is_last { Presence::Out } else { Presence::Maybe };
+        (certain && is_last && was_in).then(|| self.items[at])
+    }
+
+    /// Whether the last message is an answer that failed and may still be in memory.
+    pub fn ends_in_failure(&self) -> bool {
+        self.items.last().is_some_and(|item| item.has_failed && item.memory != Presence::Out)
+    }
+
+    /// A summary stands for messages in memory; `summary`: its digest, where it was seen whole.
+    pub fn compact(&mut self, summary: Option<u64>) {
+        self.rebuild();
+        self.memory = Memory::Compacted { summary, at: self.items.len() };
+    }
+
+    /// Another session goes on with the messages before the user's message that `later` others follow; `None`: with all.
+    /// Gives whether they are known.
+    pub fn branch(&mut self, later: Option<usize>) -> bool {
+        let place = match later {
+            None => Some(self.items.len()),
+            Some(later) => {
+                let mut users = self.items.iter().enumerate().rev().filter(|(_, item)| is_fork_point(item));
+                users.nth(later).map(|(place, _)| place)
+            }
+        };
+        // What a compaction has left is not that of a branch before it.
+        let is_plain = match &self.memory {
+            Memory::Unknown => true,
+            Memory::From(head, from) => head.is_empty() && *from == 0,
+            Memory::Compacted { .. } => false,
+        };
+        let Some(place) = place.filter(|_| is_plain) else {
+            self.forget();
+            return false;
+        };
+        self.items.truncate(place);
+        self.rebuild();
+        self.run = None;
+        true
+    }
+
+    /// What is in memory is made anew from the entries: what a retry has left out comes back in some servers, what is no
+    /// entry goes, and what is an entry of another kind has the entry's time.
+    fn rebuild(&mut self) {
+        for item in &mut self.items {
+            if item.memory == Presence::Out || item.file != Presence::In || !is_entry(item.mark.role) {
+                item.memory = Presence::Maybe;
+            }
+        }
+    }
+
+    /// Holds a list of what is in memory against what was said. The first `held` messages have to be there; `is_calm`:
+    /// nothing is under way that adds any.
+    pub fn fit(&self, listed: &Listed, held: usize, is_calm: bool) -> Result<Fit, Fault> {
+        let marks = &listed.marks;
+        let expected = |place: usize, item: &Item| {
+            let is_needed = item.memory == Presence::In && place < held;
+            (item.memory != Presence::Out).then_some(Expected { mark: item.mark, is_needed })
+        };
+        let (skip, from, is_open_before) = match &self.memory {
+            Memory::Unknown => (0, 0, true),
+            Memory::From(_, from) => (0, *from, false),
+            Memory::Compacted { at, .. } => {
+                let summary = marks.iter().position(|mark| mark.role == Role::CompactionSummary);
+                let skip = summary.map_or(0, |place| place + 1);
+                let kept = marks[skip..].iter().find(|mark| mark.is_core());
+                let first = kept.and_then(|kept| self.items[..*at].iter().position(|it| it.mark.is(kept)));
+                (skip, first.unwrap_or(*at), first.is_none() && !self.is_whole)
+            }
+        };
+        let head: Vec<Expected> =
+            self.head().iter().map(|item| Expected { mark: item.mark, is_needed: true }).collect();
+        let (mut all, mut places) = (head, Vec::new());
+        let heads = all.len();
+        for (place, item) in self.items.iter().enumerate().skip(from) {
+            let kept_system =
+                item.mark.role == Role::System && matches!(self.memory, Memory::Compacted { .. });
+            if let Some(mut expected) = expected(place, item) {
+                // A compaction may tell anew what models are told of themselves.
+                expected.is_needed &= !kept_system;
+                all.push(expected);
+                places.push(place);
+            }
+        }
+        if let Some(place) = marks[..skip].iter().position(Mark::is_core) {
+            return Err(listed.placed(Fault::Unsaid(place), 0));
+        }
+        let bounds = Bounds { is_open_before, is_open_behind: !is_calm };
+        let pairs = pair_up(&all, &marks[skip..], bounds).map_err(|fault| listed.placed(fault, skip))?;
+        let own = |pair: Option<usize>| pair.and_then(|at| at.checked_sub(heads)).map(|at| places[at]);
+        let head = pairs.iter().filter(|pair| pair.is_some_and(|at| at < heads)).count();
+        Ok(Fit { head: skip + head, from, pairs: pairs.into_iter().skip(head).map(own).collect() })
+    }
+
+    /// Whether a summary has to stand for others in memory.
+    pub const fn is_compacted(&self) -> bool {
+        matches!(self.memory, Memory::Compacted { .. })
+    }
+
+    /// The digest of the summary that has to stand for others in memory, where it is known.
+    pub const fn summary(&self) -> Option<u64> {
+        match &self.memory {
+            Memory::Compacted { summary, .. } => *summary,
+            Memory::Unknown | Memory::From(..) => None,
+        }
+    }
+
+    /// What is in memory is what the server has listed. `fit`: how it fits to what was said; `None`: it does not.
+    pub fn learn(&mut self, messages: &[AgentMessage], whole: bool, fit: Option<Fit>) {
+        let said = messages.iter().filter(|message| message.kind() != Role::BashExecution);
+        let listed: Vec<Item> = said.map(|message| Item::of(message, whole)).collect();
+        if listed.len() > MOST {
+            return self.forget();
+        }
+        self.is_whole &= fit.is_some();
+        let (items, fit) = match fit {
+            Some(fit) => (mem::take(&mut self.items), fit),
+            None => (Vec::new(), Fit { head: 0, from: 0, pairs: vec![None; listed.len()] }),
+        };
+        let summary = listed.iter().position(|item| item.mark.role == Role::CompactionSummary);
+        let heads = fit.head.max(summary.map_or(0, |place| place + 1));
+        let (head, rest) = listed.split_at(heads.min(listed.len()));
+        let pairs = fit.pairs.iter().skip(heads.saturating_sub(fit.head));
+        let mut learned: Vec<Item> = items[..fit.from.min(items.len())].to_vec();
+        let from = learned.len();
+        let mut next = from;
+        for (item, pair) in rest.iter().zip(pairs.chain(std::iter::repeat(&None))) {
+            match pair {
+                Some(at) => {
+                    let left_out = items.get(next..*at).unwrap_or_default();
+                    learned.extend(left_out.iter().map(|item| Item { memory: Presence::Out, ..*item }));
+                    learned.push(Item { memory: Presence::In, file: items[*at].file, ..*item });
+                    next = at + 1;
+                }
+                // What nobody has said may be no entry.
+                None => learned.push(Item { file: Presence::Maybe, ..*item }),
+            }
+        }
+        let left_out = items.get(next..).unwrap_or_default();
+        learned.extend(left_out.iter().map(|item| Item { memory: Presence::Out, ..*item }));
+        (self.items, self.memory, self.run) = (learned, Memory::From(head.to_vec(), from), None);
+    }
+
+    /// Holds the messages among the entries against what was said. The first `held` have to be there.
+    pub fn fit_entries(&self, listed: &Listed, held: usize, is_calm: bool) -> Result<(), Fault> {
+        let kept = self.items.iter().enumerate().filter(|(_, item)| is_entry(item.mark.role));
+        let expected = kept.filter(|(_, item)| item.file != Presence::Out).map(|(place, item)| Expected {
+            mark: item.mark,
+            is_needed: item.file == Presence::In && place < held,
+        });
+        let bounds = Bounds { is_open_before: !self.is_whole, is_open_behind: !is_calm };
+        let expected: Vec<Expected> = expected.collect();
+        pair_up(&expected, &listed.marks, bounds).map(drop).map_err(|fault| listed.placed(fault, 0))
+    }
+
+    /// Those among `messages` that were said with other content: what is wrong whatever else has happened.
+    pub fn altered(&self, listed: &Listed) -> Option<Fault> {
+        let mut said: HashMap<u64, Vec<Mark>> = HashMap::new();
+        for item in &self.items {
+            said.entry(item.mark.name).or_default().push(item.mark);
+        }
+        let altered =
+            |mark: &Mark| said.get(&mark.name).is_some_and(|said| !said.iter().any(|known| known.is(mark)));
+        let place = listed.marks.iter().position(|mark| mark.is_core() && altered(mark))?;
+        Some(listed.placed(Fault::Altered(place), 0))
+    }
+}
+
+/// Whether such messages are entries of the kind `message`.
+pub const fn is_entry(role: Role) -> bool {
+    matches!(role, Role::User | Role::Assistant | Role::ToolResult | Role::System)
+}
+
+/// Whether a session can be forked at the message.
+pub fn is_fork_point(item: &Item) -> bool {
+    item.mark.role == Role::User && item.text != Some(0)
+}

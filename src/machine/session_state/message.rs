@@ -1,0 +1,198 @@
+//! What is kept of a message: enough to know it again, and what it counts for. Never its text.
+
+use super::digest::{digest, pair, text_digest};
+use crate::protocol::{
+    AgentMessage, AgentMessageKind as Role, AssistantContent, AssistantMessage, MessageContent, StopReason,
+    Usage, UserContent,
+};
+use std::{borrow::Cow, num::NonZeroU64};
+
+/// What a message is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Who says it.
+    pub role: Role,
+    /// A digest of its role, its time and the call that it answers: what tells it from others.
+    pub name: u64,
+    /// A digest of the whole; `None`: it was not seen whole, or may change.
+    pub digest: Option<NonZeroU64>,
+}
+
+/// A message that was said.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// What it is known by.
+    pub mark: Mark,
+    /// A digest of its text, of a user's or an assistant's message; 0: it has none. `None`: it was not seen whole.
+    pub text: Option<u64>,
+    /// It was aborted before it had any content.
+    pub is_empty_abort: bool,
+    /// It is an answer that failed, or was aborted.
+    pub has_failed: bool,
+    /// What it counts for.
+    pub share: Share,
+    /// Whether it is in memory.
+    pub memory: Presence,
+    /// Whether it is among the entries of the session.
+    pub file: Presence,
+}
+
+/// Whether a message is in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It has to be.
+    In,
+    /// It may be.
+    Maybe,
+    /// It must not be.
+    Out,
+}
+
+/// What a message counts for in the statistics.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Share {
+    /// Calls of tools.
+    pub calls: u64,
+    /// Tokens by kind: input, output, read from and written to a cache.
+    pub tokens: [u64; 4],
+    /// US dollars.
+    pub cost: f64,
+    /// Something else was used that is told nowhere in numbers of its own.
+    pub is_vague: bool,
+}
+
+impl Mark {
+    /// What `message` is known by; `whole`: no text in it was shortened.
+    pub fn of(message: &AgentMessage, whole: bool) -> Self {
+        let (timestamp, call, changes) = match message {
+            AgentMessage::User(it) => (it.timestamp, "", false),
+            AgentMessage::System(it) => (it.timestamp, "", false),
+            AgentMessage::Developer(it) => (it.timestamp, "", false),
+            AgentMessage::Assistant(it) => (it.timestamp, "", false),
+            // Some servers shorten old results, and say so.
+            AgentMessage::ToolResult(it) => (it.timestamp, it.tool_call_id.as_str(), it.pruned_at.is_some()),
+            AgentMessage::BashExecution(it) => (it.timestamp, "", false),
+            AgentMessage::PythonExecution(it) => (it.timestamp, "", false),
+            AgentMessage::Custom(it) => (it.timestamp, it.custom_type.as_str(), false),
+            AgentMessage::HookMessage(it) => (it.timestamp, it.custom_type.as_str(), false),
+            AgentMessage::BranchSummary(it) => (it.timestamp, "", false),
+            AgentMessage::CompactionSummary(it) => (it.timestamp, "", false),
+            AgentMessage::FileMention(it) => (it.timestamp, "", false),
+        };
+        let role = message.kind();
+        let name = pair(pair(role as u64, timestamp), text_digest(call));
+        let digest = (whole && !changes).then(|| NonZeroU64::new(digest(message))).flatten();
+        Self { role, name, digest }
+    }
+
+    /// Whether both are one message, as far as both are known.
+    pub fn is(&self, other: &Self) -> bool {
+        self.role == other.role
+            && match (self.digest, other.digest) {
+                (Some(one), Some(other)) => one == other,
+                _ => self.name == other.name,
+            }
+    }
+
+    /// Whether it is part of what hosts and models say to each other: only that has to be said before it is listed.
+    pub const fn is_core(&self) -> bool {
+        matches!(self.role, Role::User | Role::Assistant | Role::ToolResult)
+    }
+}
+
+impl Item {
+    /// What is kept of `message`; `whole`: no text in it was shortened.
+    pub fn of(message: &AgentMessage, whole: bool) -> Self {
+        let text = match message {
+            AgentMessage::User(it) => shown_text(&joined(&it.content)),
+            AgentMessage::Assistant(it) => shown_text(answer_text(it).trim_matches(is_blank)),
+            _ => 0,
+        };
+        let stop = match message {
+            AgentMessage::Assistant(it) => Some(it.stop_reason),
+            _ => None,
+        };
+        let empty = matches!(message, AgentMessage::Assistant(it) if it.content.is_empty());
+        Self {
+            mark: Mark::of(message, whole),
+            text: whole.then_some(text),
+            is_empty_abort: stop == Some(StopReason::Aborted) && empty,
+            has_failed: matches!(stop, Some(StopReason::Error | StopReason::Aborted)),
+            share: Share::of(message),
+            memory: Presence::In,
+            file: Presence::In,
+        }
+    }
+
+    /// Its place in counts by role: user, assistant, call, result.
+    pub const fn column(&self) -> Option<usize> {
+        match self.mark.role {
+            Role::User => Some(0),
+            Role::Assistant => Some(1),
+            Role::ToolResult => Some(3),
+            _ => None,
+        }
+    }
+}
+
+impl Share {
+    fn of(message: &AgentMessage) -> Self {
+        match message {
+            AgentMessage::Assistant(it) => {
+                let calls = it.content.iter().filter(|block| matches!(block, AssistantContent::ToolCall(_)));
+                Self { calls: calls.count() as u64, ..Self::of_usage(&it.usage) }
+            }
+            // Tools that ask a model tell what that has used, in some servers in details of their own.
+            AgentMessage::ToolResult(it) => {
+                let own = it.details.as_ref().is_some_and(|details| details.get("usage").is_some());
+                Self { is_vague: own || it.usage.is_some(), ..Self::default() }
+            }
+            _ => Self::default(),
+        }
+    }
+
+    /// What `usage` counts for.
+    pub fn of_usage(usage: &Usage) -> Self {
+        let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+        Self { calls: 0, tokens, cost: usage.cost.total.as_f64().unwrap_or_default(), is_vague: false }
+    }
+}
+
+/// The texts of a user's message, one behind the other.
+pub fn joined(content: &MessageContent) -> Cow<'_, str> {
+    match content {
+        MessageContent::Text(text) => text.into(),
+        MessageContent::Blocks(blocks) => {
+            if let [UserContent::Text(only)] = blocks.as_slice() {
+                return (&only.text).into();
+            }
+            let texts = blocks.iter().filter_map(|block| match block {
+                UserContent::Text(text) => Some(text.text.as_str()),
+                UserContent::Image(_) => None,
+            });
+            texts.collect()
+        }
+    }
+}
+
+/// The texts of an answer, one behind the other.
+pub fn answer_text(message: &AssistantMessage) -> Cow<'_, str> {
+    if let [AssistantContent::Text(only)] = message.content.as_slice() {
+        return (&only.text).into();
+    }
+    let texts = message.content.iter().filter_map(|block| match block {
+        AssistantContent::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// The digest of a text; 0 of the empty one.
+pub fn shown_text(text: &str) -> u64 {
+    if text.is_empty() { 0 } else { text_digest(text).max(1) }
+}
+
+/// What servers take away around a text: languages differ in what is blank, so all of it counts.
+pub fn is_blank(character: char) -> bool {
+    character.is_whitespace() || character == '\u{feff}'
+}

@@ -1,0 +1,69 @@
+//! How old a server is, as far as its frames tell: members that came later need not be there while nothing shows that the
+//! server is as new as they are.
+
+use super::trail::Place;
+use crate::{
+    machine::{Kind, State},
+    protocol::{Faults, Version},
+};
+
+/// What is known of the version of a server.
+#[derive(Clone, Debug, Default)]
+pub struct Age {
+    /// The latest version of which something was there.
+    newest: Option<Version>,
+    /// The earliest version of which something was missing.
+    before: Option<Version>,
+    /// Members that were missing, as they would be of an older server.
+    doubts: Vec<Doubt>,
+}
+
+/// A frame that lacks a member, unless the server is older than that.
+#[derive(Clone, Debug)]
+pub struct Doubt {
+    /// The version that brought the member.
+    pub since: Version,
+    /// The frame.
+    pub place: Place,
+    /// What the frame was.
+    pub kind: Kind,
+    /// The state that it met.
+    pub state: State,
+    /// What was expected, in words.
+    pub expected: String,
+}
+
+/// Members that are remembered, each once.
+const KEPT: usize = 64;
+
+impl Age {
+    /// The version that the server is older than, as far as it has shown nothing of that or of a later one.
+    pub const fn before(&self) -> Option<Version> {
+        self.before
+    }
+
+    /// A frame was read that says and lacks this. Gives what turns out to be missing: what lacks a member though the
+    /// server is as new as that, this frame's own among it.
+    pub fn see(
+        &mut self,
+        faults: &Faults,
+        doubt: impl Fn(Version, &dyn std::fmt::Display) -> Doubt,
+    ) -> Vec<Doubt> {
+        // Nearly every frame says nothing new.
+        if faults.later().is_empty() && faults.newest() <= self.newest {
+            return Vec::new();
+        }
+        self.newest = self.newest.max(faults.newest());
+        for later in faults.later() {
+            let doubt = doubt(later.since, &later.fault);
+            let known = self.doubts.iter().any(|known| known.expected == doubt.expected);
+            if !known && self.doubts.len() < KEPT {
+                self.doubts.push(doubt);
+            }
+        }
+        let newest = self.newest;
+        let missing: Vec<Doubt> = self.doubts.extract_if(.., |doubt| Some(doubt.since) <= newest).collect();
+        self.before = self.doubts.iter().map(|doubt| doubt.since).min();
+        missing
+    }
+}

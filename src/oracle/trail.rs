@@ -1,0 +1,63 @@
+//! Earlier records that a finding may go back to, shortened: what the host wrote, and what the server wrote but for the
+//! frames that only go on with something.
+
+use super::{Direction, Record, glimpse::Glimpse, report::Quote};
+use std::collections::VecDeque;
+
+/// Where a frame stands: the number of its process, and of the frame in it.
+pub type Place = (u64, u64);
+
+/// The latest records of each side. What is kept does not grow with the conversation.
+#[derive(Default)]
+pub struct Trail {
+    host: VecDeque<Past>,
+    server: VecDeque<Past>,
+    /// The last frame of the record before.
+    last: Place,
+}
+
+/// A record: frames up to `last` of its process, from `first` on. A record with pieces of lines has several frames.
+struct Past {
+    first: Place,
+    last: Place,
+    glimpse: Glimpse,
+}
+
+/// Records of the host that are kept: a request may wait for long.
+const OF_HOST: usize = 4096;
+/// Records of the server that are kept.
+const OF_SERVER: usize = 1024;
+
+impl Trail {
+    /// Keeps the record with this number, after which the conversation has come to `place`; `goes_on`: it is a frame of
+    /// the server that only goes on with something.
+    pub fn note(&mut self, number: u64, record: &Record<'_>, place: Place, goes_on: bool) {
+        let before = std::mem::replace(&mut self.last, place);
+        let first = if before.0 == place.0 { before.1 + 1 } else { 1 };
+        let (kept, limit) = match record.direction {
+            Direction::In => (&mut self.host, OF_HOST),
+            Direction::Out if !goes_on => (&mut self.server, OF_SERVER),
+            Direction::Out | Direction::Err | Direction::Meta => return,
+        };
+        if first > place.1 {
+            return;
+        }
+        // The buffers of the one that falls out are used again.
+        let mut past = match kept.len() < limit {
+            true => None,
+            false => kept.pop_front(),
+        }
+        .unwrap_or_else(|| Past { first: place, last: place, glimpse: Glimpse::default() });
+        (past.first, past.last) = ((place.0, first), place);
+        past.glimpse.look(number, record);
+        kept.push_back(past);
+    }
+
+    /// The record of the frame at `place`, where it is kept.
+    pub fn quote(&self, place: Place) -> Option<Quote> {
+        [&self.host, &self.server].into_iter().find_map(|kept| {
+            let past = kept.get(kept.partition_point(|past| past.last < place))?;
+            (past.first <= place).then(|| Quote { cause: true, ..past.glimpse.quote(false) })
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! Would the oracle see through a server that lies? Each lie breaks one promise of the protocol and is consistent in itself:
+//! where a value is told again, it is changed there, too.
+//!
+//! `lies/catalogue` has the lies, `lies/recordings` the conversations in which they are told, and `lies/scenarios` what our
+//! own server was asked in these.
+
+mod catalogue;
+mod wide;
+
+use crate::mutation_support::{Trace, read, recorded};
+pub use catalogue::recordings;
+use catalogue::{Lie, lies};
+use pi_rpc::{
+    machine::Tier,
+    oracle::{Judge, View},
+    protocol::{Dialect, RuleId, Side},
+};
+use serde_json::json;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    thread,
+};
+
+const DIALECTS: [&str; 3] = ["pi", "pi-1", "xcsh"];
+
+/// What became of a lie in one dialect.
+struct Told {
+    lie: Lie,
+    dialect: &'static str,
+    trace: Trace,
+    /// The rules that tell.
+    rules: BTreeSet<String>,
+}
+
+/// Tells every lie, in every dialect that it is for.
+fn told() -> Vec<Told> {
+    let lies = lies();
+    thread::scope(|scope| {
+        let parts = DIALECTS.map(|dialect| {
+            let lies = &lies;
+            scope.spawn(move || {
+                let here = lies.iter().filter(|lie| lie.is_for(dialect));
+                here.map(|lie| tell(lie, dialect)).collect::<Vec<_>>()
+            })
+        });
+        parts.into_iter().flat_map(|part| part.join().expect("a part")).flatten().collect()
+    })
+}
+
+/// Nothing where the recording has no place for the lie.
+fn tell(lie: &Lie, dialect: &'static str) -> Option<Told> {
+    let name = format!("{dialect}/{}", lie.recording);
+    let mut trace = recorded(&name);
+    let steps = lie.steps(dialect);
+    let told = catch_unwind(AssertUnwindSafe(|| {
+        steps.iter().for_each(|step| step.apply(dialect, &mut trace));
+    }));
+    if told.is_err() {
+        eprintln!("lie {} cannot be told in {name}", lie.number);
+    }
+    told.ok().map(|()| Told { lie: lie.clone(), dialect, rules: broken(dialect, &trace), trace })
+}
+
+/// The rules for servers that the recording breaks: what fails a check.
+fn broken(dialect: &str, trace: &Trace) -> BTreeSet<String> {
+    let mut judge = Judge::new(Dialect::parse(dialect).expect("a dialect"), View::Both);
+    let mut findings: Vec<_> =
+        trace.iter().flat_map(|record| judge.see(&read(&record.to_string()))).collect();
+    findings.extend(judge.finish());
+    let of_server = |rule: RuleId| rule.about().side == Side::Server;
+    let failing = findings.into_iter().map(|finding| finding.violation);
+    let failing = failing.filter(|it| it.tier != Tier::Observed && of_server(it.rule));
+    failing.map(|violation| violation.rule.to_string()).collect()
+}
+
+/// Whether some lie in that dialect breaks the rule.
+pub fn is_broken(dialect: &str, rule: &str) -> bool {
+    let is_told =
+        |lie: &Lie| lie.is_for(dialect) && !lie.is_pending(dialect) && !lie.not_found.contains_key(dialect);
+    lies().iter().any(|lie| is_told(lie) && lie.found.iter().any(|name| name == rule))
+}
+
+#[test]
+fn recordings_of_lies_have_no_fault() {
+    for name in recordings() {
+        let dialect = name.split('/').next().unwrap_or_default();
+        assert_eq!(broken(dialect, &recorded(&name)), BTreeSet::new(), "{name}");
+    }
+}
+
+#[test]
+fn lies_are_numbered_in_order() {
+    let numbers: Vec<u32> = lies().iter().map(|lie| lie.number).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u32).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_lie_is_told_by_its_rules_or_excused() {
+    let told = told();
+    let mut wrong: Vec<String> = told.iter().filter_map(Told::differs).collect();
+    let planted: usize = lies().iter().map(Lie::dialect_count).sum();
+    assert_eq!(told.len(), planted, "some lies cannot be told, see above");
+    let mut by_lie: BTreeMap<u32, (&Lie, BTreeSet<&String>)> = BTreeMap::new();
+    for told in &told {
+        by_lie.entry(told.lie.number).or_insert((&told.lie, BTreeSet::new())).1.extend(&told.rules);
+    }
+    for (lie, rules) in by_lie.values() {
+        let idle = lie.found.iter().filter(|rule| !rules.contains(rule));
+        wrong.extend(idle.map(|rule| format!("lie {}: {rule} is listed and tells it nowhere", lie.number)));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    let shown = table(&told);
+    println!("{shown}");
+    insta::assert_snapshot!("lies", shown);
+}
+
+impl Told {
+    /// What the catalogue says otherwise.
+    fn differs(&self) -> Option<String> {
+        let Self { lie, dialect, rules, .. } = self;
+        let excused = lie.not_found.contains_key(*dialect) || lie.is_pending(dialect);
+        let listed = rules.iter().all(|rule| lie.found.contains(rule));
+        match (rules.is_empty(), excused) {
+            (true, true) => None,
+            (false, false) if listed => None,
+            _ => Some(format!(
+                "lie {} ({dialect}, {}): told by {rules:?}, listed are {:?}",
+                lie.number, lie.lie, lie.found
+            )),
+        }
+    }
+}
+
+/// How many are found, and which are not.
+fn table(told: &[Told]) -> String {
+    let mut out = String::new();
+    let mut areas: Vec<&str> = told.iter().map(|told| told.lie.area.as_str()).collect();
+    areas.sort_unstable();
+    areas.dedup();
+    let _ = writeln!(out, "{:<12} {:>9} {:>9} {:>9} {:>9}", "found of", "pi", "pi-1", "xcsh", "all");
+    for area in areas.iter().copied().chain(["all"]) {
+        let _ = write!(out, "{area:<12}");
+        for dialect in DIALECTS.into_iter().chain(["all"]) {
+            let counted = |told: &&Told| {
+                (area == "all" || told.lie.area == area) && (dialect == "all" || told.dialect == dialect)
+            };
+            let counted: Vec<&Told> = told.iter().filter(counted).collect();
+            let found = counted.iter().filter(|told| !told.rules.is_empty()).count();
+            let _ = write!(out, " {:>9}", format!("{found}/{}", counted.len()));
+        }
+        out.push('\n');
+    }
+    let found = told.iter().filter(|told| !told.rules.is_empty()).count();
+    let _ = writeln!(out, "{:.1} % of {} are found", 100.0 * found as f64 / told.len() as f64, told.len());
+    for told in told.iter().filter(|told| told.rules.is_empty()) {
+        let why = told.lie.not_found.get(told.dialect).map_or("pending", String::as_str);
+        let _ = writeln!(out, "not found: {} in {}: {}: {why}", told.lie.number, told.dialect, told.lie.lie);
+    }
+    out
+}
+
+#[test]
+#[ignore = "prints what tells each lie and writes the recordings to target/lies, for those who write rules"]
+fn lies_are_listed_and_written() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/lies");
+    fs::create_dir_all(&folder).expect("a folder");
+    for told in told() {
+        let (number, dialect) = (told.lie.number, told.dialect);
+        println!("{}", json!({ "number": number, "dialect": dialect, "rules": told.rules }));
+        let lines: String = told.trace.iter().map(|record| format!("{record}\n")).collect();
+        fs::write(folder.join(format!("{number:03}-{dialect}.jsonl")), lines).expect("a recording");
+    }
+}

@@ -1,0 +1,63 @@
+//! Recordings of another dialect than the one that they are judged by: that is told, once, and nothing else.
+
+use crate::mutation_support::{dialect, names, valid};
+use pi_rpc::{
+    oracle::{
+        Reading,
+        report::{Outcome, Subject},
+    },
+    protocol::Dialect::{self, Pi, Pi1, Xcsh},
+};
+use serde_json::{Value, json};
+
+fn judged(by: Dialect, records: &[Value]) -> Subject {
+    let text: String = records.iter().map(|record| format!("{record}\n")).collect();
+    Reading { dialect: Some(by.into()), timeline: false }.judge("foreign", text.as_bytes())
+}
+
+/// Whether it is told, and nothing else, that the recording is one of `of`.
+fn is_known_as(of: Dialect, subject: &Subject) -> bool {
+    let wish = format!("`--dialect {of}` judges it");
+    let told = subject.reason.as_ref().is_some_and(|reason| reason.ends_with(&wish));
+    told && subject.outcome == Outcome::Error && subject.findings.is_empty()
+}
+
+#[test]
+fn recordings_are_known_to_be_of_their_dialect() {
+    for name in names() {
+        assert_eq!(judged(dialect(&name), &valid(&name)).reason, None, "{name}");
+    }
+}
+
+#[test]
+fn recording_of_other_dialect_is_told_once() {
+    for (of, by) in [(Pi1, Pi), (Xcsh, Pi), (Xcsh, Pi1), (Pi1, Xcsh)] {
+        for recording in ["plain", "tools"] {
+            let subject = judged(by, &valid(&format!("{of}/{recording}")));
+            assert!(is_known_as(of, &subject), "{of} {recording} by {by}: {:?}", subject.reason);
+        }
+    }
+    let plain = judged(Pi, &valid("pi-1/plain"));
+    let reason = "it is no recording of pi: line 8, a `message_start`, is not as pi has it \
+                  (`message`: `system` does not exist in this dialect); `--dialect pi-1` judges it";
+    assert_eq!(plain.reason.as_deref(), Some(reason));
+}
+
+#[test]
+fn single_foreign_frame_is_a_fault() {
+    let foreign = |of: Dialect, frame: Value| {
+        let mut trace = valid(&format!("{of}/plain"));
+        let at = trace.iter().position(|record| record["frame"]["type"] == "agent_start").unwrap();
+        trace.insert(at, json!({ "t": trace[at]["t"], "dir": "out", "frame": frame }));
+        judged(of, &trace)
+    };
+    for subject in [
+        foreign(Pi, json!({ "type": "todo_auto_clear" })),
+        foreign(Pi, json!({ "type": "agent_settled", "aborted": false })),
+        foreign(Pi1, json!({ "type": "todo_auto_clear" })),
+        foreign(Xcsh, json!({ "type": "queue_update", "steering": [], "followUp": [] })),
+    ] {
+        assert_eq!(subject.reason, None);
+        assert_ne!(subject.findings.len(), 0);
+    }
+}
