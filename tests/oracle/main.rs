@@ -18,6 +18,7 @@ mod lies;
 mod meta_in_recordings;
 mod mutations;
 mod other_dialects;
+mod patience;
 mod recordings;
 mod redacted;
 mod trace_writing;
