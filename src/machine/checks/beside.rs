@@ -13,6 +13,7 @@ use super::{
     promises::Promises,
     prompts::Prompts,
     queues::Queues,
+    session_facts::StateChecks,
     session_log::SessionLog,
     settling::Settling,
     shells::Shells,
@@ -39,7 +40,7 @@ use crate::{
 /// Follows what goes on beside the runs; sees every frame, wherever it stands.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
-    facts: Facts,
+    facts: StateChecks,
     answers: Answers,
     tail: Tail,
     queues: Queues,
@@ -69,7 +70,7 @@ impl Beside {
 
     /// What is known of the session's state.
     pub const fn facts(&self) -> &Facts {
-        &self.facts
+        self.facts.facts()
     }
 
     /// The server was told to load extensions.

@@ -2,6 +2,7 @@
 //! sees frames that are legal where they stand; [`Beside`] follows what goes on beside them, and sees everything.
 
 pub(super) mod answers;
+pub(super) mod asked;
 pub(super) mod asks;
 pub(super) mod beside;
 pub(super) mod compaction;
@@ -19,10 +20,12 @@ pub(super) mod promises;
 pub(super) mod prompts;
 pub(super) mod queue;
 pub(super) mod queues;
+pub(super) mod reminders;
 pub(super) mod run;
 pub(super) mod sayings;
 pub(super) mod seen;
 pub(super) mod session_entries;
+pub(super) mod session_facts;
 pub(super) mod session_log;
 pub(super) mod session_reads;
 pub(super) mod session_sight;

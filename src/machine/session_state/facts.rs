@@ -1,18 +1,16 @@
-//! All members of the session's state, fed by frames, and the rules that what is told agrees with what is known.
+//! All members of the session's state, fed by frames.
 
 use super::{
-    asked,
     levels::{Levels, without_thinking},
     sessions::{Left, Sessions},
     slot::{Knowledge, Slot},
-    todos::{Reminders, written},
+    todos::written,
 };
 use crate::{
-    machine::{checks::moment::Moment, findings::Findings, requests::Open},
+    machine::{checks::moment::Moment, requests::Open},
     protocol::{
-        AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, Base,
-        CommandSource, DialectCleansSessionName, DialectRecord, Effect, EffectCode, FlowState, MemberValue,
-        Model, Outbound, RpcCommand, RpcCommandKind, RpcExtensionUIRequest, RpcSuccess, RuleId as Rule, Said,
+        AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, Base, DialectCleansSessionName,
+        DialectRecord, Effect, EffectCode, MemberValue, Model, RpcCommand, RpcExtensionUIRequest, RpcSuccess,
         SessionMember as Member, ThinkingLevel, effects_of_event, effects_of_success, told_by,
     },
 };
@@ -35,9 +33,8 @@ pub struct Facts {
     /// The frame of the prompt that the open run, or the last one, follows.
     run_from: u64,
     /// What cycling models has shown.
-    pub cycling: Cycling,
+    cycling: Cycling,
     sessions: Sessions,
-    reminders: Reminders,
     /// Something was seen of an extension, which may change what it likes without a frame.
     extension_acts: bool,
 }
@@ -58,14 +55,14 @@ pub enum Cycling {
 
 /// A command without a response.
 #[derive(Clone, Debug)]
-struct OpenCommand {
+pub struct OpenCommand {
     number: u64,
     /// The frame that it was.
-    frame: u64,
+    pub frame: u64,
     /// It changes nothing.
     is_read: bool,
     /// The command itself, where it changes the state.
-    command: Option<Box<RpcCommand>>,
+    pub command: Option<Box<RpcCommand>>,
 }
 
 const KEPT: usize = 4096;
@@ -91,7 +88,6 @@ impl Facts {
             && !at.met.flow.is_streaming()
         {
             self.prompted.get_or_insert(at.frame);
-            self.reminders.prompted();
         }
         if let RpcCommand::Prompt(prompt) = command
             && prompt.message.trim_start().starts_with('/')
@@ -101,23 +97,14 @@ impl Facts {
         }
     }
 
-    /// A response came: `success` holds it where it is one that could be read.
-    pub fn answered(
-        &mut self,
-        request: &Open,
-        success: Option<&RpcSuccess>,
-        at: &Moment,
-        found: &mut Findings,
-    ) {
-        let Some(place) = self.open.iter().position(|open| open.number == request.number) else { return };
-        let Some(open) = self.open.remove(place) else { return };
-        if let Some(success) = success {
-            self.compacts(success, request, at, found);
-            self.tell(success, open.frame, at, found);
-            if let Some(command) = &open.command {
-                self.succeed(command, success, open.frame, at, found);
-            }
-        }
+    /// The command of a request that has its response.
+    pub fn close(&mut self, request: &Open) -> Option<OpenCommand> {
+        let place = self.open.iter().position(|open| open.number == request.number)?;
+        self.open.remove(place)
+    }
+
+    /// Forgets what no open request and no run can have met any more.
+    pub fn forget_passed(&mut self, at: &Moment) {
         let oldest = self.open.front().map_or(at.frame, |open| open.frame).min(self.run_from);
         let oldest = self.prompted.map_or(oldest, |prompted| oldest.min(prompted));
         self.slots.iter_mut().for_each(|slot| slot.forget_before(oldest));
@@ -125,8 +112,7 @@ impl Facts {
 
     /// A command was refused, or its response could not be read: what it may have changed is not known.
     pub fn unread_answer(&mut self, request: &Open, success: bool, at: &Moment) {
-        let Some(place) = self.open.iter().position(|open| open.number == request.number) else { return };
-        if let Some(OpenCommand { command: Some(command), .. }) = self.open.remove(place)
+        if let Some(OpenCommand { command: Some(command), .. }) = self.close(request)
             && success
         {
             for member in command.kind().changes() {
@@ -140,36 +126,6 @@ impl Facts {
         told_by(success, at.base(), &mut |_, value| {
             self.slots[value.member() as usize].change(at.frame, Knowledge::Known(value));
         });
-    }
-
-    /// Something was said.
-    pub fn said(&mut self, said: &Said, at: &Moment, found: &mut Findings) {
-        let Said::Frame(frame) = said else { return };
-        match frame {
-            Outbound::AgentSessionEvent(event) => {
-                if let AgentSessionEvent::TodoReminder(reminder) = event
-                    && !at.cut
-                {
-                    let phases = match self.slot(Member::TodoPhases).value() {
-                        Some(MemberValue::TodoPhases(phases)) => Some(phases.as_slice()),
-                        _ => None,
-                    };
-                    let mut reminders = self.reminders;
-                    reminders.judge(reminder, phases, found);
-                    self.reminders = reminders;
-                }
-                self.event(event, at);
-                if let AgentSessionEvent::MessageEnd(end) = event
-                    && let AgentMessage::Assistant(message) = &end.message
-                    && !at.cut
-                {
-                    self.answers(message, found);
-                }
-            }
-            Outbound::ExtensionError(_) => self.extension_acts = true,
-            Outbound::ExtensionUIRequest(request) => self.extension_acts |= is_act(request),
-            _ => {}
-        }
     }
 
     /// An event was said of which the kind alone is known.
@@ -210,6 +166,26 @@ impl Facts {
         self.slot(Member::ThinkingLevel).since(frame).map(level).collect()
     }
 
+    /// An extension was seen that does something.
+    pub const fn extension_acts(&mut self) {
+        self.extension_acts = true;
+    }
+
+    /// What cycling models has shown.
+    pub const fn cycling(&self) -> Cycling {
+        self.cycling
+    }
+
+    /// The frame of the prompt that the open run, or the last one, follows.
+    pub const fn run_from(&self) -> u64 {
+        self.run_from
+    }
+
+    /// Whether every command without a response changes nothing.
+    pub fn only_reads_are_open(&self) -> bool {
+        self.open.iter().all(|open| open.is_read)
+    }
+
     /// Whether an extension was seen that may change what it likes.
     pub const fn may_change_silently(&self) -> bool {
         self.extension_acts
@@ -247,113 +223,8 @@ impl Facts {
         Some(levels)
     }
 
-    /// Compares what a success tells with what is known.
-    fn tell(&mut self, success: &RpcSuccess, asked: u64, at: &Moment, found: &mut Findings) {
-        if let RpcSuccess::GetCommands(list) = success {
-            let of_extension = |source: &CommandSource| *source == CommandSource::Extension;
-            self.extension_acts |= list.data.commands.iter().any(|command| of_extension(&command.source));
-            let named = list.data.commands.iter().all(|command| !command.name.starts_with('/'));
-            found.expect(Rule::CommandsSteady, named, || "names without their slash".to_owned());
-            let commands = &list.data.commands;
-            let twice = commands.iter().enumerate().find(|(place, one)| commands[..*place].contains(one));
-            found.expect(Rule::CommandsSteady, twice.is_none(), || {
-                format!("each command once, not `{}` again", twice.map_or("", |(_, one)| one.name.as_str()))
-            });
-        }
-        if let RpcSuccess::GetAvailableThinkingLevels(list) = success
-            && self.slot(Member::Model).is_unchanged_since(asked)
-        {
-            asked::levels_agree(self, &list.data.levels, at, found);
-        }
-        let mut told = Vec::new();
-        told_by(success, at.base(), &mut |pointer, value| told.push((pointer, value)));
-        for (pointer, value) in told {
-            let member = value.member();
-            if at.cut && may_be_cut(&value) {
-                self.change(member, Knowledge::Unknown, at.frame);
-                continue;
-            }
-            if self.is_changing(member) {
-                continue;
-            }
-            let silent = member.is_silent() && self.extension_acts;
-            let slot = self.slot_mut(member);
-            let agrees = slot.allows_since(asked, &value);
-            if let (Some(rule), false) = (rule_of(member), silent) {
-                match slot.now() {
-                    _ if agrees => {
-                        if *slot.now() != Knowledge::Unknown {
-                            found.kept(rule);
-                        }
-                    }
-                    Knowledge::Known(known) => {
-                        found.expect_same(rule, pointer, expected_of(member), known, &value)
-                    }
-                    Knowledge::NoneOf(_) => found.broken(rule, "a session of its own, not one that was left"),
-                    Knowledge::OneOf(values) => {
-                        let first = values.first().unwrap_or(&value).clone();
-                        found.expect_same(rule, pointer, expected_of(member), &first, &value);
-                    }
-                    Knowledge::Unknown => {}
-                }
-            }
-            if slot.is_unchanged_since(asked) || !agrees {
-                slot.learn(value);
-            }
-        }
-        self.note_level();
-    }
-
-    /// Where nothing is under way and nothing else was asked for, nothing is compacted.
-    fn compacts(&self, success: &RpcSuccess, request: &Open, at: &Moment, found: &mut Findings) {
-        let RpcSuccess::GetState(state) = success else { return };
-        let still = request.met == [FlowState::Idle] && at.now.flow == FlowState::Idle;
-        if still && self.open.iter().all(|open| open.is_read) && !self.extension_acts {
-            found.expect(Rule::CompactingFlag, !state.data.is_compacting, || {
-                "`isCompacting` false".to_owned()
-            });
-        }
-    }
-
-    /// An answer names the model and the level that were set for its run.
-    fn answers(&self, message: &AssistantMessage, found: &mut Findings) {
-        if self.extension_acts {
-            return;
-        }
-        let is_known =
-            |member| self.slot(member).since(self.run_from).all(|known| matches!(known, Knowledge::Known(_)));
-        if is_known(Member::Model) && !self.is_changing(Member::Model) {
-            let models = self.slot(Member::Model).since(self.run_from).filter_map(|known| match known {
-                Knowledge::Known(MemberValue::Model(model)) => model.as_ref(),
-                _ => None,
-            });
-            let names: Vec<String> = models.map(key).collect();
-            let told = format!("{}/{}", message.provider, message.model);
-            found.expect(Rule::AnswerModel, names.contains(&told), || {
-                format!("an answer of {}, not of {told}", names.join(" or "))
-            });
-        }
-        let levels = self.levels_since(self.run_from).filter(|_| !self.is_changing(Member::ThinkingLevel));
-        if let (Some(told), Some(levels)) = (message.thinking_level, levels) {
-            found.expect(Rule::AnswerModel, levels.contains(&Some(told)), || {
-                let words: Vec<&str> = levels.iter().flatten().map(|level| level.as_str()).collect();
-                format!("the level {} that was set, not {told}", words.join(" or "))
-            });
-        }
-    }
-
-    /// Does what a command that succeeded does; it was written as frame `asked`.
-    fn succeed(
-        &mut self,
-        command: &RpcCommand,
-        success: &RpcSuccess,
-        asked: u64,
-        at: &Moment,
-        found: &mut Findings,
-    ) {
-        if !at.cut {
-            asked::judge(self, command, success, asked, at, found);
-        }
+    /// Does what a command that succeeded does.
+    pub fn succeed(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &Moment) {
         if let RpcSuccess::CycleModel(response) = success {
             self.cycling = match &response.data {
                 None => Cycling::Nothing,
@@ -362,16 +233,11 @@ impl Facts {
             };
         }
         let left = self.left();
-        let before = [Member::ThinkingLevel, Member::SessionName].map(|member| {
-            let slot = self.slot(member);
-            (member, slot.value().cloned(), slot.is_unchanged_since(asked))
-        });
         let mut effects = Vec::new();
         effects_of_success(command, success, at.base(), &mut |effect| effects.push(effect));
         for effect in effects {
             self.apply(effect, at);
         }
-        self.told_first(before, command.kind(), at, found);
         match command {
             RpcCommand::SetModel(_) | RpcCommand::CycleModel(_) => self.sessions.has_model = true,
             RpcCommand::SetThinkingLevel(_) | RpcCommand::CycleThinkingLevel(_) => {
@@ -381,30 +247,6 @@ impl Facts {
         }
         self.follow(command, success, left, at);
         self.note_level();
-    }
-
-    /// Where an event tells a change, it has told it before the response of the command that changes; `before`: the members
-    /// as they were known then, and whether they had the same value when the command was written.
-    fn told_first(
-        &self,
-        before: [(Member, Option<MemberValue>, bool); 2],
-        command: RpcCommandKind,
-        at: &Moment,
-        found: &mut Findings,
-    ) {
-        let events = [AgentSessionEventKind::ThinkingLevelChanged, AgentSessionEventKind::SessionInfoChanged];
-        for ((member, before, is_unchanged), event) in before.into_iter().zip(events) {
-            let sets = !matches!(command, RpcCommandKind::NewSession) && command.changes().contains(&member);
-            let (Some(before), Some(now)) = (before, self.slot(member).value()) else { continue };
-            if !sets || self.extension_acts || at.cut || !event.is_in(at.base()) {
-                continue;
-            }
-            let is_told = before == *now;
-            found.expect(Rule::ChangesTold, is_told, || match is_unchanged {
-                true => format!("`{}` first", event.as_str()),
-                false => format!("what was asked for in `{}`", event.as_str()),
-            });
-        }
     }
 
     /// The session as it is known when it is left.
@@ -469,7 +311,8 @@ impl Facts {
         }
     }
 
-    fn event(&mut self, event: &AgentSessionEvent, at: &Moment) {
+    /// An event was said.
+    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment) {
         if matches!(event, AgentSessionEvent::AgentStart(_)) {
             self.run_from = self.prompted.take().unwrap_or(self.run_from);
         }
@@ -549,7 +392,7 @@ impl Facts {
     }
 
     /// Remembers that the level that is in effect is one that the model takes.
-    fn note_level(&mut self) {
+    pub fn note_level(&mut self) {
         if let (Some(model), Some(Some(level))) = (self.model(), self.level()) {
             let seen = (key(model), level);
             if !self.levels_seen.contains(&seen) {
@@ -567,15 +410,18 @@ impl Facts {
         }
     }
 
-    fn change(&mut self, member: Member, to: Knowledge, frame: u64) {
+    /// From this frame on the member is another, as far as is known.
+    pub fn change(&mut self, member: Member, to: Knowledge, frame: u64) {
         self.slot_mut(member).change(frame, to);
     }
 
-    const fn slot(&self, member: Member) -> &Slot {
+    /// What is known of a member.
+    pub const fn slot(&self, member: Member) -> &Slot {
         &self.slots[member as usize]
     }
 
-    const fn slot_mut(&mut self, member: Member) -> &mut Slot {
+    /// The same, to learn what was told.
+    pub const fn slot_mut(&mut self, member: Member) -> &mut Slot {
         &mut self.slots[member as usize]
     }
 }
@@ -584,7 +430,7 @@ impl Facts {
 const LONG: usize = 256;
 
 /// Whether a value of a frame of which some string was shortened can hold that string.
-fn may_be_cut(value: &MemberValue) -> bool {
+pub fn may_be_cut(value: &MemberValue) -> bool {
     fn has_long(value: &Value) -> bool {
         match value {
             Value::String(text) => text.len() >= LONG,
@@ -597,12 +443,12 @@ fn may_be_cut(value: &MemberValue) -> bool {
 }
 
 /// What names a model.
-fn key(model: &Model) -> String {
+pub fn key(model: &Model) -> String {
     format!("{}/{}", model.provider, model.id)
 }
 
 /// Whether a request to the user shows that an extension does something: one that takes a widget away shows nothing.
-fn is_act(request: &RpcExtensionUIRequest) -> bool {
+pub fn is_act(request: &RpcExtensionUIRequest) -> bool {
     !matches!(request, RpcExtensionUIRequest::SetWidget(widget) if widget.widget_lines.is_none())
 }
 
@@ -633,38 +479,5 @@ fn changed(value: MemberValue, code: EffectCode, record: &DialectRecord) -> Know
     match is_certain {
         true => Knowledge::Known(MemberValue::SessionName(Some(name.to_owned()))),
         false => Knowledge::Unknown,
-    }
-}
-
-/// The rule that what a read tells of the member is what is known; `None`: others judge it.
-const fn rule_of(member: Member) -> Option<Rule> {
-    match member {
-        Member::Model => Some(Rule::StateModel),
-        Member::ThinkingLevel => Some(Rule::StateLevel),
-        Member::SteeringMode
-        | Member::FollowUpMode
-        | Member::InterruptMode
-        | Member::AutoCompactionEnabled => Some(Rule::StateModes),
-        Member::SessionName => Some(Rule::StateName),
-        Member::SessionId | Member::SessionFile => Some(Rule::SessionIdentity),
-        Member::TodoPhases => Some(Rule::StateTodos),
-        Member::Models | Member::ThinkingLevels => Some(Rule::ModelsSteady),
-        Member::Commands => Some(Rule::CommandsSteady),
-        _ => None,
-    }
-}
-
-/// What was expected of the member, in words.
-const fn expected_of(member: Member) -> &'static str {
-    match member {
-        Member::Model => "the model that was set last",
-        Member::ThinkingLevel => "the thinking level that was set last",
-        Member::SessionName => "the name that was set last",
-        Member::SessionId | Member::SessionFile => {
-            "the session that was told before, as no other took its place"
-        }
-        Member::TodoPhases => "the todos that were accepted last",
-        Member::Models | Member::ThinkingLevels | Member::Commands => "the list that was told before",
-        _ => "what was set last",
     }
 }

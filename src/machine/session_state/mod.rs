@@ -1,4 +1,4 @@
-//! The state of the session as far as frames tell it, and the rules that it puts to the test.
+//! The state of the session as far as frames tell it.
 //!
 //! Each member is known, one of several values, or unknown: a recording may begin anywhere. `x-effects` of the schema says
 //! what commands and events make of the members, `x-tells` which response tells one; what is told is compared with what is
@@ -6,18 +6,16 @@
 //! had since the read was written.
 //!
 //! - `slot`: what is known of one member, and what it was before.
-//! - `facts`: all members, fed by frames; the rules that what is told agrees.
+//! - `facts`: all members, fed by frames.
 //! - `levels`: the thinking levels that a model takes, as far as it is told.
 //! - `sessions`: the sessions that a process has had.
-//! - `todos`: what the model writes, and what reminders tell.
-//! - `asked`: the rules that a success says what was asked, and that cycling goes to the next of a list.
+//! - `todos`: what the model writes.
 //!
 //! What was said is a list of its own: `log` (the messages in memory), `entries` (those of the session), `account` (what they
 //! used and cost, by `prices`), `shells` (what waits for the end of a run), `fork_points`. What is only compared is kept as a
 //! `digest`. All of it is unknown until frames tell it, and again where some of them were missed.
 
 pub(super) mod account;
-pub(super) mod asked;
 pub(super) mod digest;
 pub(super) mod entries;
 pub(super) mod facts;

@@ -1,11 +1,14 @@
 //! The rules that a success says what was asked for, and that cycling goes to the next of a list.
 
-use super::{
-    facts::{Cycling, Facts},
-    levels::Levels,
-};
+use super::moment::Moment;
 use crate::{
-    machine::{checks::moment::Moment, findings::Findings},
+    machine::{
+        findings::Findings,
+        session_state::{
+            facts::{Cycling, Facts},
+            levels::Levels,
+        },
+    },
     protocol::{
         AgentSessionEventKind, Model, ModelCycle, RpcCommand, RpcSuccess, RuleId as Rule,
         SessionMember as Member, SetTodosCommand, ThinkingLevel, ThinkingLevelChange, TodoPhase, TodoStatus,
@@ -42,7 +45,7 @@ pub fn judge(
         }
         (RpcCommand::CycleModel(_), RpcSuccess::CycleModel(response)) => {
             let is_one = facts.models().is_some_and(|models| models.len() < 2);
-            let fits = match (&response.data, facts.cycling) {
+            let fits = match (&response.data, facts.cycling()) {
                 (None, Cycling::All) => is_one,
                 (Some(_), Cycling::Nothing) => false,
                 _ => true,
