@@ -75,8 +75,11 @@ impl StateChecks {
             let slot = self.facts.slot(member);
             (member, slot.value().cloned(), slot.is_unchanged_since(asked))
         });
+        let left = self.facts.left();
         self.facts.succeed(command, success, at);
         self.told_first(before, command.kind(), at, found);
+        self.facts.follow(command, success, left, at);
+        self.facts.note_level();
     }
 
     /// A response could not be judged: what its command may have changed is not known.

@@ -82,7 +82,9 @@ impl Skips {
                 AgentMessageKind::System | AgentMessageKind::ToolResult => {}
                 kind => {
                     let came = kind != AgentMessageKind::Assistant;
-                    if std::mem::take(&mut self.waits) && !stopped && !at.now.closing {
+                    // An extension may end the run or take the message back.
+                    let is_excused = stopped || at.now.closing || at.extended;
+                    if std::mem::take(&mut self.waits) && !is_excused {
                         found.expect(Rule::SkipCause, came, || {
                             "the message that calls were skipped for".to_owned()
                         });

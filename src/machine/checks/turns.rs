@@ -102,7 +102,8 @@ impl Turns {
                 found.broken(Rule::TurnCause, "the end of the run behind an answer that failed");
             }
             Some(before) => {
-                let cause = before.calls || self.inputs;
+                // A run that is stopped between two turns ends with a turn of its own.
+                let cause = before.calls || self.inputs || self.stopped;
                 found.expect(Rule::TurnCause, cause, || {
                     "a message before the answer, as the turn before had no calls".to_owned()
                 });

@@ -223,7 +223,7 @@ impl Facts {
         Some(levels)
     }
 
-    /// Does what a command that succeeded does.
+    /// Takes in what a command that succeeded makes of the members.
     pub fn succeed(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &Moment) {
         if let RpcSuccess::CycleModel(response) = success {
             self.cycling = match &response.data {
@@ -232,7 +232,6 @@ impl Facts {
                 Some(_) => Cycling::All,
             };
         }
-        let left = self.left();
         let mut effects = Vec::new();
         effects_of_success(command, success, at.base(), &mut |effect| effects.push(effect));
         for effect in effects {
@@ -245,12 +244,10 @@ impl Facts {
             }
             _ => {}
         }
-        self.follow(command, success, left, at);
-        self.note_level();
     }
 
     /// The session as it is known when it is left.
-    fn left(&self) -> Left {
+    pub fn left(&self) -> Left {
         let name = match self.slot(Member::SessionName).value() {
             Some(MemberValue::SessionName(name)) => Some(name.clone()),
             _ => None,
@@ -265,7 +262,7 @@ impl Facts {
     }
 
     /// What is known of the session that takes the place of the one that was left.
-    fn follow(&mut self, command: &RpcCommand, success: &RpcSuccess, left: Left, at: &Moment) {
+    pub fn follow(&mut self, command: &RpcCommand, success: &RpcSuccess, left: Left, at: &Moment) {
         let is_cancelled = match success {
             RpcSuccess::NewSession(response) => response.data.cancelled,
             RpcSuccess::SwitchSession(response) => response.data.cancelled,
