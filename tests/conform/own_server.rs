@@ -169,7 +169,8 @@ fn has_ended(pid: &str) -> bool {
 fn fail_fast_begins_no_further_scenario() {
     let names = ["--scenario", "prompt-plain", "--scenario", "steer-*", "--format", "json"];
     let played = |options: &[&str]| {
-        let output = conform(&[&names, options, &["--", "sh", "-c", "echo '{}'"]].concat());
+        let output =
+            conform(&[&names, options, &["--", "sh", "-c", r#"echo '{"type":"turn_end"}'"#]].concat());
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         let outcomes: Vec<Value> =
             report["subjects"].as_array().unwrap().iter().map(|it| it["outcome"].clone()).collect();

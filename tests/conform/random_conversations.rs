@@ -105,12 +105,22 @@ fn a_conversation_that_fails_is_shortened_and_kept() {
     let adapter = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conform/stand-in.json");
     let dir = tempfile::tempdir().unwrap();
     let keep = dir.path().to_str().unwrap();
-    let (status, _, told) =
-        conform(&["--adapter", adapter, "--seed", "7", "--keep", keep, "--", "sh", "-c", "echo '{}'"]);
+    let (status, _, told) = conform(&[
+        "--adapter",
+        adapter,
+        "--seed",
+        "7",
+        "--keep",
+        keep,
+        "--",
+        "sh",
+        "-c",
+        r#"echo '{"type":"turn_end"}'"#,
+    ]);
     let kept = std::fs::read_to_string(dir.path().join("seed-7.json")).unwrap();
     assert_eq!((status, told), (Some(1), format!("seed-7, shortened:\n{kept}")));
     let kept: Value = serde_json::from_str(&kept).unwrap();
-    // A server that ends at once fails with whatever is said first.
+    // A server that says what may not be said fails with whatever it is asked first.
     let steps = kept["steps"].as_array().map(Vec::len);
     assert!(kept["name"] == "seed-7" && steps.is_some_and(|steps| steps <= 1), "{kept:#}");
 }

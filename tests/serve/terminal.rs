@@ -53,8 +53,10 @@ fn tap_shows_remarks_without_escapes() {
 fn conform_shows_progress_to_a_person() {
     let dir = tempfile::tempdir().unwrap();
     let (person, inner) = terminal();
-    let mut conform =
-        at_terminal(&dir, &["conform", "--scenario", "prompt-plain", "--", "sh", "-c", "echo '{}'"]);
+    let mut conform = at_terminal(
+        &dir,
+        &["conform", "--scenario", "prompt-plain", "--", "sh", "-c", r#"echo '{"type":"turn_end"}'"#],
+    );
     let mut child = conform.stderr(inner).spawn().unwrap();
     drop(conform);
     let seen = shown(person);

@@ -1,5 +1,6 @@
 //! Ends of blocks together at the end of their message, where the dialect lets a block begin before the one before ended.
 
+use crate::protocol::fires_anywhere;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -25,6 +26,9 @@ impl HeldEnds {
         }
         if is_update {
             self.last = Some(line.to_owned());
+            return vec![line.to_owned()];
+        }
+        if head.kind == "response" || fires_anywhere(&head.kind) {
             return vec![line.to_owned()];
         }
         // Anything else may end the message.
@@ -84,11 +88,22 @@ mod tests {
         let (first, second) = (update("text_start", 0, "a"), update("toolcall_start", 1, "ab"));
         let end = json!({ "type": "message_end" });
         let mut ends = HeldEnds::default();
-        let frames = [&first, &update("text_end", 0, "a"), &second, &update("toolcall_end", 1, "abc"), &end];
+        let (answer, told) = (json!({ "type": "response" }), json!({ "type": "session_info_changed" }));
+        let frames = [
+            &first,
+            &update("text_end", 0, "a"),
+            &answer,
+            &told,
+            &second,
+            &update("toolcall_end", 1, "abc"),
+            &end,
+        ];
         let passed = frames.iter().flat_map(|frame| ends.pass(format!("{frame}\n").as_bytes()));
         let passed: Vec<Value> = passed.map(|line| serde_json::from_slice(&line).unwrap()).collect();
         let due = [
             first.clone(),
+            answer.clone(),
+            told.clone(),
             second.clone(),
             update("text_end", 0, "abc"),
             update("toolcall_end", 1, "abc"),
