@@ -51,6 +51,18 @@ impl<'a> Member<'a> {
         let ty = self.ty.as_ref()?;
         Some(if self.absent { quote!(Option<#ty>) } else { ty.clone() })
     }
+
+    /// The arm of `first_value`, where there is one.
+    fn first_value(&self) -> Option<TokenStream> {
+        let is_list = self.about["type"]["type"] == "array";
+        let first = match (is_list, self.absent) {
+            (true, false) => quote!(Vec::new()),
+            (_, true) => quote!(None),
+            (false, false) => return None,
+        };
+        let name = camel(self.name);
+        Some(quote! { Self::#name => Some(MemberValue::#name(#first)), })
+    }
 }
 
 fn rust_type(schema: &Value, member: &str) -> Result<TokenStream, String> {
@@ -76,10 +88,12 @@ fn member_types(members: &[Member]) -> TokenStream {
     let count = names.len();
     let silent: Vec<_> =
         members.iter().filter(|m| m.about["silent"] == true).map(|m| camel(m.name)).collect();
+    let fresh: Vec<_> = members.iter().filter(|m| m.about["fresh"] == true).map(|m| camel(m.name)).collect();
     let typed: Vec<&Member> = members.iter().filter(|member| member.ty.is_some()).collect();
     let values: Vec<_> = typed.iter().map(|member| camel(member.name)).collect();
     let types: Vec<_> = typed.iter().filter_map(|member| member.value_type()).collect();
     let value_docs = typed.iter().map(|member| docs(description(member.about)));
+    let firsts = typed.iter().filter_map(|member| member.first_value());
     quote! {
         /// A member of the session's state, as `session.json` lists them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,6 +105,10 @@ fn member_types(members: &[Member]) -> TokenStream {
             pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #names),* } }
             /// Whether an extension may change it without a frame that says so.
             pub const fn is_silent(self) -> bool { matches!(self, #(Self::#silent)|*) }
+            /// Whether a new process begins with its first value.
+            pub const fn is_fresh(self) -> bool { matches!(self, #(Self::#fresh)|*) }
+            /// What it begins with: no value, or an empty list; `None`: the server chooses, or it is kept by code of its own.
+            pub const fn first_value(self) -> Option<MemberValue> { match self { #(#firsts)* _ => None } }
         }
         impl ::std::fmt::Display for SessionMember {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.write_str(self.as_str()) }
