@@ -4,6 +4,7 @@ use super::{
     Ended, Error, Event,
     callbacks::{Callbacks, Task},
     inner::{Inner, Limits, Outcome, Receivers},
+    session::SessionState,
 };
 use crate::{
     machine::State,
@@ -50,6 +51,8 @@ pub(super) enum End {
 pub(super) struct Hub {
     pub dialect: Dialect,
     pub standing: watch::Sender<Standing>,
+    /// The revision of the session's state.
+    pub revision: watch::Sender<u64>,
     /// Tells the reader that there is room for events, that somebody waits, or that the server is to be ended.
     pub wake: Notify,
     ids: AtomicU64,
@@ -61,7 +64,14 @@ impl Hub {
         let inner = Inner::new(dialect, input, limits);
         let standing = Standing { flow: inner.state().flow, spoken: false, ended: None };
         let standing = watch::Sender::new(standing);
-        Self { dialect, standing, wake: Notify::new(), ids: AtomicU64::new(1), inner: Mutex::new(inner) }
+        Self {
+            dialect,
+            standing,
+            revision: watch::Sender::new(inner.session.revision()),
+            wake: Notify::new(),
+            ids: AtomicU64::new(1),
+            inner: Mutex::new(inner),
+        }
     }
 
     /// Sends a command, unless it is illegal here and not wanted `anyway`.
@@ -98,6 +108,7 @@ impl Hub {
         }
         let receivers = inner.wait_for(number, id, &command);
         inner.tells(&Inbound::Command(command));
+        self.revise(&inner);
         permit.send(line);
         Ok(Some(receivers))
     }
@@ -119,7 +130,14 @@ impl Hub {
         let line = line(&frame);
         let mut inner = self.lock();
         inner.tells(&frame);
+        self.revise(&inner);
         permit.send(line);
+    }
+
+    /// Tells those who wait for a change of the session's state.
+    fn revise(&self, inner: &Inner) {
+        let revision = inner.session.revision();
+        self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
     }
 
     /// Takes a line that the server said. Gives what a callback is to do about it.
@@ -136,6 +154,7 @@ impl Hub {
             }
         };
         let flow = inner.state().flow;
+        self.revise(&inner);
         drop(inner);
         self.standing.send_if_modified(|standing| {
             let changed = standing.flow != flow || !standing.spoken;
@@ -179,6 +198,11 @@ impl Hub {
 
     pub fn state(&self) -> State {
         self.lock().state()
+    }
+
+    /// Reads the state of the session.
+    pub fn session<T>(&self, read: impl FnOnce(&SessionState) -> T) -> T {
+        read(&self.lock().session)
     }
 
     /// Until when the flow, which stands so, is expected to move.

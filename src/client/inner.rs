@@ -3,16 +3,17 @@
 use super::{
     Ended, Error, OnDialog,
     callbacks::{Callbacks, Task},
+    error_origin::origin_of_error,
     events::Untaken,
     expected::Expected,
     hub::End,
+    session::{Permission, SessionState},
 };
 use crate::{
-    machine::{Envelope, Machine, State},
+    machine::{Envelope, State},
     protocol::{
-        AgentMessage, AgentSessionEvent, AssistantMessage, Dialect, DialectDispatch, Disposition, FlowState,
-        Inbound, Outbound, ReadError, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcResponse,
-        RpcSuccess, Said,
+        AgentMessage, AgentSessionEvent, AssistantMessage, Dialect, FlowState, Inbound, Outbound, ReadError,
+        RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcResponse, RpcSuccess, Said,
     },
 };
 use std::{collections::HashMap, time::Duration};
@@ -34,7 +35,7 @@ pub(super) struct Inner {
     pub end: Option<End>,
     pub expected: Expected,
     dialect: Dialect,
-    machine: Machine,
+    pub session: SessionState,
     calls: HashMap<String, Call>,
     /// Calls that may still be refused, though they were acknowledged.
     late: HashMap<String, oneshot::Sender<RpcErrorResponse>>,
@@ -73,19 +74,19 @@ impl Inner {
             end: None,
             expected: Expected::new(limits.begin_within),
             dialect,
-            machine: Machine::new(dialect, false),
+            session: SessionState::fresh(dialect),
             calls: HashMap::new(),
             late: HashMap::new(),
         }
     }
 
     pub fn state(&self) -> State {
-        self.machine.state()
+        self.session.state()
     }
 
     /// A frame is about to be written.
     pub fn tells(&mut self, frame: &Inbound) {
-        self.machine.inbound(frame);
+        self.session.inbound(frame);
     }
 
     /// Notes who waits for the answer to the call `id`.
@@ -123,19 +124,13 @@ impl Inner {
 
     /// Refuses what the dialect does not have, and what is refused for certain in the state that frames have told of.
     pub fn allows(&self, command: &RpcCommand) -> Result<(), Error> {
-        let (kind, state, dialect) = (command.kind(), self.machine.state(), self.dialect);
+        let (kind, state, dialect) = (command.kind(), self.state(), self.dialect);
         if !kind.is_in(dialect.base()) {
             return Err(Error::Foreign { command: kind, dialect: dialect.as_str() });
         }
-        let case = self.machine.disposition(command);
-        let case = case.filter(|case| case.disposition == Disposition::Reject);
-        match case.filter(|_| state.flow != FlowState::Starting) {
-            // Whether a prompt that was acknowledged begins a run is not known: the server decides.
-            None => Ok(()),
-            Some(case) => {
-                let reason = case.error.map_or("", |error| error.template(dialect.base())).to_owned();
-                Err(Error::Refused { command: kind, state, reason })
-            }
+        match self.session.may(command) {
+            Permission::Allowed(_) => Ok(()),
+            Permission::Refused(reason) => Err(Error::Refused { command: kind, state, reason }),
         }
     }
 
@@ -144,11 +139,11 @@ impl Inner {
         if let Outbound::Response(RpcResponse::ErrorResponse(error)) = &mut frame
             && matches!(error.id, None | Some(RequestId::Null))
         {
-            error.id = self.meant(error).map(|id| RequestId::from(id.as_str()));
+            error.id = self.origin_of(error).map(|id| RequestId::from(id.as_str()));
         }
         let (before, moves) = (self.state().flow, self.expected.moves());
         let said = Said::Frame(frame);
-        self.machine.outbound(&said);
+        self.session.outbound_with_ids(&said);
         let Said::Frame(mut frame) = said else { return None };
         let flow = self.state().flow;
         self.expected.seen(&frame, before, flow);
@@ -175,22 +170,11 @@ impl Inner {
         task
     }
 
-    /// The call that an error without an id is taken to answer (see [`Client::call`](super::Client::call)). Where
-    /// commands overtake each other it is the newest that is not known to take long or not to fail so, else the newest;
-    /// where they do not it is the oldest (pi and xcsh source).
-    fn meant(&self, error: &RpcErrorResponse) -> Option<String> {
-        let named = RpcCommandKind::parse(&error.command);
-        let open = self.calls.iter().filter(|(_, call)| named.is_none_or(|kind| kind == call.kind));
-        let meant = match self.dialect.record().dispatch {
-            DialectDispatch::Concurrent => open.max_by_key(|(_, call)| {
-                let unlikely = [RpcCommandKind::Bash, RpcCommandKind::Prompt, RpcCommandKind::GetState];
-                (!unlikely.contains(&call.kind), call.number)
-            }),
-            DialectDispatch::SerialWithControlLane => {
-                open.min_by_key(|(_, call)| (call.kind.is_control(), call.number))
-            }
-        };
-        meant.map(|(id, _)| id.clone())
+    /// The call that an error without an id most likely answers.
+    fn origin_of(&self, error: &RpcErrorResponse) -> Option<String> {
+        let open = self.calls.values().map(|call| (call.number, call.kind));
+        let number = origin_of_error(error, open, self.dialect)?;
+        self.calls.iter().find(|(_, call)| call.number == number).map(|(id, _)| id.clone())
     }
 
     /// Gives the answer to whoever waits for it, or back if nobody does.
@@ -222,7 +206,7 @@ impl Inner {
         let text = str::from_utf8(&line).unwrap_or_default();
         let before = self.state().flow;
         let call = Envelope::read(text).ok().and_then(|(envelope, kind)| {
-            self.machine.unread(envelope.unread(&kind, error));
+            self.session.unread(envelope.unread(&kind, error));
             self.calls.remove(&envelope.answers(&kind)?.to_string())
         });
         match call {

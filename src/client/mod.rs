@@ -24,8 +24,31 @@
 //! # }
 //! ```
 //!
-//! Between the two stands the hub, which the client, its callbacks and the reader share: the state machine of the
-//! crate, run over every frame of both sides, the calls that wait, and the events that nobody has taken yet.
+//! [`Client::session`] reads the state of the session, as far as frames tell it: model, modes, queues, messages and dialogs,
+//! and whether a command may be sent now. [`Client::session_revisions`] tells when it has changed. What is not known becomes
+//! known when a response tells it:
+//!
+//! ```no_run
+//! use pi_rpc::{client::{Client, Error, Permission}, protocol::{GetMessagesCommand, PromptCommand}};
+//!
+//! # async fn talk(client: Client) -> Result<(), Error> {
+//! client.call(GetMessagesCommand::default()).await?;
+//! let message = "What is in this folder?".to_owned();
+//! let prompt = PromptCommand { id: None, message, images: None, streaming_behavior: None, locale: None };
+//! match client.session(|session| session.may(&prompt.clone().into())) {
+//!     Permission::Allowed(_) => println!("{}", client.prompt_with(prompt).await?.text()),
+//!     Permission::Refused(reason) => println!("not now: {reason}"),
+//! }
+//! let mut revisions = client.session_revisions();
+//! while revisions.changed().await.is_ok() {
+//!     println!("{:?} messages", client.session(|session| session.messages().map(<[_]>::len)));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Between the two stands the hub, which the client, its callbacks and the reader share: the state of the
+//! session, which takes every frame of both sides, the calls that wait, and the events that nobody has taken yet.
 //!
 //! ```text
 //! call, prompt, answers ─→ hub ─→ writer ─→ stdin
@@ -35,6 +58,7 @@
 mod callbacks;
 mod ending;
 mod error;
+mod error_origin;
 mod events;
 mod expected;
 mod hub;
@@ -42,6 +66,7 @@ mod inner;
 mod options;
 mod process;
 mod reader;
+mod session;
 mod source;
 mod talk;
 
@@ -51,4 +76,5 @@ pub use error::Error;
 pub use events::{Event, Events};
 pub use options::Options;
 pub use process::{Heard, Process, Signal, What, status_of};
+pub use session::{Agreement, Permission, SessionState};
 pub use talk::{Client, Reply};

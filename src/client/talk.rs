@@ -6,6 +6,7 @@ use super::{
     hub::{End, Hub, Standing},
     inner::Limits,
     reader,
+    session::SessionState,
 };
 use crate::{
     machine::State,
@@ -17,7 +18,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     task::AbortHandle,
     time::{sleep, timeout, timeout_at},
 };
@@ -274,6 +275,25 @@ impl Client {
     /// Where the conversation stands, as far as frames tell.
     pub fn state(&self) -> State {
         self.hub.state()
+    }
+
+    /// Reads the state of the session, as far as frames tell it. `read` is called at once; the client takes no frame before
+    /// it returns, and it must not use the client.
+    ///
+    /// ```no_run
+    /// # use pi_rpc::client::Client;
+    /// # fn show(client: &Client) {
+    /// let model = client.session(|session| session.model().flatten().map(|model| model.name.clone()));
+    /// # }
+    /// ```
+    pub fn session<T>(&self, read: impl FnOnce(&SessionState) -> T) -> T {
+        self.hub.session(read)
+    }
+
+    /// Subscribes to the [revision](SessionState::revision) of the session's state, which changes with the state. A reader
+    /// that is slow misses revisions, never the last one. Ends when the last copy of the client is dropped.
+    pub fn session_revisions(&self) -> watch::Receiver<u64> {
+        self.hub.revision.subscribe()
     }
 
     /// Ends the server's input and waits until it has ended; one that does not in time is sent TERM, and KILL. What still

@@ -1,0 +1,245 @@
+//! What frames tell, and which command a response answers.
+
+use super::state::{Cause, Open, SessionState, ShellMessage};
+use crate::{
+    client::error_origin::origin_of_error,
+    machine::Unread,
+    protocol::{
+        AgentMessage, AgentSessionEvent, FlowState, Inbound, Outbound, RequestId, RpcCommand, RpcCommandKind,
+        RpcExtensionUIRequest, RpcResponse, RpcSuccess, Said, SessionMember as Member, told_by,
+    },
+};
+
+/// Commands without a response that are kept; beyond that, nothing is known until it is told again.
+const MOST_OPEN: usize = 4096;
+
+/// Prompts whose message has not been seen that are kept; beyond that the oldest are dropped.
+const MOST_PROMPTS: usize = 64;
+
+/// The flow that a command met, from when it was sent until its response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Met {
+    Idle,
+    Run,
+    /// More than one state, or one of another kind.
+    Other,
+}
+
+impl SessionState {
+    /// Takes a frame that the host writes.
+    pub fn inbound(&mut self, frame: &Inbound) {
+        self.take(|state| {
+            match frame {
+                Inbound::Command(command) => state.command(command),
+                Inbound::ExtensionUIResponse(response) => state.close_dialog(response.id()),
+                Inbound::HostToolUpdate(_) | Inbound::HostToolResult(_) => {}
+            }
+            state.machine.inbound(frame);
+        });
+    }
+
+    /// Takes a frame that the server has written. An error without an id is taken to answer the command that
+    /// [`Client::call`](super::super::Client::call) says.
+    pub fn outbound(&mut self, mut frame: Outbound) {
+        if let Outbound::Response(RpcResponse::ErrorResponse(error)) = &mut frame
+            && matches!(error.id, None | Some(RequestId::Null))
+        {
+            let open = self.open.iter().map(|open| (open.since, open.kind));
+            let origin = origin_of_error(error, open, self.dialect);
+            let origin = self.open.iter().find(|open| Some(open.since) == origin);
+            error.id = origin.and_then(|open| open.id.clone());
+        }
+        self.outbound_with_ids(&Said::Frame(frame));
+    }
+
+    /// [`outbound`](Self::outbound), where errors have the id of their command.
+    pub(in crate::client) fn outbound_with_ids(&mut self, said: &Said) {
+        self.take(|state| {
+            let before = state.machine.flow();
+            state.machine.outbound(said);
+            state.moved(before);
+            let Said::Frame(frame) = said else { return };
+            match frame {
+                Outbound::Response(RpcResponse::Success(success)) => state.succeeded(success, before),
+                Outbound::Response(RpcResponse::ErrorResponse(error)) => state.failed(error.id.as_ref()),
+                Outbound::AgentSessionEvent(event) => {
+                    state.event(event);
+                    if let AgentSessionEvent::MessageStart(start) = event
+                        && matches!(start.message, AgentMessage::User(_))
+                    {
+                        state.delivered = state.frames;
+                    }
+                }
+                Outbound::ExtensionUIRequest(RpcExtensionUIRequest::Cancel(cancel)) => {
+                    state.close_dialog(&cancel.target_id);
+                }
+                Outbound::ExtensionUIRequest(request) if request.kind().wants_answer() => {
+                    state.dialogs.push(request.clone());
+                    state.revision += 1;
+                }
+                _ => {}
+            }
+        });
+    }
+
+    /// Takes a line of the server that is no frame of the dialect.
+    pub fn unread(&mut self, line: Unread) {
+        self.take(|state| {
+            let before = state.machine.flow();
+            let (answer, kind) = (line.answer.clone(), line.kind);
+            state.machine.unread(line);
+            state.moved(before);
+            match answer {
+                Some(answer) => {
+                    let open = state.close(answer.id.as_ref(), RpcCommandKind::parse(&answer.command));
+                    if let Some(open) = open.filter(|_| answer.success) {
+                        state.forget_all(open.kind.changes(), Cause::Command);
+                    }
+                }
+                None if kind.is_some_and(|kind| kind.is_event()) => {
+                    state.forget_all(&Member::ALL, Cause::Loss)
+                }
+                None => {}
+            }
+        });
+    }
+
+    /// Notes that frames were missed: no member is known until it is told again.
+    pub fn lost(&mut self) {
+        self.take(|state| state.forget_all(&Member::ALL, Cause::Loss));
+    }
+
+    /// Takes one frame, and counts a revision where it moves the conversation.
+    fn take(&mut self, frame: impl FnOnce(&mut Self)) {
+        self.frames += 1;
+        let before = (self.state(), self.is_compacting());
+        frame(self);
+        if (self.state(), self.is_compacting()) != before {
+            self.revision += 1;
+        }
+    }
+
+    fn command(&mut self, command: &RpcCommand) {
+        let kind = command.kind();
+        self.open.push(Open {
+            id: command.id().cloned(),
+            kind,
+            since: self.frames,
+            moves: self.moves,
+            flow: self.machine.flow(),
+            command: (!kind.changes().is_empty()).then(|| Box::new(command.clone())),
+            is_part: matches!(command, RpcCommand::GetEntries(it) if it.since.is_some()),
+        });
+        if let RpcCommand::Prompt(prompt) = command {
+            self.prompts.push(prompt.message.clone());
+            if self.prompts.len() > MOST_PROMPTS {
+                self.prompts.remove(0);
+            }
+        }
+        if self.open.len() > MOST_OPEN {
+            self.open.remove(0);
+            self.forget_all(&Member::ALL, Cause::Loss);
+        }
+    }
+
+    /// Removes the command that a response answers.
+    fn close(&mut self, id: Option<&RequestId>, kind: Option<RpcCommandKind>) -> Option<Open> {
+        let is_it = |open: &Open| open.id.as_ref() == id && (id.is_some() || Some(open.kind) == kind);
+        let place = self.open.iter().position(is_it)?;
+        Some(self.open.remove(place))
+    }
+
+    fn succeeded(&mut self, success: &RpcSuccess, before: FlowState) {
+        let kind = RpcCommandKind::parse(success.kind().as_str());
+        let Some(open) = self.close(success.id(), kind) else { return };
+        self.learn(&open, success);
+        let own = u64::from(self.machine.flow() != before);
+        let met = match open.flow {
+            _ if open.moves + own != self.moves => Met::Other,
+            FlowState::Idle => Met::Idle,
+            flow if flow.is_streaming() => Met::Run,
+            _ => Met::Other,
+        };
+        self.succeed(&open, success, met);
+    }
+
+    fn failed(&mut self, id: Option<&RequestId>) {
+        if self.close(id, None).is_none() {
+            // Some servers refuse a prompt that they have acknowledged: it may have been taken for one that waits.
+            self.forget_all(RpcCommandKind::Prompt.changes(), Cause::Command);
+        }
+    }
+
+    /// Takes what a response tells, where nothing has changed it since it was asked for.
+    fn learn(&mut self, open: &Open, success: &RpcSuccess) {
+        if open.is_part {
+            return;
+        }
+        let mut told = Vec::new();
+        told_by(success, self.dialect.base(), &mut |_, value| told.push(value));
+        for value in told {
+            let member = value.member();
+            if self.is_steady(member, open.since) {
+                self.agree(member, self.get(member).map(|known| *known == value));
+                self.store(member, Some(value));
+            }
+        }
+        match success {
+            RpcSuccess::GetMessages(list) => {
+                let messages = &list.data.messages;
+                if self.is_steady(Member::Messages, open.since) && self.shell_message == ShellMessage::None {
+                    self.agree(Member::Messages, self.messages().map(|known| known == messages));
+                    let changes = self.messages.learn(messages);
+                    self.revise(Member::Messages, changes);
+                }
+            }
+            RpcSuccess::GetEntries(list) => {
+                let entries = &list.data.entries;
+                if self.is_steady(Member::Entries, open.since) {
+                    self.agree(Member::Entries, self.entries().map(|known| known == entries));
+                    let changes = self.entries.learn(entries);
+                    self.revise(Member::Entries, changes);
+                }
+            }
+            RpcSuccess::GetSessionStats(stats) => {
+                let tokens = &stats.data.tokens;
+                // Whether a sum has what is still to come as an event, only rest can tell.
+                let rests = open.flow == FlowState::Idle && open.moves == self.moves;
+                if self.is_steady(Member::Usage, open.since) && rests {
+                    self.agree(Member::Usage, self.usage().map(|known| known == tokens));
+                    self.set_usage(Some(tokens.clone()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn agree(&mut self, member: Member, agrees: Option<bool>) {
+        let agreement = &mut self.agreements[member as usize];
+        match agrees {
+            Some(true) => agreement.same += 1,
+            Some(false) => agreement.different += 1,
+            None => {}
+        }
+    }
+
+    fn close_dialog(&mut self, id: &str) {
+        let before = self.dialogs.len();
+        self.dialogs.retain(|dialog| dialog.id() != id);
+        self.revision += u64::from(self.dialogs.len() != before);
+    }
+
+    /// Notes that the flow may have moved.
+    fn moved(&mut self, before: FlowState) {
+        let flow = self.machine.flow();
+        if flow == before {
+            return;
+        }
+        self.moves += 1;
+        match self.shell_message {
+            ShellMessage::Waiting if flow == FlowState::Idle => self.shell_message = ShellMessage::Idle,
+            ShellMessage::Idle if flow.is_streaming() => self.shell_message = ShellMessage::None,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Members that are lists of messages or entries, and the sum of usage.
+
+use crate::protocol::{AgentMessage, StopReason, TokenTotals, Usage};
+
+/// How many of the last items of a list that was told may come once more as events.
+const REPEATED: usize = 16;
+
+/// A list that grows by events and is told as a whole by a read. What changes it says whether it did.
+#[derive(Clone, Debug)]
+pub(super) struct List<T> {
+    items: Option<Vec<T>>,
+    /// How many of them were told by a read.
+    told: usize,
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self { items: None, told: 0 }
+    }
+}
+
+impl<T: Clone + PartialEq> List<T> {
+    /// The items, where they are known.
+    pub fn items(&self) -> Option<&[T]> {
+        self.items.as_deref()
+    }
+
+    /// Takes the whole list, as a read has told it.
+    pub fn learn(&mut self, items: &[T]) -> bool {
+        self.told = items.len();
+        let changes = self.items() != Some(items);
+        if changes {
+            self.items = Some(items.to_vec());
+        }
+        changes
+    }
+
+    /// Appends the item of an event, unless a read has told it already.
+    pub fn append(&mut self, item: &T) -> bool {
+        let Some(items) = &mut self.items else { return false };
+        let told = items.get(self.told.saturating_sub(REPEATED)..self.told).unwrap_or_default();
+        let is_new = !told.contains(item);
+        if is_new {
+            items.push(item.clone());
+        }
+        is_new
+    }
+
+    /// Empties the list.
+    pub fn clear(&mut self) -> bool {
+        self.told = 0;
+        self.items.replace(Vec::new()).is_none_or(|before| !before.is_empty())
+    }
+
+    /// Forgets the list: it is not known any longer.
+    pub fn forget(&mut self) -> bool {
+        self.told = 0;
+        self.items.take().is_some()
+    }
+}
+
+impl List<AgentMessage> {
+    /// Removes the last message, if it is an answer that failed.
+    pub fn remove_failed(&mut self) -> Option<AgentMessage> {
+        let items = self.items.as_mut()?;
+        let is_failed = |last: &mut AgentMessage| matches!(last, AgentMessage::Assistant(it) if it.stop_reason == StopReason::Error);
+        let failed = items.pop_if(is_failed)?;
+        self.told = self.told.min(items.len());
+        Some(failed)
+    }
+}
+
+/// The sum of nothing, in tokens.
+pub(super) const fn nothing() -> TokenTotals {
+    TokenTotals { input: 0, output: 0, cache_read: 0, cache_write: 0, total: 0 }
+}
+
+/// The sum with the usage of one more message, in tokens.
+pub(super) const fn sum(known: &TokenTotals, usage: &Usage) -> TokenTotals {
+    let input = known.input.saturating_add(usage.input);
+    let output = known.output.saturating_add(usage.output);
+    let cache_read = known.cache_read.saturating_add(usage.cache_read);
+    let cache_write = known.cache_write.saturating_add(usage.cache_write);
+    let total = input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write);
+    TokenTotals { input, output, cache_read, cache_write, total }
+}

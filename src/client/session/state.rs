@@ -1,0 +1,319 @@
+//! What is known of a session, and how it is read.
+
+use super::lists::List;
+use crate::{
+    machine::{Machine, State},
+    protocol::{
+        AgentMessage, Dialect, DialectStreamingFlag, Disposition, FlowState, MemberValue, Model, RequestId,
+        RpcCommand, RpcCommandKind, RpcExtensionUIRequest, SessionEntry, SessionMember as Member,
+        ThinkingLevel, TokenTotals,
+    },
+};
+use std::fmt;
+
+/// Whether a command may be sent now, as far as frames tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// The server takes it, and does this with it; `None`: the server has to say.
+    Allowed(Option<Disposition>),
+    /// The server refuses it, in these words; or the dialect does not have it.
+    Refused(String),
+}
+
+impl Permission {
+    /// Whether the server takes it.
+    pub const fn is_allowed(&self) -> bool {
+        matches!(self, Self::Allowed(_))
+    }
+
+    /// Why it is refused.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Allowed(_) => None,
+            Self::Refused(reason) => Some(reason),
+        }
+    }
+}
+
+/// How often a response told a member that was known already and that no frame had changed since the command was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// Responses that told the value that was known.
+    pub same: u64,
+    /// Responses that told another one: an extension has changed it without a frame, or the server is wrong.
+    pub different: u64,
+}
+
+/// The state of a session, as far as frames tell it: it takes each frame of both sides, does no IO and has no clock.
+///
+/// `None` is what is not known. It becomes known when a response tells it: that of `get_state`, `get_messages`,
+/// `get_available_models` and so on. It is unknown again where two commands that change it were open at once, where a shell
+/// command has added a message, and after a compaction. An extension may change the members that
+/// [`is_silent`](Member::is_silent) names without a frame; then they are what was told last.
+///
+/// What frames do to a member stands in the schema (`x-effects`); `pi-rpc schema --format meta` shows it. Messages and
+/// entries are kept as long as the session has them.
+///
+/// [`Client::session`](super::super::Client::session) has one that is kept up. Whoever brings the frames himself creates one:
+///
+/// ```
+/// use pi_rpc::{client::SessionState, protocol::{AbortCommand, Dialect, PromptCommand, read}};
+///
+/// let mut session = SessionState::new(Dialect::Pi);
+/// let message = "Hello".to_owned();
+/// let prompt = PromptCommand { id: None, message, images: None, streaming_behavior: None, locale: None };
+/// assert!(session.may(&prompt.clone().into()).is_allowed());
+/// session.outbound(read(br#"{"type":"agent_start"}"#, Dialect::Pi)?);
+/// assert_eq!(session.is_streaming(), Some(true));
+/// assert!(session.may(&prompt.into()).reason().is_some_and(|why| why.contains("already processing")));
+/// assert!(session.may(&AbortCommand::default().into()).is_allowed());
+/// # Ok::<(), pi_rpc::protocol::ReadError>(())
+/// ```
+#[derive(Clone)]
+pub struct SessionState {
+    pub(super) machine: Machine,
+    pub(super) dialect: Dialect,
+    pub(super) values: [Option<MemberValue>; Member::ALL.len()],
+    pub(super) messages: List<AgentMessage>,
+    pub(super) entries: List<SessionEntry>,
+    pub(super) usage: Option<TokenTotals>,
+    /// When each member changed last, and by what.
+    pub(super) changes: [Option<Change>; Member::ALL.len()],
+    /// The commands without a response, in the order in which they were sent.
+    pub(super) open: Vec<Open>,
+    pub(super) dialogs: Vec<RpcExtensionUIRequest>,
+    /// Frames so far.
+    pub(super) frames: u64,
+    /// How often the flow has moved.
+    pub(super) moves: u64,
+    /// The frame that began the last message of the user.
+    pub(super) delivered: u64,
+    /// The texts of prompts whose message has not been seen.
+    pub(super) prompts: Vec<String>,
+    pub(super) shell_message: ShellMessage,
+    pub(super) agreements: [Agreement; Member::ALL.len()],
+    pub(super) revision: u64,
+    pub(super) revisions: [u64; Member::ALL.len()],
+}
+
+/// The message of a shell command that has ended beside a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ShellMessage {
+    /// There is none.
+    None,
+    /// It waits for the end of the run.
+    Waiting,
+    /// The run has ended; the message is there at the latest when the next one has begun.
+    Idle,
+}
+
+/// What changes a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    Command,
+    Event,
+    Loss,
+}
+
+/// A change of a member.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    /// The number of its frame.
+    pub at: u64,
+    pub by: Cause,
+}
+
+/// A command without a response.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    pub id: Option<RequestId>,
+    pub kind: RpcCommandKind,
+    /// The number of its frame.
+    pub since: u64,
+    /// How often the flow had moved when it was sent.
+    pub moves: u64,
+    pub flow: FlowState,
+    /// The command itself, where its success changes something.
+    pub command: Option<Box<RpcCommand>>,
+    /// It reads a part of a list only.
+    pub is_part: bool,
+}
+
+impl SessionState {
+    /// The state of a server of which nothing is known yet.
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            machine: Machine::new(dialect, false),
+            dialect,
+            values: std::array::from_fn(|_| None),
+            messages: List::default(),
+            entries: List::default(),
+            usage: None,
+            changes: [None; Member::ALL.len()],
+            open: Vec::new(),
+            dialogs: Vec::new(),
+            frames: 0,
+            moves: 0,
+            delivered: 0,
+            prompts: Vec::new(),
+            shell_message: ShellMessage::None,
+            agreements: [Agreement::default(); Member::ALL.len()],
+            revision: 0,
+            revisions: [0; Member::ALL.len()],
+        }
+    }
+
+    /// The state of a server whose process has just begun, and whose every frame will be seen.
+    pub fn fresh(dialect: Dialect) -> Self {
+        let mut state = Self::new(dialect);
+        Member::ALL.into_iter().filter(|member| member.is_fresh()).for_each(|member| state.reset(member));
+        state
+    }
+
+    /// A number that grows whenever anything changes that can be read here, except [`agreement`](Self::agreement).
+    pub const fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The [`revision`](Self::revision) at which the value of a member changed last: where it is the same as before, so is
+    /// the value.
+    pub const fn revision_of(&self, member: Member) -> u64 {
+        self.revisions[member as usize]
+    }
+
+    /// Where the conversation stands.
+    pub fn state(&self) -> State {
+        self.machine.state()
+    }
+
+    /// Whether a run is under way, as `get_state` would say.
+    pub fn is_streaming(&self) -> Option<bool> {
+        use FlowState as F;
+        let flow = self.machine.flow();
+        let goes_on = matches!(flow, F::Settling | F::Retrying | F::Compacting);
+        let (goes_on, prepares) = match self.dialect.record().streaming_flag {
+            DialectStreamingFlag::Run => (false, None),
+            DialectStreamingFlag::Busy => (goes_on, Some(true)),
+            DialectStreamingFlag::Settled => (goes_on, None),
+        };
+        match flow {
+            F::Starting => prepares,
+            F::CompactingBeforePrompt => prepares.map(|_| false),
+            flow => Some(flow.is_streaming() || goes_on),
+        }
+    }
+
+    /// Whether a compaction is under way, as `get_state` would say.
+    pub fn is_compacting(&self) -> Option<bool> {
+        use FlowState as F;
+        let is_requested = self.open.iter().any(|open| open.kind == RpcCommandKind::Compact);
+        match self.machine.flow() {
+            F::Compacting | F::CompactingManual | F::CompactingBeforePrompt | F::StreamingCompacting => {
+                Some(true)
+            }
+            _ => (!is_requested).then_some(false),
+        }
+    }
+
+    /// The dialogs that wait for an answer of the user, oldest first.
+    pub fn dialogs(&self) -> &[RpcExtensionUIRequest] {
+        &self.dialogs
+    }
+
+    /// The value of a member. Messages, entries and usage have methods of their own, and none here.
+    pub const fn get(&self, member: Member) -> Option<&MemberValue> {
+        self.values[member as usize].as_ref()
+    }
+
+    /// Whether the value of a member is known.
+    pub fn is_known(&self, member: Member) -> bool {
+        match member {
+            Member::Messages => self.messages().is_some(),
+            Member::Entries => self.entries().is_some(),
+            Member::Usage => self.usage.is_some(),
+            _ => self.get(member).is_some(),
+        }
+    }
+
+    /// The model; `Some(None)`: there is none.
+    pub fn model(&self) -> Option<Option<&Model>> {
+        match self.get(Member::Model)? {
+            MemberValue::Model(model) => Some(model.as_ref()),
+            _ => None,
+        }
+    }
+
+    /// The thinking level; `Some(None)`: none is set.
+    pub const fn thinking_level(&self) -> Option<Option<ThinkingLevel>> {
+        match self.get(Member::ThinkingLevel) {
+            Some(MemberValue::ThinkingLevel(level)) => Some(*level),
+            _ => None,
+        }
+    }
+
+    /// The messages of the conversation.
+    pub fn messages(&self) -> Option<&[AgentMessage]> {
+        self.messages.items()
+    }
+
+    /// The entries of the session.
+    pub fn entries(&self) -> Option<&[SessionEntry]> {
+        self.entries.items()
+    }
+
+    /// The tokens that the session has used.
+    pub const fn usage(&self) -> Option<&TokenTotals> {
+        self.usage.as_ref()
+    }
+
+    /// The texts of the steering messages that wait, in order.
+    pub fn steering(&self) -> Option<&[String]> {
+        self.queue(Member::Steering)
+    }
+
+    /// The texts of the follow-up messages that wait, in order.
+    pub fn follow_up(&self) -> Option<&[String]> {
+        self.queue(Member::FollowUp)
+    }
+
+    pub(super) fn queue(&self, member: Member) -> Option<&[String]> {
+        match self.get(member)? {
+            MemberValue::Steering(texts) | MemberValue::FollowUp(texts) => Some(texts),
+            _ => None,
+        }
+    }
+
+    /// Whether a command may be sent now, and if not, why: what the state machine of the dialect does with it here.
+    pub fn may(&self, command: &RpcCommand) -> Permission {
+        let (kind, base) = (command.kind(), self.dialect.base());
+        if !kind.is_in(base) {
+            return Permission::Refused(format!("{} has no command {kind}", self.dialect));
+        }
+        // Whether a prompt that was acknowledged begins a run is not known: the server decides.
+        let is_sure = self.machine.flow() != FlowState::Starting;
+        match self.machine.disposition(command).filter(|_| is_sure) {
+            None => Permission::Allowed(None),
+            Some(case) if case.disposition == Disposition::Reject => {
+                Permission::Refused(case.error.map_or("", |error| error.template(base)).to_owned())
+            }
+            Some(case) => Permission::Allowed(Some(case.disposition)),
+        }
+    }
+
+    /// How well responses have agreed with what was known of a member.
+    pub const fn agreement(&self, member: Member) -> Agreement {
+        self.agreements[member as usize]
+    }
+}
+
+impl fmt::Debug for SessionState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<&MemberValue> = self.values.iter().flatten().collect();
+        f.debug_struct("SessionState")
+            .field("dialect", &self.dialect)
+            .field("state", &self.state())
+            .field("revision", &self.revision)
+            .field("known", &known)
+            .finish_non_exhaustive()
+    }
+}
