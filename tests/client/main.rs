@@ -6,3 +6,4 @@ mod sdk_support;
 mod rust;
 mod rust_client;
 mod rust_settling;
+mod session_state;

@@ -1,12 +1,23 @@
 //! The shared conversations of the SDKs, had by `pi_rpc::client`.
 
-use crate::sdk_support::{self, Conversation, play, texts};
+use crate::sdk_support::{self, Compared, Conversation, play, texts};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::{sync::Semaphore, task::JoinSet};
 
 /// Servers that run at a time.
 const AT_ONCE: usize = 10;
+
+/// What the conversations know of a session and compare with its server, whatever the machine's speed.
+const COMPARED: [&str; 7] = [
+    "autoCompactionEnabled",
+    "followUpMode",
+    "messages",
+    "model",
+    "sessionId",
+    "steeringMode",
+    "thinkingLevel",
+];
 
 #[tokio::test]
 async fn every_conversation_is_had_in_every_dialect_whatever_the_hazards() {
@@ -22,12 +33,24 @@ async fn every_conversation_is_had_in_every_dialect_whatever_the_hazards() {
             playing.spawn(async move {
                 let _place = free.acquire_owned().await.unwrap();
                 let played = play(&conversation, dialect, seed).await;
-                played.err().map(|error| format!("{name} in {dialect}, seed {seed}: {error}"))
+                played.map_err(|error| format!("{name} in {dialect}, seed {seed}: {error}"))
             });
         }
     }
-    let failed: Vec<String> = playing.join_all().await.into_iter().flatten().collect();
-    assert_eq!(failed, Vec::<String>::new());
+    let (mut compared, mut failed) = (Compared::new(), Vec::new());
+    for played in playing.join_all().await {
+        match played {
+            Ok(more) => {
+                more.into_iter().for_each(|(name, count)| *compared.entry(name).or_default() += count)
+            }
+            Err(error) => failed.push(error),
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    println!("compared {compared:?}");
+    for name in COMPARED {
+        assert!(compared.get(name).is_some_and(|count| *count > 0), "{name} was never compared");
+    }
 }
 
 /// `INSTA_UPDATE=always` writes the file anew.

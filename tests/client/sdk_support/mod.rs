@@ -1,11 +1,13 @@
 //! The shared conversations of the SDKs, and their runner over `pi_rpc::client`.
 
+mod compare;
 pub mod conversation;
 mod host;
 mod left;
 mod play;
 mod typed;
 
+pub use compare::Compared;
 pub use conversation::Conversation;
 pub use host::Host;
 pub use left::nothing_is_left;

@@ -2,18 +2,19 @@
 
 use super::{
     Host, base_dialects,
+    compare::{Compared, Comparison},
     conversation::{Await, Call, Conversation, Event, Fields, Prompt, Refused, Step, Text, Words},
     nothing_is_left,
     typed::call,
 };
 use pi_rpc::{
-    client::{Client, Error, Events, Options},
+    client::{Client, Error, Event as ClientEvent, Options},
     protocol::{Dialect, PromptCommand, RpcCommand},
 };
 use serde_json::{Value, json};
 use std::{collections::HashMap, fs, path::Path, process::Stdio, time::Duration};
 use tempfile::TempDir;
-use tokio::{process::Command, task::JoinHandle, time::timeout};
+use tokio::{process::Command, sync::mpsc, task::JoinHandle, time::timeout};
 
 /// Longer than any conversation takes, on a busy machine.
 const TOO_LONG: Duration = Duration::from_secs(120);
@@ -21,15 +22,26 @@ const TOO_LONG: Duration = Duration::from_secs(120);
 type Done = Result<(), String>;
 type Called = Result<Value, Error>;
 
-/// Has a conversation with a server of its own; the error names the step.
-pub async fn play(conversation: &Conversation, dialect: Dialect, seed: u32) -> Done {
+/// Has a conversation with a server of its own, and compares the state of the session after every event; the error names the
+/// step, or what differed.
+pub async fn play(conversation: &Conversation, dialect: Dialect, seed: u32) -> Result<Compared, String> {
     let home = tempfile::tempdir().unwrap();
     furnish(conversation, home.path());
     let options = Options {
         unread: usize::MAX,
         ..Options::new(server(conversation, dialect, seed, home.path()), dialect)
     };
-    let (client, events) = Client::spawn(options).await.map_err(|error| error.to_string())?;
+    let (client, mut coming) = Client::spawn(options).await.map_err(|error| error.to_string())?;
+    let (comes, events) = mpsc::unbounded_channel();
+    let comparison = Comparison::begin(client.clone());
+    let wake = comparison.wake();
+    tokio::spawn(async move {
+        while let Some(event) = coming.next().await {
+            wake.notify_one();
+            // Nobody may look at them any more.
+            let _ = comes.send(event);
+        }
+    });
     let (host, started) = (Host::default(), HashMap::new());
     let mut played = Played { dialect, client, events, host, started, home };
     played.host.answer(&played.client, Default::default());
@@ -37,11 +49,13 @@ pub async fn play(conversation: &Conversation, dialect: Dialect, seed: u32) -> D
         let done = timeout(TOO_LONG, played.step(step)).await;
         done.unwrap_or_else(|_| Err(format!("it takes longer than {TOO_LONG:?}")))
             .map_err(|error| format!("step {at} {step:?}: {error}"))?;
+        comparison.wake().notify_one();
     }
     match conversation.steps.last() {
-        Some(Step::Close(_) | Step::Kill(_)) => Ok(()),
-        _ => played.close(0).await,
+        Some(Step::Close(_) | Step::Kill(_)) => {}
+        _ => played.close(0).await?,
     }
+    comparison.end(&played.client)
 }
 
 /// The dialects that it is for.
@@ -78,7 +92,7 @@ fn server(conversation: &Conversation, dialect: Dialect, seed: u32, home: &Path)
 struct Played {
     dialect: Dialect,
     client: Client,
-    events: Events,
+    events: mpsc::UnboundedReceiver<ClientEvent>,
     host: Host,
     /// The calls that nobody has waited for.
     started: HashMap<String, Vec<JoinHandle<Called>>>,
@@ -179,7 +193,7 @@ impl Played {
     async fn event(&mut self, step: &Event) -> Done {
         let wanted = Value::Object(step.having.clone());
         let mut passed = Vec::new();
-        while let Some(event) = self.events.next().await {
+        while let Some(event) = self.events.recv().await {
             let frame: Value = serde_json::from_slice(&event.line).map_err(|error| error.to_string())?;
             if frame["type"] == step.event.as_str() && fits(&wanted, &frame) {
                 return Ok(());
@@ -210,7 +224,7 @@ impl Played {
         is(matches!(afterwards, Err(Error::Gone(_))), || {
             format!("a call afterwards came to {afterwards:?}")
         })?;
-        while self.events.next().await.is_some() {}
+        while self.events.recv().await.is_some() {}
         nothing_is_left(process, None)
     }
 
