@@ -164,7 +164,12 @@ impl Beside {
             }
             Said::Frame(Outbound::ExtensionError(_)) => self.session.extension_error(),
             Said::Frame(Outbound::HostToolCall(call)) => self.tools.call(call, at, found),
-            Said::Frame(Outbound::HostToolCancel(cancel)) => self.tools.cancel(cancel, found),
+            Said::Frame(Outbound::HostToolCancel(cancel)) => {
+                // Steering may interrupt what a tool does.
+                let calm = !self.turns.is_stopped() && !self.queues.may_steer();
+                let has_cause = !calm || !at.whole || at.extended || at.now.closing;
+                self.tools.cancel(cancel, has_cause, found);
+            }
             Said::Frame(_) | Said::Line { .. } | Said::Update(_) => {}
         }
     }
@@ -227,6 +232,7 @@ impl Beside {
             self.queues.doubt();
             self.told.unread();
             self.facts.unread(at);
+            self.session.miss();
         }
         let (Answered::First(request) | Answered::Again(request)) = answered else { return };
         match (success, answer.success) {

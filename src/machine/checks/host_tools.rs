@@ -4,8 +4,9 @@ use super::{host_work::HostWork, moment::Moment};
 use crate::{
     machine::{findings::Findings, kind::Kind, requests::Open},
     protocol::{
-        AgentMessage, AgentSessionEvent, AssistantContent, HostToolCall, HostToolCancel, HostToolResult,
-        HostToolUpdate, RpcCommand, RuleId as Rule, ToolCall,
+        AgentMessage, AgentSessionEvent, AssistantContent, HostToolCall, HostToolCancel, HostToolDefinition,
+        HostToolResult, HostToolUpdate, RpcCommand, RuleId as Rule, ToolCall, ToolExecutionEndEvent,
+        UserContent, errors,
     },
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -18,8 +19,11 @@ pub struct HostTools {
     /// Commands so far: their numbers are those of the requests.
     count: u64,
     /// What `set_host_tools` would register, without an answer yet.
-    asked: VecDeque<(u64, BTreeSet<String>)>,
-    registered: BTreeSet<String>,
+    asked: VecDeque<(u64, Vec<HostToolDefinition>)>,
+    /// Whether the model is offered each tool that is registered.
+    registered: BTreeMap<String, bool>,
+    /// The tools that the open answer's model was offered for certain.
+    offered: BTreeSet<String>,
     /// The calls of the open assistant message that have not ended; none where they were missed.
     calls: Option<BTreeMap<String, ToolCall>>,
     /// The calls that wait for the host; the latest.
@@ -43,7 +47,7 @@ impl HostTools {
         let number = self.count;
         self.count += 1;
         if let RpcCommand::SetHostTools(set) = command {
-            self.asked.push_back((number, set.tools.iter().map(|tool| tool.name.clone()).collect()));
+            self.asked.push_back((number, set.tools.clone()));
             if self.asked.len() > KEPT {
                 self.asked.pop_front();
             }
@@ -52,16 +56,29 @@ impl HostTools {
 
     pub fn answered(&mut self, request: &Open, success: bool) {
         let place = self.asked.iter().position(|(number, _)| *number == request.number);
-        if let Some((_, names)) = place.and_then(|place| self.asked.remove(place))
-            && success
-        {
-            self.registered = names;
-        }
+        let Some((_, tools)) = place.and_then(|place| self.asked.remove(place)).filter(|_| success) else {
+            return;
+        };
+        let before = std::mem::take(&mut self.registered);
+        self.registered = tools
+            .into_iter()
+            .map(|tool| {
+                let name = tool.name.trim().to_owned();
+                // One that keeps its name is offered as before.
+                let is_active = before.get(&name).copied().unwrap_or(tool.hidden != Some(true));
+                (name, is_active)
+            })
+            .collect();
     }
 
     pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, found: &mut Findings) {
         use AgentSessionEvent as Event;
         match event {
+            Event::MessageStart(start) if matches!(start.message, AgentMessage::Assistant(_)) => {
+                let active = self.registered.iter().filter(|(_, is_active)| **is_active);
+                let is_sure = self.asked.is_empty() && !at.extended;
+                self.offered = active.filter(|_| is_sure).map(|(name, _)| name.clone()).collect();
+            }
             Event::MessageEnd(end) if at.dialect.record().lanes.host_tools => {
                 if let AgentMessage::Assistant(message) = &end.message {
                     let calls = message.content.iter().filter_map(|block| match block {
@@ -73,6 +90,7 @@ impl HostTools {
             }
             Event::ToolExecutionUpdate(update) => self.work.told(update, at, found),
             Event::ToolExecutionEnd(end) => {
+                self.uncalled(end, at, found);
                 self.work.ended(end, at, found);
                 if let Some(calls) = &mut self.calls {
                     calls.remove(&end.tool_call_id);
@@ -87,6 +105,29 @@ impl HostTools {
             }
             Event::TurnEnd(_) => self.calls = Some(BTreeMap::new()),
             _ => {}
+        }
+    }
+
+    /// A call that ends is the host's, and waits for what it gives.
+    fn uncalled(&self, end: &ToolExecutionEndEvent, at: &Moment, found: &mut Findings) {
+        let known = self.calls.as_ref().is_some_and(|calls| calls.contains_key(&end.tool_call_id));
+        let offered = self.offered.contains(&end.tool_name) && self.registered.contains_key(&end.tool_name);
+        if !known || !offered || at.cut || at.extended || at.now.closing || !self.asked.is_empty() {
+            return;
+        }
+        if let Some(open) = self.open.iter().find(|open| open.of == end.tool_call_id) {
+            return found.because_of(Some(open.frame), |found| {
+                found.broken(Rule::HostCancel, "`host_tool_cancel` first, as the host has given no result");
+            });
+        }
+        if self.work.has(&end.tool_call_id) || self.cancelled.contains_key(&end.tool_call_id) {
+            return;
+        }
+        let unknown = errors::tool_not_found(at.base(), &end.tool_name);
+        let refused = |block: &UserContent| matches!(block, UserContent::Text(text) if text.text == unknown);
+        if !end.is_error || end.result.content.iter().any(refused) {
+            let wanted = format!("`host_tool_call`, as the host has registered `{}`", end.tool_name);
+            found.broken(Rule::HostUnchanged, wanted);
         }
     }
 
@@ -106,8 +147,11 @@ impl HostTools {
             self.open.pop_front();
         }
         // Nothing is said of a registration that waits for its answer.
-        let known = self.registered.contains(&call.tool_name)
-            || self.asked.iter().any(|(_, names)| names.contains(&call.tool_name));
+        let known = self.registered.contains_key(&call.tool_name)
+            || self
+                .asked
+                .iter()
+                .any(|(_, tools)| tools.iter().any(|tool| tool.name.trim() == call.tool_name));
         let made = self.calls.as_ref().and_then(|calls| calls.get(&call.tool_call_id));
         self.work.call(call, made.filter(|_| known), at, found);
         // A call where none can be is reported already.
@@ -126,8 +170,12 @@ impl HostTools {
         found.expect(Rule::HostCallWindow, known, || format!("a registered tool, not `{}`", call.tool_name));
     }
 
-    pub fn cancel(&mut self, cancel: &HostToolCancel, found: &mut Findings) {
+    /// The server calls the host off; `has_cause`: something may have aborted the call.
+    pub fn cancel(&mut self, cancel: &HostToolCancel, has_cause: bool, found: &mut Findings) {
         self.work.cancel(&cancel.target_id);
+        found.expect(Rule::HostCancel, has_cause, || {
+            "no cancellation, as nothing has stopped the run".to_owned()
+        });
         match self.open.iter().position(|call| call.id == cancel.target_id) {
             Some(place) => {
                 if let Some(call) = self.open.remove(place) {

@@ -59,6 +59,11 @@ impl HostWork {
         });
     }
 
+    /// Whether the host was called for that call of the model.
+    pub fn has(&self, of: &str) -> bool {
+        self.calls.iter().any(|call| call.of == of)
+    }
+
     /// The call is cancelled.
     pub fn cancel(&mut self, id: &str) {
         if let Some(call) = self.by_id(id) {
@@ -109,6 +114,9 @@ impl HostWork {
                 "the result that the host has yet to give".to_owned()
             });
         };
+        found.expect(Rule::HostUnchanged, call.torn || call.reports.is_empty(), || {
+            "a `tool_execution_update` with what the host has reported, before the end".to_owned()
+        });
         let failed = given.is_error == Some(true);
         found.expect(Rule::HostUnchanged, failed == end.is_error, || {
             format!("`isError` {failed}, as the host has said")

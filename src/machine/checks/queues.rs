@@ -64,6 +64,11 @@ impl Queues {
         !self.unsure && self.steering.items.is_empty() && self.follow_up.items.is_empty()
     }
 
+    /// Whether steering waits, or may wait.
+    pub fn may_steer(&self) -> bool {
+        !self.is_empty() || !self.asked.is_empty()
+    }
+
     /// Whether a message of that text waits, or may wait.
     pub fn may_hold(&self, text: &str) -> bool {
         let holds = |queue: &Queue| queue.place(text).is_some() || queue.grows();
@@ -74,10 +79,10 @@ impl Queues {
         let number = self.count;
         self.count += 1;
         match command {
-            RpcCommand::Prompt(it) => self.sayings.add(&it.message),
-            RpcCommand::AbortAndPrompt(it) => self.sayings.add(&it.message),
-            RpcCommand::Steer(it) => self.sayings.add(&it.message),
-            RpcCommand::FollowUp(it) => self.sayings.add(&it.message),
+            RpcCommand::Prompt(it) => self.sayings.add(&it.message, it.images.as_deref()),
+            RpcCommand::AbortAndPrompt(it) => self.sayings.add(&it.message, it.images.as_deref()),
+            RpcCommand::Steer(it) => self.sayings.add(&it.message, it.images.as_deref()),
+            RpcCommand::FollowUp(it) => self.sayings.add(&it.message, it.images.as_deref()),
             _ => {}
         }
         let asked = match command {

@@ -8,6 +8,7 @@ use crate::{
         session_state::{
             facts::{Facts, is_act, key, may_be_cut},
             slot::Knowledge,
+            todos::is_done,
         },
     },
     protocol::{
@@ -112,11 +113,10 @@ impl StateChecks {
         if let AgentSessionEvent::TodoReminder(reminder) = event
             && !at.cut
         {
-            let phases = match self.facts.slot(Member::TodoPhases).value() {
-                Some(MemberValue::TodoPhases(phases)) => Some(phases.as_slice()),
-                _ => None,
-            };
-            self.reminders.judge(reminder, phases, found);
+            self.reminders.judge(reminder, self.facts.todo_phases(), found);
+        }
+        if matches!(event, AgentSessionEvent::TodoAutoClear(_)) {
+            self.clears(found);
         }
         self.facts.event(event, at);
         if let AgentSessionEvent::MessageEnd(end) = event
@@ -124,6 +124,17 @@ impl StateChecks {
             && !at.cut
         {
             self.answers(message, found);
+        }
+    }
+
+    /// Only what is done leaves the todos by itself.
+    fn clears(&self, found: &mut Findings) {
+        let excused = self.facts.may_change_silently() || self.facts.is_changing(Member::TodoPhases);
+        if let (Some(phases), false) = (self.facts.todo_phases(), excused) {
+            let is_any_done = phases.iter().flat_map(|phase| &phase.tasks).any(|task| is_done(task.status));
+            found.expect(Rule::StateTodos, is_any_done, || {
+                "a todo that is done before one is cleared".to_owned()
+            });
         }
     }
 

@@ -290,6 +290,9 @@ impl SessionLog {
         }
         self.run = RunNotes { is_prompted: self.run.has_prompt, opens: true, ..RunNotes::default() };
         self.log.begin_run();
+        if self.run.is_prompted {
+            self.shells.begin_run();
+        }
     }
 
     fn run_ends(&mut self, end: &AgentEndEvent) {
@@ -347,11 +350,9 @@ impl SessionLog {
                 self.newest = newest(answer, item.text);
             }
             // What a shell has printed during a run is there before the next prompt's.
-            if self.run.is_prompted {
-                let settled = self.shells.settle();
-                self.memory.settle(settled);
-                self.session.settle(settled);
-            }
+            let settled = self.shells.settle();
+            self.memory.settle(settled);
+            self.session.settle(settled);
         }
         self.log.say(item);
     }

@@ -4,14 +4,14 @@ use super::{
     levels::{Levels, without_thinking},
     sessions::{Left, Sessions},
     slot::{Knowledge, Slot},
-    todos::written,
+    todos::{without_one_done, written},
 };
 use crate::{
     machine::{checks::moment::Moment, requests::Open},
     protocol::{
         AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, Base, DialectCleansSessionName,
         DialectRecord, Effect, EffectCode, MemberValue, Model, RpcCommand, RpcExtensionUIRequest, RpcSuccess,
-        SessionMember as Member, ThinkingLevel, effects_of_event, effects_of_success, told_by,
+        SessionMember as Member, ThinkingLevel, TodoPhase, effects_of_event, effects_of_success, told_by,
     },
 };
 use serde_json::Value;
@@ -137,6 +137,14 @@ impl Facts {
     pub fn model(&self) -> Option<&Model> {
         match self.slot(Member::Model).value()? {
             MemberValue::Model(model) => model.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The todos, where they are known.
+    pub fn todo_phases(&self) -> Option<&[TodoPhase]> {
+        match self.slot(Member::TodoPhases).value()? {
+            MemberValue::TodoPhases(phases) => Some(phases),
             _ => None,
         }
     }
@@ -349,6 +357,7 @@ impl Facts {
                 let member = value.member();
                 (member, changed(value, code, record))
             }
+            Effect::Code(EffectCode::ClearDoneTodo, _) => (Member::TodoPhases, self.without_done_todo()),
             Effect::Code(_, members) => {
                 for member in members {
                     self.change(*member, Knowledge::Unknown, at.frame);
@@ -358,6 +367,15 @@ impl Facts {
         };
         let is_doubtful = at.cut && matches!(&to, Knowledge::Known(value) if may_be_cut(value));
         self.change(member, if is_doubtful { Knowledge::Unknown } else { to }, at.frame);
+    }
+
+    /// The lists of todos without one that is done; unknown where none is.
+    fn without_done_todo(&self) -> Knowledge {
+        let Some(phases) = self.todo_phases() else { return Knowledge::Unknown };
+        match without_one_done(phases).map(MemberValue::TodoPhases).collect::<Vec<_>>() {
+            lists if lists.is_empty() => Knowledge::Unknown,
+            lists => Knowledge::OneOf(lists),
+        }
     }
 
     /// What a level becomes that was asked for; `None`: the one that is set.

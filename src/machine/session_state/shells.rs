@@ -24,6 +24,8 @@ struct Said {
     presence: Presence,
     /// It waits for a run to be over.
     waits: bool,
+    /// That run was over when the open one began.
+    is_due: bool,
 }
 
 /// What is wrong with the messages of shell commands in a list.
@@ -63,13 +65,18 @@ impl ShellMessages {
         }
         let presence = if waits || !certain { Presence::Maybe } else { Presence::In };
         let digest = of_result(command, result);
-        self.said.push(Said { digest, presence, waits: waits && certain });
+        self.said.push(Said { digest, presence, waits: waits && certain, is_due: false });
     }
 
-    /// A run has begun by a prompt, and what has waited is there. Gives how many have waited.
+    /// A run has begun by a prompt: what has waited so far comes before its answer.
+    pub fn begin_run(&mut self) {
+        self.said.iter_mut().for_each(|said| said.is_due = said.waits);
+    }
+
+    /// What was due when the run began is there. Gives how many that are.
     pub fn settle(&mut self) -> u64 {
         let mut settled = 0;
-        for said in self.said.iter_mut().filter(|said| said.waits) {
+        for said in self.said.iter_mut().filter(|said| said.waits && said.is_due) {
             (said.presence, said.waits) = (Presence::In, false);
             settled += 1;
         }
@@ -110,7 +117,7 @@ impl ShellMessages {
             if let Some(at) = waiting.iter().position(|said| said.digest == digest) {
                 waiting.remove(at);
             }
-            self.said.push(Said { digest, presence: Presence::In, waits: false });
+            self.said.push(Said { digest, presence: Presence::In, waits: false, is_due: false });
         }
         self.said.append(&mut waiting);
     }

@@ -1,6 +1,6 @@
-//! The todos that the model writes.
+//! The todos that the model writes, and those that go when they are done.
 
-use crate::protocol::{TodoPhase, ToolExecutionEndEvent};
+use crate::protocol::{TodoPhase, TodoStatus, ToolExecutionEndEvent};
 use serde::Deserialize;
 
 /// The tool by which the model writes todos.
@@ -16,4 +16,23 @@ struct Written {
 pub fn written(end: &ToolExecutionEndEvent) -> Option<Vec<TodoPhase>> {
     let details = end.result.details.as_ref().filter(|_| end.tool_name == TOOL && !end.is_error)?;
     serde_json::from_value::<Written>(details.clone()).ok().map(|written| written.phases)
+}
+
+/// Whether nothing is left to do for it.
+pub const fn is_done(status: TodoStatus) -> bool {
+    matches!(status, TodoStatus::Completed | TodoStatus::Abandoned)
+}
+
+/// What is left of the list where one todo that is done leaves it, whichever that is.
+pub fn without_one_done(phases: &[TodoPhase]) -> impl Iterator<Item = Vec<TodoPhase>> {
+    let places = phases.iter().enumerate().flat_map(|(at, phase)| {
+        let done = phase.tasks.iter().enumerate().filter(|(_, task)| is_done(task.status));
+        done.map(move |(task, _)| (at, task))
+    });
+    places.map(|(at, task)| {
+        let mut left = phases.to_vec();
+        left[at].tasks.remove(task);
+        left.retain(|phase| !phase.tasks.is_empty());
+        left
+    })
 }
