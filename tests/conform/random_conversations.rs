@@ -69,6 +69,41 @@ fn the_shortest_conversation_has_nothing_that_could_be_left_out() {
 }
 
 #[test]
+fn every_command_with_effects_has_its_witness() {
+    for dialect in [Dialect::Pi, Dialect::Pi1, Dialect::Xcsh] {
+        let mut shown: BTreeSet<&str> = BTreeSet::new();
+        for scenario in (0..300).map(|seed| conversation(seed, dialect)) {
+            let sent = sent(&scenario);
+            let kinds =
+                sent.iter().map(|frame| RpcCommandKind::parse(frame["type"].as_str().unwrap_or_default()));
+            let kinds: Vec<RpcCommandKind> = kinds.flatten().collect();
+            let follows = |pair: &[RpcCommandKind]| {
+                pair[0].changes().iter().any(|member| pair[1].tells().contains(member))
+            };
+            shown.extend(kinds.windows(2).filter(|pair| follows(pair)).map(|pair| pair[0].as_str()));
+        }
+        let told: Vec<_> =
+            RpcCommandKind::ALL.into_iter().filter(|kind| kind.is_in(dialect.base())).collect();
+        let is_told = |kind: &&RpcCommandKind| {
+            kind.changes()
+                .iter()
+                .any(|member| told.iter().any(|read| read.is_read() && read.tells().contains(member)))
+        };
+        let all: BTreeSet<&str> = told.iter().filter(is_told).map(|kind| kind.as_str()).collect();
+        assert_eq!(all.difference(&shown).collect::<Vec<_>>(), Vec::<&&str>::new(), "{dialect}");
+    }
+}
+
+#[test]
+fn shortening_leaves_out_turns_of_the_model() {
+    let scenario = json!({ "steps": [1, 2], "script": { "turns": [1, 2, 3] } });
+    let short = json!({ "steps": [2], "script": { "turns": [3] } });
+    let holds = |all: &Value, one: u64| all.as_array().is_some_and(|all| all.contains(&json!(one)));
+    let fails = |it: &Value| holds(&it["steps"], 2) && holds(&it["script"]["turns"], 3);
+    assert_eq!(shortest(&scenario, 100, fails), short);
+}
+
+#[test]
 fn shortening_ends_with_its_tries() {
     let scenario = json!({ "steps": [1, 2, 3, 4] });
     let mut asked = 0;
@@ -117,10 +152,19 @@ fn a_conversation_that_fails_is_shortened_and_kept() {
         "-c",
         r#"echo '{"type":"turn_end"}'"#,
     ]);
-    let kept = std::fs::read_to_string(dir.path().join("seed-7.json")).unwrap();
-    assert_eq!((status, told), (Some(1), format!("seed-7, shortened:\n{kept}")));
-    let kept: Value = serde_json::from_str(&kept).unwrap();
-    // A server that says what may not be said fails with whatever it is asked first.
-    let steps = kept["steps"].as_array().map(Vec::len);
-    assert!(kept["name"] == "seed-7" && steps.is_some_and(|steps| steps <= 1), "{kept:#}");
+    let files = (1..).map(|number| match number {
+        1 => dir.path().join("seed-7.json"),
+        number => dir.path().join(format!("seed-7-{number}.json")),
+    });
+    let mut expected = String::new();
+    for (number, file) in files.take_while(|file| file.exists()).enumerate() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let kept: Value = serde_json::from_str(&text).unwrap();
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        expected += &format!("{name}, shortened:\n{text}");
+        // A server that says what may not be said fails with whatever it is asked first.
+        let steps = kept["steps"].as_array().map(Vec::len);
+        assert!(number < 12 && steps.is_some_and(|steps| steps <= 1), "{kept:#}");
+    }
+    assert_eq!((status, told.is_empty(), told), (Some(1), false, expected));
 }

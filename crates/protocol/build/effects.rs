@@ -341,12 +341,14 @@ impl Roots<'_> {
 
 /// The function that reads which members a success tells.
 fn tells(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
-    let mut arms = TokenStream::new();
+    let (mut arms, mut names) = (TokenStream::new(), TokenStream::new());
     for (value, command) in branches(bundle, "RpcCommand")? {
         let response = bundle.defs[command]["x-response"].as_str().unwrap_or_default();
         let Some(told) = bundle.defs[response].get("x-tells").and_then(Value::as_object) else { continue };
         let roots = Roots { bundle, command: None, response: Some(response), event: None };
         let mut rows = Vec::new();
+        let (variant, all) = (camel(&value), told.keys().map(|name| camel(name)));
+        names.extend(quote! { Self::#variant => &[#(SessionMember::#all),*], });
         for (name, path) in told {
             let member = members.iter().find(|member| member.name == name);
             let member = member.ok_or(format!("{response}: x-tells: no member `{name}`"))?;
@@ -363,7 +365,6 @@ fn tells(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
             });
         }
         if !rows.is_empty() {
-            let variant = camel(&value);
             arms.extend(quote! { RpcSuccess::#variant(response) => { #(#rows)* } });
         }
     }
@@ -371,6 +372,10 @@ fn tells(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
         /// Reads which members a success tells, each with the JSON pointer to its value.
         pub fn told_by(success: &RpcSuccess, base: Base, to: &mut dyn FnMut(&'static str, MemberValue)) {
             match success { #arms _ => {} }
+        }
+        impl RpcCommandKind {
+            /// The members of the session's state that its success tells.
+            pub const fn tells(self) -> &'static [SessionMember] { match self { #names _ => &[] } }
         }
     })
 }

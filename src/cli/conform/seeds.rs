@@ -13,7 +13,7 @@ use crate::{
 };
 use serde_json::Value;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     time::{Duration, Instant},
 };
@@ -24,8 +24,8 @@ const TRIES: usize = 100;
 /// How long it is shortened: one that fails by waiting in vain takes long each time.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// How many of those that fail are shortened: the rest may well have the same causes.
-const SHORTENED: usize = 3;
+/// How many are shortened.
+const SHORTENED: usize = 12;
 
 /// The scenarios of the seeds from `first` on.
 pub fn scenarios(first: u64, count: u64, dialect: Dialect) -> Result<Vec<Scenario>, String> {
@@ -33,44 +33,86 @@ pub fn scenarios(first: u64, count: u64, dialect: Dialect) -> Result<Vec<Scenari
     seeds.map(|seed| read(&conversation(seed, dialect))).collect()
 }
 
-/// Shortens what failed, and tells it.
+/// Shortens one conversation for each way in which some failed, that of the fewest first, and tells them.
 pub fn shorten(report: &Report, server: &Server, keep: Option<&Path>) {
-    let failed = report.subjects.iter().filter(|subject| subject.outcome == Outcome::Failed);
-    for subject in failed.take(SHORTENED) {
+    let failed: Vec<(&Subject, BTreeSet<String>)> = report
+        .subjects
+        .iter()
+        .filter(|subject| subject.outcome == Outcome::Failed)
+        .map(|subject| (subject, wrong(subject)))
+        .collect();
+    let mut often: BTreeMap<&str, usize> = BTreeMap::new();
+    failed.iter().flat_map(|(_, ways)| ways).for_each(|way| *often.entry(way).or_default() += 1);
+    let mut ways: Vec<&str> = often.keys().copied().collect();
+    ways.sort_by_key(|way| often[way]);
+    let mut shown = BTreeSet::new();
+    let mut names = BTreeMap::<&str, usize>::new();
+    for way in ways {
+        let subject = failed.iter().find(|(_, ways)| ways.contains(way)).map(|(subject, _)| *subject);
+        let Some(subject) = subject.filter(|_| !shown.contains(way)) else { continue };
+        if names.values().sum::<usize>() == SHORTENED {
+            eprintln!("{SHORTENED} were shortened; {way} is among what is left");
+            return;
+        }
         let Some(seed) = subject.name.strip_prefix("seed-").and_then(|seed| seed.parse().ok()) else {
             continue;
         };
-        let wrong = wrong(subject);
-        let until = Instant::now() + PATIENCE;
-        let found = shortest(&conversation(seed, server.dialect), TRIES, |candidate| {
-            Instant::now() < until && fails(candidate, &wrong, server)
-        });
-        let text = format!("{found:#}\n");
-        eprint!("{}", harmless_lines(&format!("{}, shortened:\n{text}", subject.name)));
-        if let Some(keep) = keep {
-            let file = keep.join(format!("{}.json", subject.name));
-            if let Err(error) = private_files::write(&file, &text) {
-                eprintln!("{}: {error}", file.display());
-            }
+        let (found, also) = shortened(&conversation(seed, server.dialect), way, server);
+        // What the short one shows besides needs no other.
+        shown.extend(also);
+        let times = names.entry(&subject.name).or_default();
+        *times += 1;
+        let name = match *times {
+            1 => subject.name.clone(),
+            times => format!("{}-{times}", subject.name),
+        };
+        tell(&name, &found, keep);
+    }
+}
+
+/// The shortest conversation that fails in this way, and all ways in which it fails.
+fn shortened(failed: &Value, way: &str, server: &Server) -> (Value, BTreeSet<String>) {
+    let until = Instant::now() + PATIENCE;
+    let mut shown = BTreeSet::from([way.to_owned()]);
+    let found = shortest(failed, TRIES, |candidate| {
+        let ways = if Instant::now() < until { ways_of(candidate, server) } else { BTreeSet::new() };
+        let fails = ways.contains(way);
+        if fails {
+            shown = ways;
+        }
+        fails
+    });
+    (found, shown)
+}
+
+fn tell(name: &str, found: &Value, keep: Option<&Path>) {
+    let text = format!("{found:#}\n");
+    eprint!("{}", harmless_lines(&format!("{name}, shortened:\n{text}")));
+    if let Some(keep) = keep {
+        let file = keep.join(format!("{name}.json"));
+        if let Err(error) = private_files::write(&file, &text) {
+            eprintln!("{}: {error}", file.display());
         }
     }
 }
 
-/// Whether a conversation fails in one of these ways.
-fn fails(candidate: &Value, ways: &BTreeSet<String>, server: &Server) -> bool {
+/// The ways in which a conversation fails when it is played.
+fn ways_of(candidate: &Value, server: &Server) -> BTreeSet<String> {
     let played = read(candidate).map(|scenario| play_all(server, &[scenario], Playing::default(), |_| {}));
-    let Ok(Ok(subjects)) = played else { return false };
-    subjects.iter().any(|subject| !wrong(subject).is_disjoint(ways))
+    let Ok(Ok(subjects)) = played else { return BTreeSet::new() };
+    subjects.iter().flat_map(wrong).collect()
 }
 
-/// The ways in which a conversation failed: rules, and the step that was in vain.
+/// The ways in which a conversation failed: rules, or else the step that was in vain.
 fn wrong(subject: &Subject) -> BTreeSet<String> {
     let rules =
         subject.findings.iter().filter(|found| Found::fails(found)).map(|found| found.rule.to_string());
-    let step = (subject.outcome == Outcome::Failed).then_some(subject.reason.as_deref()).flatten();
+    let rules: BTreeSet<String> = rules.collect();
+    let is_in_vain = rules.is_empty() && subject.outcome == Outcome::Failed;
+    let step = is_in_vain.then_some(subject.reason.as_deref()).flatten();
     // The number of a step changes as others go.
     let step = step.map(|reason| reason.split_once(": ").map_or(reason, |(_, reason)| reason).to_owned());
-    rules.chain(step).collect()
+    rules.into_iter().chain(step).collect()
 }
 
 fn read(scenario: &Value) -> Result<Scenario, String> {

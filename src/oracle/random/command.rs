@@ -3,13 +3,20 @@
 use super::Choices;
 use crate::protocol::{BUNDLE, Dialect, RpcCommandKind};
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 /// The values that a member with a meaning may have, as JSON; none for other members.
 pub type Words = fn(member: &str) -> &'static [&'static str];
 
+/// The definitions of the schema.
+static DEFS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
+    let bundle: Value = serde_json::from_str(BUNDLE).unwrap_or_default();
+    bundle["$defs"].as_object().cloned().unwrap_or_default()
+});
+
 /// The commands of a dialect, as the schema has them.
 pub struct Commands {
-    defs: Map<String, Value>,
+    defs: &'static Map<String, Value>,
     kinds: Vec<(u32, RpcCommandKind)>,
     dialect: Dialect,
     words: Words,
@@ -25,28 +32,45 @@ impl Commands {
         words: Words,
         spoils: usize,
     ) -> Self {
-        let mut bundle: Value = serde_json::from_str(BUNDLE).unwrap_or_default();
-        let defs = match bundle.get_mut("$defs").map(Value::take) {
-            Some(Value::Object(defs)) => defs,
-            _ => Map::new(),
-        };
         let kinds = RpcCommandKind::ALL.into_iter().filter(|kind| kind.is_in(dialect.base()));
         let kinds = kinds.map(|kind| (weight(kind), kind)).filter(|(weight, _)| *weight > 0).collect();
-        Self { defs, kinds, dialect, words, spoils }
+        Self { defs: &DEFS, kinds, dialect, words, spoils }
     }
 
     /// Any of them, with its members; without an id.
     pub fn any(&self, choices: &mut Choices) -> Map<String, Value> {
         let kind = *choices.weighted(&self.kinds);
+        let mut command = self.one(kind, choices);
+        if self.spoils > 0 && command.len() > 1 && choices.once_in(self.spoils) {
+            spoil(&mut command, choices);
+        }
+        command
+    }
+
+    /// What would show that the command has done nothing: a read that tells a member which it changes, else a prompt. `None`
+    /// where it changes nothing.
+    pub fn witness(&self, of: RpcCommandKind, choices: &mut Choices) -> Option<Map<String, Value>> {
+        let changed = of.changes();
+        let shows = |kind: &RpcCommandKind| {
+            let tells = kind.tells().iter().any(|member| changed.contains(member));
+            tells && kind.is_read() && kind.is_in(self.dialect.base())
+        };
+        let reads: Vec<RpcCommandKind> = RpcCommandKind::ALL.into_iter().filter(shows).collect();
+        let kind = match reads.is_empty() {
+            true => RpcCommandKind::Prompt,
+            false => choices.pick(&reads),
+        };
+        (!changed.is_empty()).then(|| self.one(kind, choices))
+    }
+
+    /// A command of that kind, with its members; without an id.
+    fn one(&self, kind: RpcCommandKind, choices: &mut Choices) -> Map<String, Value> {
         let mut command = Map::from_iter([("type".to_owned(), json!(kind.as_str()))]);
         for (name, schema, required) in self.members(kind.as_str()) {
             if required || choices.once_in(3) {
                 let value = self.value(name, schema, choices);
                 command.extend(value.map(|value| (name.to_owned(), value)));
             }
-        }
-        if self.spoils > 0 && command.len() > 1 && choices.once_in(self.spoils) {
-            spoil(&mut command, choices);
         }
         command
     }

@@ -2,17 +2,22 @@
 
 use serde_json::Value;
 
-/// Leaves out steps of a scenario as long as what is left still fails. `fails` is asked at most `tries` times.
-pub fn shortest(scenario: &Value, tries: usize, mut fails: impl FnMut(&Value) -> bool) -> Value {
-    let with = |steps: &[Value]| {
-        let mut shorter = scenario.clone();
-        if let Some(all) = shorter.get_mut("steps") {
-            *all = steps.into();
-        }
-        shorter
-    };
-    let steps = scenario["steps"].as_array().map(Vec::as_slice).unwrap_or_default();
-    with(&fewest(steps, &mut { tries }, |steps| fails(&with(steps))))
+/// Leaves out steps of a scenario, and then what its model would say, as long as what is left still fails. `fails` is asked
+/// at most `tries` times.
+pub fn shortest(scenario: &Value, mut tries: usize, mut fails: impl FnMut(&Value) -> bool) -> Value {
+    let mut best = scenario.clone();
+    for list in ["/steps", "/script/turns"] {
+        let Some(all) = best.pointer(list).and_then(Value::as_array).cloned() else { continue };
+        let with = |some: &[Value]| {
+            let mut shorter = best.clone();
+            if let Some(all) = shorter.pointer_mut(list) {
+                *all = some.into();
+            }
+            shorter
+        };
+        best = with(&fewest(&all, &mut tries, |some| fails(&with(some))));
+    }
+    best
 }
 
 /// Leaves out some of `all`, many at a time and then one by one, as long as what is left still fails. `fails` is asked at

@@ -107,8 +107,22 @@ impl Talk {
             ]),
             _ => self.commands.any(&mut self.choices),
         };
+        let kind = frame.get("type").and_then(|kind| RpcCommandKind::parse(kind.as_str()?));
         let frame = self.numbered(frame);
         self.steps.push(json!({ "send": frame }));
+        if let Some(kind) = kind.filter(|_| self.choices.once_in(2)) {
+            self.asks_what_it_did(kind);
+        }
+    }
+
+    /// What would show that the command has done nothing is asked: at once, or when all is quiet.
+    fn asks_what_it_did(&mut self, kind: RpcCommandKind) {
+        let Some(witness) = self.commands.witness(kind, &mut self.choices) else { return };
+        if self.choices.once_in(2) {
+            self.steps.push(json!({ "idle": true, "withinMs": REST_MS }));
+        }
+        let witness = self.numbered(witness);
+        self.steps.push(json!({ "send": witness }));
     }
 
     /// Gives a command the next id.

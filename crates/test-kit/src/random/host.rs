@@ -34,18 +34,25 @@ pub fn commands(kind: Kind, dialect: Dialect) -> &'static Commands {
     })
 }
 
-/// A line of the host, the one of that number.
-pub fn line(kind: Kind, dialect: Dialect, number: usize, wait: u64, choices: &mut Choices) -> HostLine {
+/// A line of the host, the one of that number, with the command that it is.
+pub fn line(
+    kind: Kind,
+    dialect: Dialect,
+    number: usize,
+    wait: u64,
+    choices: &mut Choices,
+) -> (HostLine, Option<RpcCommandKind>) {
     if kind == Kind::Brief && choices.once_in(16) {
         let line = match choices.once_in(3) {
             true => choices.pick(&STRAYS),
             false => choices.pick(&JUNK),
         };
-        return HostLine { wait, line: line.to_owned() };
+        return (HostLine { wait, line: line.to_owned() }, None);
     }
     let command = commands(kind, dialect).any(choices);
     let is_named = kind != Kind::Brief || !choices.once_in(8);
-    named(Value::Object(command), number, is_named, wait)
+    let kind = command.get("type").and_then(|it| RpcCommandKind::parse(it.as_str()?));
+    (named(Value::Object(command), number, is_named, wait), kind)
 }
 
 /// The command as the line of that number, which `$` stands for in it.

@@ -94,10 +94,16 @@ fn host_lines(kind: Kind, dialect: Dialect, choices: &mut Choices) -> Vec<HostLi
     let mut number = first;
     let more = choices.several(most, |choices| {
         let wait = wait(kind, choices);
-        number += 1;
-        host::line(kind, dialect, number, wait, choices)
+        number += 2;
+        let (line, command) = host::line(kind, dialect, number - 1, wait, choices);
+        let witness = command
+            .filter(|_| choices.once_in(3))
+            .and_then(|command| host::commands(kind, dialect).witness(command, choices));
+        let witness =
+            witness.map(|it| host::named(Value::Object(it), number, true, self::wait(kind, choices)));
+        [Some(line), witness]
     });
-    lines.extend(more);
+    lines.extend(more.into_iter().flatten().flatten());
     lines
 }
 
