@@ -227,6 +227,7 @@ impl Beside {
             self.queues.doubt();
             self.told.unread();
             self.facts.unread(at);
+            self.session.lose_session();
         }
         let (Answered::First(request) | Answered::Again(request)) = answered else { return };
         match (success, answer.success) {
