@@ -274,7 +274,9 @@ impl Machine {
                 false => checks.see(said, &mut found),
             }
         }
-        is_doubtful |= kind.tells_of_messages() && found.broken.iter().any(Broken::is_about_run);
+        let base = self.dialect.base();
+        let mut broken = found.broken.iter().filter(|broken| broken.rule.tier(base).is_some());
+        is_doubtful |= kind.tells_of_messages() && broken.any(Broken::is_about_run);
         if let Some(beside) = self.beside.as_mut().filter(|_| is_doubtful) {
             beside.doubt();
         }

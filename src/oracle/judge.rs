@@ -83,6 +83,8 @@ struct Process {
     end: End,
     /// Its end was judged.
     ended: bool,
+    /// When its input ended there was nothing more to do.
+    rests: bool,
 }
 
 /// Dialogs with a deadline that are remembered, the latest.
@@ -291,7 +293,9 @@ impl Judge {
                 found.kept(Rule::UnknownType);
                 if !cut && let Some(message) = envelope.complete(&kind) {
                     self.kept.message_end(&message);
+                    self.process.rests = false;
                 }
+                self.kept.see(&frame);
                 self.note(&frame);
                 let said = Said::Frame(frame);
                 violations.extend(self.machine.see(&said, cut));
@@ -300,6 +304,7 @@ impl Judge {
                 seen
             }
             Err(error) => {
+                self.kept.leave();
                 let unread = envelope.unread(&kind, &error);
                 let seen = unread.kind.unwrap_or(Kind::Stray);
                 violations.extend(self.machine.unread(unread));
@@ -421,6 +426,7 @@ impl Judge {
                 if extended {
                     self.machine.extended();
                 }
+                self.kept.begin(extended);
                 self.process = Process { last: self.t, ..Process::default() };
                 self.processes += 1;
                 return violations;
@@ -429,6 +435,8 @@ impl Judge {
                 let rest = self.process.lines.rest();
                 let violations = rest.iter().flat_map(|line| self.line_in(line)).collect();
                 self.process.end.quiet = self.is_quiet();
+                let waits = self.machine.requests().waiting().next().is_some();
+                self.process.rests = self.machine.state().flow == FlowState::Idle && !waits;
                 self.machine.end_of_input();
                 return violations;
             }
@@ -454,7 +462,8 @@ impl Judge {
             }
             Meta::SessionFile(lines) if !cut => {
                 let mut found = Findings::default();
-                self.kept.file(&lines, &mut found);
+                let Process { ended, rests, end, .. } = &self.process;
+                self.kept.file(&lines, *ended && *rests && end.status == Some(0), &mut found);
                 return self.machine.report(found, Kind::Exit, state);
             }
             Meta::SessionFile(_) | Meta::Other => {}

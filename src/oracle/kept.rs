@@ -2,7 +2,10 @@
 //!
 //! Source: pi source, observed.
 
-use crate::machine::{Findings, Rule};
+use crate::{
+    machine::{Findings, Rule},
+    protocol::{AgentSessionEvent, Outbound, RpcResponse, RpcSuccess},
+};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashSet, VecDeque, btree_map::Entry},
@@ -11,6 +14,8 @@ use std::{
 
 /// Messages that are remembered, the latest.
 const REMEMBERED: usize = 4096;
+/// Who says what every server keeps as an entry of its own.
+const ENTRIES: [&str; 4] = ["user", "assistant", "toolResult", "system"];
 
 /// What was said that a file repeats: of each message what tells it from others, and a digest of the whole; of messages
 /// that were said in one millisecond, all digests.
@@ -18,6 +23,18 @@ const REMEMBERED: usize = 4096;
 pub struct Kept {
     said: BTreeMap<String, VecDeque<u64>>,
     order: VecDeque<String>,
+    session: Session,
+}
+
+/// The session that is open.
+#[derive(Clone, Default)]
+struct Session {
+    /// Its id, where it was told.
+    id: Option<String>,
+    /// The messages that were said in it, the latest.
+    said: VecDeque<String>,
+    /// Extensions act, which may change what they like.
+    is_changed: bool,
 }
 
 impl Kept {
@@ -25,6 +42,12 @@ impl Kept {
     pub fn message_end(&mut self, message: &Value) {
         let Some(name) = name_of(message) else { return };
         self.said.entry(name.clone()).or_default().push_back(digest(message));
+        if message.get("role").and_then(Value::as_str).is_some_and(|role| ENTRIES.contains(&role)) {
+            self.session.said.push_back(name.clone());
+            if self.session.said.len() > REMEMBERED {
+                self.session.said.pop_front();
+            }
+        }
         self.order.push_back(name);
         if self.order.len() > REMEMBERED
             && let Some(oldest) = self.order.pop_front()
@@ -37,8 +60,61 @@ impl Kept {
         }
     }
 
-    /// The lines of a session's file.
-    pub fn file(&self, lines: &[Value], found: &mut Findings) {
+    /// A process begins, or something was said that may have led to another session.
+    pub fn leave(&mut self) {
+        (self.session.id, self.session.said) = (None, VecDeque::new());
+    }
+
+    /// A process begins; whether it was told to load extensions.
+    pub fn begin(&mut self, extended: bool) {
+        self.session = Session { is_changed: extended, ..Session::default() };
+    }
+
+    /// Follows the sessions.
+    pub fn see(&mut self, frame: &Outbound) {
+        use RpcSuccess as Success;
+        match frame {
+            Outbound::Response(RpcResponse::Success(success)) => match success {
+                Success::GetState(it) => self.session.id = Some(it.data.session_id.clone()),
+                Success::GetSessionStats(it) => self.session.id = Some(it.data.session_id.clone()),
+                Success::NewSession(_)
+                | Success::SwitchSession(_)
+                | Success::Fork(_)
+                | Success::Branch(_)
+                | Success::Clone(_) => self.leave(),
+                _ => {}
+            },
+            Outbound::AgentSessionEvent(AgentSessionEvent::AutoCompactionEnd(_)) => self.leave(),
+            Outbound::ExtensionUIRequest(_) | Outbound::ExtensionError(_) => self.session.is_changed = true,
+            _ => {}
+        }
+    }
+
+    /// The lines of a session's file; `at_rest`: those that a process has left that had nothing more to do.
+    pub fn file(&self, lines: &[Value], at_rest: bool, found: &mut Findings) {
+        if at_rest {
+            self.has_said(lines, found);
+        }
+        self.tree(lines, found);
+    }
+
+    /// Whether the file of the session that is open has all messages that were said in it.
+    fn has_said(&self, lines: &[Value], found: &mut Findings) {
+        let id = lines.first().and_then(|header| header.get("id")?.as_str());
+        if id.is_none() || id != self.session.id.as_deref() || self.session.is_changed {
+            return;
+        }
+        let kept: HashSet<String> =
+            lines.iter().filter_map(|line| line.get("message")).filter_map(name_of).collect();
+        let missing = self.session.said.iter().find(|name| !kept.contains(*name));
+        let role = missing.and_then(|name| name.split(' ').next()).unwrap_or_default();
+        found.expect(Rule::FileTree, missing.is_none(), || {
+            format!("all messages that were said: one of role {role} is missing")
+        });
+    }
+
+    /// Whether the lines are a header and a tree of entries.
+    fn tree(&self, lines: &[Value], found: &mut Findings) {
         let text = |line: &Value, key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
         let Some((first, rest)) = lines.split_first() else { return };
         let opens = text(first, "type").as_deref() == Some("session");

@@ -116,12 +116,13 @@ impl Work {
     }
 
     fn shell(&self, call: CallId, command: &str) -> Course {
+        let output = format!("{command} said {call}");
         let done = |cancelled: bool| ShellEnd {
-            output: format!("{command} said {call}"),
+            output: output.clone(),
             exit_code: (!cancelled).then_some(0),
             cancelled,
             directory: Some(format!("/at/{call}")),
-            counts: [1, 9, 1, 9],
+            counts: counts(&output),
             ..ShellEnd::default()
         };
         let natural = match self.ending {
@@ -157,8 +158,7 @@ fn planned_shell(call: CallId, command: &str) -> Course {
     let plan = Plan::new(command);
     let end = move |plan: &Plan| {
         let Ended { output, exit_code, cancelled } = plan.ending();
-        let (lines, bytes) = (output.lines().count() as u64, output.len() as u64);
-        let counts = [lines, bytes, lines, bytes];
+        let counts = counts(&output);
         let end = ShellEnd { output, exit_code, cancelled, counts, ..ShellEnd::default() };
         Input::ShellEnd { call, end: Ok(end) }
     };
@@ -183,4 +183,10 @@ fn result(text: String, details: bool) -> AgentToolResult {
         false => json!({ "content": content }),
     };
     serde_json::from_value(result).expect("a result")
+}
+
+/// The lines and the bytes of an output, of which nothing is left out. The end of the last line begins another.
+fn counts(output: &str) -> [u64; 4] {
+    let (lines, bytes) = (output.matches('\n').count() as u64 + 1, output.len() as u64);
+    [lines, bytes, lines, bytes]
 }

@@ -16,39 +16,11 @@ use crate::{
             log::{Listed, is_entry},
         },
     },
-    protocol::{EntryList, EntryNode, EntryTree, ForkResult, RuleId as Rule, SessionEntry, SessionStats},
+    protocol::{EntryList, EntryNode, EntryTree, ForkMessage, ForkResult, RuleId as Rule, SessionEntry},
 };
 use std::collections::HashMap;
 
-/// So much of a percentage is lost by rounding.
-const ROUNDED: f64 = 1e-9;
-
 impl SessionLog {
-    /// How much of its context a model has left.
-    pub(super) fn context_usage(&self, stats: &SessionStats, sight: Sight, found: &mut Findings) {
-        let Some(usage) = &stats.context_usage else { return };
-        let percent = usage.percent.as_ref().and_then(serde_json::Number::as_f64);
-        let expected = usage.tokens.map(|tokens| tokens as f64 / usage.context_window as f64 * 100.0);
-        let same = match (expected, percent) {
-            (Some(expected), Some(percent)) => {
-                (expected - percent).abs() <= ROUNDED * expected.abs().max(1.0)
-            }
-            (expected, percent) => expected.is_none() == percent.is_none(),
-        };
-        found.expect(Rule::ContextUsage, same, || match expected {
-            Some(expected) => format!("{expected} at /data/contextUsage/percent"),
-            None => "null at /data/contextUsage/percent, as the tokens are".to_owned(),
-        });
-        if sight != Sight::Calm || self.is_strange() {
-            return;
-        }
-        if let Some(window) = &self.window {
-            let what = "the window of the model that is in use";
-            let told = &usage.context_window;
-            found.expect_same(Rule::ContextUsage, "/data/contextUsage/contextWindow", what, window, told);
-        }
-    }
-
     /// The session was forked, or has branched off, at a message of the user.
     pub(super) fn forked(
         &mut self,
@@ -57,7 +29,7 @@ impl SessionLog {
         at: &Moment,
         found: &mut Findings,
     ) {
-        let Some(Asked::Fork(entry)) = asked else { return self.left() };
+        let Some(Asked::Fork(entry)) = asked else { return self.leave() };
         if let (Some(text), false) = (result.text.as_ref().filter(|_| !at.cut), self.is_strange()) {
             let known = self.forks.text_of(&entry).or_else(|| self.entry_text(&entry));
             if let Some(known) = known {
@@ -73,9 +45,11 @@ impl SessionLog {
         let later = forks.branch(&entry, result.text.as_deref().filter(|_| !at.cut));
         // The originals do not end a run that is open.
         let is_known = later.is_some_and(|later| log.branch(Some(later))) && !at.met.flow.is_streaming();
-        self.left();
+        let entries = self.entries.clone().copied(Some(&entry));
+        self.leave();
+        self.has_begun = true;
         if is_known {
-            (self.forks, self.log) = (forks, log);
+            (self.forks, self.log, self.entries) = (forks, log, entries);
             if self.log.knows_memory() {
                 self.memory = Account::of(self.log.in_memory());
                 // Which shell commands came before it is not known.
@@ -94,9 +68,11 @@ impl SessionLog {
     pub(super) fn cloned(&mut self) {
         let (forks, mut log, memory) = (self.forks.clone(), self.log.clone(), self.memory.clone());
         let is_known = log.branch(None);
-        self.left();
+        let entries = self.entries.clone().copied(None);
+        self.leave();
+        self.has_begun = true;
         if is_known {
-            (self.forks, self.log) = (forks, log);
+            (self.forks, self.log, self.entries) = (forks, log, entries);
             if self.log.knows_memory() {
                 self.memory = memory;
             }
@@ -120,6 +96,14 @@ impl SessionLog {
             None => Some(0),
             Some(since) => self.entries.place(since).map(|place| place + 1),
         };
+        // All entries are known, and that is none of them.
+        if let (Some(since), None) = (&read.since, from)
+            && sight == Sight::Calm
+            && !self.is_strange()
+            && self.entries.version == Some(self.version)
+        {
+            found.broken(Rule::EntriesKept, format!("an error, as no entry has the id `{since}`"));
+        }
         let (Some(from), true) = (from, read.since.is_none() || self.entries.listed().is_some()) else {
             return;
         };
@@ -223,6 +207,14 @@ impl SessionLog {
                 None => String::new(),
             }
         });
+        if is_calm {
+            let missing = self.shells.missing_from(self.entries.shells());
+            found.expect(Rule::EntriesSaid, missing == 0, || {
+                format!(
+                    "an entry for each command that `bash` has run, with its output: {missing} are missing"
+                )
+            });
+        }
         let kept = |entry: &SessionEntry| match entry {
             SessionEntry::Compaction(entry) => Some(entry.first_kept_entry_id.clone()),
             _ => None,
@@ -234,6 +226,25 @@ impl SessionLog {
             found.expect(Rule::CompactionResult, is_before, || {
                 format!("an entry above it at /data/entries/{place}/firstKeptEntryId")
             });
+        }
+    }
+
+    /// The messages at which the session can be forked are among the entries, where those are known.
+    pub(super) fn fork_entries(&self, told: &[ForkMessage], at: &Moment, found: &mut Findings) {
+        let are_all = self.entries.version == Some(self.version);
+        for (place, message) in told.iter().enumerate() {
+            let entry = self.entries.place(&message.entry_id).and_then(|entry| self.entries.get(entry));
+            let text = text_digest(&message.text).max(1);
+            match entry {
+                Some(entry) => found.expect(Rule::ForkMessages, at.cut || entry.text == Some(text), || {
+                    format!("the id of the entry with this text at /data/messages/{place}/entryId")
+                }),
+                None if are_all => found.broken(
+                    Rule::ForkMessages,
+                    format!("the id of one of the entries at /data/messages/{place}/entryId"),
+                ),
+                None => {}
+            }
         }
     }
 

@@ -170,7 +170,7 @@ impl StateChecks {
                 continue;
             }
             let silent = member.is_silent() && self.facts.may_change_silently();
-            let slot = self.facts.slot_mut(member);
+            let slot = self.facts.slot(member);
             let agrees = slot.allows_since(asked, &value);
             if let (Some(rule), false) = (rule_of(member), silent) {
                 match slot.now() {
@@ -191,7 +191,7 @@ impl StateChecks {
                 }
             }
             if slot.is_unchanged_since(asked) || !agrees {
-                slot.learn(value);
+                self.facts.learn_told(value);
             }
         }
         self.facts.note_level();

@@ -3,6 +3,7 @@
 use super::{
     moment::Moment,
     run::has_broken_down,
+    session_context::ContextSize,
     session_sight::{Read, is_judged},
 };
 use crate::{
@@ -14,7 +15,8 @@ use crate::{
             digest::text_digest,
             entries::{self, Entries},
             fork_points::ForkPoints,
-            log::{Log, is_fork_point},
+            left::LeftSessions,
+            log::{Log, Summary, is_fork_point},
             message::{Item, Mark, Presence, Share, answer_text, is_blank, shown_text},
             prices::{self, Prices},
             shells::ShellMessages,
@@ -58,6 +60,16 @@ pub struct SessionLog {
     /// The text of the newest answer: its digest, and its beginning.
     pub(super) newest: Option<(u64, String)>,
     pub(super) stranger: Stranger,
+    /// How much of the context is taken.
+    pub(super) context: ContextSize,
+    /// The host has run commands in a shell, in this session.
+    pub(super) has_shells: bool,
+    /// The session's file, as it was told.
+    pub(super) file: Option<String>,
+    /// The session has begun in this process: its file has the name that the server gives.
+    pub(super) has_begun: bool,
+    /// The sessions that were left.
+    pub(super) left: LeftSessions,
     run: RunNotes,
 }
 
@@ -68,6 +80,8 @@ pub enum Asked {
     Bash {
         /// The command.
         command: String,
+        /// Models are not to be told of it.
+        is_excluded: bool,
         /// The session was left since.
         is_left: bool,
     },
@@ -75,6 +89,8 @@ pub enum Asked {
     Export(Option<String>),
     /// A fork at this entry.
     Fork(String),
+    /// The session of this file.
+    Switch(String),
 }
 
 /// What is known of extensions, which change the session without a frame that says so.
@@ -112,7 +128,8 @@ impl SessionLog {
         self.count += 1;
         match command {
             RpcCommand::Bash(bash) => {
-                let asked = Asked::Bash { command: bash.command.clone(), is_left: false };
+                let is_excluded = bash.exclude_from_context == Some(true);
+                let asked = Asked::Bash { command: bash.command.clone(), is_excluded, is_left: false };
                 keep(&mut self.asked, (number, asked));
             }
             RpcCommand::ExportHtml(export) => {
@@ -121,6 +138,9 @@ impl SessionLog {
             RpcCommand::Fork(fork) => keep(&mut self.asked, (number, Asked::Fork(fork.entry_id.clone()))),
             RpcCommand::Branch(branch) => {
                 keep(&mut self.asked, (number, Asked::Fork(branch.entry_id.clone())));
+            }
+            RpcCommand::SwitchSession(switch) => {
+                keep(&mut self.asked, (number, Asked::Switch(switch.session_path.clone())));
             }
             RpcCommand::Prompt(prompt) if is_slash(&prompt.message) => {
                 keep(&mut self.stranger.commands, number);
@@ -186,18 +206,23 @@ impl SessionLog {
         self.shells.forget();
         self.newest = None;
         self.run = RunNotes::default();
+        (self.file, self.has_begun) = (None, false);
     }
 
     /// More has happened than that messages were added.
-    pub(super) const fn changed(&mut self) {
+    pub(super) fn changed(&mut self) {
         self.version += 1;
         self.epoch += 1;
+        self.context = ContextSize::Unknown;
+        self.shells.lose_places();
     }
 
     /// The session was left for another one.
-    pub(super) fn left(&mut self) {
+    pub(super) fn leave(&mut self) {
+        self.set_aside();
         self.miss();
         self.window = None;
+        self.has_shells = false;
         // Where the message of a command comes that has not ended, servers do not agree.
         for (_, asked) in &mut self.asked {
             if let Asked::Bash { is_left, .. } = asked {
@@ -208,7 +233,8 @@ impl SessionLog {
 
     /// A session has begun without messages.
     pub(super) fn begins_empty(&mut self) {
-        self.left();
+        self.leave();
+        self.has_begun = true;
         self.log.clear();
         self.shells.clear();
         self.forks.clear();
@@ -258,7 +284,7 @@ impl SessionLog {
             Event::AutoCompactionStart(start) => self.compaction_starts(start.reason),
             Event::CompactionStart(start) => self.compaction_starts(start.reason),
             Event::AutoCompactionEnd(end) if end.action == Some(CompactionAction::Handoff) => {
-                self.left();
+                self.leave();
             }
             Event::AutoCompactionEnd(end) => self.compaction_ends(end.result.as_ref(), at, found),
             Event::CompactionEnd(end) => self.compaction_ends(end.result.as_ref(), at, found),
@@ -329,12 +355,14 @@ impl SessionLog {
     /// A message is complete.
     fn said(&mut self, message: &AgentMessage, at: &Moment, found: &mut Findings) {
         self.version += 1;
+        self.context = ContextSize::behind(message);
         let item = Item::of(message, !at.cut);
         self.memory.add(&item);
         match message {
             // No server tells of these so.
             AgentMessage::BashExecution(_) => {
                 self.session.add(&item);
+                self.has_shells = true;
                 return self.shells.miss();
             }
             // Those of extensions are entries of another kind.
@@ -433,8 +461,15 @@ impl SessionLog {
         found: &mut Findings,
     ) {
         self.changed();
-        let summary = (!at.cut).then(|| text_digest(&result.summary));
-        self.log.compact(summary);
+        self.context = ContextSize::Uncounted;
+        let whole = !at.cut;
+        let summary = Summary { text: text_digest(&result.summary), tokens_before: result.tokens_before };
+        // What a shell has printed may be kept alone, and what a provider keeps is told nowhere.
+        let has_payload = result.preserve_data.as_ref().is_some_and(|data| !data.is_empty());
+        let keeps = whole && !at.extended && !has_payload && !self.log.is_running();
+        let first = self.entries.first_from(&result.first_kept_entry_id).filter(|_| keeps);
+        let keeps_last = keeps && at.whole && !self.has_shells;
+        self.log.compact(whole.then_some(summary), first, keeps_last);
         self.shells.doubt();
         self.memory = Account::default();
         self.newest = None;

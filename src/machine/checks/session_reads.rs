@@ -3,6 +3,7 @@
 use super::{
     counts::only_reads,
     moment::Moment,
+    session_context::ContextSize,
     session_log::{Asked, SessionLog, trimmed},
     session_sight::{Read, Sight},
 };
@@ -11,14 +12,18 @@ use crate::{
         findings::Findings,
         requests::{Answer, Open, Requests},
         session_state::{
-            account::Account, digest::text_digest, entries, fork_points::Difference, log::Listed,
-            message::Presence, shells::ShellFault,
+            account::Account,
+            digest::text_digest,
+            entries,
+            fork_points::Difference,
+            log::{KeptFault, Listed},
+            message::Presence,
+            shells::ShellFault,
         },
     },
     protocol::{
-        AgentMessage, AgentSessionEventKind, BashResult, CompactionSummaryMessage, DialectStatsOver,
-        FlowState, ForkMessage, Model, PromptDisposition, RpcCommandKind, RpcSuccess, RuleId as Rule,
-        SessionState, SessionStats,
+        AgentMessage, AgentSessionEventKind, BashResult, DialectStatsOver, FlowState, ForkMessage, Model,
+        PromptDisposition, RpcCommandKind, RpcSuccess, RuleId as Rule, SessionState, SessionStats,
     },
 };
 
@@ -78,7 +83,7 @@ impl SessionLog {
     ) {
         match success {
             RpcSuccess::GetMessages(it) => self.listed(&it.data.messages, read, sight, at, found),
-            RpcSuccess::GetState(it) => self.state(&it.data, sight, found),
+            RpcSuccess::GetState(it) => self.state(&it.data, sight, at, found),
             RpcSuccess::GetSessionStats(it) => self.stats(&it.data, sight, at, found),
             RpcSuccess::GetLastAssistantText(it) => {
                 self.last_text(it.data.text.as_deref(), sight, at, found);
@@ -119,7 +124,7 @@ impl SessionLog {
                 }
             }
             RpcSuccess::NewSession(it) if !it.data.cancelled => self.begins_empty(),
-            RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.left(),
+            RpcSuccess::SwitchSession(it) if !it.data.cancelled => self.taken_up(asked, at),
             RpcSuccess::Fork(it) => self.forked(asked, &it.data, at, found),
             RpcSuccess::Branch(it) => self.forked(asked, &it.data, at, found),
             RpcSuccess::Clone(it) if !it.data.cancelled => self.cloned(),
@@ -144,7 +149,10 @@ impl SessionLog {
             | RpcCommandKind::SwitchSession
             | RpcCommandKind::Fork
             | RpcCommandKind::Branch
-            | RpcCommandKind::Clone => self.left(),
+            | RpcCommandKind::Clone => {
+                self.leave();
+                self.left.forget();
+            }
             RpcCommandKind::Compact => self.miss(),
             RpcCommandKind::Bash => self.shell_missed(),
             RpcCommandKind::SetModel | RpcCommandKind::CycleModel => self.window = None,
@@ -166,16 +174,21 @@ impl SessionLog {
     fn model_set(&mut self, model: &Model) {
         self.prices.tell(model);
         self.window = Some(model.context_window);
+        self.context = ContextSize::Unknown;
         self.entries.cause(entries::model_change(&model.provider, &model.id));
     }
 
     fn shell_ends(&mut self, result: &BashResult, asked: Option<Asked>, request: &Open, at: &Moment) {
-        let Some(Asked::Bash { command, is_left }) = asked.filter(|_| !at.cut) else {
+        self.has_shells = true;
+        let Some(Asked::Bash { command, is_excluded, is_left }) = asked.filter(|_| !at.cut) else {
             return self.shell_missed();
         };
+        // Servers that tell of an output as it comes know of commands that models are not told of.
+        let is_known = AgentSessionEventKind::BashExecutionUpdate.is_in(at.base());
+        let is_excluded = is_known.then_some(is_excluded);
         let is_idle = at.now.flow == FlowState::Idle && request.met.iter().all(|met| *met == FlowState::Idle);
         // Where the beginning was missed, a run may be open that nobody saw.
-        self.shells.end(&command, result, !is_idle, !is_left && at.whole);
+        self.shells.end(&command, result, is_excluded, !is_idle, !is_left && at.whole);
         for account in [&mut self.memory, &mut self.session] {
             match is_idle && !is_left {
                 true => account.add_other(),
@@ -186,27 +199,10 @@ impl SessionLog {
 
     /// The message of a shell command is not known.
     fn shell_missed(&mut self) {
+        self.has_shells = true;
         self.shells.miss();
         self.memory.allow_one();
         self.session.allow_one();
-    }
-
-    fn exported(&self, asked: Option<&str>, told: &str, at: &Moment, found: &mut Findings) {
-        match asked {
-            // Whether that is a path is up to the server.
-            Some("") => {}
-            Some(path) => {
-                found.expect_same(Rule::ExportPath, "/data/path", "the path that was asked for", &path, &told)
-            }
-            None => {
-                let prefix = at.dialect.record().export.prefix;
-                let name = told.rsplit(['/', '\\']).next().unwrap_or_default();
-                let is_page = name.starts_with(prefix) && name.ends_with(".html");
-                found.expect(Rule::ExportPath, is_page, || {
-                    format!("a name that begins with `{prefix}` and ends with `.html` at /data/path")
-                });
-            }
-        }
     }
 
     /// A list of what is in memory.
@@ -244,12 +240,21 @@ impl SessionLog {
         if !is_calm {
             return;
         }
-        self.summarised(messages, at, found);
+        self.summarised(messages, &list, at, found);
         if !at.cut {
             let fault = self.shells.compare(messages);
             found.expect(Rule::BashMessage, fault.is_ok(), || match fault {
                 Err(ShellFault::Unsaid(place)) => {
                     format!("only the commands that `bash` has run, not that at /data/messages/{place}")
+                }
+                Err(ShellFault::Doubled(place)) => {
+                    format!("each command once, not that at /data/messages/{place} again")
+                }
+                Err(ShellFault::Misplaced(place)) => {
+                    format!("the command at /data/messages/{place} where it was listed before")
+                }
+                Err(ShellFault::Exclusion(place)) => {
+                    format!("what was asked for at /data/messages/{place}/excludeFromContext")
                 }
                 Err(ShellFault::Missing(count)) => {
                     format!("the messages of all commands that `bash` has run: {count} are missing")
@@ -259,33 +264,60 @@ impl SessionLog {
         }
         self.log.learn(messages, !at.cut, fit.ok());
         self.shells.learn((!at.cut).then_some(messages));
+        if fault.is_some() {
+            self.shells.lose_places();
+        }
         let known = self.log.head().iter().chain(self.log.in_memory());
         self.memory = Account { all: Some(messages.len() as u64), ..Account::of(known) };
     }
 
-    /// The summary that a compaction has told stands in the list.
-    fn summarised(&self, messages: &[AgentMessage], at: &Moment, found: &mut Findings) {
+    /// The summary that a compaction has told stands in the list, alone, before what is kept.
+    fn summarised(&self, messages: &[AgentMessage], list: &Listed, at: &Moment, found: &mut Findings) {
+        let mut summaries = messages.iter().enumerate().filter_map(|(place, message)| match message {
+            AgentMessage::CompactionSummary(it) => Some((place, it)),
+            _ => None,
+        });
+        let told = summaries.next();
+        if let Some((place, _)) = summaries.next() {
+            found.broken(
+                Rule::CompactionResult,
+                format!("one summary, the last, not another at /data/messages/{place}"),
+            );
+        }
         if !self.log.is_compacted() {
             return;
         }
-        let told = messages.iter().enumerate().find_map(|(place, message)| match message {
-            AgentMessage::CompactionSummary(CompactionSummaryMessage { summary, .. }) => {
-                Some((place, text_digest(summary)))
-            }
-            _ => None,
-        });
-        let holds = match (told, self.log.summary()) {
-            (Some((_, told)), Some(summary)) => told == summary || at.cut,
-            (told, _) => told.is_some(),
+        let Some((place, told)) = told else {
+            return found.broken(
+                Rule::CompactionResult,
+                "the summary that the compaction has told in /data/messages",
+            );
         };
-        found.expect(Rule::CompactionResult, holds, || match told {
-            Some((place, _)) => format!("the summary that the compaction has told at /data/messages/{place}"),
-            None => "the summary that the compaction has told in /data/messages".to_owned(),
+        if let (Some(summary), false) = (self.log.summary(), at.cut) {
+            found.expect(Rule::CompactionResult, text_digest(&told.summary) == summary.text, || {
+                format!("the summary that the compaction has told at /data/messages/{place}")
+            });
+            let (what, pointer) =
+                ("what the compaction has told", format!("/data/messages/{place}/tokensBefore"));
+            let (expected, got) = (&summary.tokens_before, &told.tokens_before);
+            found.expect_same(Rule::CompactionResult, &pointer, what, expected, got);
+        }
+        let fault = self.log.kept_fault(list);
+        found.expect(Rule::CompactionResult, fault.is_none(), || match fault {
+            Some(KeptFault::First) => {
+                "the message of the entry that was named, the first that is kept, behind the summary"
+                    .to_owned()
+            }
+            Some(KeptFault::Last) => {
+                "the newest message, which a compaction keeps, behind the summary".to_owned()
+            }
+            None => String::new(),
         });
     }
 
     /// How many messages there are, as the state says.
-    fn state(&mut self, state: &SessionState, sight: Sight, found: &mut Findings) {
+    fn state(&mut self, state: &SessionState, sight: Sight, at: &Moment, found: &mut Findings) {
+        self.named(&state.session_id, state.session_file.as_deref(), sight, at, found);
         if let Some(model) = &state.model {
             self.prices.tell(model);
             self.window = (sight == Sight::Calm).then_some(model.context_window);
@@ -309,9 +341,9 @@ impl SessionLog {
         let is_certain = self.log.in_memory().count() == certain && self.shells.are_certain();
         if count == least && is_certain && !self.log.begins_in_memory() && !self.log.is_compacted() {
             self.begins_here();
-            if count == 0 {
-                self.session = Account { tokens: None, cost: None, ..Account::empty() };
-            }
+            // What the session has used besides its messages is not known.
+            let said = Account::of(self.log.in_memory());
+            self.session = Account { all: Some(count), tokens: None, cost: None, ..said };
         }
         self.memory.tell_all(count);
     }
@@ -355,6 +387,7 @@ impl SessionLog {
         if sight != Sight::Calm || self.is_strange() {
             return;
         }
+        self.fork_entries(told, at, found);
         let difference = self.forks.compare(told, !at.cut);
         found.expect(Rule::ForkMessages, difference.is_ok(), || match difference {
             Err(Difference::Text(place)) => {
@@ -379,7 +412,8 @@ impl SessionLog {
         found.expect(Rule::StatsUsage, most || total == stats.tokens.total, || {
             format!("the sum of the others, {total}, at /data/tokens/total")
         });
-        self.context_usage(stats, sight, found);
+        self.context_usage(stats, sight, at, found);
+        self.named(&stats.session_id, stats.session_file.as_deref(), sight, at, found);
         if sight != Sight::Calm || self.is_strange() {
             return;
         }

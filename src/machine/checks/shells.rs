@@ -3,7 +3,7 @@
 use super::moment::Moment;
 use crate::{
     machine::{findings::Findings, requests::Open},
-    protocol::{BashExecutionUpdateEvent, RequestId, RpcCommand, RpcSuccess, RuleId as Rule},
+    protocol::{BashExecutionUpdateEvent, BashResult, RequestId, RpcCommand, RpcSuccess, RuleId as Rule},
 };
 use std::collections::VecDeque;
 
@@ -93,6 +93,7 @@ impl Shells {
         let place = self.open.iter().position(|shell| shell.number == request.number);
         let Some(shell) = place.and_then(|place| self.open.remove(place)) else { return };
         let Some(RpcSuccess::Bash(bash)) = success else { return };
+        counted(&bash.data, at, found);
         // What an extension runs in the server's place is not told on its way.
         if shell.torn || at.cut || bash.data.truncated || shell.told.is_empty() {
             return;
@@ -105,6 +106,24 @@ impl Shells {
                 let what = "the output that was told while it ran";
                 found.differs(Rule::BashUpdates, "/data/output", what, &shell.told, output);
             }
+        }
+    }
+}
+
+/// Whether an answer counts the lines and the bytes of its output. The end of the last line begins another.
+fn counted(bash: &BashResult, at: &Moment, found: &mut Findings) {
+    if at.cut || bash.truncated || bash.cancelled {
+        return;
+    }
+    let lines = bash.output.matches('\n').count() as u64 + 1;
+    // Where what was said was taken out of a recording, characters have other bytes.
+    let is_kept = bash.output.chars().any(|it| it.is_alphanumeric() && !['x', '0'].contains(&it));
+    let bytes = bash.output_bytes.filter(|_| is_kept);
+    let told = [("outputLines", bash.output_lines, lines), ("outputBytes", bytes, bash.output.len() as u64)];
+    for (name, told, counted) in told {
+        if let Some(told) = told {
+            let pointer = format!("/data/{name}");
+            found.expect_same(Rule::BashMessage, &pointer, "what the output has", &counted, &told);
         }
     }
 }

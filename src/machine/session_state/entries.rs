@@ -4,9 +4,10 @@
 
 use super::{
     digest::{digest, text_digest},
-    message::Mark,
+    message::{Item, Mark},
+    shells::shell_digest,
 };
-use crate::protocol::SessionEntry;
+use crate::protocol::{AgentMessage, AgentMessageKind as Role, SessionEntry};
 use std::collections::HashMap;
 
 /// Entries that are kept.
@@ -36,18 +37,40 @@ pub struct Known {
     pub digest: u64,
     /// The digest of what it says besides its id, its parent and its time.
     pub says: u64,
+    /// The digest of its parent's id.
+    pub parent: Option<u64>,
     /// The message that it is.
     pub message: Option<Mark>,
+    /// The digest of what a message of the user says; 0: it has no text.
+    pub text: Option<u64>,
+    /// The digest of the message of a shell command.
+    pub shell: Option<u64>,
+    /// It marks another entry: such a mark is not taken along into a fork.
+    pub is_label: bool,
 }
 
 impl Known {
     /// What is kept of `entry`.
     pub fn of(entry: &SessionEntry) -> Self {
         let message = match entry {
-            SessionEntry::Message(entry) => Some(Mark::of(&entry.message, true)),
+            SessionEntry::Message(entry) => Some(&entry.message),
             _ => None,
         };
-        Self { id: text_digest(entry.id()), digest: digest(entry), says: saying(entry), message }
+        let text = message.filter(|message| message.kind() == Role::User);
+        let shell = match message {
+            Some(AgentMessage::BashExecution(message)) => Some(shell_digest(message)),
+            _ => None,
+        };
+        Self {
+            id: text_digest(entry.id()),
+            digest: digest(entry),
+            says: saying(entry),
+            parent: entry.parent_id().map(text_digest),
+            message: message.map(|message| Mark::of(message, true)),
+            text: text.and_then(|message| Item::of(message, true).text),
+            shell,
+            is_label: matches!(entry, SessionEntry::Label(_)),
+        }
     }
 }
 
@@ -147,6 +170,45 @@ impl Entries {
         self.caused.clear();
     }
 
+    /// What is known when the session is read again: what was told as it came was in no list.
+    pub fn taken_up(self) -> Self {
+        Self { version: None, appended: Vec::new(), caused: Vec::new(), ..self }
+    }
+
+    /// What a fork at the entry with that id has of them; `None`: a copy of all. Where they are no plain row, nothing is known.
+    pub fn copied(mut self, id: Option<&str>) -> Self {
+        let end = match id {
+            Some(id) => self.place(id),
+            None => Some(self.known.len()),
+        };
+        let mut before = None;
+        for (place, entry) in self.known.iter().enumerate() {
+            let is_copied = end.is_some_and(|end| place < end);
+            let is_in_row = entry.parent == before && !(is_copied && entry.is_label);
+            // The parent of the entry at which it is forked is the last that is copied.
+            if end.is_none_or(|end| place <= end) && !is_in_row {
+                return Self::default();
+            }
+            before = Some(entry.id);
+        }
+        let Some(end) = end.filter(|_| self.are_listed) else { return Self::default() };
+        self.known.truncate(end);
+        self.places.retain(|_, place| *place < end);
+        self.taken_up()
+    }
+
+    /// The first message of host or model from the entry with that id on, where only plain followers stand behind it.
+    pub fn first_from(&self, id: &str) -> Option<Mark> {
+        let from = &self.known[self.place(id)?..];
+        let is_row = from.windows(2).all(|pair| pair[1].parent == Some(pair[0].id));
+        from.iter().filter_map(|entry| entry.message).find(Mark::is_core).filter(|_| is_row)
+    }
+
+    /// The messages of shell commands among them.
+    pub fn shells(&self) -> impl Iterator<Item = u64> {
+        self.known.iter().filter_map(|entry| entry.shell)
+    }
+
     /// The messages among them.
     pub fn messages(&self) -> impl Iterator<Item = (usize, Mark)> {
         self.known.iter().enumerate().filter_map(|(place, entry)| Some((place, entry.message?)))
@@ -187,4 +249,48 @@ pub fn naming(name: &str) -> u64 {
 /// What the entry of a compaction says.
 pub fn compaction(summary: &str, first_kept: &str, tokens_before: u64) -> u64 {
     digest(&("compaction", summary, first_kept, tokens_before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn listed(entries: &[Value]) -> Entries {
+        let known: Vec<Known> = entries
+            .iter()
+            .map(|entry| Known::of(&serde_json::from_value(entry.clone()).expect("an entry")))
+            .collect();
+        let mut listed = Entries::default();
+        listed.learn(0, &known);
+        listed
+    }
+
+    fn named(id: &str, parent: Option<&str>) -> Value {
+        let time = "2026-11-24T15:17:46.806Z";
+        json!({ "type": "session_info", "id": id, "parentId": parent, "timestamp": time, "name": id })
+    }
+
+    fn label(id: &str, parent: &str) -> Value {
+        let time = "2026-11-24T15:17:46.806Z";
+        json!({ "type": "label", "id": id, "parentId": parent, "timestamp": time, "targetId": parent })
+    }
+
+    #[test]
+    fn fork_copies_entries_before_its_message() {
+        let row = listed(&[named("a", None), named("b", Some("a")), named("c", Some("b"))]);
+        assert_eq!(row.clone().copied(Some("c")).listed(), Some(2));
+        assert_eq!(row.clone().copied(Some("a")).listed(), Some(0));
+        assert_eq!(row.clone().copied(None).listed(), Some(3));
+        assert_eq!(row.copied(Some("nowhere")).listed(), None);
+    }
+
+    #[test]
+    fn copy_of_branches_or_labels_is_unknown() {
+        let branched = listed(&[named("a", None), named("b", Some("a")), named("c", Some("a"))]);
+        assert_eq!(branched.clone().copied(Some("c")).listed(), None);
+        assert_eq!(branched.copied(Some("b")).listed(), Some(1));
+        let labelled = listed(&[named("a", None), label("b", "a"), named("c", Some("b"))]);
+        assert_eq!(labelled.copied(Some("c")).listed(), None);
+    }
 }

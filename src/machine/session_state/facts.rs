@@ -266,6 +266,8 @@ impl Facts {
             name,
             model: self.model().filter(|_| self.sessions.has_model).cloned(),
             level: self.level().filter(|_| self.sessions.has_level),
+            has_level: self.sessions.has_level,
+            level_changes: self.sessions.level_changes,
         }
     }
 
@@ -282,6 +284,9 @@ impl Facts {
         if is_cancelled {
             return;
         }
+        let is_same =
+            matches!(command, RpcCommand::NewSession(_)) && left.level_changes == self.sessions.level_changes;
+        self.sessions.same_level = is_same.then_some(self.sessions.level_changes);
         self.sessions.leave(left);
         if let RpcCommand::SwitchSession(switch) = command {
             let Some(taken_up) = self.sessions.of_file(&switch.session_path).cloned() else { return };
@@ -427,7 +432,16 @@ impl Facts {
 
     /// From this frame on the member is another, as far as is known.
     pub fn change(&mut self, member: Member, to: Knowledge, frame: u64) {
+        self.sessions.level_changes += u64::from(member == Member::ThinkingLevel);
         self.slot_mut(member).change(frame, to);
+    }
+
+    /// The value of a member was told, and has not changed since it was asked for.
+    pub fn learn_told(&mut self, value: MemberValue) {
+        if let MemberValue::ThinkingLevel(level) = &value {
+            self.sessions.tell_level(*level);
+        }
+        self.slot_mut(value.member()).learn(value);
     }
 
     /// What is known of a member.

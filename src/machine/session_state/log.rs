@@ -35,10 +35,32 @@ enum Memory {
     From(Vec<Item>, usize),
     /// A summary, the last of the messages before that place, and those from it on.
     Compacted {
-        /// The summary's digest; `None`: it was not seen whole.
-        summary: Option<u64>,
+        /// `None`: it was not seen whole.
+        summary: Option<Summary>,
         at: usize,
+        /// What is kept first, where that is known.
+        first: Option<Mark>,
+        /// What is certain to be kept.
+        last: Option<Mark>,
     },
+}
+
+/// What a compaction tells of its summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The digest of its text.
+    pub text: u64,
+    /// Tokens of the context before it.
+    pub tokens_before: u64,
+}
+
+/// What is wrong with the messages behind a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptFault {
+    /// They do not begin with the entry that was named.
+    First,
+    /// The newest message is missing.
+    Last,
 }
 
 /// What a list of the server shows.
@@ -196,10 +218,48 @@ impl Log {
         self.items.last().is_some_and(|item| item.has_failed && item.memory != Presence::Out)
     }
 
-    /// A summary stands for messages in memory; `summary`: its digest, where it was seen whole.
-    pub fn compact(&mut self, summary: Option<u64>) {
+    /// A summary stands for messages in memory; `summary`: where it was seen whole. `first`: the message that is kept first,
+    /// where it is known; `keeps_last`: the newest is kept for certain.
+    pub fn compact(&mut self, summary: Option<Summary>, first: Option<Mark>, keeps_last: bool) {
+        let is_certain = |item: &Item| item.memory == Presence::In && item.file == Presence::In;
+        let is_there = |mark: &Mark| self.items.iter().any(|item| is_certain(item) && item.mark.is(mark));
+        let first = first.filter(is_there);
+        let newest = self.items.last().filter(|item| keeps_last && is_certain(item) && item.mark.is_core());
+        let last = newest.map(|item| item.mark);
         self.rebuild();
-        self.memory = Memory::Compacted { summary, at: self.items.len() };
+        self.memory = Memory::Compacted { summary, at: self.items.len(), first, last };
+    }
+
+    /// What is wrong with what a list has behind the summary; `None`: nothing, as far as that is known.
+    pub fn kept_fault(&self, listed: &Listed) -> Option<KeptFault> {
+        let Memory::Compacted { first, last, .. } = &self.memory else { return None };
+        let marks = &listed.marks;
+        let summary = marks.iter().position(|mark| mark.role == Role::CompactionSummary)?;
+        let mut kept = marks[summary + 1..].iter().filter(|mark| mark.is_core());
+        let is_missing = last.is_some_and(|last| !kept.clone().any(|mark| last.is(mark)));
+        let begins = kept.next();
+        let is_other = first.is_some_and(|first| !begins.is_some_and(|mark| first.is(mark)));
+        is_other.then_some(KeptFault::First).or_else(|| is_missing.then_some(KeptFault::Last))
+    }
+
+    /// Whether a run is open.
+    pub const fn is_running(&self) -> bool {
+        self.run.is_some()
+    }
+
+    /// Whether the file has an answer, without which some servers write none.
+    pub fn has_answer(&self) -> bool {
+        self.items.iter().any(|item| item.mark.role == Role::Assistant && item.file == Presence::In)
+    }
+
+    /// The session is read from its file again. Gives whether its messages are known.
+    pub fn take_up(&mut self) -> bool {
+        let is_known = self.branch(None);
+        // Some files have what is large in another form.
+        for item in self.items.iter_mut().filter(|item| item.is_large) {
+            item.mark.digest = None;
+        }
+        is_known
     }
 
     /// Another session goes on with the messages before the user's message that `later` others follow; `None`: with all.
@@ -254,6 +314,9 @@ impl Log {
                 let skip = summary.map_or(0, |place| place + 1);
                 let kept = marks[skip..].iter().find(|mark| mark.is_core());
                 let first = kept.and_then(|kept| self.items[..*at].iter().position(|it| it.mark.is(kept)));
+                if let Some(fault) = self.altered(listed) {
+                    return Err(fault);
+                }
                 (skip, first.unwrap_or(*at), first.is_none() && !self.is_whole)
             }
         };
@@ -286,8 +349,8 @@ impl Log {
         matches!(self.memory, Memory::Compacted { .. })
     }
 
-    /// The digest of the summary that has to stand for others in memory, where it is known.
-    pub const fn summary(&self) -> Option<u64> {
+    /// The summary that has to stand for others in memory, where it is known.
+    pub const fn summary(&self) -> Option<Summary> {
         match &self.memory {
             Memory::Compacted { summary, .. } => *summary,
             Memory::Unknown | Memory::From(..) => None,

@@ -5,6 +5,7 @@ use crate::protocol::{
     AgentMessage, AgentMessageKind as Role, AssistantContent, AssistantMessage, MessageContent, StopReason,
     Usage, UserContent,
 };
+use serde_json::Value;
 use std::{borrow::Cow, num::NonZeroU64};
 
 /// What a message is known by.
@@ -29,6 +30,8 @@ pub struct Item {
     pub is_empty_abort: bool,
     /// It is an answer that failed, or was aborted.
     pub has_failed: bool,
+    /// It has a picture, or a very long text: what files may have in another form.
+    pub is_large: bool,
     /// What it counts for.
     pub share: Share,
     /// Whether it is in memory.
@@ -118,6 +121,7 @@ impl Item {
             text: whole.then_some(text),
             is_empty_abort: stop == Some(StopReason::Aborted) && empty,
             has_failed: matches!(stop, Some(StopReason::Error | StopReason::Aborted)),
+            is_large: is_large(message),
             share: Share::of(message),
             memory: Presence::In,
             file: Presence::In,
@@ -155,6 +159,42 @@ impl Share {
     pub fn of_usage(usage: &Usage) -> Self {
         let tokens = [usage.input, usage.output, usage.cache_read, usage.cache_write];
         Self { calls: 0, tokens, cost: usage.cost.total.as_f64().unwrap_or_default(), is_vague: false }
+    }
+}
+
+/// Bytes of a text from which files may have it in another form.
+const LARGE: usize = 100_000;
+
+fn is_large(message: &AgentMessage) -> bool {
+    let has_large = |blocks: &[UserContent]| {
+        blocks.iter().any(|block| match block {
+            UserContent::Text(text) => text.text.len() > LARGE,
+            UserContent::Image(_) => true,
+        })
+    };
+    match message {
+        AgentMessage::User(it) => match &it.content {
+            MessageContent::Text(text) => text.len() > LARGE,
+            MessageContent::Blocks(blocks) => has_large(blocks),
+        },
+        AgentMessage::Assistant(it) => it.content.iter().any(|block| match block {
+            AssistantContent::Text(text) => text.text.len() > LARGE,
+            AssistantContent::ToolCall(call) => call.arguments.values().any(has_long_text),
+            _ => false,
+        }),
+        AgentMessage::ToolResult(it) => {
+            has_large(&it.content) || it.details.as_ref().is_some_and(has_long_text)
+        }
+        _ => false,
+    }
+}
+
+fn has_long_text(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.len() > LARGE,
+        Value::Array(items) => items.iter().any(has_long_text),
+        Value::Object(members) => members.values().any(has_long_text),
+        _ => false,
     }
 }
 

@@ -18,6 +18,10 @@ pub struct Left {
     pub model: Option<Model>,
     /// The level, where the session has an entry of it.
     pub level: Option<Option<ThinkingLevel>>,
+    /// The session has an entry of its level.
+    pub has_level: bool,
+    /// How often the level had changed.
+    pub level_changes: u64,
 }
 
 /// The sessions of a process; the latest that were left.
@@ -28,6 +32,10 @@ pub struct Sessions {
     pub has_model: bool,
     /// The same of the level.
     pub has_level: bool,
+    /// How often the level has changed.
+    pub level_changes: u64,
+    /// So often it had when the open session began with the level of the one before; `None`: it did not.
+    pub same_level: Option<u64>,
 }
 
 /// Sessions that are remembered.
@@ -42,6 +50,14 @@ impl Sessions {
             self.left.pop_front();
         }
         (self.has_model, self.has_level) = (false, false);
+    }
+
+    /// The level was told: where it is that of the session before, that is known, too.
+    pub fn tell_level(&mut self, level: Option<ThinkingLevel>) {
+        let is_same = self.same_level == Some(self.level_changes);
+        if let Some(before) = self.left.back_mut().filter(|before| is_same && before.has_level) {
+            before.level = Some(level);
+        }
     }
 
     /// The session whose file that is.

@@ -1,0 +1,91 @@
+//! How much of the model's context is taken, against what its answers have told.
+
+use super::{moment::Moment, session_log::SessionLog, session_sight::Sight};
+use crate::{
+    machine::findings::Findings,
+    protocol::{AgentMessage, AssistantMessage, RuleId as Rule, SessionStats, StopReason},
+};
+
+/// So much of a percentage is lost by rounding.
+const ROUNDED: f64 = 1e-9;
+
+/// What is known of the size of the context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContextSize {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// Nobody has counted it since it was summed up.
+    Uncounted,
+    /// The newest answer has counted so many tokens, and nothing stands behind it.
+    Counted(u64),
+}
+
+impl ContextSize {
+    /// The size behind a message.
+    pub fn behind(message: &AgentMessage) -> Self {
+        match message {
+            AgentMessage::Assistant(answer) => counted(answer).map_or(Self::Unknown, Self::Counted),
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The tokens of an answer that is good for counting.
+fn counted(answer: &AssistantMessage) -> Option<u64> {
+    let is_good = matches!(answer.stop_reason, StopReason::Stop | StopReason::ToolUse | StopReason::Length);
+    let usage = &answer.usage;
+    let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+    let all = match usage.total_tokens {
+        0 => parts.iter().fold(0_u64, |sum, tokens| sum.saturating_add(*tokens)),
+        total => total,
+    };
+    // What is beyond the window may be told as less.
+    (is_good && all > 0 && all < u64::from(u32::MAX)).then_some(all)
+}
+
+impl SessionLog {
+    /// How much of its context a model has left.
+    pub(super) fn context_usage(
+        &self,
+        stats: &SessionStats,
+        sight: Sight,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        let Some(usage) = &stats.context_usage else { return };
+        let percent = usage.percent.as_ref().and_then(serde_json::Number::as_f64);
+        let expected = usage.tokens.map(|tokens| tokens as f64 / usage.context_window as f64 * 100.0);
+        let same = match (expected, percent) {
+            (Some(expected), Some(percent)) => {
+                (expected - percent).abs() <= ROUNDED * expected.abs().max(1.0)
+            }
+            (expected, percent) => expected.is_none() == percent.is_none(),
+        };
+        found.expect(Rule::ContextUsage, same, || match expected {
+            Some(expected) => format!("{expected} at /data/contextUsage/percent"),
+            None => "null at /data/contextUsage/percent, as the tokens are".to_owned(),
+        });
+        if sight != Sight::Calm || self.is_strange() {
+            return;
+        }
+        if let Some(window) = &self.window {
+            let what = "the window of the model that is in use";
+            let told = &usage.context_window;
+            found.expect_same(Rule::ContextUsage, "/data/contextUsage/contextWindow", what, window, told);
+        }
+        let size = match self.context {
+            // Where the beginning was missed, so may have been what a shell prints.
+            _ if at.extended || !at.whole => return,
+            ContextSize::Uncounted => None,
+            // What a shell has printed may stand behind the answer.
+            ContextSize::Counted(tokens) if !self.has_shells => i64::try_from(tokens).ok(),
+            ContextSize::Counted(_) | ContextSize::Unknown => return,
+        };
+        let what = match size {
+            Some(_) => "the tokens that the newest answer tells",
+            None => "null, as nothing was answered since the compaction",
+        };
+        found.expect_same(Rule::ContextUsage, "/data/contextUsage/tokens", what, &size, &usage.tokens);
+    }
+}

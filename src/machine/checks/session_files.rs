@@ -1,0 +1,97 @@
+//! The sessions of a process and their files: how a session is named, what is known of it when it is taken up again, and
+//! what its page is called.
+
+use super::{
+    moment::Moment,
+    session_log::{Asked, SessionLog},
+    session_sight::Sight,
+};
+use crate::{
+    machine::{findings::Findings, session_state::left::LeftSession},
+    protocol::RuleId as Rule,
+};
+use std::mem;
+
+impl SessionLog {
+    /// The session is left: what is known of it is kept for when it is taken up again.
+    pub(super) fn set_aside(&mut self) {
+        let Some(file) = self.file.take() else { return self.left.forget() };
+        // Of a run that is left open, servers keep more or less.
+        let is_known = !self.log.is_running() && !self.is_strange() && self.log.has_answer();
+        let session = is_known.then(|| LeftSession {
+            log: mem::take(&mut self.log),
+            forks: mem::take(&mut self.forks),
+            entries: mem::take(&mut self.entries).taken_up(),
+        });
+        self.left.leave(&file, session);
+    }
+
+    /// The host has switched to a session.
+    pub(super) fn taken_up(&mut self, asked: Option<Asked>, at: &Moment) {
+        self.leave();
+        let Some(Asked::Switch(path)) = asked else { return self.left.forget() };
+        let Some(mut session) = self.left.take_up(&path) else { return };
+        if !at.extended && !self.is_strange() && session.log.take_up() {
+            (self.log, self.forks, self.entries) = (session.log, session.forks, session.entries);
+        }
+    }
+
+    /// A command was done that nobody knows: it may have left the session for another one.
+    pub fn lose_session(&mut self) {
+        self.left.forget();
+        (self.file, self.has_begun) = (None, false);
+    }
+
+    /// The server tells the session's id and file.
+    pub(super) fn named(
+        &mut self,
+        id: &str,
+        file: Option<&str>,
+        sight: Sight,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        if sight != Sight::Calm {
+            return;
+        }
+        // A session that was opened by a path keeps that. Of a recording without what was said, the name says nothing.
+        let is_judged = self.has_begun && !self.is_strange() && !at.extended;
+        let name = file.and_then(|file| name_of(file).strip_suffix(".jsonl")).filter(|_| is_judged);
+        if let Some(name) = name {
+            found.expect(Rule::SessionIdentity, name.ends_with(&format!("_{id}")), || {
+                format!("a name that ends with `_{id}.jsonl` at /data/sessionFile")
+            });
+        }
+        self.file = file.filter(|_| !at.cut).map(str::to_owned);
+    }
+
+    /// A page of the session was written; `asked`: where it was to be.
+    pub(super) fn exported(&self, asked: Option<&str>, told: &str, at: &Moment, found: &mut Findings) {
+        match asked {
+            // Whether that is a path is up to the server.
+            Some("") => {}
+            Some(path) => {
+                found.expect_same(Rule::ExportPath, "/data/path", "the path that was asked for", &path, &told)
+            }
+            None => {
+                let prefix = at.dialect.record().export.prefix;
+                let name = name_of(told);
+                let is_page = name.starts_with(prefix) && name.ends_with(".html");
+                found.expect(Rule::ExportPath, is_page, || {
+                    format!("a name that begins with `{prefix}` and ends with `.html` at /data/path")
+                });
+                let file = self.file.as_deref().and_then(|file| name_of(file).strip_suffix(".jsonl"));
+                if let Some(file) = file.filter(|_| is_page && !at.cut) {
+                    let expected = format!("{prefix}{file}.html");
+                    let what = "the name of the session's file";
+                    found.expect_same(Rule::ExportPath, "/data/path", what, &expected.as_str(), &name);
+                }
+            }
+        }
+    }
+}
+
+/// The last part of a path.
+fn name_of(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or_default()
+}
