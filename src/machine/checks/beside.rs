@@ -232,6 +232,7 @@ impl Beside {
             self.queues.doubt();
             self.told.unread();
             self.facts.unread(at);
+            self.session.miss();
             self.session.lose_session();
         }
         let (Answered::First(request) | Answered::Again(request)) = answered else { return };

@@ -87,10 +87,12 @@ impl Account {
         self.slack += 1;
     }
 
-    /// So many of those that may be there are there.
+    /// So many that may have been there are there now. Where the server has told a number since they may have been, that may
+    /// have counted them already.
     pub fn settle(&mut self, count: u64) {
-        self.all = self.all.map(|all| all + count);
-        self.slack = self.slack.saturating_sub(count);
+        let uncounted = count.min(self.slack);
+        self.all = self.all.map(|all| all + uncounted);
+        self.slack = self.slack - uncounted + (count - uncounted);
     }
 
     /// The server has told how many messages there are.
