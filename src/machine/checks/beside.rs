@@ -171,7 +171,7 @@ impl Beside {
 
     /// What was said last cannot be so, or something before it was missed: what was said of the session is in doubt.
     pub fn doubt(&mut self) {
-        self.session.miss();
+        self.session.doubt();
     }
 
     /// Something was said of which the kind alone is known.
