@@ -34,7 +34,7 @@ use crate::{
         state::State,
     },
     protocol::{
-        AgentSessionEvent, Inbound, Outbound, PromptDisposition, RpcResponse, RpcSuccess,
+        AgentSessionEvent, DialectPromptAck, Inbound, Outbound, PromptDisposition, RpcResponse, RpcSuccess,
         RuleId as Rule, Said,
     },
 };
@@ -105,7 +105,7 @@ impl Beside {
                 self.prompts.command(command, at, &self.promises);
                 self.answers.command(command, at, found);
                 self.tail.command(command, at);
-                self.queues.command(command);
+                self.queues.command(command, at);
                 self.counts.command(command);
                 self.tools.command(command);
                 self.settling.command(command);
@@ -151,8 +151,8 @@ impl Beside {
                 let waits = |text: &str| self.queues.may_hold(text);
                 self.prompts.event(event, at, waits, &mut self.promises, found);
                 self.queues.event(event, self.turns.takes_follow_ups(), at, found);
-                let stopped = self.turns.is_stopped();
-                self.skips.event(event, at, stopped, found);
+                let (stopped, steered) = (self.turns.is_stopped(), self.queues.steers());
+                self.skips.event(event, at, stopped, steered, found);
                 self.aborts.event(event, stopped, at, found);
                 self.delays.event(event, self.prompts.is_opening(), at, found);
                 self.turns.event(event, at, &mut self.queues, found);
@@ -256,6 +256,13 @@ impl Beside {
             (None, true) => self.facts.unread_answer(request, true, at),
             (None, false) => self.facts.answered(request, None, at, found),
         }
+        // Where a prompt may be acknowledged and fail, its message may have come; not that of one which a run refuses.
+        let late = at.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
+        let is_busy = request.met.iter().all(|met| met.is_streaming());
+        let is_refused = if late { is_busy } else { matches!(answered, Answered::First(_)) };
+        if !answer.success && is_refused {
+            self.queues.refused(request.number);
+        }
         match starts {
             true => self.prompts.started(request.number, at, &mut self.promises),
             false => self.prompts.ended(request.number, &mut self.promises),
@@ -289,9 +296,7 @@ impl Beside {
             }
             Some(RpcSuccess::GetTree(tree)) => entries::tree(&tree.data, found),
             Some(success) if ends_session(success.kind().as_str()) => {
-                self.queues.forget();
-                // Some servers take along what waits.
-                self.queues.doubt();
+                self.queues.left(request, drops_queues(success));
                 self.told.forget();
                 self.entries.forget();
                 self.switches.forget();
@@ -325,6 +330,15 @@ fn accepts(requests: &Requests) -> bool {
 /// Whether the response to that command leaves another session behind it.
 fn ends_session(command: &str) -> bool {
     ["new_session", "switch_session", "fork", "branch", "clone"].contains(&command)
+}
+
+/// Whether what waits in the session that was left does not come along into the other one.
+fn drops_queues(success: &RpcSuccess) -> bool {
+    match success {
+        RpcSuccess::NewSession(it) => !it.data.cancelled,
+        RpcSuccess::SwitchSession(it) => !it.data.cancelled,
+        _ => false,
+    }
 }
 
 /// What a prompt's answer says became of it, where it does.

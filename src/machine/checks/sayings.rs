@@ -40,6 +40,18 @@ impl Sayings {
         }
     }
 
+    /// What the host has sent was refused: it is not delivered.
+    pub fn refuse(&mut self, text: &str) {
+        if let Some(times) = self.known.get_mut(&digest(text.trim())) {
+            times.sent = times.delivered.max(times.sent.saturating_sub(1));
+        }
+    }
+
+    /// What was not delivered so far is not delivered any more.
+    pub fn drop_rest(&mut self) {
+        self.known.values_mut().for_each(|times| times.sent = times.delivered);
+    }
+
     /// A message with that text is delivered. Gives what was expected instead, if that is wrong.
     pub fn deliver(&mut self, message: &UserMessage, text: &str, at: &Moment) -> Option<&'static str> {
         let known = self.known.get_mut(&digest(text.trim()));
@@ -48,7 +60,7 @@ impl Sayings {
             let again = times.delivered > times.sent && at.whole && !at.extended && !self.changes;
             // One too many is told once.
             times.delivered = times.delivered.min(times.sent);
-            return again.then_some("a message that was not delivered before");
+            return again.then_some("a message that was accepted, and not delivered before");
         }
         let excused = !at.whole || at.extended || at.cut || self.changes || self.full;
         let own = message.synthetic == Some(true) || text.contains(IMAGE_OMITTED);
