@@ -33,11 +33,20 @@ pub struct Broken {
 }
 
 impl Broken {
-    /// Whether runs, or what follows them, are not as they have to be. How far a tool has come is nothing of that.
+    /// Whether runs, or what follows them, are not as they have to be. How far a tool has come is nothing of that, nor how
+    /// long something takes.
     pub fn is_about_run(&self) -> bool {
         use Area::{Compaction, Messages, Queues, Retry, Runs, Tools};
         matches!(self.rule.about().area, Runs | Messages | Tools | Retry | Compaction | Queues)
-            && !matches!(self.rule, Rule::UpdateCumulative | Rule::UpdateInResult | Rule::CompactionResult)
+            && !matches!(
+                self.rule,
+                Rule::UpdateCumulative
+                    | Rule::UpdateInResult
+                    | Rule::CompactionResult
+                    | Rule::InTime
+                    | Rule::AbortEffect
+                    | Rule::RetryDelay
+            )
     }
 }
 

@@ -181,6 +181,11 @@ impl Machine {
     /// A dialog is over without an answer: its time has come, or nobody wants the answer any more.
     pub fn ask_over(&mut self, id: &str) {
         self.asks.remove(id);
+        self.stir();
+    }
+
+    /// Something has happened that gives everything more time: a dialog is over, the host reads again.
+    pub fn stir(&mut self) {
         if let (Some(beside), Some(now)) = (&mut self.beside, self.time) {
             beside.stir(now);
         }

@@ -453,6 +453,7 @@ impl Judge {
             Meta::Told => self.process.end.told = true,
             Meta::Waited => self.process.end.waited = true,
             Meta::Stalled(ms) => {
+                self.machine.stir();
                 let mut found = Findings::default();
                 let limit = STALLED.as_secs();
                 found.expect(Rule::HostDrains, ms < STALLED.as_secs_f64() * 1000.0, || {

@@ -58,8 +58,10 @@ impl Talk {
         said.out(json!({ "type": "turn_end", "message": message, "toolResults": [] }))
     }
 
+    /// A run begins, behind the wait that was told.
     pub fn start(self) -> Self {
-        self.out(json!({ "type": "agent_start" }))
+        let wait = self.0.last().and_then(|last| last["frame"]["delayMs"].as_u64()).unwrap_or_default();
+        self.record(wait.max(1), "out", &json!({ "type": "agent_start" }))
     }
 
     /// The run is over; its list is what was said since it began.

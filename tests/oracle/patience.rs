@@ -190,3 +190,103 @@ fn switch_counts_from_next_answer() {
     assert_eq!(fails(off(spawned(Pi))).retries(1, 2000, "overloaded").broken(Pi), [Rule::RetryOff]);
     assert_eq!(off(fails(spawned(Pi))).retries(1, 2000, "overloaded").broken(Pi), []);
 }
+
+/// A run whose answer is open, and which the host aborts.
+fn aborted(dialect: Dialect) -> Talk {
+    let run = spawned(dialect).ask("1", "prompt", "go").start().begin(&["go"]);
+    let open = run.out(json!({ "type": "message_start", "message": answer("stop") }));
+    open.asks("2", "abort", "")
+}
+
+fn ends(talk: Talk, after: u64, reason: &str) -> Talk {
+    let mut message = answer(reason);
+    if reason == "aborted" {
+        message["errorMessage"] = json!("Request was aborted");
+    }
+    let ended = talk.record(after, "out", &json!({ "type": "message_end", "message": message }));
+    ended.out(json!({ "type": "turn_end", "message": message, "toolResults": [] })).end().done("2", "abort")
+}
+
+#[test]
+fn read_is_answered_in_time() {
+    let response = json!({
+        "id": "r", "type": "response", "command": "get_last_assistant_text", "success": true, "data": {},
+    });
+    let steered = || reads(spawned(Pi).ask("1", "steer", "later"), 1);
+    assert_eq!(steered().record(LONG, "out", &response).broken(Pi), [Rule::InTime]);
+    assert_eq!(steered().record(20_000, "out", &response).broken(Pi), []);
+    // A server that has not written anything yet may be slow to start.
+    assert_eq!(reads(spawned(Pi), 1).record(LONG, "out", &response).broken(Pi), []);
+    let stalled = steered().record(LONG, "meta", &json!({ "event": "stalled", "ms": LONG }));
+    assert_eq!(stalled.out(response).broken(Pi), [Rule::HostDrains]);
+}
+
+#[test]
+fn aborted_answer_ends_in_time_and_aborted() {
+    for dialect in [Pi, Xcsh] {
+        assert_eq!(ends(aborted(dialect), 1, "aborted").broken(dialect), [], "{dialect}");
+        assert_eq!(ends(aborted(dialect), LONG, "aborted").broken(dialect), [Rule::InTime], "{dialect}");
+        assert_eq!(ends(aborted(dialect), 1, "stop").broken(dialect), [], "{dialect}");
+        assert_eq!(ends(aborted(dialect), LONG, "stop").broken(dialect), [Rule::AbortEffect], "{dialect}");
+    }
+}
+
+#[test]
+fn step_of_run_comes_in_time() {
+    let turn = || spawned(Pi).ask("1", "prompt", "go").start().begin(&["go"]).finish(&answer("stop"));
+    let silent = |talk: Talk| talk.record(600_000, "meta", &json!({ "event": "stdin closed" })).broken(Pi);
+    assert_eq!(silent(turn()), [Rule::InTime]);
+    assert_eq!(silent(turn().end()), []);
+    // A model may take as long as it likes.
+    assert_eq!(silent(spawned(Pi).ask("1", "prompt", "go").start().begin(&["go"])), []);
+}
+
+#[test]
+fn further_try_waits_as_told() {
+    let waits =
+        || spawned(Pi).ask("1", "prompt", "go").fails(&["go"], "overloaded").retries(1, 2000, "overloaded");
+    let tries = |after: u64| waits().record(after, "out", &json!({ "type": "agent_start" })).broken(Pi);
+    assert_eq!(tries(1), [Rule::RetryDelay]);
+    assert_eq!(tries(2000), []);
+    assert_eq!(tries(2000 + LONG), [Rule::InTime]);
+    assert_eq!(waits().ask("2", "abort_retry", "").broken(Pi), [Rule::AbortAfterEnd]);
+}
+
+#[test]
+fn error_of_caller_is_not_tried_again() {
+    let retried = |error: &str| {
+        spawned(Pi).ask("1", "prompt", "go").fails(&["go"], error).retries(1, 2000, error).broken(Pi)
+    };
+    assert_eq!(retried("invalid_request_error: no such field"), [Rule::RetryAfterError]);
+    assert_eq!(retried("529 invalid_request_error: no such field"), []);
+    assert_eq!(retried("invalid_request_error: overloaded"), []);
+}
+
+#[test]
+fn queues_do_not_outlive_session() {
+    let left = || {
+        let queued = spawned(Pi).ask("1", "steer", "old").asks("2", "new_session", "");
+        queued.out(json!({
+            "id": "2", "type": "response", "command": "new_session", "success": true,
+            "data": { "cancelled": false },
+        }))
+    };
+    let run = |talk: Talk, texts: &[&str]| talk.ask("3", "prompt", "go").start().begin(texts).broken(Pi);
+    assert_eq!(run(left(), &["go"]), []);
+    assert_eq!(run(left(), &["go", "old"]), [Rule::DeliverOnce]);
+    assert_eq!(run(left().ask("4", "steer", "old"), &["go", "old"]), []);
+}
+
+#[test]
+fn refused_message_is_not_delivered() {
+    let busy = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message.";
+    let refused =
+        json!({ "id": "2", "type": "response", "command": "prompt", "success": false, "error": busy });
+    let run = || {
+        let open = spawned(Pi).ask("1", "prompt", "go").start().begin(&["go"]).asks("2", "prompt", "no");
+        open.out(refused.clone())
+    };
+    let turn = |talk: Talk| talk.finish(&answer("stop")).begin(&["no"]).broken(Pi);
+    assert_eq!(turn(run()), [Rule::HostPromptBusy, Rule::DeliverOnce]);
+    assert_eq!(turn(run().ask("3", "steer", "no")), [Rule::HostPromptBusy]);
+}

@@ -125,6 +125,10 @@ impl Answers {
                 _ => self.unrefused(at.base(), found),
             }
         }
+        if kind == Kind::Event(AgentSessionEventKind::AgentEnd) && self.early.take().is_some() && !at.extended
+        {
+            found.broken(Rule::AckBeforeStart, "the acknowledgement of its prompt before the run");
+        }
         if !starts {
             return;
         }

@@ -1,10 +1,12 @@
 //! The checks of what goes on beside the runs: answers, what follows a run, queues, counts, dialogs, host tools, the end.
 
 use super::{
+    aborts::Aborts,
     answers::Answers,
     asks::Asks,
     compaction::Asked,
     counts::Counts,
+    delays::Delays,
     ending::{End, Ending},
     entries::{self, Appended},
     extensions::Extensions,
@@ -32,8 +34,8 @@ use crate::{
         state::State,
     },
     protocol::{
-        AgentSessionEvent, Inbound, Outbound, PromptDisposition, RpcResponse, RpcSuccess, RuleId as Rule,
-        Said,
+        AgentSessionEvent, DialectPromptAck, Inbound, Outbound, PromptDisposition, RpcResponse, RpcSuccess,
+        RuleId as Rule, Said,
     },
 };
 
@@ -60,6 +62,8 @@ pub struct Beside {
     turns: Turns,
     skips: Skips,
     switches: Switches,
+    delays: Delays,
+    aborts: Aborts,
 }
 
 impl Beside {
@@ -81,6 +85,7 @@ impl Beside {
     /// Something has happened at `now` that gives everything more time.
     pub fn stir(&mut self, now: u64) {
         self.promises.stir(now);
+        self.delays.stir(now);
     }
 
     /// Sees what the host wrote, before its request is open.
@@ -100,7 +105,7 @@ impl Beside {
                 self.prompts.command(command, at, &self.promises);
                 self.answers.command(command, at, found);
                 self.tail.command(command, at);
-                self.queues.command(command);
+                self.queues.command(command, at);
                 self.counts.command(command);
                 self.tools.command(command);
                 self.settling.command(command);
@@ -109,13 +114,17 @@ impl Beside {
                 self.turns.command(command);
                 self.skips.command(command);
                 self.switches.command(command);
+                self.delays.command(command.kind(), requests, at);
             }
             Inbound::ExtensionUIResponse(response) => self.asks.response(response, found),
             Inbound::HostToolUpdate(update) => self.tools.update(update, found),
-            Inbound::HostToolResult(result) => self.tools.result(result, found),
+            Inbound::HostToolResult(result) => {
+                self.tools.result(result, found);
+                self.delays.result(result, requests, at);
+            }
         }
         if let (Some(now), false) = (at.time, matches!(frame, Inbound::Command(_))) {
-            self.promises.stir(now);
+            self.stir(now);
         }
     }
 
@@ -142,7 +151,10 @@ impl Beside {
                 let waits = |text: &str| self.queues.may_hold(text);
                 self.prompts.event(event, at, waits, &mut self.promises, found);
                 self.queues.event(event, self.turns.takes_follow_ups(), at, found);
-                self.skips.event(event, at, self.turns.is_stopped(), found);
+                let (stopped, steered) = (self.turns.is_stopped(), self.queues.steers());
+                self.skips.event(event, at, stopped, steered, found);
+                self.aborts.event(event, stopped, at, found);
+                self.delays.event(event, self.prompts.is_opening(), at, found);
                 self.turns.event(event, at, &mut self.queues, found);
                 self.switches.event(event, at, found);
                 self.tools.event(event, at, found);
@@ -163,7 +175,10 @@ impl Beside {
                 self.session.ui_request(request);
             }
             Said::Frame(Outbound::ExtensionError(_)) => self.session.extension_error(),
-            Said::Frame(Outbound::HostToolCall(call)) => self.tools.call(call, at, found),
+            Said::Frame(Outbound::HostToolCall(call)) => {
+                self.tools.call(call, at, found);
+                self.delays.call(call);
+            }
             Said::Frame(Outbound::HostToolCancel(cancel)) => {
                 // Steering may interrupt what a tool does.
                 let calm = !self.turns.is_stopped() && !self.queues.may_steer();
@@ -176,7 +191,7 @@ impl Beside {
 
     /// What was said last cannot be so, or something before it was missed: what was said of the session is in doubt.
     pub fn doubt(&mut self) {
-        self.session.miss();
+        self.session.doubt();
     }
 
     /// Something was said of which the kind alone is known.
@@ -187,6 +202,7 @@ impl Beside {
         self.prompts.unread(kind);
         self.turns.unread(kind);
         self.skips.unread(kind);
+        self.aborts.unread(kind);
         self.queues.unread(kind);
         self.tools.unread(kind);
         if kind.is_event() {
@@ -205,6 +221,7 @@ impl Beside {
         self.answers.moved(kind, at, found);
         self.counts.moved(kind, at);
         self.promises.moved(kind, at, found);
+        self.delays.moved(kind, at, found);
     }
 
     /// A response was said; `said` where all of it is known.
@@ -246,6 +263,13 @@ impl Beside {
             (None, true) => self.facts.unread_answer(request, true, at),
             (None, false) => self.facts.answered(request, None, at, found),
         }
+        // Where a prompt may be acknowledged and fail, its message may have come; not that of one which a run refuses.
+        let late = at.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
+        let is_busy = request.met.iter().all(|met| met.is_streaming());
+        let is_refused = if late { is_busy } else { matches!(answered, Answered::First(_)) };
+        if !answer.success && is_refused {
+            self.queues.refused(request.number);
+        }
         match starts {
             true => self.prompts.started(request.number, at, &mut self.promises),
             false => self.prompts.ended(request.number, &mut self.promises),
@@ -253,6 +277,7 @@ impl Beside {
         if let Answered::First(request) = answered {
             self.promises.answered(request, requests, at, found);
             self.turns.answered(request.command);
+            self.delays.answered(request, success, requests, at, found);
         }
         self.tail.answered(request, at, found);
         self.queues.answered(request, answer.success.then_some(success), at, found);
@@ -278,9 +303,7 @@ impl Beside {
             }
             Some(RpcSuccess::GetTree(tree)) => entries::tree(&tree.data, found),
             Some(success) if ends_session(success.kind().as_str()) => {
-                self.queues.forget();
-                // Some servers take along what waits.
-                self.queues.doubt();
+                self.queues.left(request, drops_queues(success));
                 self.told.forget();
                 self.entries.forget();
                 self.switches.forget();
@@ -300,6 +323,7 @@ impl Beside {
         if end.quiet {
             self.answers.silent(at.base(), found);
             self.promises.silent(at, found);
+            self.delays.silent(at, found);
         }
         self.ending.ended(end, at.dialect, at.now, requests, &self.promises, found);
     }
@@ -313,6 +337,15 @@ fn accepts(requests: &Requests) -> bool {
 /// Whether the response to that command leaves another session behind it.
 fn ends_session(command: &str) -> bool {
     ["new_session", "switch_session", "fork", "branch", "clone"].contains(&command)
+}
+
+/// Whether what waits in the session that was left does not come along into the other one.
+fn drops_queues(success: &RpcSuccess) -> bool {
+    match success {
+        RpcSuccess::NewSession(it) => !it.data.cancelled,
+        RpcSuccess::SwitchSession(it) => !it.data.cancelled,
+        _ => false,
+    }
 }
 
 /// What a prompt's answer says became of it, where it does.

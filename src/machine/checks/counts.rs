@@ -101,6 +101,10 @@ impl Counts {
             && requests.waiting().all(|other| only_reads(other.command));
         let moment = self.moment;
         let frame = at.frame;
+        // An abort waits until nothing goes on.
+        if request.command == RpcCommandKind::Abort && success.is_some() && at.now.flow == FlowState::Idle {
+            self.restless = false;
+        }
         match success {
             Some(RpcSuccess::GetState(state)) => {
                 self.flags(&state.data, request, at, requests, found);

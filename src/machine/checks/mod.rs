@@ -1,6 +1,7 @@
 //! The checks of counts, equalities and prefixes: what a frame's kind cannot say. [`Checks`] follows the runs, and only
 //! sees frames that are legal where they stand; [`Beside`] follows what goes on beside them, and sees everything.
 
+pub(super) mod aborts;
 pub(super) mod answers;
 pub(super) mod asked;
 pub(super) mod asks;
@@ -8,6 +9,7 @@ pub(super) mod beside;
 pub(super) mod compaction;
 pub(super) mod conversation;
 pub(super) mod counts;
+pub(super) mod delays;
 pub(super) mod ending;
 pub(super) mod entries;
 pub(super) mod extensions;

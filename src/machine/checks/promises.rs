@@ -45,7 +45,7 @@ pub enum Follows {
 const PATIENCE: u64 = 10_000;
 
 /// The same where somebody else may be waited for: extensions, a provider, a process.
-const LONG_PATIENCE: u64 = 30_000;
+pub const LONG_PATIENCE: u64 = 30_000;
 
 /// After so many milliseconds of silence at the end nothing more is to be expected.
 const SILENCE: u64 = 2000;
@@ -349,13 +349,29 @@ fn patience(command: Command, at: &Moment) -> Option<(u64, bool)> {
         Command::SetModel | Command::CycleModel | Command::SetHostTools | Command::AbortRetry if !held => {
             Some((LONG_PATIENCE, false))
         }
-        // It waits until the run has ended.
-        Command::Abort if !held && matches!(at.now.flow, FlowState::Idle) => Some((PATIENCE, true)),
+        // It waits until the run has ended. What was answered now may begin another.
+        Command::Abort if !held && matches!(at.met.flow, FlowState::Idle) => Some((PATIENCE, true)),
+        cuts if !held
+            && cuts.cuts()
+            && cuts != Command::Compact
+            && matches!(at.met.flow, FlowState::Idle) =>
+        {
+            Some((LONG_PATIENCE, true))
+        }
+        Command::Bash if !held => {
+            let most = at.dialect.record().bash.timeout_seconds?;
+            Some((most.saturating_mul(1000).saturating_add(LONG_PATIENCE), false))
+        }
         Command::Abort if !held && matches!(at.now.flow, FlowState::StreamingMessage) => {
             Some((LONG_PATIENCE, false))
         }
         _ => None,
     }
+}
+
+/// Whether a command is answered at once here.
+pub fn answers_at_once(command: Command, at: &Moment) -> bool {
+    !matches!(command, Command::Abort) && patience(command, at).is_some_and(|(most, _)| most == PATIENCE)
 }
 
 /// Whether a command is answered at once, whatever goes on.

@@ -34,6 +34,8 @@ pub struct Prompts {
     cause: bool,
     /// A run of the process was seen to end.
     ran: bool,
+    /// What the host has queued before the first run of the process, as digests of the texts.
+    queued: VecDeque<u64>,
 }
 
 /// What the host said.
@@ -67,6 +69,8 @@ impl Prompts {
         let (text, images) = match command {
             RpcCommand::Prompt(it) => (&it.message, &it.images),
             RpcCommand::AbortAndPrompt(it) => (&it.message, &it.images),
+            RpcCommand::Steer(it) => return self.queue(&it.message, at),
+            RpcCommand::FollowUp(it) => return self.queue(&it.message, at),
             _ => return,
         };
         let prompt = Prompt {
@@ -81,6 +85,18 @@ impl Prompts {
         if self.asked.len() > KEPT {
             self.asked.pop_front();
         }
+    }
+
+    /// The host queues a message.
+    fn queue(&mut self, text: &str, at: &Moment) {
+        if at.whole && !self.ran && at.met.flow == FlowState::Idle && self.queued.len() < KEPT {
+            self.queued.push_back(digest(text.trim()));
+        }
+    }
+
+    /// Whether the open run is that of a prompt, and none of its messages has come.
+    pub fn is_opening(&self) -> bool {
+        self.opening.is_some_and(|opening| opening.prompted && !opening.added) && !self.started.is_empty()
     }
 
     /// Forgets those whose run is promised no more.
@@ -128,6 +144,10 @@ impl Prompts {
         match event {
             Event::AgentStart(_) => self.run_starts(at, promises),
             Event::AgentEnd(end) => self.run_ends(end, at),
+            // The host has cut the wait short: nothing goes on by itself.
+            Event::AutoRetryEnd(end) if !end.success && at.met.flow == FlowState::Retrying => {
+                self.cause = false;
+            }
             Event::TodoReminder(_)
             | Event::TtsrTriggered(_)
             | Event::AutoRetryStart(_)
@@ -184,8 +204,11 @@ impl Prompts {
         match message {
             AgentMessage::System(_) => {}
             AgentMessage::User(message) => {
-                let opens = self.opening.take().is_some();
-                self.said(message, opens, at, waits, promises, found);
+                let opening = self.opening.take();
+                if opening.is_some_and(|opening| opening.causeless) {
+                    self.begun_by_queue(message, at, found);
+                }
+                self.said(message, opening.is_some(), at, waits, promises, found);
             }
             AgentMessage::Assistant(_) => self.answers(promises, found),
             _ => {
@@ -194,6 +217,15 @@ impl Prompts {
                 }
             }
         }
+    }
+
+    /// A run that no prompt has begun opens with a message: not with one that waits for a prompt.
+    fn begun_by_queue(&self, message: &UserMessage, at: &Moment, found: &mut Findings) {
+        let text = digest(text_of(&message.content).trim());
+        let waits = !self.ran && self.started.is_empty() && !at.cut && self.queued.contains(&text);
+        found.expect(Rule::RunCause, !waits, || {
+            "a prompt first, as what is queued while nothing goes on waits for one".to_owned()
+        });
     }
 
     /// The run opens with its answer.

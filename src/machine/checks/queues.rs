@@ -8,7 +8,7 @@ use super::{
 use crate::{
     machine::{findings::Findings, kind::Kind, requests::Open},
     protocol::{
-        AgentMessage, AgentSessionEvent, AgentSessionEventKind, FlowState, PromptDisposition,
+        AgentMessage, AgentSessionEvent, AgentSessionEventKind, FlowState, ImageContent, PromptDisposition,
         QueueDisposition, QueueMode, QueueOutcome, QueueUpdateEvent, RpcCommand, RpcCommandKind, RpcSuccess,
         RuleId as Rule, SessionState, StreamingBehavior, UserMessage, fires_anywhere,
     },
@@ -35,6 +35,10 @@ pub struct Queues {
     doubtful: bool,
     /// What the host has sent in this process.
     sayings: Sayings,
+    /// Texts that the host has sent so far.
+    sent: u64,
+    /// The latest command that leaves the session for one without queues: its number, and the texts sent before it.
+    leaving: Option<(u64, u64)>,
 }
 
 /// What `queue_update` has told that is not seen to be so yet.
@@ -69,20 +73,28 @@ impl Queues {
         !self.is_empty() || !self.asked.is_empty()
     }
 
+    /// Whether a message is known to wait that interrupts the open turn.
+    pub fn steers(&self) -> bool {
+        !self.unsure && !self.steering.items.is_empty()
+    }
+
     /// Whether a message of that text waits, or may wait.
     pub fn may_hold(&self, text: &str) -> bool {
         let holds = |queue: &Queue| queue.place(text).is_some() || queue.grows();
         self.unsure || holds(&self.steering) || holds(&self.follow_up)
     }
 
-    pub fn command(&mut self, command: &RpcCommand) {
+    pub fn command(&mut self, command: &RpcCommand, at: &Moment) {
         let number = self.count;
         self.count += 1;
         match command {
-            RpcCommand::Prompt(it) => self.sayings.add(&it.message, it.images.as_deref()),
-            RpcCommand::AbortAndPrompt(it) => self.sayings.add(&it.message, it.images.as_deref()),
-            RpcCommand::Steer(it) => self.sayings.add(&it.message, it.images.as_deref()),
-            RpcCommand::FollowUp(it) => self.sayings.add(&it.message, it.images.as_deref()),
+            RpcCommand::Prompt(it) => self.say(&it.message, it.images.as_deref()),
+            RpcCommand::AbortAndPrompt(it) => self.say(&it.message, it.images.as_deref()),
+            RpcCommand::Steer(it) => self.say(&it.message, it.images.as_deref()),
+            RpcCommand::FollowUp(it) => self.say(&it.message, it.images.as_deref()),
+            RpcCommand::NewSession(_) | RpcCommand::SwitchSession(_) => {
+                self.leaving = Some((number, self.sent));
+            }
             _ => {}
         }
         let asked = match command {
@@ -107,7 +119,10 @@ impl Queues {
                 Asked::FollowUpMode(set.mode)
             }
             RpcCommand::ClearQueue(_) => Asked::Clear,
-            RpcCommand::Abort(_) => return self.unsure = true,
+            // Between answers a message may have been taken that is not delivered.
+            RpcCommand::Abort(_) => {
+                return self.unsure |= !matches!(at.met.flow, FlowState::Idle | FlowState::StreamingMessage);
+            }
             _ => return,
         };
         keep(&mut self.asked, (number, asked));
@@ -141,6 +156,23 @@ impl Queues {
             }
             Asked::Clear => self.cleared(response, at, found),
             Asked::Queue(..) => {}
+        }
+    }
+
+    fn say(&mut self, text: &str, images: Option<&[ImageContent]>) {
+        self.sayings.add(text, images);
+        self.sent += 1;
+    }
+
+    /// What that request was to say was refused.
+    pub fn refused(&mut self, number: u64) {
+        let prompt = self.prompts.iter().find(|(of, _)| *of == number).map(|(_, text)| text);
+        let queued = self.asked.iter().find_map(|(of, asked)| match asked {
+            Asked::Queue(_, text) if *of == number => Some(text),
+            _ => None,
+        });
+        if let Some(text) = prompt.or(queued) {
+            self.sayings.refuse(&text.text);
         }
     }
 
@@ -191,14 +223,10 @@ impl Queues {
     /// Sees an event. `ready`: a follow-up may be delivered in the open turn.
     pub fn event(&mut self, event: &AgentSessionEvent, ready: bool, at: &Moment, found: &mut Findings) {
         use AgentSessionEvent as Event;
-        if !fires_anywhere(event.kind().as_str())
-            && !matches!(event, Event::MessageStart(_))
-            && self.told.taken.is_some()
-        {
-            self.told.taken = None;
-            found.broken(Rule::QueueTold, "the message that was taken from the queue");
-        }
         if !fires_anywhere(event.kind().as_str()) && !matches!(event, Event::MessageStart(_)) {
+            if self.told.taken.take().is_some() {
+                found.broken(Rule::QueueTold, "the message that was taken from the queue");
+            }
             self.told.maybe_taken = false;
         }
         match event {
@@ -473,8 +501,22 @@ impl Queues {
         self.unsure |= said != known;
     }
 
-    /// Another session has taken the place of this one: nothing waits.
-    pub fn forget(&mut self) {
+    /// Another session has taken the place of this one, by that request. `drops`: what waits does not come along.
+    pub fn left(&mut self, request: &Open, drops: bool) {
+        let said = self.leaving.filter(|(number, _)| *number == request.number);
+        // The run of a prompt that is being prepared may begin in the other session.
+        let drops = drops && self.prompts.is_empty();
+        self.forget();
+        match said {
+            // What was sent meanwhile may be for either of them.
+            Some((_, sent)) if drops && sent == self.sent && self.asked.is_empty() => {
+                self.sayings.drop_rest()
+            }
+            _ => self.unsure = true,
+        }
+    }
+
+    fn forget(&mut self) {
         self.steering.items.clear();
         self.follow_up.items.clear();
         self.prompts.clear();

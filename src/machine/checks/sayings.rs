@@ -53,6 +53,18 @@ impl Sayings {
         }
     }
 
+    /// What the host has sent was refused: it is not delivered.
+    pub fn refuse(&mut self, text: &str) {
+        if let Some(times) = self.known.get_mut(&digest(text.trim())) {
+            times.sent = times.delivered.max(times.sent.saturating_sub(1));
+        }
+    }
+
+    /// What was not delivered so far is not delivered any more.
+    pub fn drop_rest(&mut self) {
+        self.known.values_mut().for_each(|times| times.sent = times.delivered);
+    }
+
     /// A message with that text is delivered. Gives what was expected instead, if that is wrong.
     pub fn deliver(&mut self, message: &UserMessage, text: &str, at: &Moment) -> Option<&'static str> {
         let known = self.known.get_mut(&digest(text.trim()));
@@ -64,7 +76,7 @@ impl Sayings {
             let is_sure = at.whole && !at.extended && !at.cut && !self.changes;
             return match is_sure && !again && !times.shows(message, at) {
                 true => Some("the images that were sent with it, behind its text"),
-                false => again.then_some("a message that was not delivered before"),
+                false => again.then_some("a message that was accepted, and not delivered before"),
             };
         }
         let excused = !at.whole || at.extended || at.cut || self.changes || self.full;

@@ -19,6 +19,7 @@ use crate::{
             log::{Log, Summary, is_fork_point},
             message::{Item, Mark, Presence, Share, answer_text, is_blank, shown_text},
             prices::{self, Prices},
+            said_answers::SaidAnswers,
             shells::ShellMessages,
         },
     },
@@ -34,6 +35,8 @@ use std::{collections::VecDeque, mem};
 const KEPT: usize = 4096;
 /// Characters of the newest answer that a finding shows.
 const SHOWN: usize = 80;
+/// Texts that are shorter, in bytes, are stored as they are.
+const STORED_WHOLE: usize = 4096;
 
 /// Follows the session. With it grow its log, its entries and the points at which it can be forked.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +62,8 @@ pub struct SessionLog {
     pub(super) window: Option<u64>,
     /// The text of the newest answer: its digest, and its beginning.
     pub(super) newest: Option<(u64, String)>,
+    /// The answers of the whole process, whatever their sessions.
+    pub(super) said_answers: SaidAnswers,
     pub(super) stranger: Stranger,
     /// How much of the context is taken.
     pub(super) context: ContextSize,
@@ -191,6 +196,11 @@ impl SessionLog {
         self.run.has_prompt = true;
     }
 
+    /// Whether the last answer is about to leave memory, or has left it.
+    pub(super) const fn is_answer_leaving(&self) -> bool {
+        self.run.leaves
+    }
+
     /// Whether an extension may have changed the session.
     pub(super) fn is_strange(&self) -> bool {
         self.stranger.was_seen || !self.stranger.commands.is_empty()
@@ -207,6 +217,12 @@ impl SessionLog {
         self.newest = None;
         self.run = RunNotes::default();
         (self.file, self.has_begun) = (None, false);
+    }
+
+    /// What was said may not be so.
+    pub fn doubt(&mut self) {
+        self.miss();
+        self.said_answers = SaidAnswers::default();
     }
 
     /// More has happened than that messages were added.
@@ -374,6 +390,9 @@ impl SessionLog {
         }
         if let AgentMessage::Assistant(answer) = message {
             self.priced(answer, found);
+            // Some servers shorten long texts when they store them.
+            let is_short = answer_text(answer).len() < STORED_WHOLE;
+            self.said_answers.say(item.mark.name, item.text.filter(|_| is_short));
             if !item.is_empty_abort {
                 self.newest = newest(answer, item.text);
             }

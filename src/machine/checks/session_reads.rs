@@ -17,13 +17,14 @@ use crate::{
             entries,
             fork_points::Difference,
             log::{KeptFault, Listed},
-            message::Presence,
+            message::{Item, Presence},
             shells::ShellFault,
         },
     },
     protocol::{
-        AgentMessage, AgentSessionEventKind, BashResult, DialectStatsOver, FlowState, ForkMessage, Model,
-        PromptDisposition, RpcCommandKind, RpcSuccess, RuleId as Rule, SessionState, SessionStats,
+        AgentMessage, AgentMessageKind as Role, AgentSessionEventKind, BashResult, DialectStatsOver,
+        FlowState, ForkMessage, Model, PromptDisposition, RpcCommandKind, RpcSuccess, RuleId as Rule,
+        SessionState, SessionStats,
     },
 };
 
@@ -61,7 +62,9 @@ impl SessionLog {
     }
 
     fn sight(&self, read: &Read, request: &Open, requests: &Requests, at: &Moment) -> Sight {
-        let idle = request.met == [FlowState::Idle] && at.now.flow == FlowState::Idle;
+        let stays = |flow| request.met == [flow] && at.now.flow == flow;
+        // In the wait before a retry, what has failed is out of memory.
+        let idle = stays(FlowState::Idle) || (stays(FlowState::Retrying) && !self.is_answer_leaving());
         let streams = |flow: FlowState| flow.is_streaming() && flow != FlowState::StreamingCompacting;
         if idle && read.version == self.version && requests.waiting().all(|other| only_reads(other.command)) {
             return Sight::Calm;
@@ -224,12 +227,15 @@ impl SessionLog {
             }
             return;
         }
+        self.answers_as_said(messages, at, found);
         if sight == Sight::Unclear {
             return;
         }
         let is_calm = sight == Sight::Calm;
+        // While an answer streams, nothing is added; the answer itself comes with its end.
+        let is_still = read.version == self.version && at.now.flow == FlowState::StreamingMessage;
         let held = if is_calm { self.log.len() } else { read.messages };
-        let fit = self.log.fit(&list, held, is_calm);
+        let fit = self.log.fit(&list, held, is_calm || is_still);
         let fault = fit.as_ref().err().copied();
         found.expect(Rule::MessagesListed, fault.is_none(), || {
             fault.map(|fault| fault.expected("/data/messages")).unwrap_or_default()
@@ -269,6 +275,23 @@ impl SessionLog {
         }
         let known = self.log.head().iter().chain(self.log.in_memory());
         self.memory = Account { all: Some(messages.len() as u64), ..Account::of(known) };
+    }
+
+    /// Answers of a session that was taken up again are as they were said.
+    fn answers_as_said(&self, messages: &[AgentMessage], at: &Moment, found: &mut Findings) {
+        // What is known of this session is compared as a whole.
+        if at.cut || self.log.begins_in_memory() {
+            return;
+        }
+        let is_other = |message: &AgentMessage| {
+            let item = Item::of(message, true);
+            message.kind() == Role::Assistant
+                && item.text.is_some_and(|text| self.said_answers.contradicts(item.mark.name, text))
+        };
+        let other = messages.iter().position(is_other);
+        found.expect(Rule::MessagesListed, other.is_none(), || {
+            format!("the answer as it was said at /data/messages/{}", other.unwrap_or_default())
+        });
     }
 
     /// The summary that a compaction has told stands in the list, alone, before what is kept.

@@ -32,6 +32,10 @@ pub struct Skips {
     is_whole: bool,
     /// A call of the turn before was skipped, and the message that it was skipped for has not come.
     waits: bool,
+    /// A message was known to wait when the last call of the open turn ended: the others are skipped for it.
+    interrupted: bool,
+    /// The frame of a call that was carried out all the same.
+    carried_out: Option<u64>,
 }
 
 impl Skips {
@@ -62,21 +66,29 @@ impl Skips {
         }
     }
 
-    /// Sees an event; `stopped`: the open run was to be stopped.
-    pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment, stopped: bool, found: &mut Findings) {
+    /// Sees an event; `stopped`: the open run was to be stopped; `steered`: a message is known to wait that interrupts.
+    pub fn event(
+        &mut self,
+        event: &AgentSessionEvent,
+        at: &Moment,
+        stopped: bool,
+        steered: bool,
+        found: &mut Findings,
+    ) {
         use AgentSessionEvent as Event;
         match event {
             Event::AgentStart(_) => {
                 self.run_mode = self.mode;
                 (self.ran, self.skipped, self.waits) = (false, false, false);
-                self.is_whole = true;
+                (self.interrupted, self.carried_out, self.is_whole) = (false, None, true);
             }
             Event::ToolExecutionEnd(end) if end.parent_tool_call_id.is_none() => {
-                self.result(end, at, found);
+                self.result(end, at, stopped, found);
+                self.interrupted = steered;
             }
             Event::TurnEnd(_) => {
                 self.waits = std::mem::take(&mut self.skipped);
-                self.ran = false;
+                (self.ran, self.interrupted) = (false, false);
             }
             Event::MessageStart(start) if at.met.flow.is_streaming() => match start.message.kind() {
                 AgentMessageKind::System | AgentMessageKind::ToolResult => {}
@@ -89,6 +101,13 @@ impl Skips {
                             "the message that calls were skipped for".to_owned()
                         });
                     }
+                    // A message that does not come has a rule of its own.
+                    if let Some(call) = self.carried_out.take().filter(|_| came && !is_excused) {
+                        found.because_of(Some(call), |found| {
+                            found
+                                .broken(Rule::SkipCause, "the call to be skipped for which this was in time");
+                        });
+                    }
                 }
             },
             _ => {}
@@ -99,10 +118,11 @@ impl Skips {
     pub fn unread(&mut self, kind: Kind) {
         if kind.is_event() {
             (self.ran, self.skipped, self.waits) = (true, false, false);
+            (self.interrupted, self.carried_out) = (false, None);
         }
     }
 
-    fn result(&mut self, end: &ToolExecutionEndEvent, at: &Moment, found: &mut Findings) {
+    fn result(&mut self, end: &ToolExecutionEndEvent, at: &Moment, stopped: bool, found: &mut Findings) {
         let execution = at.dialect.record().tool_execution;
         let skipped = end.is_error && !at.cut && is_skipped(end, at);
         if execution == DialectToolExecution::SequentialSkip {
@@ -112,6 +132,8 @@ impl Skips {
                 });
             } else if self.skipped && !at.cut {
                 found.broken(Rule::SkipCause, "this call to be skipped like the one before");
+            } else if self.interrupted && !stopped && !end.is_error && !at.cut {
+                self.carried_out = Some(at.frame);
             }
         }
         if skipped && execution == DialectToolExecution::Interrupt {

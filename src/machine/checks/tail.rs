@@ -9,7 +9,7 @@ use crate::{
     protocol::{
         AgentEndEvent, AgentMessage, AgentMessageKind, AgentSessionEvent, AutoRetryEndEvent,
         AutoRetryStartEvent, Case, CompactionReason, Dialect, Disposition, FlowState, RpcCommand,
-        RpcCommandKind, RuleId as Rule, StopReason, TodoReminderEvent, fires_anywhere,
+        RpcCommandKind, RuleId as Rule, StopReason, TodoReminderEvent, errors, fires_anywhere,
     },
 };
 
@@ -41,6 +41,10 @@ pub struct Tail {
     compact: Option<u64>,
     /// Prompts without an answer: each may compact before its run.
     prompts: usize,
+    /// When the latest of the requests that have an answer was written.
+    heard: Option<u64>,
+    /// Before that moment the wait that was told last cannot be over, however late it was read of.
+    waits_until: Option<u64>,
 }
 
 /// A further try.
@@ -66,6 +70,9 @@ enum Last {
 impl Tail {
     pub fn command(&mut self, command: &RpcCommand, at: &Moment) {
         use RpcCommandKind as Command;
+        if prompts(command.kind()) || matches!(command.kind(), Command::Abort | Command::AbortRetry) {
+            self.waits_until = None;
+        }
         if prompts(command.kind()) {
             (self.settled, self.compact) = (false, None);
             self.prompts += 1;
@@ -88,6 +95,7 @@ impl Tail {
     }
 
     pub fn answered(&mut self, request: &Open, at: &Moment, found: &mut Findings) {
+        self.heard = self.heard.max(request.written);
         if request.command == RpcCommandKind::Compact && self.compact.take().is_some() {
             found.kept(Rule::CompactionSilent);
         }
@@ -112,6 +120,7 @@ impl Tail {
         match event {
             Event::AgentStart(_) => {
                 let waited = at.met.flow == FlowState::Retrying && self.preempts && !at.cut;
+                self.wait_ends(at, found);
                 self.run_starts(promises.resumes());
                 self.retried = waited;
             }
@@ -176,6 +185,17 @@ impl Tail {
             (self.last, self.wait, self.resumes) = (Last::Unknown, None, false);
             self.tried = None;
             self.retried = false;
+            self.waits_until = None;
+        }
+    }
+
+    /// A further try begins: not before its wait is over.
+    fn wait_ends(&mut self, at: &Moment, found: &mut Findings) {
+        let (Some(until), Some(now)) = (self.waits_until.take(), at.time) else { return };
+        if at.met.flow == FlowState::Retrying && !at.extended {
+            found.expect(Rule::RetryDelay, now >= until, || {
+                format!("the further try {} milliseconds later, when its wait is over", until - now)
+            });
         }
     }
 
@@ -233,6 +253,12 @@ impl Tail {
             }
         }
         self.wait = Some((start.attempt, unraised(start, at.dialect)));
+        // The clock of the server may go a little faster.
+        let certain = start.delay_ms.saturating_sub(start.delay_ms / 10).saturating_sub(CLOCKS_DIFFER);
+        self.waits_until = self.heard.filter(|_| !at.cut).map(|heard| heard.saturating_add(certain));
+        if is_for_good(&start.error_message) && start.delay_ms > 0 && !at.cut && !at.extended {
+            found.broken(Rule::RetryAfterError, "no retry of a request that was refused for good");
+        }
         let (most, error) = (start.max_attempts, start.error_message.clone());
         if let Some(tried) = &self.tried
             && start.attempt > 1
@@ -243,7 +269,17 @@ impl Tail {
     }
 
     fn retry_ends(&mut self, end: &AutoRetryEndEvent, at: &Moment, found: &mut Findings) {
-        (self.wait, self.tried) = (None, None);
+        (self.wait, self.tried, self.waits_until) = (None, None, None);
+        if let (Last::Failed(error), Some(told), false) = (&self.last, &end.final_error, end.success)
+            && at.met.flow != FlowState::Retrying
+            && *told != errors::retry_cancelled(at.base())
+            && !at.cut
+        {
+            let what = "the error of the run";
+            found.because_of(self.ended, |found| {
+                found.expect_same(Rule::RetryAfterError, "/finalError", what, error, told);
+            });
+        }
         match end.success {
             true if at.met.flow == FlowState::StreamingTools => {
                 found.expect(Rule::RetryEndPlace, self.answered, || {
@@ -276,6 +312,47 @@ fn unraised(start: &AutoRetryStartEvent, dialect: Dialect) -> u64 {
         true => start.delay_ms.min(planned),
         false => start.delay_ms,
     }
+}
+
+/// Milliseconds by which clocks differ, and timers are early.
+const CLOCKS_DIFFER: u64 = 250;
+
+/// What providers call a request that will never succeed.
+const FOR_GOOD: &str = "invalid_request_error";
+
+/// Words of errors that pass by themselves, in all servers; also whatever has a number, which may be a status.
+const PASSING: [&str; 23] = [
+    "overload",
+    "rate",
+    "too many",
+    "unavailable",
+    "server",
+    "internal",
+    "connect",
+    "closed",
+    "fetch",
+    "upstream",
+    "reset",
+    "terminated",
+    "retry",
+    "network",
+    "socket",
+    "time",
+    "stall",
+    "stream",
+    "quota",
+    "usage",
+    "limit",
+    "provider",
+    "capacity",
+];
+
+/// Whether the text says that the request was refused for good, and nothing else.
+fn is_for_good(error: &str) -> bool {
+    let error = error.to_lowercase();
+    let passes = error.contains(|letter: char| letter.is_ascii_digit())
+        || PASSING.iter().any(|word| error.contains(word));
+    error.contains(FOR_GOOD) && !passes
 }
 
 const fn prompts(command: RpcCommandKind) -> bool {

@@ -10,6 +10,7 @@
 //! - `levels`: the thinking levels that a model takes, as far as it is told.
 //! - `sessions`: the sessions that a process has had.
 //! - `todos`: what the model writes.
+//! - `said_answers`: the texts of all answers of a process.
 //!
 //! What was said is a list of its own: `log` (the messages in memory), `entries` (those of the session), `account` (what they
 //! used and cost, by `prices`), `shells` (what waits for the end of a run), `fork_points`; `left`: what was known of them in
@@ -27,6 +28,7 @@ pub(super) mod listing;
 pub(super) mod log;
 pub(super) mod message;
 pub(super) mod prices;
+pub(super) mod said_answers;
 pub(super) mod sessions;
 pub(super) mod shells;
 pub(super) mod slot;

@@ -1,0 +1,320 @@
+//! How long things take that nothing holds up: responses, what the host has aborted or answered, the steps of a run.
+//!
+//! Only silence counts: the time since the server last wrote anything. Whoever reads slowly, or has much to read, sees late
+//! what was written in time, but sees no silence before it. Where extensions or dialogs may hold something up, nothing is
+//! judged.
+
+use super::{
+    moment::Moment,
+    promises::{LONG_PATIENCE, answers_at_once},
+};
+use crate::{
+    machine::{
+        findings::Findings,
+        kind::Kind,
+        requests::{Open, Requests},
+    },
+    protocol::{
+        AgentSessionEvent, AgentSessionEventKind as Event, DialectDispatch, FlowState, HostToolCall,
+        HostToolResult, RpcCommandKind as Command, RpcSuccess, RuleId as Rule, StopReason,
+    },
+};
+use std::collections::VecDeque;
+
+/// Milliseconds that a step of a run may take which waits for nobody.
+const STEP: u64 = 300_000;
+
+/// After so many milliseconds of silence the server has read an abort.
+const READ: u64 = 8000;
+
+/// What is awaited, and calls of the host's tools that are known: the latest.
+const KEPT: usize = 256;
+
+/// Follows the clock from what asks for something to what comes of it.
+#[derive(Clone, Debug, Default)]
+pub struct Delays {
+    /// When the server wrote its latest frame; none before the first.
+    wrote: Option<u64>,
+    /// The same of the frame before it.
+    before: Option<u64>,
+    awaited: VecDeque<Awaited>,
+    /// The ids of the calls of the host's tools that are open, and those of the model's calls.
+    calls: VecDeque<(String, String)>,
+    /// The open answer goes on although it was aborted long before.
+    goes_on: bool,
+}
+
+/// Something that has to come.
+#[derive(Clone, Debug)]
+struct Awaited {
+    what: What,
+    /// From when on it is waited for.
+    from: u64,
+    /// The frame that asks for it.
+    frame: u64,
+}
+
+/// What has to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    /// The end of the answer that was aborted.
+    AnswerEnd,
+    /// The end of the wait that was aborted.
+    WaitEnd,
+    /// The run of a further try.
+    Retry,
+    /// The first message of a run.
+    Opening,
+    /// Whatever follows a turn.
+    NextStep,
+    /// The end of the model's call with that id, which the host has answered.
+    CallEnd(String),
+    /// The answer to the shell command with that number, which was aborted.
+    Shell(u64),
+}
+
+impl What {
+    const fn patience(&self) -> u64 {
+        match self {
+            Self::Opening | Self::NextStep => STEP,
+            Self::AnswerEnd | Self::WaitEnd | Self::Retry | Self::CallEnd(_) | Self::Shell(_) => {
+                LONG_PATIENCE
+            }
+        }
+    }
+
+    const fn expected(&self) -> &'static str {
+        match self {
+            Self::AnswerEnd => "the end of the answer soon after it was aborted",
+            Self::WaitEnd => "`auto_retry_end` soon after the wait was aborted",
+            Self::Retry => "the further try soon after the wait",
+            Self::Opening => "the first message of the run soon after its `turn_start`",
+            Self::NextStep => "the next turn or the end of the run soon after the turn",
+            Self::CallEnd(_) => "the end of the call soon after the host has answered it",
+            Self::Shell(_) => "the response to the `bash` soon after it was aborted",
+        }
+    }
+
+    /// Whether it can still come in this state.
+    const fn is_open_in(&self, flow: FlowState) -> bool {
+        match self {
+            Self::AnswerEnd | Self::Opening | Self::NextStep | Self::CallEnd(_) => flow.is_streaming(),
+            Self::WaitEnd | Self::Retry => matches!(flow, FlowState::Retrying),
+            Self::Shell(_) => true,
+        }
+    }
+}
+
+impl Delays {
+    /// The host has written a command.
+    pub fn command(&mut self, command: Command, requests: &Requests, at: &Moment) {
+        if is_behind(requests, at) {
+            return;
+        }
+        let what = match (command, at.met.flow) {
+            (Command::Abort, FlowState::StreamingMessage) => What::AnswerEnd,
+            (Command::Abort | Command::AbortRetry, FlowState::Retrying) => What::WaitEnd,
+            _ => return,
+        };
+        if !self.awaited.iter().any(|awaited| awaited.what == what) {
+            self.wait(what, 0, at);
+        }
+    }
+
+    /// A tool of the host is called.
+    pub fn call(&mut self, call: &HostToolCall) {
+        self.calls.push_back((call.id.clone(), call.tool_call_id.clone()));
+        if self.calls.len() > KEPT {
+            self.calls.pop_front();
+        }
+    }
+
+    /// The host has answered a call.
+    pub fn result(&mut self, result: &HostToolResult, requests: &Requests, at: &Moment) {
+        let place = self.calls.iter().position(|(id, _)| *id == result.id);
+        if let Some((_, of)) = place.and_then(|place| self.calls.remove(place))
+            && !is_behind(requests, at)
+        {
+            self.wait(What::CallEnd(of), 0, at);
+        }
+    }
+
+    /// Something has happened at `now` that explains the silence before it.
+    pub fn stir(&mut self, now: u64) {
+        self.wrote = self.wrote.map(|wrote| wrote.max(now));
+    }
+
+    /// The server has written a frame.
+    pub fn moved(&mut self, kind: Kind, at: &Moment, found: &mut Findings) {
+        self.before = self.wrote;
+        self.wrote = at.time;
+        match kind {
+            Kind::MessageUpdate(_) => {
+                self.goes_on |= self.silence(&What::AnswerEnd, at).is_some_and(|silence| silence >= READ);
+            }
+            Kind::AssistantEnd(reason) => self.answer_ends(reason, at, found),
+            Kind::RetryEnd(_) => self.comes(&What::WaitEnd, at, found),
+            Kind::Event(Event::AgentStart) => self.comes(&What::Retry, at, found),
+            Kind::MessageStart(_) => self.comes(&What::Opening, at, found),
+            Kind::Event(Event::TurnStart | Event::AgentEnd | Event::AutoCompactionStart)
+            | Kind::CompactionStart(_) => self.comes(&What::NextStep, at, found),
+            _ => {}
+        }
+        if kind == Kind::Event(Event::TurnEnd) && at.now.flow.is_streaming() {
+            self.wait(What::NextStep, 0, at);
+        }
+        let flow = at.now.flow;
+        self.awaited.retain(|awaited| awaited.what.is_open_in(flow));
+    }
+
+    /// Sees an event. `prompted`: the open run is that of a prompt, and none of its messages has come.
+    pub fn event(&mut self, event: &AgentSessionEvent, prompted: bool, at: &Moment, found: &mut Findings) {
+        match event {
+            AgentSessionEvent::AutoRetryStart(start) if !at.cut => {
+                self.wait(What::Retry, start.delay_ms, at);
+            }
+            AgentSessionEvent::TurnStart(_) if prompted => self.wait(What::Opening, 0, at),
+            AgentSessionEvent::ToolExecutionEnd(end) => {
+                self.comes(&What::CallEnd(end.tool_call_id.clone()), at, found);
+            }
+            _ => {}
+        }
+    }
+
+    /// A request was answered.
+    pub fn answered(
+        &mut self,
+        request: &Open,
+        success: Option<&RpcSuccess>,
+        requests: &Requests,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        if request.command == Command::AbortBash && success.is_some() {
+            let mut shells = requests.waiting().filter(|open| open.command == Command::Bash);
+            if let (Some(only), None) = (shells.next(), shells.next())
+                && only.number < request.number
+            {
+                self.wait(What::Shell(only.number), 0, at);
+            }
+        }
+        if request.command == Command::Bash {
+            self.shell_ends(request, success, at, found);
+        }
+        let older = |open: &Open| open.number < request.number && !open.command.is_control();
+        let behind = is_serial(at) && (at.met.asks > 0 || requests.waiting().any(older));
+        if let Some(written) = request.written
+            && answers_at_once(request.command, at)
+            && !behind
+            && is_judged(at)
+        {
+            let silent = self.silence_since(written, at).is_some_and(|silence| silence >= LONG_PATIENCE);
+            found.expect(Rule::InTime, !silent, || {
+                format!("the response to the `{}` at once", request.command)
+            });
+        }
+    }
+
+    /// Nothing was said for so long before the end that nothing more will come.
+    pub fn silent(&mut self, at: &Moment, found: &mut Findings) {
+        // The last frame is not followed by another.
+        self.before = self.wrote;
+        for awaited in std::mem::take(&mut self.awaited) {
+            let told = matches!(awaited.what, What::Retry | What::Shell(_));
+            let silence = self.silence_since(awaited.from, at).unwrap_or_default();
+            if !told && silence >= awaited.what.patience() && at.now.asks == 0 && !at.extended {
+                found.because_of(Some(awaited.frame), |found| {
+                    found.broken(Rule::InTime, awaited.what.expected());
+                });
+            }
+        }
+    }
+
+    fn answer_ends(&mut self, reason: StopReason, at: &Moment, found: &mut Findings) {
+        let goes_on = std::mem::take(&mut self.goes_on);
+        let waited = self.awaited.iter().find(|awaited| awaited.what == What::AnswerEnd).cloned();
+        let Some(waited) = waited else { return };
+        let silence = self.silence(&What::AnswerEnd, at).unwrap_or_default();
+        let failed = matches!(reason, StopReason::Aborted | StopReason::Error);
+        let finished = !failed && (goes_on || silence >= READ);
+        if is_judged(at) {
+            found.because_of(Some(waited.frame), |found| {
+                found.expect(Rule::AbortEffect, !finished, || {
+                    "an aborted answer, as the abort came long before its end".to_owned()
+                });
+            });
+        }
+        match finished {
+            true => self.awaited.retain(|awaited| awaited.what != What::AnswerEnd),
+            false => self.comes(&What::AnswerEnd, at, found),
+        }
+    }
+
+    fn shell_ends(
+        &mut self,
+        request: &Open,
+        success: Option<&RpcSuccess>,
+        at: &Moment,
+        found: &mut Findings,
+    ) {
+        let what = What::Shell(request.number);
+        let silence = self.silence(&what, at);
+        let waited = self.awaited.iter().position(|awaited| awaited.what == what);
+        let Some(waited) = waited.and_then(|place| self.awaited.remove(place)) else { return };
+        if let (Some(RpcSuccess::Bash(bash)), Some(silence)) = (success, silence)
+            && is_judged(at)
+        {
+            let finished = !bash.data.cancelled && silence >= READ;
+            found.because_of(Some(waited.frame), |found| {
+                found.expect(Rule::AbortEffect, !finished, || {
+                    "`cancelled`, as the command was aborted long before its end".to_owned()
+                });
+            });
+        }
+    }
+
+    fn wait(&mut self, what: What, after: u64, at: &Moment) {
+        let Some(now) = at.time else { return };
+        self.awaited.retain(|awaited| awaited.what != what);
+        self.awaited.push_back(Awaited { what, from: now.saturating_add(after), frame: at.frame });
+        if self.awaited.len() > KEPT {
+            self.awaited.pop_front();
+        }
+    }
+
+    /// It has come: in time or not.
+    fn comes(&mut self, what: &What, at: &Moment, found: &mut Findings) {
+        let silence = self.silence(what, at);
+        let place = self.awaited.iter().position(|awaited| awaited.what == *what);
+        let Some(awaited) = place.and_then(|place| self.awaited.remove(place)) else { return };
+        let Some(silence) = silence.filter(|_| is_judged(at)) else { return };
+        found.because_of(Some(awaited.frame), |found| {
+            found.expect(Rule::InTime, silence < what.patience(), || what.expected().to_owned());
+        });
+    }
+
+    /// For how long nothing was written before the frame that is looked at, since that is waited for.
+    fn silence(&self, what: &What, at: &Moment) -> Option<u64> {
+        let awaited = self.awaited.iter().find(|awaited| awaited.what == *what)?;
+        self.silence_since(awaited.from, at)
+    }
+
+    fn silence_since(&self, from: u64, at: &Moment) -> Option<u64> {
+        Some(at.time?.saturating_sub(from.max(self.before?)))
+    }
+}
+
+/// Whether one command is served after the other.
+fn is_serial(at: &Moment) -> bool {
+    at.dialect.record().dispatch == DialectDispatch::SerialWithControlLane
+}
+
+/// Whether what the host writes now may be read behind what waits.
+fn is_behind(requests: &Requests, at: &Moment) -> bool {
+    is_serial(at) && requests.waiting().next().is_some()
+}
+
+/// Whether nobody else may hold anything up.
+const fn is_judged(at: &Moment) -> bool {
+    at.met.asks == 0 && at.now.asks == 0 && !at.extended && !at.now.closing
+}
