@@ -487,6 +487,7 @@ DIALECT = Dialect(
             "set_model": [
                 Effect("set", ["model"], value="data"),
                 Effect("forget", ["thinkingLevels"]),
+                Effect("clamp", ["thinkingLevel"]),
             ],
             "cycle_model": [
                 Effect("next", ["model"], value="data.model"),

@@ -522,7 +522,7 @@ DIALECT = Dialect(
                 Effect("forget", ["thinkingLevel"]),
             ],
             "todo_auto_clear": [
-                Effect("forget", ["todoPhases"]),
+                Effect("code", ["todoPhases"], code="clear-done-todo"),
             ],
         },
         tells={

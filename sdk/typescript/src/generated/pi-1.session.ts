@@ -159,6 +159,7 @@ export const TABLES: Tables = {
       set_model: [
         {"effect":"set","members":["model"],"value":"data"},
         {"effect":"forget","members":["thinkingLevels"]},
+        {"effect":"clamp","members":["thinkingLevel"],"in":"thinkingLevels"},
       ],
       cycle_model: [
         {"effect":"next","members":["model"],"value":"data.model","in":"models"},

@@ -249,7 +249,7 @@ export const TABLES: Tables = {
         {"effect":"forget","members":["thinkingLevel"]},
       ],
       todo_auto_clear: [
-        {"effect":"forget","members":["todoPhases"]},
+        {"effect":"code","members":["todoPhases"],"code":"clear-done-todo"},
       ],
     },
     tells: {
