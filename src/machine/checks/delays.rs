@@ -37,6 +37,8 @@ pub struct Delays {
     wrote: Option<u64>,
     /// The same of the frame before it.
     before: Option<u64>,
+    /// The last time that it wrote nothing for long: from when to when.
+    hush: Option<(u64, u64)>,
     awaited: VecDeque<Awaited>,
     /// The ids of the calls of the host's tools that are open, and those of the model's calls.
     calls: VecDeque<(String, String)>,
@@ -146,6 +148,11 @@ impl Delays {
 
     /// The server has written a frame.
     pub fn moved(&mut self, kind: Kind, at: &Moment, found: &mut Findings) {
+        if let (Some(wrote), Some(now)) = (self.wrote, at.time)
+            && now.saturating_sub(wrote) >= LONG_PATIENCE
+        {
+            self.hush = Some((wrote, now));
+        }
         self.before = self.wrote;
         self.wrote = at.time;
         match kind {
@@ -208,7 +215,10 @@ impl Delays {
             && !behind
             && is_judged(at)
         {
-            let silent = self.silence_since(written, at).is_some_and(|silence| silence >= LONG_PATIENCE);
+            // Also where something else has broken the silence first.
+            let silent = self
+                .hush
+                .is_some_and(|(from, until)| until.saturating_sub(from.max(written)) >= LONG_PATIENCE);
             found.expect(Rule::InTime, !silent, || {
                 format!("the response to the `{}` at once", request.command)
             });

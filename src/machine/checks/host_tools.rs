@@ -115,12 +115,15 @@ impl HostTools {
         if !known || !offered || at.cut || at.extended || at.now.closing || !self.asked.is_empty() {
             return;
         }
+        if self.cancelled.contains_key(&end.tool_call_id) {
+            return;
+        }
         if let Some(open) = self.open.iter().find(|open| open.of == end.tool_call_id) {
             return found.because_of(Some(open.frame), |found| {
                 found.broken(Rule::HostCancel, "`host_tool_cancel` first, as the host has given no result");
             });
         }
-        if self.work.has(&end.tool_call_id) || self.cancelled.contains_key(&end.tool_call_id) {
+        if self.work.has(&end.tool_call_id) {
             return;
         }
         let unknown = errors::tool_not_found(at.base(), &end.tool_name);

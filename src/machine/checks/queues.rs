@@ -374,7 +374,7 @@ impl Queues {
         match late {
             None if self.steering.taken > 0 => found.kept(Rule::DeliverInTime),
             Some(text) if self.steering.taken == 0 => {
-                found.broken(Rule::DeliverInTime, format!("the steering {text:?} in this turn"));
+                found.broken(Rule::DeliverInTime, format!("the steering `{text}` in this turn"));
                 self.steering.report();
             }
             _ => {}
@@ -386,7 +386,7 @@ impl Queues {
                     queue.report();
                 }
                 found.expect(Rule::AllAtOnce, rest.is_none(), || {
-                    format!("all that waits, also {:?}", rest.unwrap_or_default())
+                    format!("all that waits, also `{}`", rest.unwrap_or_default())
                 });
             }
         }
@@ -400,7 +400,7 @@ impl Queues {
         let late = self.steering.overdue(self.polls).or_else(|| self.follow_up.overdue(self.polls));
         found.expect(Rule::RunGoesOn, late.is_none(), || {
             let text = late.map(|item| item.text.text.as_str()).unwrap_or_default();
-            format!("a turn with the message that waits, {text:?}")
+            format!("a turn with the message that waits, `{text}`")
         });
     }
 

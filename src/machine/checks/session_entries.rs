@@ -34,7 +34,7 @@ impl SessionLog {
             let known = self.forks.text_of(&entry).or_else(|| self.entry_text(&entry));
             if let Some(known) = known {
                 found.expect(Rule::ForkMessages, known == text_digest(text).max(1), || {
-                    format!("the text of the message {entry:?} at /data/text")
+                    format!("the text of the message `{entry}` at /data/text")
                 });
             }
         }
@@ -162,9 +162,20 @@ impl SessionLog {
             });
             before = Some(text_digest(entry.id()));
         }
+        let is_again = |pair: &[SessionEntry]| match pair {
+            [SessionEntry::ThinkingLevelChange(one), SessionEntry::ThinkingLevelChange(next)] => {
+                next.parent_id.as_ref() == Some(&one.id) && one.thinking_level == next.thinking_level
+            }
+            _ => false,
+        };
+        let again = list.entries.windows(2).position(is_again);
+        found.expect(Rule::EntriesCaused, again.is_none(), || {
+            let place = again.unwrap_or_default() + 1;
+            format!("another level than that of the entry before it at /data/entries/{place}")
+        });
         if let Some(last) = list.entries.last() {
             found.expect(Rule::EntriesKept, list.leaf_id.as_deref() == Some(last.id()), || {
-                format!("the newest entry, {:?}, at /data/leafId", last.id())
+                format!("the newest entry, `{}`, at /data/leafId", last.id())
             });
         }
     }

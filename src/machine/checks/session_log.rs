@@ -318,7 +318,7 @@ impl SessionLog {
             }
             Event::ThinkingLevelChanged(changed) => {
                 self.version += 1;
-                self.entries.cause(entries::level_change(changed.level.as_str()));
+                self.entries.cause_next(entries::level_change(changed.level.as_str()));
             }
             _ => {}
         }

@@ -399,7 +399,7 @@ impl SessionLog {
         found.expect(Rule::LastText, expected == told, || match &self.newest {
             _ if expected == 0 => "no text, as the newest answer has none, at /data/text".to_owned(),
             Some((digest, shown)) if *digest == expected => {
-                format!("the text of the newest answer, which begins {shown:?}, at /data/text")
+                format!("the text of the newest answer, which begins with `{shown}`, at /data/text")
             }
             _ => "the text of the newest answer at /data/text".to_owned(),
         });

@@ -26,6 +26,8 @@ pub struct Entries {
     appended: Vec<(u64, u64)>,
     /// The digests of what has to be among those that are listed next.
     caused: Vec<u64>,
+    /// What was done whose entries come in this order.
+    caused_in_order: Vec<u64>,
 }
 
 /// An entry.
@@ -120,6 +122,13 @@ impl Entries {
         }
     }
 
+    /// The same of what has its entry in the order in which it was done.
+    pub fn cause_next(&mut self, says: u64) {
+        if self.caused_in_order.len() < MOST {
+            self.caused_in_order.push(says);
+        }
+    }
+
     /// Holds a list that begins at the place `from` against what is known. `held`: so many have to be there.
     pub fn compare(&self, from: usize, told: &[Known], held: usize) -> Result<(), Change> {
         let known = self.known.get(from..).unwrap_or_default();
@@ -153,7 +162,10 @@ impl Entries {
         new.iter().for_each(|entry| *says.entry(entry.says).or_default() += 1);
         let mut is =
             |cause: &u64| says.get_mut(cause).filter(|left| **left > 0).map(|left| *left -= 1).is_some();
-        (!self.caused.is_empty()).then(|| self.caused.iter().all(&mut is))
+        let mut rest = new.iter();
+        let mut comes = |cause: &u64| rest.any(|entry| entry.says == *cause);
+        let owed = !self.caused.is_empty() || !self.caused_in_order.is_empty();
+        owed.then(|| self.caused.iter().all(&mut is) && self.caused_in_order.iter().all(&mut comes))
     }
 
     /// The entries from that place on are these, and nothing is owed any more.
@@ -168,11 +180,12 @@ impl Entries {
         self.places = self.known.iter().enumerate().map(|(place, entry)| (entry.id, place)).collect();
         self.appended.clear();
         self.caused.clear();
+        self.caused_in_order.clear();
     }
 
     /// What is known when the session is read again: what was told as it came was in no list.
     pub fn taken_up(self) -> Self {
-        Self { version: None, appended: Vec::new(), caused: Vec::new(), ..self }
+        Self { version: None, appended: Vec::new(), caused: Vec::new(), caused_in_order: Vec::new(), ..self }
     }
 
     /// What a fork at the entry with that id has of them; `None`: a copy of all. Where they are no plain row, nothing is known.
