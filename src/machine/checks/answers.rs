@@ -142,7 +142,9 @@ impl Answers {
             }
             // A run that goes on by itself, or one that an extension has begun, needs no prompt.
             None if at.met.flow == FlowState::Idle => {
-                let plain = |asked: &&Asked| !asked.slash && asked.behavior.is_none() && asked.run.is_none();
+                let plain = |asked: &&Asked| {
+                    asked.digest.is_some() && !asked.slash && asked.behavior.is_none() && asked.run.is_none()
+                };
                 self.early = self.asked.iter().find(plain).map(|asked| asked.number);
             }
             None => self.early = None,

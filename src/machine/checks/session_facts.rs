@@ -76,7 +76,7 @@ impl StateChecks {
             let slot = self.facts.slot(member);
             (member, slot.value().cloned(), slot.is_unchanged_since(asked))
         });
-        let left = self.facts.left();
+        let left = self.facts.left(at);
         self.facts.succeed(command, success, at);
         self.told_first(before, command.kind(), at, found);
         self.facts.follow(command, success, left, at);

@@ -3,7 +3,6 @@
 use super::{
     moment::Moment,
     run::has_broken_down,
-    session_context::ContextSize,
     session_sight::{Read, is_judged},
 };
 use crate::{
@@ -12,6 +11,7 @@ use crate::{
         requests::{Open, Requests},
         session_state::{
             account::Account,
+            context::ContextSize,
             digest::text_digest,
             entries::{self, Entries},
             fork_points::ForkPoints,

@@ -3,7 +3,6 @@
 use super::{
     counts::only_reads,
     moment::Moment,
-    session_context::ContextSize,
     session_log::{Asked, SessionLog, trimmed},
     session_sight::{Read, Sight},
 };
@@ -13,6 +12,7 @@ use crate::{
         requests::{Answer, Open, Requests},
         session_state::{
             account::Account,
+            context::ContextSize,
             digest::text_digest,
             entries,
             fork_points::Difference,

@@ -9,9 +9,10 @@ use super::{
 use crate::{
     machine::{checks::moment::Moment, requests::Open},
     protocol::{
-        AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, Base, DialectCleansSessionName,
-        DialectRecord, Effect, EffectCode, MemberValue, Model, RpcCommand, RpcExtensionUIRequest, RpcSuccess,
-        SessionMember as Member, ThinkingLevel, TodoPhase, effects_of_event, effects_of_success, told_by,
+        AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, Base,
+        DialectCleansSessionName, DialectRecord, Effect, EffectCode, MemberValue, Model, RpcCommand,
+        RpcExtensionUIRequest, RpcSuccess, SessionMember as Member, ThinkingLevel, TodoPhase,
+        effects_of_event, effects_of_success, told_by,
     },
 };
 use serde_json::Value;
@@ -255,18 +256,21 @@ impl Facts {
     }
 
     /// The session as it is known when it is left.
-    pub fn left(&self) -> Left {
+    pub fn left(&self, at: &Moment) -> Left {
         let name = match self.slot(Member::SessionName).value() {
             Some(MemberValue::SessionName(name)) => Some(name.clone()),
             _ => None,
         };
+        // The answer that is broken off may be of another model, with which the session is taken up again.
+        let is_sure = !at.met.flow.is_streaming();
+        let has_level = self.sessions.has_level && is_sure;
         Left {
             id: self.id().cloned(),
             file: self.file().cloned(),
             name,
-            model: self.model().filter(|_| self.sessions.has_model).cloned(),
-            level: self.level().filter(|_| self.sessions.has_level),
-            has_level: self.sessions.has_level,
+            model: self.model().filter(|_| self.sessions.has_model && is_sure).cloned(),
+            level: self.level().filter(|_| has_level),
+            has_level,
             level_changes: self.sessions.level_changes,
         }
     }
@@ -325,6 +329,13 @@ impl Facts {
     pub fn event(&mut self, event: &AgentSessionEvent, at: &Moment) {
         if matches!(event, AgentSessionEvent::AgentStart(_)) {
             self.run_from = self.prompted.take().unwrap_or(self.run_from);
+        }
+        if let AgentSessionEvent::MessageEnd(end) = event
+            && let AgentMessage::Assistant(answer) = &end.message
+            && self.model().is_none_or(|model| model.provider != answer.provider || model.id != answer.model)
+        {
+            // Some servers take a session up again with the model of its last answer.
+            (self.sessions.has_model, self.sessions.has_level) = (false, false);
         }
         if let AgentSessionEvent::MessageStart(start) = event
             && start.message.kind() == AgentMessageKind::Custom

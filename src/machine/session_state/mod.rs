@@ -13,11 +13,12 @@
 //! - `said_answers`: the texts of all answers of a process.
 //!
 //! What was said is a list of its own: `log` (the messages in memory), `entries` (those of the session), `account` (what they
-//! used and cost, by `prices`), `shells` (what waits for the end of a run), `fork_points`; `left`: what was known of them in
+//! used and cost, by `prices`), `context` (how much of it a model has), `shells` (what waits for the end of a run), `fork_points`; `left`: what was known of them in
 //! the sessions that were left. What is only compared is kept as a `digest`. All of it is unknown until frames tell it, and
 //! again where some of them were missed.
 
 pub(super) mod account;
+pub(super) mod context;
 pub(super) mod digest;
 pub(super) mod entries;
 pub(super) mod facts;

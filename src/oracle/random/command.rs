@@ -40,7 +40,7 @@ impl Commands {
     /// Any of them, with its members; without an id.
     pub fn any(&self, choices: &mut Choices) -> Map<String, Value> {
         let kind = *choices.weighted(&self.kinds);
-        let mut command = self.one(kind, choices);
+        let mut command = self.one(kind, 3, choices);
         if self.spoils > 0 && command.len() > 1 && choices.once_in(self.spoils) {
             spoil(&mut command, choices);
         }
@@ -60,14 +60,14 @@ impl Commands {
             true => RpcCommandKind::Prompt,
             false => choices.pick(&reads),
         };
-        (!changed.is_empty()).then(|| self.one(kind, choices))
+        (!changed.is_empty()).then(|| self.one(kind, 0, choices))
     }
 
-    /// A command of that kind, with its members; without an id.
-    fn one(&self, kind: RpcCommandKind, choices: &mut Choices) -> Map<String, Value> {
+    /// A command of that kind with its members, one of `odds` of those that it may leave out, and none for 0; without an id.
+    fn one(&self, kind: RpcCommandKind, odds: usize, choices: &mut Choices) -> Map<String, Value> {
         let mut command = Map::from_iter([("type".to_owned(), json!(kind.as_str()))]);
         for (name, schema, required) in self.members(kind.as_str()) {
-            if required || choices.once_in(3) {
+            if required || (odds > 0 && choices.once_in(odds)) {
                 let value = self.value(name, schema, choices);
                 command.extend(value.map(|value| (name.to_owned(), value)));
             }
