@@ -247,7 +247,9 @@ impl Facts {
             self.apply(effect, at);
         }
         match command {
-            RpcCommand::SetModel(_) | RpcCommand::CycleModel(_) => self.sessions.has_model = true,
+            RpcCommand::SetModel(_) | RpcCommand::CycleModel(_) => {
+                (self.sessions.has_model, self.sessions.answers_differ) = (true, false);
+            }
             RpcCommand::SetThinkingLevel(_) | RpcCommand::CycleThinkingLevel(_) => {
                 self.sessions.has_level = true
             }
@@ -262,7 +264,7 @@ impl Facts {
             _ => None,
         };
         // The answer that is broken off may be of another model, with which the session is taken up again.
-        let is_sure = !at.met.flow.is_streaming();
+        let is_sure = !at.met.flow.is_streaming() && !self.sessions.answers_differ;
         let has_level = self.sessions.has_level && is_sure;
         Left {
             id: self.id().cloned(),
@@ -335,7 +337,7 @@ impl Facts {
             && self.model().is_none_or(|model| model.provider != answer.provider || model.id != answer.model)
         {
             // Some servers take a session up again with the model of its last answer.
-            (self.sessions.has_model, self.sessions.has_level) = (false, false);
+            self.sessions.answers_differ = true;
         }
         if let AgentSessionEvent::MessageStart(start) = event
             && start.message.kind() == AgentMessageKind::Custom

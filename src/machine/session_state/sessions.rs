@@ -30,7 +30,9 @@ pub struct Sessions {
     left: VecDeque<Left>,
     /// The model was set in the session that is open: it has an entry of it.
     pub has_model: bool,
-    /// The same of the level.
+    /// Its newest answer is of another model.
+    pub answers_differ: bool,
+    /// The level was set in it.
     pub has_level: bool,
     /// How often the level has changed.
     pub level_changes: u64,
@@ -49,7 +51,7 @@ impl Sessions {
         if self.left.len() > KEPT {
             self.left.pop_front();
         }
-        (self.has_model, self.has_level) = (false, false);
+        (self.has_model, self.has_level, self.answers_differ) = (false, false, false);
     }
 
     /// The level was told: where it is that of the session before, that is known, too.
