@@ -274,6 +274,7 @@ impl Facts {
             level: self.level().filter(|_| has_level),
             has_level,
             level_changes: self.sessions.level_changes,
+            is_written: self.sessions.is_answered,
         }
     }
 
@@ -295,7 +296,8 @@ impl Facts {
         self.sessions.same_level = is_same.then_some(self.sessions.level_changes);
         self.sessions.leave(left);
         if let RpcCommand::SwitchSession(switch) = command {
-            let Some(taken_up) = self.sessions.of_file(&switch.session_path).cloned() else { return };
+            let taken_up = self.sessions.of_file(&switch.session_path);
+            let Some(taken_up) = taken_up.filter(|session| session.is_written).cloned() else { return };
             let known = [
                 taken_up.id.map(MemberValue::SessionId),
                 taken_up.file.map(|file| MemberValue::SessionFile(Some(file))),
@@ -334,10 +336,12 @@ impl Facts {
         }
         if let AgentSessionEvent::MessageEnd(end) = event
             && let AgentMessage::Assistant(answer) = &end.message
-            && self.model().is_none_or(|model| model.provider != answer.provider || model.id != answer.model)
         {
+            self.sessions.is_answered = true;
             // Some servers take a session up again with the model of its last answer.
-            self.sessions.answers_differ = true;
+            self.sessions.answers_differ |= self
+                .model()
+                .is_none_or(|model| model.provider != answer.provider || model.id != answer.model);
         }
         if let AgentSessionEvent::MessageStart(start) = event
             && start.message.kind() == AgentMessageKind::Custom

@@ -22,6 +22,8 @@ pub struct Left {
     pub has_level: bool,
     /// How often the level had changed.
     pub level_changes: u64,
+    /// It is in its file for certain: servers write none before the first answer.
+    pub is_written: bool,
 }
 
 /// The sessions of a process; the latest that were left.
@@ -30,6 +32,8 @@ pub struct Sessions {
     left: VecDeque<Left>,
     /// The model was set in the session that is open: it has an entry of it.
     pub has_model: bool,
+    /// It has an answer.
+    pub is_answered: bool,
     /// Its newest answer is of another model.
     pub answers_differ: bool,
     /// The level was set in it.
@@ -51,7 +55,8 @@ impl Sessions {
         if self.left.len() > KEPT {
             self.left.pop_front();
         }
-        (self.has_model, self.has_level, self.answers_differ) = (false, false, false);
+        (self.has_model, self.has_level) = (false, false);
+        (self.is_answered, self.answers_differ) = (false, false);
     }
 
     /// The level was told: where it is that of the session before, that is known, too.
