@@ -35,6 +35,7 @@ pub use findings::{Broken, Findings, RuleSet};
 pub use kind::{Kind, Step};
 pub use regions::Machine;
 pub use requests::{Answer, Answered, Open, Requests, Stray};
+#[cfg(feature = "serve")]
 pub(crate) use session_state::levels::{Levels, without_thinking};
 pub use state::State;
 pub use unread::Unread;
