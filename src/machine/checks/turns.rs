@@ -103,7 +103,7 @@ impl Turns {
             }
             Some(before) => {
                 // A run that is stopped between two turns ends with a turn of its own.
-                let cause = before.calls || self.inputs || self.stopped;
+                let cause = before.calls || self.inputs || self.stopped || at.now.closing || at.extended;
                 found.expect(Rule::TurnCause, cause, || {
                     "a message before the answer, as the turn before had no calls".to_owned()
                 });
