@@ -162,9 +162,9 @@ fn a_conversation_that_fails_is_shortened_and_kept() {
         let kept: Value = serde_json::from_str(&text).unwrap();
         let name = file.file_stem().unwrap().to_str().unwrap();
         expected += &format!("{name}, shortened:\n{text}");
-        // A server that says what may not be said fails with whatever it is asked first.
-        let steps = kept["steps"].as_array().map(Vec::len);
-        assert!(number < 12 && steps.is_some_and(|steps| steps <= 1), "{kept:#}");
+        // What is left depends on when the server, which ends by itself, is gone.
+        let all = conversation(7, Dialect::Pi)["steps"].as_array().map(Vec::len);
+        assert!(number < 12 && kept["steps"].as_array().map(Vec::len) < all, "{kept:#}");
     }
     assert_eq!((status, told.is_empty(), told), (Some(1), false, expected));
 }
