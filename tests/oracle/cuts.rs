@@ -70,7 +70,7 @@ fn cut_recordings_have_no_finding_of_their_own() {
 
 #[test]
 #[ignore = "RECORDINGS names the folder that has them"]
-fn cut_recordings_of_originals_have_no_finding_of_their_own() {
+fn cut_originals_have_no_other_finding() {
     let folder = PathBuf::from(std::env::var_os("RECORDINGS").expect("RECORDINGS names a folder"));
     let folders = [(Dialect::Pi, "pi-0.52.12"), (Dialect::Pi1, "pi-1.5.2"), (Dialect::Xcsh, "xcsh-19.54.0")];
     let recordings: Vec<Recording> =

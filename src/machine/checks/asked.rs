@@ -5,7 +5,7 @@ use crate::{
     machine::{
         findings::Findings,
         session_state::{
-            facts::{Cycling, Facts},
+            facts::{CycleRange, Facts},
             levels::Levels,
         },
     },
@@ -46,8 +46,8 @@ pub fn judge(
         (RpcCommand::CycleModel(_), RpcSuccess::CycleModel(response)) => {
             let is_one = facts.models().is_some_and(|models| models.len() < 2);
             let fits = match (&response.data, facts.cycling()) {
-                (None, Cycling::All) => is_one,
-                (Some(_), Cycling::Nothing) => false,
+                (None, CycleRange::All) => is_one,
+                (Some(_), CycleRange::Nothing) => false,
                 _ => true,
             };
             found.expect(Rule::CycleNext, fits || facts.may_change_silently(), || match &response.data {
@@ -96,7 +96,7 @@ fn agrees(facts: &Facts, model: &Model, pointer: &str, found: &mut Findings) {
     }
 }
 
-/// Cycling goes to the model behind the current one, where all are gone round.
+/// CycleRange goes to the model behind the current one, where all are gone round.
 fn next_model(facts: &Facts, cycle: &ModelCycle, found: &mut Findings) {
     if cycle.is_scoped || facts.may_change_silently() || facts.is_changing(Member::Model) {
         return;
@@ -113,7 +113,7 @@ fn next_model(facts: &Facts, cycle: &ModelCycle, found: &mut Findings) {
     }
 }
 
-/// Cycling goes to the level behind the current one; a model that does not think has none.
+/// CycleRange goes to the level behind the current one; a model that does not think has none.
 fn next_level(
     facts: &Facts,
     told: Option<&ThinkingLevelChange>,

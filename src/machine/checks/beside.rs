@@ -302,7 +302,9 @@ impl Beside {
                 entries::list(&list.data, self.counts.lists_all(request), found);
             }
             Some(RpcSuccess::GetTree(tree)) => entries::tree(&tree.data, found),
-            Some(success) if ends_session(success.kind().as_str()) => {
+            Some(success)
+                if request.command.changes().contains(&crate::protocol::SessionMember::SessionId) =>
+            {
                 self.queues.left(request, drops_queues(success));
                 self.told.forget();
                 self.entries.forget();
@@ -332,11 +334,6 @@ impl Beside {
 /// Whether a line waits that is no command here, and that the server may have taken for one.
 fn accepts(requests: &Requests) -> bool {
     requests.waiting_lines().next().is_some()
-}
-
-/// Whether the response to that command leaves another session behind it.
-fn ends_session(command: &str) -> bool {
-    ["new_session", "switch_session", "fork", "branch", "clone"].contains(&command)
 }
 
 /// Whether what waits in the session that was left does not come along into the other one.

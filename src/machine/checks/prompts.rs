@@ -29,7 +29,7 @@ pub struct Prompts {
     /// Prompts that were acknowledged, and of which no run has begun.
     started: VecDeque<Prompt>,
     /// How the open run began; none once that is clear.
-    opening: Option<Opening>,
+    opening: Option<RunStart>,
     /// Something since the last run ended may begin another: a compaction, a reminder, a rule.
     cause: bool,
     /// A run of the process was seen to end.
@@ -52,7 +52,7 @@ struct Prompt {
 
 /// A run that has just begun.
 #[derive(Clone, Copy, Debug)]
-struct Opening {
+struct RunStart {
     /// Nothing but a prompt can have begun it.
     prompted: bool,
     /// Nothing that is known can have begun it, if it says nothing new.
@@ -168,7 +168,7 @@ impl Prompts {
         if kind.is_event() {
             (self.opening, self.cause) = (None, true);
             if kind == Kind::Event(AgentSessionEventKind::AgentStart) {
-                self.opening = Some(Opening { prompted: false, causeless: false, added: false });
+                self.opening = Some(RunStart { prompted: false, causeless: false, added: false });
             }
         }
     }
@@ -176,7 +176,7 @@ impl Prompts {
     fn run_starts(&mut self, at: &Moment, promises: &Promises) {
         let calm = !self.cause && !at.extended && !promises.resumes();
         let known = at.whole || self.ran;
-        self.opening = Some(Opening {
+        self.opening = Some(RunStart {
             prompted: calm && at.met.flow == FlowState::Starting,
             causeless: calm && known && at.met.flow == FlowState::Idle && self.asked.is_empty(),
             added: false,

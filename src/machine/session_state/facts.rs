@@ -34,7 +34,7 @@ pub struct Facts {
     /// The frame of the prompt that the open run, or the last one, follows.
     run_from: u64,
     /// What cycling models has shown.
-    cycling: Cycling,
+    cycling: CycleRange,
     sessions: Sessions,
     /// Something was seen of an extension, which may change what it likes without a frame.
     extension_acts: bool,
@@ -42,7 +42,7 @@ pub struct Facts {
 
 /// What cycling models has shown: it does not change while a process lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Cycling {
+pub enum CycleRange {
     /// Nothing yet.
     #[default]
     Unknown,
@@ -181,7 +181,7 @@ impl Facts {
     }
 
     /// What cycling models has shown.
-    pub const fn cycling(&self) -> Cycling {
+    pub const fn cycling(&self) -> CycleRange {
         self.cycling
     }
 
@@ -236,9 +236,9 @@ impl Facts {
     pub fn succeed(&mut self, command: &RpcCommand, success: &RpcSuccess, at: &Moment) {
         if let RpcSuccess::CycleModel(response) = success {
             self.cycling = match &response.data {
-                None => Cycling::Nothing,
-                Some(cycle) if cycle.is_scoped => Cycling::Scoped,
-                Some(_) => Cycling::All,
+                None => CycleRange::Nothing,
+                Some(cycle) if cycle.is_scoped => CycleRange::Scoped,
+                Some(_) => CycleRange::All,
             };
         }
         let mut effects = Vec::new();
@@ -370,7 +370,9 @@ impl Facts {
         let record = at.dialect.record();
         let (member, to) = match effect {
             Effect::Set(value) | Effect::Next(value, _) => (value.member(), Knowledge::Known(value)),
-            Effect::Reset(member) => (member, first_value(member)),
+            Effect::Reset(member) => {
+                (member, member.first_value().map_or(Knowledge::Unknown, Knowledge::Known))
+            }
             Effect::Forget(member) | Effect::Append(member) | Effect::Add(member) => {
                 (member, Knowledge::Unknown)
             }
@@ -496,17 +498,6 @@ pub fn key(model: &Model) -> String {
 /// Whether a request to the user shows that an extension does something: one that takes a widget away shows nothing.
 pub fn is_act(request: &RpcExtensionUIRequest) -> bool {
     !matches!(request, RpcExtensionUIRequest::SetWidget(widget) if widget.widget_lines.is_none())
-}
-
-/// The value that a member begins with.
-fn first_value(member: Member) -> Knowledge {
-    match member {
-        Member::SessionName => Knowledge::Known(MemberValue::SessionName(None)),
-        Member::TodoPhases => Knowledge::Known(MemberValue::TodoPhases(Vec::new())),
-        Member::Steering => Knowledge::Known(MemberValue::Steering(Vec::new())),
-        Member::FollowUp => Knowledge::Known(MemberValue::FollowUp(Vec::new())),
-        _ => Knowledge::Unknown,
-    }
 }
 
 /// What a code makes of a value.
