@@ -40,6 +40,8 @@ struct Call {
     of: String,
     /// The number of the frame.
     frame: u64,
+    /// The call was made before: what the host owes is the result of the first.
+    again: bool,
 }
 
 impl HostTools {
@@ -118,7 +120,7 @@ impl HostTools {
         if self.cancelled.contains_key(&end.tool_call_id) {
             return;
         }
-        if let Some(open) = self.open.iter().find(|open| open.of == end.tool_call_id) {
+        if let Some(open) = self.open.iter().find(|open| open.of == end.tool_call_id && !open.again) {
             return found.because_of(Some(open.frame), |found| {
                 found.broken(Rule::HostCancel, "`host_tool_cancel` first, as the host has given no result");
             });
@@ -145,7 +147,7 @@ impl HostTools {
         let same = |open: &&Call| open.id == call.id || open.of == call.tool_call_id;
         let again = self.open.iter().find(same).map(|open| open.frame);
         let (id, of) = (call.id.clone(), call.tool_call_id.clone());
-        self.open.push_back(Call { id, of, frame: at.frame });
+        self.open.push_back(Call { id, of, frame: at.frame, again: again.is_some() });
         if self.open.len() > KEPT {
             self.open.pop_front();
         }
