@@ -11,7 +11,7 @@ use crate::{
 use pi_rpc::{
     engine::{Choice, CompactionPlan, Setup, Toolbox},
     machine::Rule,
-    protocol::{Dialect, Model, ThinkingLevel},
+    protocol::{Base, Dialect, Model, RpcCommandKind, ThinkingLevel},
     tools::specs,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -192,11 +192,11 @@ impl Conversation {
     }
 
     fn brief(&self, mut scenario: Scenario) -> Scenario {
-        let (seed, joins_all) = (self.seed, !self.seed.is_multiple_of(3));
+        let (seed, base, joins_all) = (self.seed, self.dialect.base(), !self.seed.is_multiple_of(3));
         scenario.no_session = Some(NO_SESSION);
         scenario.reads_frames = false;
         scenario.changes.push(Box::new(move |setup: &mut Setup| {
-            setup.models = ["plain", "thinker", "dreamer"].map(|id| lab(id, 128_000)).to_vec();
+            setup.models = ["plain", "thinker", "dreamer"].map(|id| lab(id, 128_000, base)).to_vec();
             setup.start = (seed % 3) as usize;
             let two = || vec![(0, None), (1, Some(ThinkingLevel::Low))];
             setup.scope = seed.is_multiple_of(2).then(two);
@@ -211,6 +211,7 @@ impl Conversation {
     fn lasting(&self, mut scenario: Scenario) -> Scenario {
         let (seed, kept, confirm, asks) =
             (self.seed, self.kept, self.confirm.clone(), !self.answers.is_empty());
+        let base = self.dialect.base();
         scenario.files = vec![
             ("/sessions/garbage.jsonl", "no session\n".to_owned()),
             ("/sessions/empty.jsonl", String::new()),
@@ -223,7 +224,7 @@ impl Conversation {
             scenario.judged = Judged::AllBut(&UNSEEN);
         }
         scenario.changes.push(Box::new(move |setup: &mut Setup| {
-            setup.models = ["thinker", "plain"].map(|id| lab(id, 10_000)).to_vec();
+            setup.models = ["thinker", "plain"].map(|id| lab(id, 10_000, base)).to_vec();
             setup.start = (seed % 2) as usize;
             setup.modes.compaction = CompactionPlan { reserve: 1000, keep_recent: 8 };
             setup.tools = Toolbox::new(specs(&setup.dialect.record().tools));
@@ -238,14 +239,18 @@ impl Conversation {
 }
 
 /// A model of the provider `lab`.
-fn lab(id: &str, window: u64) -> Choice {
+fn lab(id: &str, window: u64, base: Base) -> Choice {
     let reasoning = id != "plain";
     let model = json!({
         "id": id, "name": id, "api": "scripted", "provider": "lab", "baseUrl": "", "reasoning": reasoning,
         "input": ["text"], "contextWindow": window, "maxTokens": window / 10,
         "cost": { "input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75 },
     });
-    let model: Model = serde_json::from_value(model).expect("a model");
+    let mut model: Model = serde_json::from_value(model).expect("a model");
+    // Where hosts can ask for the levels, the highest ones are those that the model's map names.
+    if id == "dreamer" && RpcCommandKind::GetAvailableThinkingLevels.is_in(base) {
+        model.thinking_level_map = Some([("xhigh".to_owned(), Some("xhigh".to_owned()))].into_iter().collect());
+    }
     let most = if id == "dreamer" { ThinkingLevel::Xhigh } else { ThinkingLevel::High };
     let levels = ThinkingLevel::ALL.into_iter().filter(|level| match reasoning {
         true => *level <= most,

@@ -57,7 +57,7 @@ pub fn pair_up(expected: &[Expected], told: &[Mark], bounds: Bounds) -> Result<P
                 return Err(fault(expected, told, next, needed, place));
             }
             // It may be one that nobody tells of; but not one that was told with other content.
-            if !mark.is_core() && expected.get(needed).is_some_and(|it| is_altered(&it.mark, mark)) {
+            if !mark.is_core() && expected.get(needed).is_some_and(|it| it.mark.is_altered(mark)) {
                 return Err(Fault::Altered(place));
             }
         }
@@ -80,7 +80,7 @@ fn open_start(expected: &[Expected], told: &[Mark]) -> Result<usize, Fault> {
         let first = before.filter_map(|it| told[..at].iter().position(|mark| it.mark.is(mark))).min();
         return Ok(first.unwrap_or(at));
     }
-    Err(match told.iter().position(|mark| is_altered(&first.mark, mark)) {
+    Err(match told.iter().position(|mark| first.mark.is_altered(mark)) {
         Some(place) => Fault::Altered(place),
         None => Fault::Missing(first.mark, told.len()),
     })
@@ -90,7 +90,7 @@ fn open_start(expected: &[Expected], told: &[Mark]) -> Result<usize, Fault> {
 fn fault(expected: &[Expected], told: &[Mark], next: usize, needed: usize, place: usize) -> Fault {
     let mark = &told[place];
     let ahead = &expected[next..expected.len().min(needed + 1)];
-    if ahead.iter().any(|it| is_altered(&it.mark, mark)) {
+    if ahead.iter().any(|it| it.mark.is_altered(mark)) {
         return Fault::Altered(place);
     }
     if is_before(expected, next, mark) {
@@ -104,7 +104,7 @@ fn fault(expected: &[Expected], told: &[Mark], next: usize, needed: usize, place
             false => Fault::Missing(missing.mark, place),
         };
     }
-    match expected.iter().any(|it| is_altered(&it.mark, mark)) {
+    match expected.iter().any(|it| it.mark.is_altered(mark)) {
         true => Fault::Altered(place),
         false => Fault::Unsaid(place),
     }
@@ -112,10 +112,6 @@ fn fault(expected: &[Expected], told: &[Mark], next: usize, needed: usize, place
 
 fn is_before(expected: &[Expected], next: usize, mark: &Mark) -> bool {
     expected[..next].iter().any(|it| it.mark.is(mark))
-}
-
-fn is_altered(said: &Mark, told: &Mark) -> bool {
-    said.role == told.role && said.name == told.name && !said.is(told)
 }
 
 impl Fault {

@@ -302,43 +302,57 @@ impl Log {
     /// nothing is under way that adds any.
     pub fn fit(&self, listed: &Listed, held: usize, is_calm: bool) -> Result<Fit, Fault> {
         let marks = &listed.marks;
-        let expected = |place: usize, item: &Item| {
-            let is_needed = item.memory == Presence::In && place < held;
-            (item.memory != Presence::Out).then_some(Expected { mark: item.mark, is_needed })
-        };
-        let (skip, from, is_open_before) = match &self.memory {
-            Memory::Unknown => (0, 0, true),
-            Memory::From(_, from) => (0, *from, false),
+        let (skip, starts, is_open_before) = match &self.memory {
+            Memory::Unknown => (0, vec![0], true),
+            Memory::From(_, from) => (0, vec![*from], false),
             Memory::Compacted { at, .. } => {
-                let summary = marks.iter().position(|mark| mark.role == Role::CompactionSummary);
-                let skip = summary.map_or(0, |place| place + 1);
-                let kept = marks[skip..].iter().find(|mark| mark.is_core());
-                let first = kept.and_then(|kept| self.items[..*at].iter().position(|it| it.mark.is(kept)));
                 if let Some(fault) = self.altered(listed) {
                     return Err(fault);
                 }
-                (skip, first.unwrap_or(*at), first.is_none() && !self.is_whole)
+                let summary = marks.iter().position(|mark| mark.role == Role::CompactionSummary);
+                let skip = summary.map_or(0, |place| place + 1);
+                let kept = marks[skip..].iter().find(|mark| mark.is_core());
+                let is_first = |place: &usize| kept.is_some_and(|kept| self.items[*place].mark.is(kept));
+                // Equal messages of one millisecond cannot be told apart: the kept one may be any of them.
+                let starts: Vec<usize> = (0..*at).filter(is_first).collect();
+                match starts.is_empty() {
+                    true => (skip, vec![*at], !self.is_whole),
+                    false => (skip, starts, false),
+                }
             }
         };
-        let head: Vec<Expected> =
-            self.head().iter().map(|item| Expected { mark: item.mark, is_needed: true }).collect();
-        let (mut all, mut places) = (head, Vec::new());
-        let heads = all.len();
-        for (place, item) in self.items.iter().enumerate().skip(from) {
-            let kept_system =
-                item.mark.role == Role::System && matches!(self.memory, Memory::Compacted { .. });
-            if let Some(mut expected) = expected(place, item) {
-                // A compaction may tell anew what models are told of themselves.
-                expected.is_needed &= !kept_system;
-                all.push(expected);
-                places.push(place);
-            }
-        }
         if let Some(place) = marks[..skip].iter().position(Mark::is_core) {
             return Err(listed.placed(Fault::Unsaid(place), 0));
         }
         let bounds = Bounds { is_open_before, is_open_behind: !is_calm };
-        let pairs = pair_up(&all, &marks[skip..], bounds).map_err(|fault| listed.placed(fault, skip))?;
+        let mut fits = starts.iter().map(|from| self.fit_from(*from, skip, &marks[skip..], held, bounds));
+        let first = fits.next().unwrap_or(Err(Fault::Unsaid(0)));
+        first.or_else(|fault| fits.find_map(Result::ok).ok_or_else(|| listed.placed(fault, skip)))
+    }
+
+    /// Pairs the listed messages behind the first `skip` with those in memory from the place `from` on.
+    fn fit_from(
+        &self,
+        from: usize,
+        skip: usize,
+        marks: &[Mark],
+        held: usize,
+        bounds: Bounds,
+    ) -> Result<Fit, Fault> {
+        let is_compacted = self.is_compacted();
+        let mut all: Vec<Expected> =
+            self.head().iter().map(|item| Expected { mark: item.mark, is_needed: true }).collect();
+        let (heads, mut places) = (all.len(), Vec::new());
+        for (place, item) in self.items.iter().enumerate().skip(from) {
+            // A compaction may write the system message anew.
+            let may_change = is_compacted && item.mark.role == Role::System;
+            if item.memory != Presence::Out {
+                let is_needed = item.memory == Presence::In && place < held && !may_change;
+                all.push(Expected { mark: item.mark, is_needed });
+                places.push(place);
+            }
+        }
+        let pairs = pair_up(&all, marks, bounds)?;
         let own = |pair: Option<usize>| pair.and_then(|at| at.checked_sub(heads)).map(|at| places[at]);
         let head = pairs.iter().filter(|pair| pair.is_some_and(|at| at < heads)).count();
         Ok(Fit { head: skip + head, from, pairs: pairs.into_iter().skip(head).map(own).collect() })
@@ -411,9 +425,11 @@ impl Log {
         for item in &self.items {
             said.entry(item.mark.name).or_default().push(item.mark);
         }
+        // Two prompts may come in one millisecond: where one was missed, the listed one may be that.
+        let is_known = |mark: &Mark| mark.is_core() && (self.is_whole || mark.role != Role::User);
         let altered =
             |mark: &Mark| said.get(&mark.name).is_some_and(|said| !said.iter().any(|known| known.is(mark)));
-        let place = listed.marks.iter().position(|mark| mark.is_core() && altered(mark))?;
+        let place = listed.marks.iter().position(|mark| is_known(mark) && altered(mark))?;
         Some(listed.placed(Fault::Altered(place), 0))
     }
 }

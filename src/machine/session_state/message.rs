@@ -2,8 +2,8 @@
 
 use super::digest::{digest, pair, text_digest};
 use crate::protocol::{
-    AgentMessage, AgentMessageKind as Role, AssistantContent, AssistantMessage, MessageContent, StopReason,
-    Usage, UserContent,
+    AgentMessage, AgentMessageKind as Role, AssistantContent, AssistantMessage, CustomMessage, HookMessage,
+    MessageContent, StopReason, Usage, UserContent,
 };
 use serde_json::Value;
 use std::{borrow::Cow, num::NonZeroU64};
@@ -13,9 +13,10 @@ use std::{borrow::Cow, num::NonZeroU64};
 pub struct Mark {
     /// Who says it.
     pub role: Role,
-    /// A digest of its role, its time and the call that it answers: what tells it from others.
+    /// A digest of its role, its time and the call that it answers: what tells it from others. Of what extensions add: of
+    /// its role and its type.
     pub name: u64,
-    /// A digest of the whole; `None`: it was not seen whole, or may change.
+    /// A digest of the whole, without the time of what extensions add; `None`: it was not seen whole, or may change.
     pub digest: Option<NonZeroU64>,
 }
 
@@ -76,15 +77,21 @@ impl Mark {
             AgentMessage::ToolResult(it) => (it.timestamp, it.tool_call_id.as_str(), it.pruned_at.is_some()),
             AgentMessage::BashExecution(it) => (it.timestamp, "", false),
             AgentMessage::PythonExecution(it) => (it.timestamp, "", false),
-            AgentMessage::Custom(it) => (it.timestamp, it.custom_type.as_str(), false),
-            AgentMessage::HookMessage(it) => (it.timestamp, it.custom_type.as_str(), false),
+            AgentMessage::Custom(it) => (0, it.custom_type.as_str(), false),
+            AgentMessage::HookMessage(it) => (0, it.custom_type.as_str(), false),
             AgentMessage::BranchSummary(it) => (it.timestamp, "", false),
             AgentMessage::CompactionSummary(it) => (it.timestamp, "", false),
             AgentMessage::FileMention(it) => (it.timestamp, "", false),
         };
         let role = message.kind();
         let name = pair(pair(role as u64, timestamp), text_digest(call));
-        let digest = (whole && !changes).then(|| NonZeroU64::new(digest(message))).flatten();
+        // What extensions add gets the time of its entry, once the session is read from its file.
+        let content = match message {
+            AgentMessage::Custom(it) => digest(&CustomMessage { timestamp: 0, ..it.clone() }),
+            AgentMessage::HookMessage(it) => digest(&HookMessage { timestamp: 0, ..it.clone() }),
+            _ => digest(message),
+        };
+        let digest = (whole && !changes).then(|| NonZeroU64::new(content)).flatten();
         Self { role, name, digest }
     }
 
@@ -95,6 +102,12 @@ impl Mark {
                 (Some(one), Some(other)) => one == other,
                 _ => self.name == other.name,
             }
+    }
+
+    /// Whether both are one message, but with other content in one place than in the other.
+    pub fn is_altered(&self, other: &Self) -> bool {
+        let has_identity = !matches!(self.role, Role::Custom | Role::HookMessage);
+        has_identity && self.role == other.role && self.name == other.name && !self.is(other)
     }
 
     /// Whether it is part of what hosts and models say to each other: only that has to be said before it is listed.

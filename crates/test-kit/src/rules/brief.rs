@@ -421,6 +421,7 @@ fn may_fail(dialect: Dialect, command: &RpcCommand, error: &RpcErrorResponse) ->
         RpcCommand::SetModel(it) => it.model_id == "nobody",
         RpcCommand::SetSessionName(it) => empty(&it.name),
         RpcCommand::Bash(_) => error.error.contains("no shell for"),
+        RpcCommand::Compact(_) if error.error == errors::compaction_cancelled(dialect.base()) => true,
         _ => match handler_error(dialect, command) {
             Some(text) => error.error.ends_with(&text),
             None => error.error.contains("not implemented"),

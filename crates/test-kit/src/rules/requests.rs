@@ -170,8 +170,12 @@ impl Requests {
 
     /// The process is told to stop: what is not in hand stays unanswered.
     pub fn forgive(&mut self) {
+        // An abort that has overtaken the others holds them up until it is over.
+        let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
+        let is_held_up = serial && self.waiting.iter().any(|waiting| waiting.asked.is_control());
         for at in 0..self.waiting.len() {
-            self.waiting[at].forgiven = !self.is_in_hand(at);
+            let may_wait = is_held_up && !self.waiting[at].asked.is_control();
+            self.waiting[at].forgiven = may_wait || !self.is_in_hand(at);
         }
     }
 
