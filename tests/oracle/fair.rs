@@ -101,6 +101,19 @@ fn line_that_server_accepted_may_have_effects() {
     assert_eq!(Talk::new(Pi1).out(update.clone()).broken(Pi1), [Rule::BashUpdates]);
 }
 
+#[test]
+fn flood_of_shells_may_all_print() {
+    let run = |talk: Talk, number: usize| {
+        let asked = json!({ "id": number.to_string(), "type": "bash", "command": "make" });
+        talk.record(1, "in", &asked)
+    };
+    let many = (0..300).fold(Talk::new(Pi1), run);
+    let print = |talk: Talk, id: &str| {
+        talk.out(json!({ "type": "bash_execution_update", "id": id, "delta": "made" }))
+    };
+    assert_eq!(print(print(many, "0"), "299").broken(Pi1), []);
+}
+
 /// A response to `get_state` with this level and name.
 fn state(id: &str, level: &str, name: Option<&str>) -> Value {
     let mut data = json!({

@@ -249,7 +249,8 @@ fn lab(id: &str, window: u64, base: Base) -> Choice {
     let mut model: Model = serde_json::from_value(model).expect("a model");
     // Where hosts can ask for the levels, the highest ones are those that the model's map names.
     if id == "dreamer" && RpcCommandKind::GetAvailableThinkingLevels.is_in(base) {
-        model.thinking_level_map = Some([("xhigh".to_owned(), Some("xhigh".to_owned()))].into_iter().collect());
+        model.thinking_level_map =
+            Some([("xhigh".to_owned(), Some("xhigh".to_owned()))].into_iter().collect());
     }
     let most = if id == "dreamer" { ThinkingLevel::Xhigh } else { ThinkingLevel::High };
     let levels = ThinkingLevel::ALL.into_iter().filter(|level| match reasoning {

@@ -5,13 +5,15 @@ use crate::{
     machine::{findings::Findings, requests::Open},
     protocol::{BashExecutionUpdateEvent, BashResult, RequestId, RpcCommand, RpcSuccess, RuleId as Rule},
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 #[derive(Clone, Debug, Default)]
 pub struct Shells {
     /// Commands so far: their numbers are those of the requests.
     count: u64,
     open: VecDeque<Shell>,
+    /// The numbers of commands without an answer that are followed no more.
+    dropped: BTreeSet<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,7 +51,7 @@ impl Shells {
                 silent: false,
             });
             if self.open.len() > KEPT {
-                self.open.pop_front();
+                self.dropped.extend(self.open.pop_front().map(|shell| shell.number));
             }
         }
     }
@@ -63,8 +65,9 @@ impl Shells {
         found: &mut Findings,
     ) {
         let Some(shell) = self.open.iter_mut().find(|shell| shell.id == update.id) else {
+            let may_run = accepts || !self.dropped.is_empty();
             return found
-                .expect(Rule::BashUpdates, accepts, || "the output of a `bash` that runs".to_owned());
+                .expect(Rule::BashUpdates, may_run, || "the output of a `bash` that runs".to_owned());
         };
         found.kept(Rule::BashUpdates);
         shell.torn |= at.cut || shell.told.len() + update.delta.len() > OUTPUT;
@@ -90,6 +93,7 @@ impl Shells {
         at: &Moment,
         found: &mut Findings,
     ) {
+        self.dropped.remove(&request.number);
         let place = self.open.iter().position(|shell| shell.number == request.number);
         let Some(shell) = place.and_then(|place| self.open.remove(place)) else { return };
         let Some(RpcSuccess::Bash(bash)) = success else { return };
