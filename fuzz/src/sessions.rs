@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use pi_rpc::{
     protocol::{Base, Check as _},
-    session::{Session, Tree, Unreadable},
+    session::{ReadError, Session, Tree},
 };
 use serde_json::Value;
 use std::path::Path;
@@ -32,14 +32,14 @@ pub fn hold(data: &[u8]) {
 }
 
 /// A file of version 1 has no ids: these come by lot, and the lots are the same every time.
-fn read(file: Vec<u8>) -> Result<Tree, Unreadable> {
+fn read(file: Vec<u8>) -> Result<Tree, ReadError> {
     Tree::read(Bytes::from(file), &mut fastrand::Rng::with_seed(7)).map(|read| read.tree)
 }
 
 /// Everything that is asked of a tree.
 fn all_of(tree: &Tree) -> String {
     let path: Vec<_> = tree.path().iter().map(|entry| (entry.id().clone(), entry.at())).collect();
-    let (context, on_path) = (tree.context(), tree.on_path());
+    let (context, on_path) = (tree.context(), tree.path_entries());
     format!("{:?}", (path, context, on_path, tree.name(), tree.labels(), tree.fork_messages()))
 }
 
@@ -53,13 +53,13 @@ fn told(tree: &Tree) {
                 serde_json::to_value(message).expect("JSON")
             })
             .collect();
-        let session = Session::opened(tree.clone(), Path::new("/w/s.jsonl").into());
+        let session = Session::from_file(tree.clone(), Path::new("/w/s.jsonl").into());
         let told: Vec<Value> = session
-            .written_messages(base)
+            .encoded_messages(base)
             .map(|bytes| serde_json::from_slice(&bytes).expect("a message is JSON"))
             .collect();
         assert_eq!(told, typed, "{base:?}");
         // A host is told them as entries, too.
-        drop((tree.listed(None, base), tree.nodes(base)));
+        drop((tree.list_entries(None, base), tree.entry_tree(base)));
     }
 }

@@ -9,8 +9,8 @@ use crate::{
     regular_files::{self, Kind},
     server::{seed, wall_ms},
     session::{
-        Found, Notice, Opened, Store, Tree, by_id, by_whole_id, directory_name, file_name, new_header,
-        newest, session_id,
+        Notice, OpenedSession, SessionLocation, Store, Tree, directory_name, file_name, find_by_id,
+        find_by_prefix, find_newest, new_header, session_id,
     },
 };
 use std::{
@@ -23,7 +23,7 @@ pub struct Start {
     /// Where new sessions are kept.
     pub place: Place,
     /// The session to take up.
-    pub session: Option<Opened>,
+    pub session: Option<OpenedSession>,
     /// The file that is written to.
     pub store: Store,
 }
@@ -53,9 +53,9 @@ impl Start {
             // Before it is looked for: of two servers that start at once one finds what the other begins.
             make_folder(&folders.own);
             let claimed = start.store.claim(&folders.own, id);
-            claimed.map_err(|error| Refusal(error.told(config.dialect.base()), 1))?;
+            claimed.map_err(|error| Refusal(error.host_text(config.dialect.base()), 1))?;
         }
-        let known = asked.and_then(|id| by_whole_id(id, &folders.own));
+        let known = asked.and_then(|id| find_by_id(id, &folders.own));
         let file = match &options.session {
             SessionStart::New | SessionStart::InMemory => {
                 if let (Some(id), None) = (asked, &known) {
@@ -63,7 +63,7 @@ impl Start {
                 }
                 known
             }
-            SessionStart::Newest => newest(&folders.own),
+            SessionStart::Newest => find_newest(&folders.own),
             SessionStart::Open(name) => Some(folders.named(name, working, environment)?),
             SessionStart::Fork(_) if known.is_some() => {
                 let id = asked.unwrap_or_default();
@@ -72,7 +72,7 @@ impl Start {
             SessionStart::Fork(name) => {
                 let id = start.place.id.take();
                 let path = match folders.find(name, working, environment)? {
-                    Found::Here(path) | Found::Elsewhere { path, .. } => path,
+                    SessionLocation::Here(path) | SessionLocation::Elsewhere { path, .. } => path,
                 };
                 start.session =
                     Some(fork(config.dialect, &path, id, &folders.own, working, (&mut start.store, limit))?);
@@ -90,7 +90,7 @@ impl Start {
         if let Some(path) = file {
             start.place.id = None;
             let opened = start.store.open(&path, &mut fastrand::Rng::with_seed(seed()));
-            let opened = opened.map_err(|error| Refusal(error.told(config.dialect.base()), 1))?;
+            let opened = opened.map_err(|error| Refusal(error.host_text(config.dialect.base()), 1))?;
             tell(&path, &opened.notices);
             // Later ones belong to the same project (source: pi source).
             if let (SessionStart::Open(_), Some(tree)) = (&options.session, &opened.tree)
@@ -137,8 +137,8 @@ impl Folders {
     /// The file of `--session`, which may not exist yet if it is named by a path.
     fn named(&self, name: &str, working: &Path, environment: &Environment) -> Result<PathBuf, Refusal> {
         match self.find(name, working, environment)? {
-            Found::Here(path) => Ok(path),
-            Found::Elsewhere { path, cwd } => {
+            SessionLocation::Here(path) => Ok(path),
+            SessionLocation::Elsewhere { path, cwd } => {
                 let path = path.display();
                 let text = format!(
                     "Session '{name}' belongs to another project, {cwd}. Start there, or copy it with --fork {path}"
@@ -148,13 +148,18 @@ impl Folders {
         }
     }
 
-    fn find(&self, name: &str, working: &Path, environment: &Environment) -> Result<Found, Refusal> {
+    fn find(
+        &self,
+        name: &str,
+        working: &Path,
+        environment: &Environment,
+    ) -> Result<SessionLocation, Refusal> {
         if name.contains(['/', '\\']) || name.ends_with(".jsonl") {
             let path = working.join(in_home(name, environment));
             let path = absolute(&path).map_err(|error| Refusal(format!("{name}: {error}"), 1))?;
-            return Ok(Found::Here(path));
+            return Ok(SessionLocation::Here(path));
         }
-        by_id(name, &self.own, self.all.as_deref()).map_err(|error| Refusal(error.to_string(), 1))
+        find_by_prefix(name, &self.own, self.all.as_deref()).map_err(|error| Refusal(error.to_string(), 1))
     }
 }
 
@@ -169,7 +174,7 @@ fn fork(
     folder: &Path,
     working: &Path,
     (store, limit): (&mut Store, u64),
-) -> Result<Opened, Refusal> {
+) -> Result<OpenedSession, Refusal> {
     let cannot = |what: &str| Refusal(format!("Cannot fork: {what}: {}", source.display()), 1);
     let bytes = regular_files::read(source, Kind { name: "a session (--max-session)", limit });
     let bytes = bytes.map_err(|error| cannot(&error.to_string()))?;
@@ -185,7 +190,7 @@ fn fork(
     store.create(path.clone(), tree.lines()).map_err(|error| Refusal(error.to_string(), 1))?;
     let notices = [read.notices, tree.context().notices].concat();
     tell(source, &notices);
-    Ok(Opened { path: path.into(), tree: Some(tree), notices })
+    Ok(OpenedSession { path: path.into(), tree: Some(tree), notices })
 }
 
 /// Tells what was found wrong with a file.

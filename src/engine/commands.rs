@@ -110,7 +110,7 @@ impl Engine {
                 self.succeed(GetStateResponse { id, data });
             }
             RpcCommand::GetMessages(_) => {
-                let messages = self.store.session.written_messages(self.dialect.base());
+                let messages = self.store.session.encoded_messages(self.dialect.base());
                 let response = Said::messages(id, messages);
                 self.emit(response);
             }

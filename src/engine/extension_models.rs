@@ -80,7 +80,7 @@ impl Engine {
         let preferred = self.models.choice().preferred;
         self.models.level = self.fitting(level.or(preferred).unwrap_or(self.modes.level));
         self.append_model();
-        self.append_quietly(NewEntry::Level(self.models.level));
+        self.append_deferred(NewEntry::Level(self.models.level));
     }
 }
 

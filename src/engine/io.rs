@@ -9,7 +9,7 @@ use crate::{
         AgentMessage, AgentToolResult, Dialect, ExtensionAnswer, ExtensionQuery, FromExtension, HookEvent,
         Inbound, JsonObject, LineError, Model, Said, ThinkingLevel, ToExtension, errors,
     },
-    session::{Opened, Write},
+    session::{OpenedSession, Write},
 };
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -108,7 +108,7 @@ pub enum Input {
     /// The outstanding [`Output::Store`] has failed, and this is why. The file is as it was before.
     StoreFailed(String),
     /// The outstanding [`Output::OpenSession`] is done; or why the file cannot be opened.
-    Opened(Box<Result<Opened, String>>),
+    Opened(Box<Result<OpenedSession, String>>),
     /// The outstanding [`Output::WriteFile`] is done; or why the file could not be written.
     FileWritten(Result<(), String>),
     /// The [`Output::LookInto`] just polled is done: what was found.

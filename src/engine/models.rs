@@ -45,7 +45,7 @@ impl Engine {
     /// Appends an entry with the current model, if there is one.
     pub(in crate::engine) fn append_model(&mut self) {
         if !self.models.choice().is_none() {
-            self.append_quietly(self.model_entry());
+            self.append_deferred(self.model_entry());
         }
     }
 

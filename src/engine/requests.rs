@@ -8,7 +8,7 @@ use crate::engine::{
 };
 use crate::{
     protocol::{RequestId, SwitchSessionCommand},
-    session::Branch,
+    session::BranchPreparation,
 };
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ pub enum ModelContinuation {
     /// It is this part of the summary that the compaction under way needs.
     Summary(SummaryPart),
     /// It is the summary of what a navigation leaves behind; the request has the id of its action.
-    BranchSummary(Box<Branch>),
+    BranchSummary(Box<BranchPreparation>),
     /// It is the outcome of an action of an extension, which has the id of the request.
     Action,
 }

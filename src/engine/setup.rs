@@ -4,7 +4,7 @@ use crate::engine::{choices::Choice, limits::Limits, toolbox::arguments::Toolbox
 use crate::{
     prompt::{Commands, Instructions, PromptSource},
     protocol::{Dialect, ExtensionError, ExtensionMember, InterruptMode, QueueMode, Rule, ThinkingLevel},
-    session::Opened,
+    session::OpenedSession,
 };
 use std::{path::PathBuf, time::Duration};
 
@@ -30,7 +30,7 @@ pub struct Setup {
     /// Where sessions are kept.
     pub place: Place,
     /// The session to take up; `None`: a new one.
-    pub session: Option<Opened>,
+    pub session: Option<OpenedSession>,
     /// The tools offered to the model.
     pub tools: Toolbox,
     /// The instructions that come first.

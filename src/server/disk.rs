@@ -8,7 +8,7 @@ use super::{serve::seed, writing::write_page};
 use crate::{
     engine::Input,
     protocol::Base,
-    session::{Opened, Store, Write},
+    session::{OpenedSession, Store, Write},
 };
 use std::{
     path::{Path, PathBuf},
@@ -31,7 +31,7 @@ pub trait Files: Send + 'static {
     /// Writes to the session's file.
     fn write(&mut self, write: &Write, is_awaited: &dyn Fn() -> bool) -> Result<(), String>;
     /// Opens another session's file.
-    fn open(&mut self, path: &Path, is_awaited: &dyn Fn() -> bool) -> Result<Opened, String>;
+    fn open(&mut self, path: &Path, is_awaited: &dyn Fn() -> bool) -> Result<OpenedSession, String>;
     /// Lets go of the session's file.
     fn release(&mut self);
 }
@@ -50,17 +50,17 @@ impl Files for SessionFiles {
     }
 
     fn write(&mut self, write: &Write, is_awaited: &dyn Fn() -> bool) -> Result<(), String> {
-        self.store.write_awaited(write, is_awaited).map_err(|error| error.to_string())
+        self.store.write_if_awaited(write, is_awaited).map_err(|error| error.to_string())
     }
 
-    fn open(&mut self, path: &Path, is_awaited: &dyn Fn() -> bool) -> Result<Opened, String> {
+    fn open(&mut self, path: &Path, is_awaited: &dyn Fn() -> bool) -> Result<OpenedSession, String> {
         if path.as_os_str().is_empty() {
             return Err("sessionPath: expected the path of a file, not nothing".to_owned());
         }
         let path = &std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut random = fastrand::Rng::with_seed(seed());
-        let opened = self.store.open_awaited(path, &mut random, is_awaited);
-        let opened = opened.map_err(|error| error.told(self.base))?;
+        let opened = self.store.open_if_awaited(path, &mut random, is_awaited);
+        let opened = opened.map_err(|error| error.host_text(self.base))?;
         for notice in &opened.notices {
             tracing::warn!("{}: {notice}", path.display());
         }
@@ -381,7 +381,7 @@ mod tests {
             Ok(())
         }
 
-        fn open(&mut self, _: &Path, is_awaited: &dyn Fn() -> bool) -> Result<Opened, String> {
+        fn open(&mut self, _: &Path, is_awaited: &dyn Fn() -> bool) -> Result<OpenedSession, String> {
             self.answers.recv().map_err(|_| "gone".to_owned())?;
             let _ = self.outcomes.send(is_awaited());
             Err("not a session".to_owned())

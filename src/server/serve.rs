@@ -18,7 +18,7 @@ use crate::{
     model::types::ToolSpec,
     prompt::{Instructions, discover, files},
     protocol::{Dialect, DialectEndOfInput, ThinkingLevel},
-    session::{Opened, Store},
+    session::{OpenedSession, Store},
 };
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::{
@@ -53,7 +53,7 @@ pub struct Options {
     /// Where sessions are kept.
     pub place: Place,
     /// The session to take up, and its file.
-    pub session: Option<Opened>,
+    pub session: Option<OpenedSession>,
     /// The file that the session is written to.
     pub store: Store,
     /// A run to print instead of serving; stdin is not read then.

@@ -1,6 +1,6 @@
 //! The page that a host asks for.
 
-use crate::{private_files, session::is_session};
+use crate::{private_files, session::is_session_file};
 use rustix::fs::OFlags;
 use std::{
     fs::{self, OpenOptions},
@@ -34,7 +34,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     if !file.metadata()?.is_file() {
         return Err(Error::other("not a regular file"));
     }
-    if is_session(&file) {
+    if is_session_file(&file) {
         return Err(Error::other("it is a session, which is not written over"));
     }
     file.set_len(0)?;

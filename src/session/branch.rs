@@ -15,7 +15,7 @@ use std::{collections::HashSet, sync::Arc};
 
 /// What is left behind.
 #[derive(Debug)]
-pub struct LeftBehind<'t> {
+pub struct AbandonedEntries<'t> {
     /// The last entry that is on both branches; `None`: none is.
     pub common: Option<&'t Arc<str>>,
     /// The entries from there to the leaf, oldest first.
@@ -24,7 +24,7 @@ pub struct LeftBehind<'t> {
 
 /// Where a session goes on when an entry is chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct NavigationTarget {
     /// The entry behind which it goes on; `None`: at its beginning.
     pub leaf: Option<Arc<str>>,
     /// The text of the message chosen, which is to be said anew.
@@ -33,7 +33,7 @@ pub struct Chosen {
 
 /// A branch that only lacks its summary.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Branch {
+pub struct BranchPreparation {
     /// What was said on it, as far as there is room for it, oldest first.
     pub messages: Vec<Arc<AgentMessage>>,
     /// The files that were touched.
@@ -42,11 +42,12 @@ pub struct Branch {
 
 impl Tree {
     /// What is left behind by going on at the entry `target`.
-    pub fn left_behind(&self, target: &str) -> LeftBehind<'_> {
+    pub fn abandoned_entries(&self, target: &str) -> AbandonedEntries<'_> {
         let path = self.path();
-        let there: HashSet<&Arc<str>> = self.path_to(self.place(target)).into_iter().map(Entry::id).collect();
+        let there: HashSet<&Arc<str>> =
+            self.path_to(self.index_of(target)).into_iter().map(Entry::id).collect();
         let shared = path.iter().rposition(|entry| there.contains(entry.id()));
-        LeftBehind {
+        AbandonedEntries {
             common: shared.map(|at| path[at].id()),
             entries: path[shared.map_or(0, |at| at + 1)..].to_vec(),
         }
@@ -54,7 +55,7 @@ impl Tree {
 
     /// Where the session goes on when `id` is chosen: before what the user or an extension said, behind anything else.
     /// `None`: there is no such entry.
-    pub fn chosen(&self, id: &str) -> Option<Chosen> {
+    pub fn navigation_target(&self, id: &str) -> Option<NavigationTarget> {
         let entry = self.get(id)?;
         let text = match entry.kind() {
             Some(SessionEntryKind::CustomMessage) => {
@@ -63,11 +64,11 @@ impl Tree {
             _ => self.user_text(id),
         };
         let leaf = if text.is_some() { entry.parent() } else { Some(entry.id()) };
-        Some(Chosen { leaf: leaf.cloned(), text })
+        Some(NavigationTarget { leaf: leaf.cloned(), text })
     }
 }
 
-impl Branch {
+impl BranchPreparation {
     /// What a model is to sum up of `entries`, oldest first: the newest of them that take no more than `budget` tokens; 0:
     /// all. Of tools only the calls are told.
     pub fn new(entries: &[&Entry], budget: u64) -> Self {
@@ -84,7 +85,7 @@ impl Branch {
         }
         let mut tokens = 0;
         for entry in entries.iter().rev() {
-            let Some(message) = entry.message().filter(|_| is_told(entry)) else { continue };
+            let Some(message) = entry.message().filter(|_| is_summarized(entry)) else { continue };
             let own = estimate(message);
             let is_summary =
                 matches!(entry.kind(), Some(SessionEntryKind::Compaction | SessionEntryKind::BranchSummary));
@@ -116,7 +117,7 @@ impl Branch {
 }
 
 /// Whether what the entry says is summed up: the results of tools are not, nor what the model is told of itself.
-fn is_told(entry: &Entry) -> bool {
+fn is_summarized(entry: &Entry) -> bool {
     let untold = [Some(AgentMessageKind::ToolResult), Some(AgentMessageKind::System)];
     !untold.contains(&entry.role())
 }

@@ -1,12 +1,12 @@
 //! What a session's branch comes to: what models are told, how hard they think, which model answers.
 
 use super::{
-    compaction::{OnPath, OnPathKind},
+    compaction::{PathEntry, PathEntryKind},
+    context_message::ContextMessage,
     edits::Edits,
     entry::Entry,
     new_entry::DEFAULT_ROLE,
     notice::Notice,
-    told::Told,
     tree::Tree,
 };
 use crate::protocol::{
@@ -35,7 +35,7 @@ pub struct Context {
 /// The same as a [`Context`], with messages that need not be parsed.
 #[derive(Debug)]
 pub(super) struct Outline {
-    pub told: Vec<Told>,
+    pub context: Vec<ContextMessage>,
     pub compacted: usize,
     pub level: Option<ThinkingLevel>,
     pub model: Option<(String, String)>,
@@ -45,8 +45,8 @@ pub(super) struct Outline {
 impl Tree {
     /// What the branch comes to. Only the messages that belong to it are parsed.
     pub fn context(&self) -> Context {
-        let Outline { told, compacted, level, model, notices } = self.outline();
-        let messages = told.iter().filter_map(|told| told.message(self).cloned()).collect();
+        let Outline { context, compacted, level, model, notices } = self.outline();
+        let messages = context.iter().filter_map(|message| message.message(self).cloned()).collect();
         Context { messages, compacted, level, model, notices }
     }
 
@@ -55,41 +55,44 @@ impl Tree {
     /// Where xcsh notes a list of the provider's own in place of what a compaction kept (source: xcsh source), the
     /// messages that were kept are told instead: they are in the file, and any provider understands them.
     pub(super) fn outline(&self) -> Outline {
-        let places = self.places_to(self.leaf_place());
+        let places = self.path_indices(self.leaf_index());
         let path: Vec<_> = places.iter().map(|&place| &self.entries()[place]).collect();
         let mut notices = Vec::new();
-        let kept = Kept::of(&path);
+        let kept = ContextRange::of(&path);
         let edits = Edits::of(&path);
         let made = kept.checkpoint.iter().chain(kept.summary.and_then(Entry::message));
-        let mut told: Vec<_> = made.cloned().map(Told::Made).collect();
+        let mut context: Vec<_> = made.cloned().map(ContextMessage::Synthetic).collect();
         let mut compacted = 0;
         for (entry, &place) in kept.entries().zip(&places[kept.from..]) {
             if kept.summary.is_some_and(|last| std::ptr::eq(last, entry)) {
-                compacted = told.len();
+                compacted = context.len();
             }
             if !kept.replaces(entry, compacted) {
-                told.extend(match edits.are_about(entry) {
-                    true => edits.told(entry).map(Told::Made),
-                    false if entry.is_plain() || entry.message().is_some() => Some(Told::Entry(place)),
+                context.extend(match edits.contains(entry) {
+                    true => edits.edited_message(entry).map(ContextMessage::Synthetic),
+                    false if entry.is_plain() || entry.message().is_some() => {
+                        Some(ContextMessage::Entry(place))
+                    }
                     false => None,
                 });
             }
             if entry.is_plain() {
                 continue;
             }
-            let complaint = entry.complaint().map(str::to_owned);
-            notices.extend(complaint.map(|why| Notice::Unread { id: entry.id().clone(), why }));
+            let parse_error = entry.parse_error().map(str::to_owned);
+            notices.extend(parse_error.map(|why| Notice::Unread { id: entry.id().clone(), why }));
         }
         let level = path.iter().rev().find_map(|entry| level(entry, &mut notices));
         let model = path.iter().rev().find_map(|entry| model(entry));
-        Outline { told, compacted, level, model, notices }
+        Outline { context, compacted, level, model, notices }
     }
 
     /// The branch as a compaction sees it: from the first entry that the last compaction kept, or from the first of all.
-    pub fn on_path(&self) -> Vec<OnPath> {
+    pub fn path_entries(&self) -> Vec<PathEntry> {
         let path = self.path();
-        let (start, edits) = (Kept::of(&path).from, Edits::of(&path));
-        let on_path = |entry: &&Entry| OnPath { id: entry.id().clone(), kind: on_path(entry, &edits) };
+        let (start, edits) = (ContextRange::of(&path).from, Edits::of(&path));
+        let on_path =
+            |entry: &&Entry| PathEntry { id: entry.id().clone(), kind: path_entry_kind(entry, &edits) };
         path[start..].iter().map(on_path).collect()
     }
 
@@ -115,7 +118,7 @@ impl Tree {
 }
 
 /// What of a path is in the context.
-struct Kept<'p, 't> {
+struct ContextRange<'p, 't> {
     path: &'p [&'t Entry],
     /// The last compaction.
     summary: Option<&'t Entry>,
@@ -125,7 +128,7 @@ struct Kept<'p, 't> {
     from: usize,
 }
 
-impl<'p, 't> Kept<'p, 't> {
+impl<'p, 't> ContextRange<'p, 't> {
     fn of(path: &'p [&'t Entry]) -> Self {
         let compaction = path.iter().enumerate().rev().find_map(|(at, entry)| {
             let read = (entry.kind() == Some(SessionEntryKind::Compaction)).then(|| entry.read())?;
@@ -143,8 +146,8 @@ impl<'p, 't> Kept<'p, 't> {
     /// Whether what is told first stands for the entry: of the compactions only the last one counts, and what was said
     /// of the model itself before it (`compacted` is 0 until then) is in its checkpoint.
     fn replaces(&self, entry: &Entry, compacted: usize) -> bool {
-        let told = entry.role() == Some(AgentMessageKind::System) && compacted == 0;
-        entry.kind() == Some(SessionEntryKind::Compaction) || told && self.checkpoint.is_some()
+        let is_system = entry.role() == Some(AgentMessageKind::System) && compacted == 0;
+        entry.kind() == Some(SessionEntryKind::Compaction) || is_system && self.checkpoint.is_some()
     }
 
     /// The kept entries and those after the compaction.
@@ -184,7 +187,7 @@ fn model(entry: &Entry) -> Option<(String, String)> {
             read.provider.clone().zip(read.model_id.clone()).or_else(whole)
         }
         (SessionEntryKind::Message, Some(AgentMessageKind::Assistant)) => {
-            let Answer { provider, model } = entry.read::<Answered>()?.message;
+            let AnsweringModel { provider, model } = entry.read::<AssistantEntry>()?.message;
             Some((provider, model))
         }
         _ => None,
@@ -193,26 +196,26 @@ fn model(entry: &Entry) -> Option<(String, String)> {
 
 /// The part of an assistant's entry that says who answered.
 #[derive(Deserialize)]
-struct Answered {
-    message: Answer,
+struct AssistantEntry {
+    message: AnsweringModel,
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct AnsweringModel {
     provider: String,
     model: String,
 }
 
-fn on_path(entry: &Entry, edits: &Edits) -> OnPathKind {
-    let message = || edits.told(entry);
+fn path_entry_kind(entry: &Entry, edits: &Edits) -> PathEntryKind {
+    let message = || edits.edited_message(entry);
     let kind = match entry.kind() {
         // What the model is told of itself is never summed up.
         Some(SessionEntryKind::Message) if entry.role() == Some(AgentMessageKind::System) => None,
-        Some(SessionEntryKind::Message) => message().map(OnPathKind::Message),
-        Some(SessionEntryKind::CustomMessage) => message().map(OnPathKind::CustomMessage),
-        Some(SessionEntryKind::BranchSummary) => message().map(OnPathKind::BranchSummary),
+        Some(SessionEntryKind::Message) => message().map(PathEntryKind::Message),
+        Some(SessionEntryKind::CustomMessage) => message().map(PathEntryKind::CustomMessage),
+        Some(SessionEntryKind::BranchSummary) => message().map(PathEntryKind::BranchSummary),
         Some(SessionEntryKind::Compaction) => {
-            entry.read().map(|read: CompactionEntry| OnPathKind::Compaction {
+            entry.read().map(|read: CompactionEntry| PathEntryKind::Compaction {
                 summary: read.summary,
                 first_kept: read.first_kept_entry_id,
                 details: read.details,
@@ -221,5 +224,5 @@ fn on_path(entry: &Entry, edits: &Edits) -> OnPathKind {
         }
         _ => None,
     };
-    kind.unwrap_or(OnPathKind::Other)
+    kind.unwrap_or(PathEntryKind::Other)
 }

@@ -1,6 +1,8 @@
 //! The session that is open: its tree, the messages that the model is told, and what of it is on disk.
 
-use super::{Entry, NewEntry, Notice, Renamed, Stamp, Tree, context::Outline, told::Told};
+use super::{
+    Entry, NewEntry, Notice, RenameEffect, Stamp, Tree, context::Outline, context_message::ContextMessage,
+};
 use crate::protocol::{
     AgentMessage, AgentMessageKind, Base, Check as _, SessionEntryKind, SessionHeader, StopReason,
     ThinkingLevel,
@@ -17,7 +19,7 @@ use std::{
 pub struct Session {
     tree: Tree,
     /// What the model is told, oldest first.
-    told: Vec<Told>,
+    context: Vec<ContextMessage>,
     /// The same, parsed: from when somebody asks for it. Shared with requests that are under way.
     messages: OnceLock<Arc<Vec<Arc<AgentMessage>>>>,
     /// Those among them that tell the model of itself.
@@ -30,18 +32,18 @@ pub struct Session {
     level: Option<ThinkingLevel>,
     file: Option<Arc<Path>>,
     /// The file holds the header.
-    born: bool,
+    has_file: bool,
     /// How many entries are in the file.
     written: usize,
     /// The file begins now, or goes on: something was kept that is worth a write.
-    due: bool,
+    is_write_due: bool,
     /// The header has changed since it was written.
-    stale: bool,
+    is_header_stale: bool,
 }
 
 /// A session's file that was read.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct OpenedSession {
     /// The file.
     pub path: Arc<Path>,
     /// The session in it; `None`: there is no file, or it is empty, and the session begins in it.
@@ -80,35 +82,35 @@ impl Session {
     }
 
     /// A session as `file` has it.
-    pub fn opened(tree: Tree, file: Arc<Path>) -> Self {
+    pub fn from_file(tree: Tree, file: Arc<Path>) -> Self {
         Self::with(tree, Some(file), true)
     }
 
     /// A session made of entries of another one. It is written at once if something was said in it.
-    pub fn forked(tree: Tree, file: Option<Arc<Path>>) -> Self {
+    pub fn from_fork(tree: Tree, file: Option<Arc<Path>>) -> Self {
         let mut session = Self::with(tree, file, false);
         let said = [Some(AgentMessageKind::User), Some(AgentMessageKind::Assistant)];
-        session.due = session.tree.entries().iter().any(|entry| said.contains(&entry.role()));
+        session.is_write_due = session.tree.entries().iter().any(|entry| said.contains(&entry.role()));
         session
     }
 
-    fn with(tree: Tree, file: Option<Arc<Path>>, born: bool) -> Self {
-        let written = if born { tree.entries().len() } else { 0 };
-        let Outline { told, compacted, model, level, .. } = tree.outline();
+    fn with(tree: Tree, file: Option<Arc<Path>>, has_file: bool) -> Self {
+        let written = if has_file { tree.entries().len() } else { 0 };
+        let Outline { context, compacted, model, level, .. } = tree.outline();
         let (messages, systems) = (OnceLock::new(), OnceLock::new());
         Self {
             tree,
-            told,
+            context,
             messages,
             systems,
             compacted,
             model,
             level,
             file,
-            born,
+            has_file,
             written,
-            due: false,
-            stale: false,
+            is_write_due: false,
+            is_header_stale: false,
         }
     }
 
@@ -134,40 +136,43 @@ impl Session {
 
     /// Whether the file exists.
     pub const fn is_on_disk(&self) -> bool {
-        self.born
+        self.has_file
     }
 
     /// The messages that the model is told, oldest first. Those of a file are parsed with the first call.
     pub fn messages(&self) -> &Arc<Vec<Arc<AgentMessage>>> {
-        let parse = |told: &Told| told.message(&self.tree).cloned();
-        self.messages.get_or_init(|| Arc::new(self.told.iter().filter_map(parse).collect()))
+        let parse = |message: &ContextMessage| message.message(&self.tree).cloned();
+        self.messages.get_or_init(|| Arc::new(self.context.iter().filter_map(parse).collect()))
     }
 
     /// Those that tell the model of itself. Found once: there are few, however long the session is.
     pub fn system_messages(&self) -> &[Arc<AgentMessage>] {
-        let is_system = |told: &&Told| told.kind(&self.tree) == Some(AgentMessageKind::System);
-        let parse = |told: &Told| told.message(&self.tree).cloned();
-        self.systems.get_or_init(|| self.told.iter().filter(is_system).filter_map(parse).collect())
+        let is_system =
+            |message: &&ContextMessage| message.kind(&self.tree) == Some(AgentMessageKind::System);
+        let parse = |message: &ContextMessage| message.message(&self.tree).cloned();
+        self.systems.get_or_init(|| self.context.iter().filter(is_system).filter_map(parse).collect())
     }
 
     /// The roles of the messages that the model is told.
     pub fn roles(&self) -> impl Iterator<Item = AgentMessageKind> {
-        self.told.iter().filter_map(|told| told.kind(&self.tree))
+        self.context.iter().filter_map(|message| message.kind(&self.tree))
     }
 
     /// The messages that the model is told as JSON, as dialects built on `base` say them, those left out that they cannot
     /// tell. What a file holds in that form is not parsed.
-    pub fn written_messages(&self, base: Base) -> impl Iterator<Item = Cow<'_, [u8]>> {
-        let kinds =
-            self.told.iter().filter(move |told| told.kind(&self.tree).is_some_and(|it| it.is_in(base)));
-        kinds.filter_map(move |told| {
-            if let Told::Entry(place) = told
+    pub fn encoded_messages(&self, base: Base) -> impl Iterator<Item = Cow<'_, [u8]>> {
+        let kinds = self
+            .context
+            .iter()
+            .filter(move |message| message.kind(&self.tree).is_some_and(|it| it.is_in(base)));
+        kinds.filter_map(move |message| {
+            if let ContextMessage::Entry(place) = message
                 && let Some(bytes) =
                     self.tree.entries().get(*place).and_then(|entry| entry.plain_message(base))
             {
                 return Some(Cow::Borrowed(bytes));
             }
-            let mut message = told.message(&self.tree)?.as_ref().clone();
+            let mut message = message.message(&self.tree)?.as_ref().clone();
             message.fit(base);
             serde_json::to_vec(&message).ok().map(Cow::Owned)
         })
@@ -193,19 +198,19 @@ impl Session {
     /// always wait for the first answer and lose the prompt with the process.
     pub fn append(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) {
         self.tree.append(entry, stamp, random);
-        self.due |= self.born;
+        self.is_write_due |= self.has_file;
         let Some(message) =
-            self.tree.entries().last().filter(|entry| is_said(entry)).and_then(Entry::message)
+            self.tree.entries().last().filter(|entry| is_context_message(entry)).and_then(Entry::message)
         else {
             return;
         };
-        self.due |= matches!(**message, AgentMessage::User(_) | AgentMessage::Assistant(_));
+        self.is_write_due |= matches!(**message, AgentMessage::User(_) | AgentMessage::Assistant(_));
         let message = message.clone();
-        self.push(Told::Entry(self.tree.entries().len() - 1), message);
+        self.push(ContextMessage::Entry(self.tree.entries().len() - 1), message);
     }
 
-    fn push(&mut self, told: Told, message: Arc<AgentMessage>) {
-        self.told.push(told);
+    fn push(&mut self, place: ContextMessage, message: Arc<AgentMessage>) {
+        self.context.push(place);
         if let (AgentMessage::System(_), Some(systems)) = (message.as_ref(), self.systems.get_mut()) {
             systems.push(message.clone());
         }
@@ -215,74 +220,77 @@ impl Session {
     }
 
     /// Keeps an entry that need not be written before the next one: what a session begins or is taken up with.
-    pub fn append_quietly(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) {
-        let due = self.due;
+    pub fn append_deferred(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) {
+        let is_write_due = self.is_write_due;
         self.append(entry, stamp, random);
-        self.due = due;
+        self.is_write_due = is_write_due;
     }
 
     /// Names the session, as the dialect does.
     pub fn rename(&mut self, name: &str, stamp: Stamp, random: &mut fastrand::Rng) {
-        self.stale |= self.tree.rename(name, stamp, random) == Renamed::Header;
-        self.due |= self.born;
+        self.is_header_stale |= self.tree.rename(name, stamp, random) == RenameEffect::Header;
+        self.is_write_due |= self.has_file;
     }
 
     /// Takes the last change back: an entry, or the name. It must not have been written.
     pub fn undo(&mut self) {
         let count = self.tree.entries().len();
         self.tree.undo();
-        let gone = matches!(self.told.last(), Some(Told::Entry(place)) if place + 1 == count);
+        let gone = matches!(self.context.last(), Some(ContextMessage::Entry(place)) if place + 1 == count);
         if gone && self.tree.entries().len() < count {
-            self.told.pop();
+            self.context.pop();
             self.systems = OnceLock::new();
             if let Some(messages) = self.messages.get_mut() {
                 Arc::make_mut(messages).pop();
             }
         }
-        self.stale = false;
+        self.is_header_stale = false;
     }
 
     /// The model is told this, though the session does not keep it.
-    pub fn tell(&mut self, message: Arc<AgentMessage>) {
-        self.push(Told::Made(message.clone()), message);
+    pub fn add_unsaved(&mut self, message: Arc<AgentMessage>) {
+        self.push(ContextMessage::Synthetic(message.clone()), message);
     }
 
     /// The model is not told its last answer any more if that ended for `reason` and is asked for again, nor the results
     /// of its calls; the file keeps them. Gives the ids of their entries. Source: pi source, xcsh source.
-    pub fn forget_answer(&mut self, reason: StopReason) -> Vec<Arc<str>> {
-        let is_answer = |told: &Told| told.kind(&self.tree) == Some(AgentMessageKind::Assistant);
-        let last = self.told.iter().rposition(is_answer);
+    pub fn forget_last_answer(&mut self, reason: StopReason) -> Vec<Arc<str>> {
+        let is_answer =
+            |message: &ContextMessage| message.kind(&self.tree) == Some(AgentMessageKind::Assistant);
+        let last = self.context.iter().rposition(is_answer);
         let is_it = |message: &AgentMessage| match message {
             AgentMessage::Assistant(answer) => answer.stop_reason == reason,
             _ => false,
         };
-        let Some(last) = last.filter(|&last| self.told[last].message(&self.tree).is_some_and(|it| is_it(it)))
+        let Some(last) =
+            last.filter(|&last| self.context[last].message(&self.tree).is_some_and(|it| is_it(it)))
         else {
             return Vec::new();
         };
-        let rest = self.told.split_off(last + 1);
-        self.told.pop();
-        let is_result = |told: &Told| told.kind(&self.tree) == Some(AgentMessageKind::ToolResult);
-        self.told.extend(rest.into_iter().filter(|told| !is_result(told)));
-        self.parse_anew();
+        let rest = self.context.split_off(last + 1);
+        self.context.pop();
+        let is_result =
+            |message: &ContextMessage| message.kind(&self.tree) == Some(AgentMessageKind::ToolResult);
+        self.context.extend(rest.into_iter().filter(|message| !is_result(message)));
+        self.invalidate_messages();
         self.compacted = self.compacted.min(last);
         self.tree.last_answer().into_iter().map(|entry| entry.id().clone()).collect()
     }
 
     /// The model is told what the tree says: after a compaction.
     pub fn rebuild(&mut self) {
-        let Outline { told, compacted, .. } = self.tree.outline();
-        (self.told, self.compacted) = (told, compacted);
-        self.parse_anew();
+        let Outline { context, compacted, .. } = self.tree.outline();
+        (self.context, self.compacted) = (context, compacted);
+        self.invalidate_messages();
     }
 
     /// What was parsed is another list now.
-    fn parse_anew(&mut self) {
+    fn invalidate_messages(&mut self) {
         (self.messages, self.systems) = (OnceLock::new(), OnceLock::new());
     }
 
     /// Goes on behind the entry `id`, or from the beginning; `false`, and nothing moved, if there is no such entry.
-    pub fn go_on_at(&mut self, id: Option<&str>) -> bool {
+    pub fn continue_after(&mut self, id: Option<&str>) -> bool {
         let moved = self.tree.move_to(id);
         if moved {
             self.rebuild();
@@ -292,11 +300,12 @@ impl Session {
 
     /// What is to be written next, if anything is.
     pub fn next_write(&self) -> Option<Write> {
-        let path = self.file.as_ref().filter(|_| self.due || self.born && self.stale)?;
-        if !self.born {
+        let path =
+            self.file.as_ref().filter(|_| self.is_write_due || self.has_file && self.is_header_stale)?;
+        if !self.has_file {
             return Some(Write::Create { path: path.clone(), lines: self.tree.lines() });
         }
-        if self.stale {
+        if self.is_header_stale {
             return Some(Write::Rewrite(self.tree.lines()));
         }
         match self.tree.entries().get(self.written..)? {
@@ -311,14 +320,14 @@ impl Session {
     }
 
     /// What [`next_write`](Self::next_write) gave is done.
-    pub fn written(&mut self) {
+    pub fn mark_written(&mut self) {
         self.written = self.tree.entries().len();
-        (self.born, self.stale, self.due) = (true, false, false);
+        (self.has_file, self.is_header_stale, self.is_write_due) = (true, false, false);
     }
 }
 
 /// Whether the entry is a message that models are told as it comes; a summary takes its place when all is rebuilt.
-fn is_said(entry: &Entry) -> bool {
+fn is_context_message(entry: &Entry) -> bool {
     use SessionEntryKind as Kind;
     matches!(entry.kind(), Some(Kind::Message | Kind::CustomMessage | Kind::BranchSummary))
 }

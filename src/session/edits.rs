@@ -17,12 +17,12 @@ impl Edits {
     }
 
     /// Whether there is one about this entry.
-    pub fn are_about(&self, entry: &Entry) -> bool {
+    pub fn contains(&self, entry: &Entry) -> bool {
         self.0.contains_key(&**entry.id())
     }
 
     /// The message of an entry as models are told it; `None`: they are told nothing.
-    pub fn told(&self, entry: &Entry) -> Option<Arc<AgentMessage>> {
+    pub fn edited_message(&self, entry: &Entry) -> Option<Arc<AgentMessage>> {
         let message = entry.message()?;
         match self.0.get(&**entry.id()) {
             None => Some(message.clone()),

@@ -111,7 +111,7 @@ impl Entry {
 
     /// The message that it brings into the conversation: that of a `message`, and those made of a `custom_message`, a
     /// `branch_summary` that is not empty, and a `compaction`. Parsed once. `None` for all other kinds, and for what
-    /// cannot be read: see [`complaint`](Self::complaint).
+    /// cannot be read: see [`parse_error`](Self::parse_error).
     pub fn message(&self) -> Option<&Arc<AgentMessage>> {
         self.parsed().message.as_ref()
     }
@@ -136,8 +136,8 @@ impl Entry {
     }
 
     /// Why its message, or a part of it, could not be read.
-    pub fn complaint(&self) -> Option<&str> {
-        self.parsed().complaint.as_deref()
+    pub fn parse_error(&self) -> Option<&str> {
+        self.parsed().parse_error.as_deref()
     }
 
     /// The whole entry, parsed anew; `None`: of an unknown kind, or not as the schema has it.

@@ -9,9 +9,9 @@
 //! its lines in. The originals do not lock; before each write the file is therefore compared with what is known of it.
 
 use super::{
-    Ending, Notice, Opened, Read, Tree, Unreadable, Write,
+    FileEnd, Notice, OpenedSession, ParsedFile, ReadError, Tree, Write,
     claim::Claim,
-    open::{Open, begin, is_same, replace},
+    open::{OpenFile, create_locked, is_same, replace},
 };
 use crate::protocol::{Base, errors};
 use bytes::Bytes;
@@ -69,7 +69,7 @@ pub struct Store {
 struct Bound {
     path: PathBuf,
     /// `None`: it does not exist yet.
-    file: Option<Open>,
+    file: Option<OpenFile>,
 }
 
 /// Why a file cannot be opened as a session. It is as it was.
@@ -97,7 +97,7 @@ pub enum OpenError {
 
 impl OpenError {
     /// What hosts are told, in the words of their dialect.
-    pub fn told(&self, base: Base) -> String {
+    pub fn host_text(&self, base: Base) -> String {
         match self {
             Self::NotASession(path) => errors::not_a_session(base, &path.display().to_string()),
             _ => self.to_string(),
@@ -168,23 +168,23 @@ impl Store {
     ///
     /// A path without a file, and an empty file, are sessions that have yet to begin. A torn last line is cut off, and a
     /// file of an earlier version is brought to today's; of a file that cannot be written to, the first write tells so.
-    pub fn open(&mut self, path: &Path, random: &mut fastrand::Rng) -> Result<Opened, OpenError> {
-        self.open_awaited(path, random, &|| true)
+    pub fn open(&mut self, path: &Path, random: &mut fastrand::Rng) -> Result<OpenedSession, OpenError> {
+        self.open_if_awaited(path, random, &|| true)
     }
 
     /// As [`open`](Self::open); once the file is read, `is_awaited` decides whether it is bound.
-    pub fn open_awaited(
+    pub fn open_if_awaited(
         &mut self,
         path: &Path,
         random: &mut fastrand::Rng,
         is_awaited: &dyn Fn() -> bool,
-    ) -> Result<Opened, OpenError> {
+    ) -> Result<OpenedSession, OpenError> {
         let refused = |error| OpenError::Refused(path.to_owned(), error);
         let Some((mut open, is_ours)) = self.locked(path)? else {
             if is_awaited() {
                 self.bind(path.to_owned());
             }
-            return Ok(Opened { path: path.into(), tree: None, notices: Vec::new() });
+            return Ok(OpenedSession { path: path.into(), tree: None, notices: Vec::new() });
         };
         if let Some(longest) = self.longest.filter(|longest| open.length > *longest) {
             return Err(OpenError::TooLong(path.to_owned(), open.length, longest));
@@ -196,26 +196,26 @@ impl Store {
         open.file.read_to_end(&mut bytes).map_err(refused)?;
         open.length = bytes.len() as u64;
         let opened = match Tree::read(Bytes::from(bytes), random) {
-            Ok(Read { tree, mut notices, migrated, ending }) => {
+            Ok(ParsedFile { tree, mut notices, migrated, ending }) => {
                 match ending {
-                    Ending::Whole => {}
-                    Ending::NoLineFeed => open.lacks_feed = true,
-                    Ending::Torn { at } => open.cut(at as u64),
+                    FileEnd::Whole => {}
+                    FileEnd::NoLineFeed => open.lacks_feed = true,
+                    FileEnd::Torn { at } => open.cut(at as u64),
                 }
                 if migrated && open.refusal.is_none() {
                     open.refusal = replace(path, &mut open, tree.lines()).err();
                 }
                 notices.extend(tree.outline().notices);
-                Opened { path: path.into(), tree: Some(tree), notices }
+                OpenedSession { path: path.into(), tree: Some(tree), notices }
             }
-            Err(Unreadable::Empty) => Opened { path: path.into(), tree: None, notices: Vec::new() },
-            Err(Unreadable::TornHeader) => {
+            Err(ReadError::Empty) => OpenedSession { path: path.into(), tree: None, notices: Vec::new() },
+            Err(ReadError::TornHeader) => {
                 let notice =
                     Notice::Torn { line: 1, bytes: usize::try_from(open.length).unwrap_or_default() };
                 open.cut(0);
-                Opened { path: path.into(), tree: None, notices: vec![notice] }
+                OpenedSession { path: path.into(), tree: None, notices: vec![notice] }
             }
-            Err(Unreadable::NoHeader) => return Err(OpenError::NotASession(path.to_owned())),
+            Err(ReadError::NoHeader) => return Err(OpenError::NotASession(path.to_owned())),
         };
         if is_awaited() {
             self.bound = Some(Bound { path: path.to_owned(), file: Some(open) });
@@ -224,7 +224,7 @@ impl Store {
     }
 
     /// Opens and locks the file at `path`, if there is one. `true`: it was bound already.
-    fn locked(&self, path: &Path) -> Result<Option<(Open, bool)>, OpenError> {
+    fn locked(&self, path: &Path) -> Result<Option<(OpenFile, bool)>, OpenError> {
         let refused = |error| OpenError::Refused(path.to_owned(), error);
         for attempt in 0..=LOCK_ATTEMPTS {
             if attempt > 0 {
@@ -239,10 +239,16 @@ impl Store {
             };
             let own = self.bound.as_ref().and_then(|bound| bound.file.as_ref());
             let own = own.filter(|own| own.file.metadata().is_ok_and(|own| is_same(&own, &there)));
-            let again = |own: &Open| {
+            let again = |own: &OpenFile| {
                 let file = own.file.try_clone().map_err(refused)?;
                 Ok(Some((
-                    Open { file, length: there.len(), lacks_feed: false, refusal: None, unlisted: false },
+                    OpenFile {
+                        file,
+                        length: there.len(),
+                        lacks_feed: false,
+                        refusal: None,
+                        needs_folder_sync: false,
+                    },
                     true,
                 )))
             };
@@ -251,18 +257,22 @@ impl Store {
                 return again(own);
             }
             let open = match OpenOptions::new().read(true).append(true).open(path) {
-                Ok(file) => {
-                    Open { file, length: there.len(), lacks_feed: false, refusal: None, unlisted: false }
-                }
+                Ok(file) => OpenFile {
+                    file,
+                    length: there.len(),
+                    lacks_feed: false,
+                    refusal: None,
+                    needs_folder_sync: false,
+                },
                 Err(error) => {
                     let file = File::open(path).map_err(refused)?;
                     // Nothing can be written, so nothing is locked.
-                    let open = Open {
+                    let open = OpenFile {
                         file,
                         length: there.len(),
                         lacks_feed: false,
                         refusal: Some(error),
-                        unlisted: false,
+                        needs_folder_sync: false,
                     };
                     return Ok(Some((open, false)));
                 }
@@ -286,11 +296,15 @@ impl Store {
 
     /// Does what the session wants to be written.
     pub fn write(&mut self, write: &Write) -> Result<(), WriteError> {
-        self.write_awaited(write, &|| true)
+        self.write_if_awaited(write, &|| true)
     }
 
     /// As [`write`](Self::write); once all is written, `is_awaited` decides whether it stays, or is taken back.
-    pub fn write_awaited(&mut self, write: &Write, is_awaited: &dyn Fn() -> bool) -> Result<(), WriteError> {
+    pub fn write_if_awaited(
+        &mut self,
+        write: &Write,
+        is_awaited: &dyn Fn() -> bool,
+    ) -> Result<(), WriteError> {
         match write {
             Write::Create { path, lines } if self.path() != Some(path) => {
                 let before = self.bound.take();
@@ -301,8 +315,8 @@ impl Store {
                 }
                 created
             }
-            Write::Create { lines, .. } => self.append_awaited(lines.clone(), is_awaited),
-            Write::Append(line) => self.append_awaited([line.clone()], is_awaited),
+            Write::Create { lines, .. } => self.append_if_awaited(lines.clone(), is_awaited),
+            Write::Append(line) => self.append_if_awaited([line.clone()], is_awaited),
             // Nothing has to be taken back.
             Write::Sync => self.sync(),
             Write::Rewrite(lines) => {
@@ -322,7 +336,7 @@ impl Store {
         }
     }
 
-    fn append_awaited(
+    fn append_if_awaited(
         &mut self,
         lines: impl IntoIterator<Item = Bytes>,
         is_awaited: &dyn Fn() -> bool,
@@ -403,7 +417,7 @@ impl Bound {
                 open
             }
             None => {
-                let created = begin(&self.path).map_err(|error| match error.kind() {
+                let created = create_locked(&self.path).map_err(|error| match error.kind() {
                     io::ErrorKind::AlreadyExists => WriteError::Changed(self.path.clone()),
                     _ => refused(error),
                 })?;

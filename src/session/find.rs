@@ -10,7 +10,7 @@ use std::{
 
 /// Where a session was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum SessionLocation {
     /// Among those of this project.
     Here(PathBuf),
     /// Among those of another project.
@@ -40,7 +40,7 @@ pub enum FindError {
 
 /// The session in `directory` that was written to last; `None`: it holds none. Files that do not begin with a header are
 /// passed over (source: pi source, which also passes over those with a header of more than 512 bytes).
-pub fn newest(directory: &Path) -> Option<PathBuf> {
+pub fn find_newest(directory: &Path) -> Option<PathBuf> {
     let mut files: Vec<_> = files(directory)
         .into_iter()
         .filter_map(|path| {
@@ -54,24 +54,24 @@ pub fn newest(directory: &Path) -> Option<PathBuf> {
 }
 
 /// The session whose id is, or begins with, `prefix`: first among those in `own`, then in the directories inside `all`.
-pub fn by_id(prefix: &str, own: &Path, all: Option<&Path>) -> Result<Found, FindError> {
+pub fn find_by_prefix(prefix: &str, own: &Path, all: Option<&Path>) -> Result<SessionLocation, FindError> {
     if let Some(found) = one(prefix, files(own))? {
-        return Ok(Found::Here(found.path));
+        return Ok(SessionLocation::Here(found.path));
     }
     let directories = all.map(|all| entries(all, |path| path.is_dir() && path != own)).unwrap_or_default();
     match one(prefix, directories.iter().flat_map(|directory| files(directory)))? {
-        Some(Candidate { path, cwd, .. }) => Ok(Found::Elsewhere { path, cwd }),
+        Some(Candidate { path, cwd, .. }) => Ok(SessionLocation::Elsewhere { path, cwd }),
         None => Err(FindError::None(prefix.to_owned())),
     }
 }
 
 /// The session in `directory` with this very id.
-pub fn by_whole_id(id: &str, directory: &Path) -> Option<PathBuf> {
+pub fn find_by_id(id: &str, directory: &Path) -> Option<PathBuf> {
     files(directory).into_iter().find(|path| header(path).is_some_and(|it| it.id == id))
 }
 
 /// Whether a file, read from its beginning, is a session.
-pub fn is_session(file: &File) -> bool {
+pub fn is_session_file(file: &File) -> bool {
     header_of(file).is_some()
 }
 

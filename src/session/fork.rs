@@ -55,7 +55,7 @@ impl Tree {
         stamp: Stamp,
         random: &mut fastrand::Rng,
     ) -> Option<Forked> {
-        let place = self.place(id)?;
+        let place = self.index_of(id)?;
         let text = user_text(&self.entries()[place])?;
         let path = self.path_to(Some(place));
         let before = path.split_last().map_or(&[][..], |(_, before)| before);
@@ -70,7 +70,7 @@ impl Tree {
         stamp: Stamp,
         random: &mut fastrand::Rng,
     ) -> Option<Self> {
-        Some(self.copy(&self.path_to(Some(self.place(id)?)), header, stamp, random))
+        Some(self.copy(&self.path_to(Some(self.index_of(id)?)), header, stamp, random))
     }
 
     /// A new session that holds the branch of the leaf.
@@ -92,7 +92,7 @@ impl Tree {
                 let before = linked.cloned().unwrap_or_else(|| entry.parent().cloned());
                 instead.insert(entry.id(), before);
             } else {
-                tree.put(match linked {
+                tree.insert(match linked {
                     Some(parent) => relinked(entry, parent.clone()),
                     None => entry.clone(),
                 });
@@ -110,7 +110,7 @@ impl Tree {
     pub fn copy_all(&self, header: SessionHeader) -> Self {
         let mut tree = Self::new(header);
         for entry in self.entries() {
-            tree.put(entry.clone());
+            tree.insert(entry.clone());
         }
         tree
     }
@@ -148,15 +148,15 @@ fn user_text(entry: &Entry) -> Option<String> {
     if entry.kind() != Some(SessionEntryKind::Message) || entry.role() != Some(AgentMessageKind::User) {
         return None;
     }
-    let Some(Spoken { message }) = entry.read() else { return Some(mended_text(entry)) };
+    let Some(UserEntryText { message }) = entry.read() else { return Some(repaired_text(entry)) };
     Some(match message.content {
-        Words::Text(text) => text,
-        Words::Blocks(blocks) => blocks.into_iter().map(|block| block.text).collect(),
+        ContentText::Text(text) => text,
+        ContentText::Blocks(blocks) => blocks.into_iter().map(|block| block.text).collect(),
     })
 }
 
 /// The text of a message that has to be mended to be read.
-fn mended_text(entry: &Entry) -> String {
+fn repaired_text(entry: &Entry) -> String {
     match entry.message().map(AsRef::as_ref) {
         Some(AgentMessage::User(UserMessage { content: MessageContent::Text(text), .. })) => text.clone(),
         Some(AgentMessage::User(UserMessage { content: MessageContent::Blocks(blocks), .. })) => {
@@ -172,25 +172,25 @@ fn mended_text(entry: &Entry) -> String {
 
 /// The part of a user's entry that is text.
 #[derive(Deserialize)]
-struct Spoken {
-    message: Said,
+struct UserEntryText {
+    message: UserMessageText,
 }
 
 #[derive(Deserialize)]
-struct Said {
-    content: Words,
+struct UserMessageText {
+    content: ContentText,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Words {
+enum ContentText {
     Text(String),
-    Blocks(Vec<Block>),
+    Blocks(Vec<BlockText>),
 }
 
 /// Blocks of other kinds have no text.
 #[derive(Deserialize)]
-struct Block {
+struct BlockText {
     #[serde(default)]
     text: String,
 }

@@ -32,7 +32,7 @@ impl<'a> LineHead<'a> {
     /// Reads the head of a line, and finds out whether its message is plain.
     pub fn of(text: &'a str) -> serde_json::Result<Self> {
         let mut line = serde_json::Deserializer::from_str(text);
-        let looked = Looking { text }.deserialize(&mut line);
+        let looked = PlainHeadSeed { text }.deserialize(&mut line);
         match looked.and_then(|looked| line.end().map(|()| looked)) {
             // Before blanks at the beginning of a line are taken off, a message is elsewhere.
             Ok(Some(head)) if text.starts_with('{') => Ok(head),
@@ -43,11 +43,11 @@ impl<'a> LineHead<'a> {
 }
 
 /// Reads a line of which a message is the last member and plain, or that has none; `None`: it is another one.
-struct Looking<'a> {
+struct PlainHeadSeed<'a> {
     text: &'a str,
 }
 
-impl<'de> DeserializeSeed<'de> for Looking<'de> {
+impl<'de> DeserializeSeed<'de> for PlainHeadSeed<'de> {
     type Value = Option<LineHead<'de>>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
@@ -55,7 +55,7 @@ impl<'de> DeserializeSeed<'de> for Looking<'de> {
     }
 }
 
-impl<'de> Visitor<'de> for Looking<'de> {
+impl<'de> Visitor<'de> for PlainHeadSeed<'de> {
     type Value = Option<LineHead<'de>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

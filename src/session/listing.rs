@@ -3,30 +3,30 @@
 use super::{entry::Entry, time::iso, tree::Tree};
 use crate::protocol::{Base, EntryNode, MessageEntry, SessionEntry};
 
-/// How many entries in a row [`Tree::nodes`] nests at most: readers of JSON that is nested deeper give up, or crash.
-pub const DEEPEST: usize = 400;
+/// How many entries in a row [`Tree::entry_tree`] nests at most: readers of JSON that is nested deeper give up, or crash.
+pub const MAX_TREE_DEPTH: usize = 400;
 
 impl Tree {
     /// The entries in the order of the file, as dialects built on `base` tell them; of `since` only those behind that
     /// entry. `None`: there is no such entry. What the dialect has no entry for is left out.
-    pub fn listed(&self, since: Option<&str>, base: Base) -> Option<Vec<SessionEntry>> {
+    pub fn list_entries(&self, since: Option<&str>, base: Base) -> Option<Vec<SessionEntry>> {
         let from = match since {
-            Some(id) => self.place(id)? + 1,
+            Some(id) => self.index_of(id)? + 1,
             None => 0,
         };
-        Some(self.entries().iter().skip(from).filter_map(|entry| told(entry, base)).collect())
+        Some(self.entries().iter().skip(from).filter_map(|entry| host_entry(entry, base)).collect())
     }
 
     /// The entries as a tree: roots in the order of the file, children by their time (source: pi 1 source). A parent
-    /// that is not there makes a root. `None`: it is nested deeper than [`DEEPEST`].
-    pub fn nodes(&self, base: Base) -> Option<Vec<EntryNode>> {
-        let mut nodes: Vec<Option<EntryNode>> = self.childless(base);
-        let (roots, children) = self.family(&nodes);
+    /// that is not there makes a root. `None`: it is nested deeper than [`MAX_TREE_DEPTH`].
+    pub fn entry_tree(&self, base: Base) -> Option<Vec<EntryNode>> {
+        let mut nodes: Vec<Option<EntryNode>> = self.unlinked_nodes(base);
+        let (roots, children) = self.roots_and_children(&nodes);
         // Each entry comes before its children.
         let mut order = Vec::with_capacity(nodes.len());
         let mut next: Vec<(usize, usize)> = roots.iter().map(|root| (*root, 1)).collect();
         while let Some((place, depth)) = next.pop() {
-            if depth > DEEPEST {
+            if depth > MAX_TREE_DEPTH {
                 return None;
             }
             order.push(place);
@@ -47,22 +47,22 @@ impl Tree {
     }
 
     /// A node for each entry that the dialect can tell, with its label.
-    fn childless(&self, base: Base) -> Vec<Option<EntryNode>> {
-        let mut marks = self.marks();
+    fn unlinked_nodes(&self, base: Base) -> Vec<Option<EntryNode>> {
+        let mut marks = self.label_entries();
         let nodes = self.entries().iter().map(|entry| {
             let mark = marks.remove(entry.id().as_ref());
             let (label, label_timestamp) = mark.map(|mark| (mark.label, mark.timestamp)).unzip();
             let label = label.flatten();
-            Some(EntryNode { entry: told(entry, base)?, children: Vec::new(), label, label_timestamp })
+            Some(EntryNode { entry: host_entry(entry, base)?, children: Vec::new(), label, label_timestamp })
         });
         nodes.collect()
     }
 
     /// The places of the roots, and those of the children of each entry.
-    fn family(&self, nodes: &[Option<EntryNode>]) -> (Vec<usize>, Vec<Vec<usize>>) {
+    fn roots_and_children(&self, nodes: &[Option<EntryNode>]) -> (Vec<usize>, Vec<Vec<usize>>) {
         let (mut roots, mut children) = (Vec::new(), vec![Vec::new(); nodes.len()]);
         for (place, entry) in self.entries().iter().enumerate() {
-            let parent = entry.parent().and_then(|parent| self.place(parent));
+            let parent = entry.parent().and_then(|parent| self.index_of(parent));
             let parent =
                 parent.filter(|parent| *parent != place && matches!(nodes.get(*parent), Some(Some(_))));
             match parent.and_then(|parent| children.get_mut(parent)) {
@@ -78,7 +78,7 @@ impl Tree {
 }
 
 /// The entry as it is told; a message that today's schema has otherwise is mended. `None`: the dialect has no such entry.
-fn told(entry: &Entry, base: Base) -> Option<SessionEntry> {
+fn host_entry(entry: &Entry, base: Base) -> Option<SessionEntry> {
     entry.kind().filter(|kind| kind.is_in(base))?;
     if entry.role().is_some_and(|role| !role.is_in(base)) {
         return None;

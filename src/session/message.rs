@@ -1,6 +1,6 @@
 //! The message that an entry brings into the conversation, read as well as it can be.
 
-use super::lenient::mended;
+use super::repair::repair;
 use crate::protocol::{
     AgentMessage, BranchSummaryEntry, BranchSummaryMessage, CompactionEntry, CompactionSummaryMessage,
     CustomMessage, CustomMessageEntry, SessionEntryKind, mend_surrogates,
@@ -14,28 +14,28 @@ pub struct Parsed {
     /// The message.
     pub message: Option<Arc<AgentMessage>>,
     /// What could not be read.
-    pub complaint: Option<Box<str>>,
+    pub parse_error: Option<Box<str>>,
 }
 
 impl Parsed {
     /// Nothing was wrong.
     pub fn whole(message: Arc<AgentMessage>) -> Self {
-        Self { message: Some(message), complaint: None }
+        Self { message: Some(message), parse_error: None }
     }
 }
 
 /// Reads the message of an entry; `at` stands in for a time that the message does not have.
 pub fn parse(kind: Option<SessionEntryKind>, line: &[u8], at: u64) -> Parsed {
     let message = match kind {
-        Some(SessionEntryKind::Message) => return spoken(line, at),
+        Some(SessionEntryKind::Message) => return parse_message(line, at),
         Some(SessionEntryKind::CustomMessage) => read(line).map(|entry| Some(custom(entry, at))),
         Some(SessionEntryKind::BranchSummary) => read(line).map(|entry| branch_summary(entry, at)),
         Some(SessionEntryKind::Compaction) => read(line).map(|entry| Some(compaction(entry, at))),
         _ => Ok(None),
     };
     match message {
-        Ok(message) => Parsed { message: message.map(Arc::new), complaint: None },
-        Err(error) => Parsed { message: None, complaint: Some(error.to_string().into()) },
+        Ok(message) => Parsed { message: message.map(Arc::new), parse_error: None },
+        Err(error) => Parsed { message: None, parse_error: Some(error.to_string().into()) },
     }
 }
 
@@ -45,16 +45,16 @@ struct Holder<T> {
     message: T,
 }
 
-fn spoken(line: &[u8], at: u64) -> Parsed {
+fn parse_message(line: &[u8], at: u64) -> Parsed {
     match read::<Holder<AgentMessage>>(line) {
-        Ok(Holder { message }) => Parsed::whole(Arc::new(renamed(message))),
+        Ok(Holder { message }) => Parsed::whole(Arc::new(rename_hook_message(message))),
         Err(error) => {
             let value = read::<Holder<serde_json::Value>>(line).ok();
-            let (message, complaint) = match value.map(|holder| mended(holder.message, at)) {
-                Some(Ok((message, dropped))) => (Some(Arc::new(renamed(message))), dropped),
+            let (message, parse_error) = match value.map(|holder| repair(holder.message, at)) {
+                Some(Ok((message, dropped))) => (Some(Arc::new(rename_hook_message(message))), dropped),
                 _ => (None, Some(error.to_string())),
             };
-            Parsed { message, complaint: complaint.map(Into::into) }
+            Parsed { message, parse_error: parse_error.map(Into::into) }
         }
     }
 }
@@ -68,7 +68,7 @@ pub fn read<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
 }
 
 /// Files of version 2 have custom messages under their old name (source: pi source).
-fn renamed(message: AgentMessage) -> AgentMessage {
+fn rename_hook_message(message: AgentMessage) -> AgentMessage {
     match message {
         AgentMessage::HookMessage(old) => AgentMessage::Custom(CustomMessage {
             custom_type: old.custom_type,

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 /// The objects of the file so far, headers included: version 1 counts them.
 #[derive(Debug, Default)]
-pub struct Old {
+pub struct LegacyIds {
     ids: Vec<Option<Arc<str>>>,
     last: Option<Arc<str>>,
 }
 
-impl Old {
+impl LegacyIds {
     /// One object more; `None`: a header.
     pub fn count(&mut self, id: Option<Arc<str>>) {
         self.last = id.clone().or(self.last.take());
@@ -32,7 +32,7 @@ pub fn line(
     head: &LineHead,
     id: &Arc<str>,
     parent: Option<&Arc<str>>,
-    old: &Old,
+    old: &LegacyIds,
 ) -> Option<Vec<u8>> {
     let is_nameless = head.id.is_none();
     let is_hook = head.role == Some(AgentMessageKind::HookMessage);
@@ -48,7 +48,7 @@ fn migrated(
     line: &[u8],
     place: Option<(&Arc<str>, Option<&Arc<str>>)>,
     is_hook: bool,
-    old: &Old,
+    old: &LegacyIds,
 ) -> serde_json::Result<Vec<u8>> {
     let mut members: Members = serde_json::from_slice(line)?;
     if let Some((id, parent)) = place {

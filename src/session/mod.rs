@@ -7,10 +7,10 @@
 //!   [`Tree::append`] adds an entry and gives the line that the file gets.
 //! - [`Tree::context`]: what the branch of the leaf comes to: what models are told, the model, the thinking level.
 //! - [`Tree::fork`], [`Tree::copy_branch`], [`Tree::copy_all`]: new sessions out of old ones.
-//! - [`Tree::chosen`], [`Tree::left_behind`], [`Branch`]: going on at another place, and what is left behind then.
-//! - [`Tree::listed`], [`Tree::nodes`]: the entries as hosts read them.
+//! - [`Tree::navigation_target`], [`Tree::abandoned_entries`], [`BranchPreparation`]: going on at another place, and what is left behind then.
+//! - [`Tree::list_entries`], [`Tree::entry_tree`]: the entries as hosts read them.
 //! - [`directory_name`], [`file_name`]: where the files lie.
-//! - [`Store`]: the file on the disk, which only one process writes to, under an id that only one process gives; [`newest`], [`by_id`] find an earlier one.
+//! - [`Store`]: the file on the disk, which only one process writes to, under an id that only one process gives; [`find_newest`], [`find_by_prefix`] find an earlier one.
 //! - [`Notice`]: what was found wrong with a file, and got over.
 //! - [`Session`]: the one that is open, what the model is told of it, and what of it is on disk.
 //! - [`page`]: the session as a page for people.
@@ -21,6 +21,7 @@ mod branch;
 mod claim;
 pub mod compaction;
 mod context;
+mod context_message;
 mod current;
 mod edits;
 mod entry;
@@ -30,7 +31,6 @@ mod fork;
 mod head;
 mod header;
 mod ids;
-mod lenient;
 mod listing;
 mod members;
 mod message;
@@ -41,26 +41,26 @@ mod open;
 pub mod page;
 mod place;
 mod read;
+mod repair;
 mod stats;
 mod time;
-mod told;
 mod tree;
 
-pub use branch::{Branch, Chosen, LeftBehind};
+pub use branch::{AbandonedEntries, BranchPreparation, NavigationTarget};
 pub use compaction::SummaryRequest;
 pub use context::Context;
-pub use current::{Opened, Session, Write};
+pub use current::{OpenedSession, Session, Write};
 pub use entry::Entry;
 pub use file::{OpenError, Store, SyncPolicy, WriteError};
-pub use find::{FindError, Found, by_id, by_whole_id, is_session, newest};
+pub use find::{FindError, SessionLocation, find_by_id, find_by_prefix, find_newest, is_session_file};
 pub use fork::{ForkMessage, Forked};
 pub use header::{VERSION, new_header};
 pub use ids::session_id;
-pub use listing::DEEPEST;
+pub use listing::MAX_TREE_DEPTH;
 pub use new_entry::NewEntry;
 pub use notice::Notice;
 pub use place::{directory_name, file_name};
-pub use read::{Ending, Read, Unreadable};
+pub use read::{FileEnd, ParsedFile, ReadError};
 pub use stats::{Totals, totals};
 pub use time::day;
-pub use tree::{Renamed, Stamp, Tree};
+pub use tree::{RenameEffect, Stamp, Tree};

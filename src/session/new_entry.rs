@@ -68,7 +68,7 @@ pub enum NewEntry {
 }
 
 /// A [`NewEntry`] as the file gets it.
-pub(super) struct Written {
+pub(super) struct EncodedEntry {
     /// The line, line feed included.
     pub line: Bytes,
     pub kind: SessionEntryKind,
@@ -79,7 +79,7 @@ pub(super) struct Written {
 
 impl NewEntry {
     /// Writes it down for the dialect.
-    pub(super) fn write(self, id: &str, parent: Option<&str>, stamp: Stamp) -> Written {
+    pub(super) fn encode(self, id: &str, parent: Option<&str>, stamp: Stamp) -> EncodedEntry {
         let shared = match &self {
             Self::Message(message) => Some(message.clone()),
             _ => None,
@@ -98,7 +98,7 @@ impl NewEntry {
             _ => None,
         };
         let role = message.as_ref().map(|message| message.kind());
-        Written { line: line.into(), kind, role, message }
+        EncodedEntry { line: line.into(), kind, role, message }
     }
 
     /// The entry with what any dialect has.

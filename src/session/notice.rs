@@ -73,7 +73,7 @@ pub enum Notice {
 
 impl Notice {
     /// Whether something that was said is not in the conversation.
-    pub const fn tells_of_loss(&self) -> bool {
+    pub const fn reports_loss(&self) -> bool {
         matches!(
             self,
             Self::Skipped { .. }
@@ -121,16 +121,16 @@ impl fmt::Display for Notice {
 }
 
 /// How many line numbers are told one by one.
-const TOLD: usize = 5;
+const LISTED_LINES: usize = 5;
 
 /// `line 3`, `lines 3, 4 and 90 more`.
 struct Lines<'a>(&'a [usize]);
 
 impl fmt::Display for Lines<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told: Vec<String> = self.0.iter().take(TOLD).map(ToString::to_string).collect();
+        let told: Vec<String> = self.0.iter().take(LISTED_LINES).map(ToString::to_string).collect();
         write!(f, "line{} {}", if self.0.len() == 1 { "" } else { "s" }, told.join(", "))?;
-        match self.0.len().saturating_sub(TOLD) {
+        match self.0.len().saturating_sub(LISTED_LINES) {
             0 => Ok(()),
             more => write!(f, " and {more} more"),
         }

@@ -13,7 +13,7 @@ use std::{
 
 /// A session file.
 #[derive(Debug)]
-pub struct Open {
+pub struct OpenFile {
     /// For reading, and for writing at its end.
     pub file: File,
     /// How long it is, as far as this process knows.
@@ -23,10 +23,10 @@ pub struct Open {
     /// Why nothing can be written to it.
     pub refusal: Option<io::Error>,
     /// It is new, and a loss of power may leave its folder without it.
-    pub unlisted: bool,
+    pub needs_folder_sync: bool,
 }
 
-impl Open {
+impl OpenFile {
     /// Whether the file is what this process left, and may be written to.
     pub fn unchanged(&self, path: &Path) -> Result<(), WriteError> {
         if let Some(error) = &self.refusal {
@@ -70,9 +70,9 @@ impl Open {
     /// Waits until all that was written is on the disk, the name of a new file in its folder included.
     pub fn sync(&mut self, path: &Path) -> io::Result<()> {
         self.file.sync_data()?;
-        if self.unlisted {
+        if self.needs_folder_sync {
             sync_folder(path)?;
-            self.unlisted = false;
+            self.needs_folder_sync = false;
         }
         Ok(())
     }
@@ -119,19 +119,19 @@ pub fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
 }
 
 /// Makes a file and locks it, for its user alone.
-pub fn begin(path: &Path) -> io::Result<Open> {
+pub fn create_locked(path: &Path) -> io::Result<OpenFile> {
     if let Some(directory) = path.parent() {
         private_files::create_folder(directory)?;
     }
     make(path)
 }
 
-fn make(path: &Path) -> io::Result<Open> {
+fn make(path: &Path) -> io::Result<OpenFile> {
     let file =
         OpenOptions::new().read(true).append(true).create_new(true).mode(private_files::FILE).open(path)?;
     // Only a file system without locks can refuse it for a file that nobody knows yet.
     let _ = file.try_lock();
-    Ok(Open { file, length: 0, lacks_feed: false, refusal: None, unlisted: true })
+    Ok(OpenFile { file, length: 0, lacks_feed: false, refusal: None, needs_folder_sync: true })
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
@@ -140,7 +140,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Puts a new file in the place of the old one.
-pub fn replace(path: &Path, open: &mut Open, lines: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
+pub fn replace(path: &Path, open: &mut OpenFile, lines: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
     // A link stays a link.
     let path = fs::canonicalize(path)?;
     let mut name = OsString::from(".");

@@ -6,7 +6,7 @@ use super::{
     header::{self, VERSION},
     ids::entry_id,
     message,
-    migrate::{self, Old},
+    migrate::{self, LegacyIds},
     notice::Notice,
     time::millis,
     tree::Tree,
@@ -17,7 +17,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 /// A file that was read.
 #[derive(Debug)]
-pub struct Read {
+pub struct ParsedFile {
     /// The session.
     pub tree: Tree,
     /// What was found wrong.
@@ -26,12 +26,12 @@ pub struct Read {
     /// appended.
     pub migrated: bool,
     /// How the file ends.
-    pub ending: Ending,
+    pub ending: FileEnd,
 }
 
 /// How a file ends, which matters for the next line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum FileEnd {
     /// After a line feed.
     Whole,
     /// After a line that is whole but for its line feed.
@@ -45,7 +45,7 @@ pub enum Ending {
 
 /// A file that holds no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum ReadError {
     /// There is nothing in it.
     Empty,
     /// There is nothing in it but the beginning of a header: whoever wrote it was stopped.
@@ -59,7 +59,7 @@ impl Tree {
     ///
     /// Lines that cannot be read are passed over with a notice (source: pi source, which says nothing). Ids for the
     /// entries of a file of version 1 come from `random`.
-    pub fn read(bytes: Bytes, random: &mut fastrand::Rng) -> Result<Read, Unreadable> {
+    pub fn read(bytes: Bytes, random: &mut fastrand::Rng) -> Result<ParsedFile, ReadError> {
         let mut reader = Reader::new(bytes, random);
         let bytes = reader.bytes.clone();
         let mut start = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
@@ -85,10 +85,10 @@ struct Reader<'r> {
     tree: Option<Tree>,
     /// The file's version, from its header.
     version: u64,
-    old: Old,
+    old: LegacyIds,
     /// Counts lines from 1.
     line: usize,
-    ending: Ending,
+    ending: FileEnd,
     has_second_header: bool,
     skipped: Vec<usize>,
     nameless: Vec<usize>,
@@ -106,9 +106,9 @@ impl<'r> Reader<'r> {
             random,
             tree: None,
             version: VERSION,
-            old: Old::default(),
+            old: LegacyIds::default(),
             line: 0,
-            ending: Ending::Whole,
+            ending: FileEnd::Whole,
             has_second_header: false,
             skipped: Vec::new(),
             nameless: Vec::new(),
@@ -120,12 +120,12 @@ impl<'r> Reader<'r> {
     }
 
     /// Takes the line from `start` to `end`, its line feed included.
-    fn line(&mut self, start: usize, end: usize) -> Result<(), Unreadable> {
+    fn line(&mut self, start: usize, end: usize) -> Result<(), ReadError> {
         self.line += 1;
         let raw = self.bytes.slice(start..end);
         let is_last = !raw.ends_with(b"\n");
         if is_last {
-            self.ending = Ending::NoLineFeed;
+            self.ending = FileEnd::NoLineFeed;
         }
         if raw.trim_ascii().is_empty() {
             return Ok(());
@@ -151,7 +151,7 @@ impl<'r> Reader<'r> {
         };
         match (self.tree.is_some(), head.kind.as_deref() == Some("session")) {
             (false, true) => self.header(&line),
-            (false, false) => Err(Unreadable::NoHeader),
+            (false, false) => Err(ReadError::NoHeader),
             (true, true) => {
                 self.has_second_header = true;
                 self.notices.push(Notice::SecondHeader { line: self.line });
@@ -169,24 +169,24 @@ impl<'r> Reader<'r> {
     fn keep(&mut self, raw: &[u8]) {
         if let Some(tree) = &mut self.tree {
             self.damaged.push((tree.entries().len(), self.line));
-            tree.keep(feed(raw));
+            tree.keep_stray_line(feed(raw));
         }
     }
 
-    fn torn(&mut self, raw: &[u8], at: usize) -> Result<(), Unreadable> {
-        self.ending = Ending::Torn { at };
+    fn torn(&mut self, raw: &[u8], at: usize) -> Result<(), ReadError> {
+        self.ending = FileEnd::Torn { at };
         self.notices.push(Notice::Torn { line: self.line, bytes: raw.len() });
         let is_header = raw.starts_with(HEADER_START) || HEADER_START.starts_with(raw);
         match (&self.tree, is_header && self.skipped.is_empty()) {
             (Some(_), _) => Ok(()),
-            (None, true) => Err(Unreadable::TornHeader),
-            (None, false) => Err(Unreadable::NoHeader),
+            (None, true) => Err(ReadError::TornHeader),
+            (None, false) => Err(ReadError::NoHeader),
         }
     }
 
-    fn header(&mut self, line: &[u8]) -> Result<(), Unreadable> {
-        let map = message::read(line).map_err(|_| Unreadable::NoHeader)?;
-        let mut header = header::read(map).ok_or(Unreadable::NoHeader)?;
+    fn header(&mut self, line: &[u8]) -> Result<(), ReadError> {
+        let map = message::read(line).map_err(|_| ReadError::NoHeader)?;
+        let mut header = header::read(map).ok_or(ReadError::NoHeader)?;
         self.version = header.version;
         if header.version > VERSION {
             self.notices.push(Notice::Version(header.version));
@@ -207,7 +207,7 @@ impl<'r> Reader<'r> {
             None => {
                 self.nameless.push(self.line);
                 self.damaged.push((tree.entries().len(), self.line));
-                tree.keep(line);
+                tree.keep_stray_line(line);
                 return;
             }
         };
@@ -235,15 +235,15 @@ impl<'r> Reader<'r> {
             at: head.timestamp.as_deref().map_or(0, millis),
             plain: head.plain.filter(|_| self.version == VERSION),
         };
-        let was_there = tree.put(Entry::new(head, line));
+        let was_there = tree.insert(Entry::new(head, line));
         if was_there && !self.has_second_header {
             self.duplicates.push(self.line);
         }
     }
 
-    fn finish(self) -> Result<Read, Unreadable> {
+    fn finish(self) -> Result<ParsedFile, ReadError> {
         let Some(mut tree) = self.tree else {
-            return Err(if self.skipped.is_empty() { Unreadable::Empty } else { Unreadable::NoHeader });
+            return Err(if self.skipped.is_empty() { ReadError::Empty } else { ReadError::NoHeader });
         };
         let mut notices = self.notices;
         let bridged = bridge(&mut tree, &self.damaged);
@@ -266,7 +266,7 @@ impl<'r> Reader<'r> {
                 None => Notice::Orphan { id, parent: parent.clone() },
             });
         }
-        Ok(Read { tree, notices, migrated: self.version < VERSION, ending: self.ending })
+        Ok(ParsedFile { tree, notices, migrated: self.version < VERSION, ending: self.ending })
     }
 }
 
@@ -288,7 +288,7 @@ fn bridge(tree: &mut Tree, damaged: &[(usize, usize)]) -> Vec<Notice> {
         });
         let Some((line, before)) = found else { continue };
         // Where ids come twice the entry before may be a later one.
-        if tree.path_to(tree.place(&before)).iter().any(|entry| *entry.id() == id) {
+        if tree.path_to(tree.index_of(&before)).iter().any(|entry| *entry.id() == id) {
             continue;
         }
         known.insert(parent.clone(), (line, before.clone()));

@@ -3,7 +3,7 @@
 use super::{
     entry::{Entry, Head, Plain},
     ids::entry_id,
-    new_entry::{NewEntry, Written},
+    new_entry::{EncodedEntry, NewEntry},
 };
 use crate::protocol::{
     AgentMessageKind, Bases, Dialect, DialectSessionFilesName, LabelEntry, SessionEntryKind, SessionHeader,
@@ -36,7 +36,7 @@ pub struct Tree {
     /// Places of the entries that may name the session, ascending: its name is asked for often, and of long sessions.
     infos: Vec<usize>,
     leaf: Option<usize>,
-    titled: Option<Titled>,
+    previous_title: Option<PreviousTitle>,
     /// Lines that could not be read, or that a later one stands for, each with the number of entries before it: a file
     /// that is written anew keeps them.
     strays: Vec<(usize, Bytes)>,
@@ -44,7 +44,7 @@ pub struct Tree {
 
 /// A title that [`Tree::undo`] brings back.
 #[derive(Clone, Debug)]
-struct Titled {
+struct PreviousTitle {
     title: Option<String>,
     source: Option<TitleSource>,
     /// An entry was added for the new one.
@@ -53,7 +53,7 @@ struct Titled {
 
 /// How a new name gets into the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Renamed {
+pub enum RenameEffect {
     /// By this line more.
     Line(Bytes),
     /// The header has changed: the whole file is written anew.
@@ -70,7 +70,7 @@ impl Tree {
             bytes: 0,
             infos: Vec::new(),
             leaf: None,
-            titled: None,
+            previous_title: None,
             strays: Vec::new(),
         }
     }
@@ -113,7 +113,7 @@ impl Tree {
             Some(None) => return false,
             place => self.leaf = place.flatten(),
         }
-        self.titled = None;
+        self.previous_title = None;
         true
     }
 
@@ -134,30 +134,30 @@ impl Tree {
 
     /// The [`path`](Self::path) to any entry.
     pub(super) fn path_to(&self, place: Option<usize>) -> Vec<&Entry> {
-        self.places_to(place).into_iter().map(|place| &self.entries[place]).collect()
+        self.path_indices(place).into_iter().map(|place| &self.entries[place]).collect()
     }
 
     /// The places of the entries on the [`path`](Self::path) to any of them.
-    pub(super) fn places_to(&self, place: Option<usize>) -> Vec<usize> {
+    pub(super) fn path_indices(&self, place: Option<usize>) -> Vec<usize> {
         let mut passed = vec![false; self.entries.len()];
         let mut path = Vec::new();
         let mut next = place;
         while let Some(place) = next.filter(|&place| !std::mem::replace(&mut passed[place], true)) {
             path.push(place);
-            next = self.entries[place].parent().and_then(|parent| self.place_near(parent, place));
+            next = self.entries[place].parent().and_then(|parent| self.index_near(parent, place));
         }
         path.reverse();
         path
     }
 
     /// The place of an entry that is likely to be the one before `place`, and then shares its id.
-    fn place_near(&self, id: &Arc<str>, place: usize) -> Option<usize> {
+    fn index_near(&self, id: &Arc<str>, place: usize) -> Option<usize> {
         let before = place.checked_sub(1).filter(|&before| Arc::ptr_eq(self.entries[before].id(), id));
         before.or_else(|| self.places.get(id).copied())
     }
 
     /// The place of the [`leaf`](Self::leaf).
-    pub(super) fn leaf_place(&self) -> Option<usize> {
+    pub(super) fn leaf_index(&self) -> Option<usize> {
         self.leaf
     }
 
@@ -173,25 +173,25 @@ impl Tree {
     }
 
     /// The place of an entry in [`entries`](Self::entries).
-    pub(super) fn place(&self, id: &str) -> Option<usize> {
+    pub(super) fn index_of(&self, id: &str) -> Option<usize> {
         self.places.get(id).copied()
     }
 
     /// Adds an entry after the leaf, which it becomes. Returns its line, line feed included, as the file gets it. What the
     /// dialect does not have is left out of it.
     pub fn append(&mut self, new: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Bytes {
-        let line = self.grow(new, stamp, random);
-        self.titled = None;
+        let line = self.append_entry(new, stamp, random);
+        self.previous_title = None;
         line
     }
 
-    fn grow(&mut self, new: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Bytes {
+    fn append_entry(&mut self, new: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Bytes {
         let id = entry_id(stamp.dialect, random, |id| self.places.contains_key(id));
         let parent = self.leaf_id().cloned();
-        let Written { line, kind, role, message } = new.write(&id, parent.as_deref(), stamp);
+        let EncodedEntry { line, kind, role, message } = new.encode(&id, parent.as_deref(), stamp);
         let plain = message.is_some().then(|| plain(&line, stamp.dialect)).flatten();
         let head = Head { id, parent, kind: Some(kind), role, at: stamp.wall_ms, plain };
-        self.put(match message {
+        self.insert(match message {
             Some(message) => Entry::with_message(head, line.clone(), message),
             None => Entry::new(head, line.clone()),
         });
@@ -201,7 +201,7 @@ impl Tree {
     /// Takes the last change back, [`append`](Self::append) or [`rename`](Self::rename), of which nothing is in the file.
     /// Behind a new title nothing more can be taken back.
     pub fn undo(&mut self) {
-        let entry = self.titled.take().is_none_or(|Titled { title, source, entry }| {
+        let entry = self.previous_title.take().is_none_or(|PreviousTitle { title, source, entry }| {
             self.header.title = title;
             self.header.title_source = source;
             entry
@@ -210,12 +210,12 @@ impl Tree {
             self.bytes -= gone.line().len();
             self.places.remove(gone.id());
             self.infos.pop_if(|place| *place == self.entries.len());
-            self.leaf = gone.parent().and_then(|parent| self.place(parent));
+            self.leaf = gone.parent().and_then(|parent| self.index_of(parent));
         }
     }
 
     /// Puts an entry at the end, or in the place of the one with the same id; it becomes the leaf. `true`: there was one.
-    pub(super) fn put(&mut self, entry: Entry) -> bool {
+    pub(super) fn insert(&mut self, entry: Entry) -> bool {
         let place = self.places.get(entry.id()).copied();
         self.bytes += entry.line().len();
         let at = place.unwrap_or(self.entries.len());
@@ -244,21 +244,21 @@ impl Tree {
     }
 
     /// Names the session, as the dialect does.
-    pub fn rename(&mut self, name: &str, stamp: Stamp, random: &mut fastrand::Rng) -> Renamed {
+    pub fn rename(&mut self, name: &str, stamp: Stamp, random: &mut fastrand::Rng) -> RenameEffect {
         match stamp.dialect.record().session_files.name {
             DialectSessionFilesName::Entry => {
-                Renamed::Line(self.append(NewEntry::Name(name.to_owned()), stamp, random))
+                RenameEffect::Line(self.append(NewEntry::Name(name.to_owned()), stamp, random))
             }
             DialectSessionFilesName::Header => {
                 // A name in an entry would win over the title when the file is read.
                 let entry = self.name_in_entry().is_some();
                 if entry {
-                    self.grow(NewEntry::Name(name.to_owned()), stamp, random);
+                    self.append_entry(NewEntry::Name(name.to_owned()), stamp, random);
                 }
                 let title = self.header.title.replace(name.to_owned());
                 let source = self.header.title_source.replace(TitleSource::User);
-                self.titled = Some(Titled { title, source, entry });
-                Renamed::Header
+                self.previous_title = Some(PreviousTitle { title, source, entry });
+                RenameEffect::Header
             }
         }
     }
@@ -279,12 +279,12 @@ impl Tree {
 
     /// The label of each entry that has one.
     pub fn labels(&self) -> BTreeMap<String, String> {
-        let marks = self.marks().into_iter();
+        let marks = self.label_entries().into_iter();
         marks.filter_map(|(target, mark)| Some((target, mark.label?))).collect()
     }
 
     /// The entry that labels each entry that has a label.
-    pub(super) fn marks(&self) -> BTreeMap<String, LabelEntry> {
+    pub(super) fn label_entries(&self) -> BTreeMap<String, LabelEntry> {
         let mut marks = BTreeMap::new();
         for mark in self.of_kind(SessionEntryKind::Label).filter_map(Entry::read::<LabelEntry>) {
             match mark.label.as_ref().is_some_and(|text| !text.is_empty()) {
@@ -318,7 +318,7 @@ impl Tree {
     }
 
     /// Keeps a line that could not be read, line feed included, after the entries that there are.
-    pub(super) fn keep(&mut self, line: Bytes) {
+    pub(super) fn keep_stray_line(&mut self, line: Bytes) {
         self.bytes += line.len();
         self.strays.push((self.entries.len(), line));
     }

@@ -3,7 +3,7 @@
 use crate::compaction_support::{compaction, entry, ids, path, shown};
 use pi_rpc::{
     protocol::{AgentMessage, AssistantContent},
-    session::compaction::{NothingToDo, OnPath, OnPathKind, prepare},
+    session::compaction::{NothingToCompact, PathEntry, PathEntryKind, prepare},
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ fn tokens_are_counted_by_the_provider_where_it_did() {
 fn the_summary_before_is_taken_over_without_its_lists() {
     let summary = "Goal.\n\n<read-files>\na\n</read-files>\n\n<modified-files>\nb\n</modified-files>";
     let mut path = path("u10 a10 m u10 a10 u10 a10");
-    path[2] = OnPath { id: "e2".into(), kind: compaction(summary, "e0", None, false) };
+    path[2] = PathEntry { id: "e2".into(), kind: compaction(summary, "e0", None, false) };
     assert_eq!(prepare(&path, 20).unwrap().previous_summary.as_deref(), Some("Goal."));
     path[2] = entry("e2", "m");
     assert_eq!(prepare(&path, 20).unwrap().previous_summary, None);
@@ -136,15 +136,15 @@ proptest! {
         let Ok(prepared) = prepare(&path, keep) else { return Ok(()) };
         let kept = path.iter().position(|entry| entry.id == prepared.first_kept);
         let kept = kept.expect("the first kept entry is on the path");
-        let last = path.iter().rposition(|entry| matches!(entry.kind, OnPathKind::Compaction { .. }));
+        let last = path.iter().rposition(|entry| matches!(entry.kind, PathEntryKind::Compaction { .. }));
         let start = last.map_or(0, |last| start(&path, last));
-        let messages = |entries: &[OnPath]| entries.iter().filter_map(OnPath::message).cloned().collect::<Vec<_>>();
+        let messages = |entries: &[PathEntry]| entries.iter().filter_map(PathEntry::message).cloned().collect::<Vec<_>>();
 
         let summed_up = [&prepared.history[..], &prepared.prefix].concat();
         prop_assert!(!summed_up.is_empty());
         prop_assert_eq!(ids(&path, &summed_up), ids(&path, &messages(&path[start..kept])));
 
-        let first = path[kept..].iter().find_map(OnPath::message);
+        let first = path[kept..].iter().find_map(PathEntry::message);
         prop_assert!(!matches!(first.map(AsRef::as_ref), None | Some(AgentMessage::ToolResult(_))));
         prop_assert!(torn(&summed_up, &messages(&path[kept..])).is_empty());
         if let Some(first) = prepared.prefix.first() {
@@ -163,21 +163,21 @@ proptest! {
             if let Ok(prepared) = prepare(&path, keep) {
                 summed_up.extend([prepared.history, prepared.prefix].concat());
                 let kind = compaction("S", &prepared.first_kept, None, false);
-                path.push(OnPath { id: format!("e{}", path.len()).into(), kind });
-                prop_assert_eq!(prepare(&path, keep), Err(NothingToDo::AlreadyCompacted));
+                path.push(PathEntry { id: format!("e{}", path.len()).into(), kind });
+                prop_assert_eq!(prepare(&path, keep), Err(NothingToCompact::AlreadyCompacted));
             }
         }
-        let last = path.iter().rposition(|entry| matches!(entry.kind, OnPathKind::Compaction { .. }));
+        let last = path.iter().rposition(|entry| matches!(entry.kind, PathEntryKind::Compaction { .. }));
         let start = last.map_or(0, |last| start(&path, last));
-        let kept = path[start..].iter().filter_map(OnPath::message).cloned();
-        let all: Vec<_> = path.iter().filter_map(OnPath::message).cloned().collect();
+        let kept = path[start..].iter().filter_map(PathEntry::message).cloned();
+        let all: Vec<_> = path.iter().filter_map(PathEntry::message).cloned().collect();
         prop_assert_eq!(ids(&path, &[summed_up, kept.collect()].concat()), ids(&path, &all));
     }
 }
 
 /// Where the range of a path begins whose last compaction is at `last`.
-fn start(path: &[OnPath], last: usize) -> usize {
-    let OnPathKind::Compaction { first_kept, .. } = &path[last].kind else { unreachable!() };
+fn start(path: &[PathEntry], last: usize) -> usize {
+    let PathEntryKind::Compaction { first_kept, .. } = &path[last].kind else { unreachable!() };
     path[..last].iter().position(|entry| *entry.id == **first_kept).unwrap_or(last)
 }
 

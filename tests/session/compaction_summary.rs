@@ -3,12 +3,12 @@
 use crate::compaction_support::{self, answer, compaction, said};
 use pi_rpc::{
     protocol::Dialect,
-    session::compaction::{OnPath, OnPathKind, Preparation, SummaryRequest, prepare, short_request},
+    session::compaction::{PathEntry, PathEntryKind, Preparation, SummaryRequest, prepare, short_request},
 };
 use serde_json::{Value, json};
 
 /// A conversation with something of everything, whose last turn is too long.
-fn conversation() -> Vec<OnPath> {
+fn conversation() -> Vec<PathEntry> {
     let result = |text: &str, more: Value| {
         json!({ "role": "toolResult", "toolCallId": "1", "toolName": "read", "isError": false, "timestamp": 1,
                 "content": [{ "type": "text", "text": text }, more] })
@@ -52,7 +52,7 @@ fn conversation() -> Vec<OnPath> {
 /// The conversation after a compaction that noted `details`.
 fn continued(summary: &str, details: Option<Value>, from_hook: bool) -> Preparation {
     let mut path = conversation();
-    path.insert(0, OnPath { id: "c".into(), kind: compaction(summary, "gone", details, from_hook) });
+    path.insert(0, PathEntry { id: "c".into(), kind: compaction(summary, "gone", details, from_hook) });
     prepare(&path, 50).unwrap()
 }
 
@@ -196,7 +196,7 @@ fn calls_of_failed_answers_touch_nothing() {
         answer["stopReason"] = json!(reason);
         answer
     };
-    let mut path: Vec<OnPath> =
+    let mut path: Vec<PathEntry> =
         ["error", "aborted", "length", "toolUse"].map(|reason| said(reason, write(reason))).into();
     path.extend(compaction_support::path("u10 a10"));
     let details = serde_json::to_value(prepare(&path, 20).unwrap().files.details()).unwrap();
@@ -231,29 +231,29 @@ mod recorded {
 
     const SAID: &str = "## Goal\nFake summary of the conversation.\n\n## Progress\n- [x] everything\n\n## Next Steps\n1. none";
 
-    fn user(id: &str, length: usize) -> OnPath {
+    fn user(id: &str, length: usize) -> PathEntry {
         said(id, json!({ "role": "user", "content": "u".repeat(length), "timestamp": 1 }))
     }
 
-    fn long(id: &str) -> OnPath {
+    fn long(id: &str) -> PathEntry {
         said(id, answer(&"a".repeat(90_000), &[], 22_511, false))
     }
 
-    fn short(id: &str, counted: u64) -> OnPath {
+    fn short(id: &str, counted: u64) -> PathEntry {
         said(id, answer("Hello from the fake model.", &[], counted, false))
     }
 
-    fn settings(id: &str) -> OnPath {
-        OnPath { id: id.into(), kind: OnPathKind::Other }
+    fn settings(id: &str) -> PathEntry {
+        PathEntry { id: id.into(), kind: PathEntryKind::Other }
     }
 
     /// Three turns of which each is larger than what is kept.
-    fn three_turns() -> Vec<OnPath> {
+    fn three_turns() -> Vec<PathEntry> {
         let turns = ["0", "1", "2"].map(|turn| [user(&format!("u{turn}"), 29), long(&format!("a{turn}"))]);
         [vec![settings("model"), settings("level")], turns.concat()].concat()
     }
 
-    fn result(path: &[OnPath], dialect: Dialect) -> Value {
+    fn result(path: &[PathEntry], dialect: Dialect) -> Value {
         let rules = &dialect.record().compaction;
         let prepared = prepare(path, dialect.record().defaults.keep_recent_tokens).unwrap();
         let answer = |request: Option<SummaryRequest>| request.map(|_| SAID);
@@ -290,7 +290,7 @@ mod recorded {
         let empty = [settings("model"), settings("level")];
         let short_session = [settings("model"), settings("level"), user("u", 5), short("a", 17)];
         let kind = compaction(SAID, "a2", None, false);
-        let after = [OnPath { id: "c".into(), kind }, user("u3", 16), short("a3", 17)];
+        let after = [PathEntry { id: "c".into(), kind }, user("u3", 16), short("a3", 17)];
         let second = [three_turns(), after.into()].concat();
         for path in [&empty[..], &short_session, &second] {
             assert_eq!(compaction_support::shown(path, &prepare(path, keep)), "TooSmall");

@@ -3,7 +3,7 @@
 use crate::compaction_support::{self, path};
 use pi_rpc::{
     protocol::{AgentMessage, Dialect},
-    session::compaction::{OnPath, context_tokens, estimate, is_full},
+    session::compaction::{PathEntry, context_tokens, estimate, is_full},
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -87,7 +87,7 @@ fn what_the_provider_counted_stands_for_everything_before() {
         ("u10 a10=900 u10 a10", 2, 40),
         ("u10 a10=900 u10 a10=70 u1", 2, 71),
     ] {
-        let messages: Vec<_> = path(line).iter().filter_map(OnPath::message).cloned().collect();
+        let messages: Vec<_> = path(line).iter().filter_map(PathEntry::message).cloned().collect();
         assert_eq!(context_tokens(&messages, compacted), tokens, "{line}, {compacted} of them old");
     }
     let mut answer = compaction_support::answer("", &[], 0, false);

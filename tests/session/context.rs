@@ -3,7 +3,7 @@
 use crate::session_support::*;
 use pi_rpc::{
     protocol::{AgentMessage, Dialect, ThinkingLevel},
-    session::{Context, ForkMessage, Forked, NewEntry, Session, Tree, Write, compaction::OnPathKind},
+    session::{Context, ForkMessage, Forked, NewEntry, Session, Tree, Write, compaction::PathEntryKind},
 };
 use serde_json::json;
 use std::{path::Path, sync::Arc};
@@ -169,17 +169,17 @@ fn a_compaction_sees_the_branch_from_what_the_last_one_kept() {
         ),
     ];
     let on_path: Vec<_> = tree(&lines)
-        .on_path()
+        .path_entries()
         .into_iter()
         .map(|on_path| {
             let kind = match on_path.kind {
-                OnPathKind::Message(message) => format!("message {}", message.kind()),
-                OnPathKind::CustomMessage(message) => format!("custom message {}", message.kind()),
-                OnPathKind::BranchSummary(message) => format!("branch summary {}", message.kind()),
-                OnPathKind::Compaction { summary, first_kept, details, from_hook } => {
+                PathEntryKind::Message(message) => format!("message {}", message.kind()),
+                PathEntryKind::CustomMessage(message) => format!("custom message {}", message.kind()),
+                PathEntryKind::BranchSummary(message) => format!("branch summary {}", message.kind()),
+                PathEntryKind::Compaction { summary, first_kept, details, from_hook } => {
                     format!("compaction {summary} {first_kept} {details:?} {from_hook}")
                 }
-                OnPathKind::Other => "other".to_owned(),
+                PathEntryKind::Other => "other".to_owned(),
             };
             format!("{}: {kind}", on_path.id)
         })
@@ -192,7 +192,7 @@ fn a_compaction_sees_the_branch_from_what_the_last_one_kept() {
         "f: custom message custom",
     ];
     assert_eq!(on_path, expected);
-    assert_eq!(tree(&lines[..4]).on_path().len(), 4);
+    assert_eq!(tree(&lines[..4]).path_entries().len(), 4);
 }
 
 /// A conversation with a branch, labels on both, and a label between two messages.
@@ -306,7 +306,7 @@ fn a_fork_is_written_at_once_also_where_all_that_the_user_said_is_summed_up() {
     let forked = tree.fork("u2", header("0002"), stamp, &mut random()).unwrap();
     let lines = forked.tree.lines();
     let path: Arc<Path> = Path::new("/sessions/fork.jsonl").into();
-    let session = Session::forked(forked.tree, Some(path.clone()));
+    let session = Session::from_fork(forked.tree, Some(path.clone()));
     assert!(!session.messages().iter().any(|message| matches!(**message, AgentMessage::User(_))));
     assert_eq!(session.next_write(), Some(Write::Create { path, lines }));
 }

@@ -1,11 +1,11 @@
 //! Files that are old, damaged, or were written by programs with defects: what can be read is read, and what cannot is told.
 
 use crate::session_support::*;
-use pi_rpc::session::{Ending, Unreadable};
+use pi_rpc::session::{FileEnd, ReadError};
 use serde_json::{Value, json};
 
 /// What is told of a file, the branch, and how it ends.
-fn found(file: impl Into<Vec<u8>>) -> (Vec<String>, Vec<String>, Ending) {
+fn found(file: impl Into<Vec<u8>>) -> (Vec<String>, Vec<String>, FileEnd) {
     let read = read(file);
     (notices(&read), path(&read.tree).into_iter().map(str::to_owned).collect(), read.ending)
 }
@@ -13,28 +13,28 @@ fn found(file: impl Into<Vec<u8>>) -> (Vec<String>, Vec<String>, Ending) {
 #[test]
 fn a_file_without_a_header_is_no_session() {
     for (text, expected) in [
-        ("", Unreadable::Empty),
-        ("\n \r\n\n", Unreadable::Empty),
-        ("\u{feff}", Unreadable::Empty),
-        ("# Notes\n\nBuy milk.\n", Unreadable::NoHeader),
-        ("Buy milk", Unreadable::NoHeader),
-        ("{}\n", Unreadable::NoHeader),
-        (r#"{"type":"session"}"#, Unreadable::NoHeader),
-        (r#"{"type":"session","id":5}"#, Unreadable::NoHeader),
-        (r#"{"type":"message","id":"a"}"#, Unreadable::NoHeader),
-        ("[1,2]\n", Unreadable::NoHeader),
-        ("null", Unreadable::NoHeader),
-        ("\0\0\0\0\n", Unreadable::NoHeader),
-        (r#"{"type":"#, Unreadable::TornHeader),
-        (r#"{"type":"session","vers"#, Unreadable::TornHeader),
+        ("", ReadError::Empty),
+        ("\n \r\n\n", ReadError::Empty),
+        ("\u{feff}", ReadError::Empty),
+        ("# Notes\n\nBuy milk.\n", ReadError::NoHeader),
+        ("Buy milk", ReadError::NoHeader),
+        ("{}\n", ReadError::NoHeader),
+        (r#"{"type":"session"}"#, ReadError::NoHeader),
+        (r#"{"type":"session","id":5}"#, ReadError::NoHeader),
+        (r#"{"type":"message","id":"a"}"#, ReadError::NoHeader),
+        ("[1,2]\n", ReadError::NoHeader),
+        ("null", ReadError::NoHeader),
+        ("\0\0\0\0\n", ReadError::NoHeader),
+        (r#"{"type":"#, ReadError::TornHeader),
+        (r#"{"type":"session","vers"#, ReadError::TornHeader),
         // A file whose lines end as they did on old machines is not torn.
-        ("{\"type\":\"session\",\"id\":\"a\"}\r{\"type\":\"message\"", Unreadable::NoHeader),
-        (r#"{"type":"else""#, Unreadable::NoHeader),
-        ("# Notes\n{\"type\":\"session\"", Unreadable::NoHeader),
+        ("{\"type\":\"session\",\"id\":\"a\"}\r{\"type\":\"message\"", ReadError::NoHeader),
+        (r#"{"type":"else""#, ReadError::NoHeader),
+        ("# Notes\n{\"type\":\"session\"", ReadError::NoHeader),
     ] {
         assert_eq!(try_read(text).err(), Some(expected), "{text:?}");
     }
-    assert_eq!(try_read(b"\xff\xfe{\0\"\0".to_vec()).err(), Some(Unreadable::NoHeader));
+    assert_eq!(try_read(b"\xff\xfe{\0\"\0".to_vec()).err(), Some(ReadError::NoHeader));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_later_version_is_read_as_it_is() {
     let later = HEADER.replace("3", "4");
     let text = file(&[later, user("a", None, "one")]);
     let expected = vec!["the file is of version 4, later than 3".to_owned()];
-    assert_eq!(found(text.clone()), (expected, vec!["a".to_owned()], Ending::Whole));
+    assert_eq!(found(text.clone()), (expected, vec!["a".to_owned()], FileEnd::Whole));
     assert_eq!(bytes(&read(text.clone()).tree), text);
 }
 
@@ -73,7 +73,7 @@ fn garbage_is_passed_over_and_kept() {
         "lines 3, 4, 5, 6, 7 and 1 more passed over: no JSON object".to_owned(),
         "line 9 passed over: an entry without an id".to_owned(),
     ];
-    assert_eq!(found(file(&lines)), (expected, vec!["a".to_owned(), "b".to_owned()], Ending::Whole));
+    assert_eq!(found(file(&lines)), (expected, vec!["a".to_owned(), "b".to_owned()], FileEnd::Whole));
     assert_eq!(bytes(&read(file(&lines)).tree), file(&lines));
 }
 
@@ -82,7 +82,7 @@ fn blank_lines_and_carriage_returns_are_nothing() {
     let text =
         format!("{HEADER}\r\n\r\n\n  {}\r\n \n{}", user("a", None, "one"), user("b", Some("a"), "two"));
     let lines = [HEADER.to_owned(), user("a", None, "one"), user("b", Some("a"), "two")];
-    assert_eq!(found(text.clone()), (vec![], vec!["a".to_owned(), "b".to_owned()], Ending::NoLineFeed));
+    assert_eq!(found(text.clone()), (vec![], vec!["a".to_owned(), "b".to_owned()], FileEnd::NoLineFeed));
     assert_eq!(bytes(&read(text).tree), file(&lines));
     assert_eq!(found(format!("\u{feff}{}", file(&lines))).0, Vec::<String>::new());
 }
@@ -96,17 +96,17 @@ fn a_line_that_was_not_written_to_its_end_is_told_and_its_place_given() {
     for cut in 1..last.len() {
         let expected = format!("line 3 is incomplete ({cut} bytes): whoever wrote it was stopped");
         let found = torn(&last.as_bytes()[..cut]);
-        assert_eq!(found, (vec![expected], vec!["a".to_owned()], Ending::Torn { at: whole.len() }), "{cut}");
+        assert_eq!(found, (vec![expected], vec!["a".to_owned()], FileEnd::Torn { at: whole.len() }), "{cut}");
     }
-    assert_eq!(torn(last.as_bytes()).2, Ending::NoLineFeed);
+    assert_eq!(torn(last.as_bytes()).2, FileEnd::NoLineFeed);
     // What some file systems leave of bytes that never reached the disk.
-    assert_eq!(torn(b"\0\0\0\0").2, Ending::Torn { at: whole.len() });
-    assert_eq!(torn(b"{\"type\":\"mess\0\0\0\0").2, Ending::Torn { at: whole.len() });
+    assert_eq!(torn(b"\0\0\0\0").2, FileEnd::Torn { at: whole.len() });
+    assert_eq!(torn(b"{\"type\":\"mess\0\0\0\0").2, FileEnd::Torn { at: whole.len() });
     // What is no beginning of an entry was not torn, and stays.
     for words in [&b"Segmentation fault"[..], b"\"Segmentation fault", b"[1, 2", b"17"] {
         let (told, _, ending) = torn(words);
         let expected = vec!["line 3 passed over: no JSON object".to_owned()];
-        assert_eq!((told, ending), (expected, Ending::NoLineFeed));
+        assert_eq!((told, ending), (expected, FileEnd::NoLineFeed));
     }
 }
 
@@ -124,7 +124,7 @@ fn bad_bytes_become_replacement_characters() {
 fn a_missing_parent_begins_the_conversation() {
     let lines = [HEADER.to_owned(), user("a", None, "one"), user("c", Some("b"), "two")];
     let expected = vec!["entry c: its parent b is missing; the conversation begins here".to_owned()];
-    assert_eq!(found(file(&lines)), (expected, vec!["c".to_owned()], Ending::Whole));
+    assert_eq!(found(file(&lines)), (expected, vec!["c".to_owned()], FileEnd::Whole));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn damaged_line_hides_nothing_before_it() {
     };
     let expected = vec!["line 3 passed over: no JSON object".to_owned(), bridge("c"), bridge("e")];
     let (told, branch, ending) = found(file(&lines));
-    assert_eq!((told, ending), (expected, Ending::Whole));
+    assert_eq!((told, ending), (expected, FileEnd::Whole));
     assert_eq!(branch, ["a", "e"], "both children of the lost entry follow the one before it");
     let mut tree = read(file(&lines)).tree;
     assert!(tree.move_to(Some("d")));
@@ -189,7 +189,7 @@ fn a_circle_of_parents_is_gone_round_once() {
     ];
     let expected = vec!["entry c: its parents go round in a circle; the conversation begins here".to_owned()];
     let branch = ["c", "a", "b", "d"].map(str::to_owned).to_vec();
-    assert_eq!(found(file(&lines)), (expected, branch, Ending::Whole));
+    assert_eq!(found(file(&lines)), (expected, branch, FileEnd::Whole));
     let alone = [HEADER.to_owned(), user("a", Some("a"), "one")];
     assert_eq!(found(file(&alone)).1, ["a"]);
 }

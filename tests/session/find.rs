@@ -1,7 +1,7 @@
 //! Finding an earlier session: the newest of a project, or one by its id.
 
 use crate::session_support::HEADER;
-use pi_rpc::session::{FindError, Found, by_id, newest};
+use pi_rpc::session::{FindError, SessionLocation, find_by_prefix, find_newest};
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
@@ -26,8 +26,8 @@ fn header(id: &str, cwd: &str) -> String {
 fn the_newest_session_is_the_one_written_to_last() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
-    assert_eq!(newest(&at.join("nowhere")), None);
-    assert_eq!(newest(at), None);
+    assert_eq!(find_newest(&at.join("nowhere")), None);
+    assert_eq!(find_newest(at), None);
     put(at, "c.jsonl", &header("c", "/w"), 10);
     let newest_one = put(at, "a.jsonl", &header("a", "/w"), 30);
     put(at, "b.jsonl", &header("b", "/w"), 20);
@@ -37,17 +37,17 @@ fn the_newest_session_is_the_one_written_to_last() {
     put(at, "entry.jsonl", "{\"type\":\"message\",\"id\":\"x\"}\n", 90);
     put(at, "d.jsonl.new", &header("d", "/w"), 90);
     fs::create_dir(at.join("e.jsonl")).unwrap();
-    assert_eq!(newest(at), Some(newest_one));
+    assert_eq!(find_newest(at), Some(newest_one));
     // A header may be long, and written at the same moment as another file.
     let long = put(at, "long.jsonl", &header("long", &"/deep".repeat(10_000)), 30);
-    assert_eq!(newest(at), Some(long));
+    assert_eq!(find_newest(at), Some(long));
 }
 
 #[test]
 fn a_session_is_found_by_the_beginning_of_its_id() {
     let directory = tempfile::tempdir().unwrap();
     let (all, own) = (directory.path(), directory.path().join("own"));
-    let find = |prefix: &str| by_id(prefix, &own, Some(all));
+    let find = |prefix: &str| find_by_prefix(prefix, &own, Some(all));
     assert_eq!(find("a").unwrap_err().to_string(), "No session found matching 'a'");
 
     let ab = put(&own, "1.jsonl", &header("ab", "/own"), 0);
@@ -55,11 +55,11 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
     let elsewhere = put(&all.join("other"), "3.jsonl", &header("abd", "/other"), 0);
     put(&all.join("other"), "4.jsonl", "garbage\n", 0);
 
-    assert_eq!(find("abc"), Ok(Found::Here(abc)));
+    assert_eq!(find("abc"), Ok(SessionLocation::Here(abc)));
     // The whole id is never ambiguous.
-    assert_eq!(find("ab"), Ok(Found::Here(ab)));
-    assert_eq!(find("abd"), Ok(Found::Elsewhere { path: elsewhere, cwd: "/other".to_owned() }));
+    assert_eq!(find("ab"), Ok(SessionLocation::Here(ab)));
+    assert_eq!(find("abd"), Ok(SessionLocation::Elsewhere { path: elsewhere, cwd: "/other".to_owned() }));
     assert_eq!(find("b"), Err(FindError::None("b".to_owned())));
     assert_eq!(find("a").unwrap_err().to_string(), "Several sessions match 'a': ab, abc");
-    assert_eq!(by_id("abd", &own, None), Err(FindError::None("abd".to_owned())));
+    assert_eq!(find_by_prefix("abd", &own, None), Err(FindError::None("abd".to_owned())));
 }

@@ -3,7 +3,7 @@
 use crate::session_support::*;
 use pi_rpc::{
     protocol::{Base, Dialect, EntryTree, GetTreeResponse, Outbound, Said},
-    session::{DEEPEST, Totals, Tree},
+    session::{MAX_TREE_DEPTH, Totals, Tree},
 };
 use serde_json::{Value, json};
 
@@ -19,9 +19,9 @@ fn chain(count: usize) -> Tree {
 
 #[test]
 fn a_tree_as_deep_as_it_may_be_fits_a_small_stack() {
-    let tree = chain(DEEPEST);
+    let tree = chain(MAX_TREE_DEPTH);
     let written = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
-        let data = EntryTree { tree: tree.nodes(Base::Pi1).unwrap(), leaf_id: None };
+        let data = EntryTree { tree: tree.entry_tree(Base::Pi1).unwrap(), leaf_id: None };
         let mut said: Said = Outbound::Response(pi_rpc::protocol::RpcResponse::Success(
             GetTreeResponse { id: None, data }.into(),
         ))
@@ -33,14 +33,14 @@ fn a_tree_as_deep_as_it_may_be_fits_a_small_stack() {
         line
     });
     let line = String::from_utf8(written.unwrap().join().unwrap()).unwrap();
-    assert_eq!(line.matches(r#""children":["#).count(), DEEPEST);
+    assert_eq!(line.matches(r#""children":["#).count(), MAX_TREE_DEPTH);
 }
 
 #[test]
 fn a_tree_that_is_deeper_is_none_and_its_entries_are_told_all_the_same() {
-    let tree = chain(DEEPEST + 1);
-    assert_eq!(tree.nodes(Base::Pi1), None);
-    assert_eq!(tree.listed(None, Base::Pi1).map(|entries| entries.len()), Some(DEEPEST + 1));
+    let tree = chain(MAX_TREE_DEPTH + 1);
+    assert_eq!(tree.entry_tree(Base::Pi1), None);
+    assert_eq!(tree.list_entries(None, Base::Pi1).map(|entries| entries.len()), Some(MAX_TREE_DEPTH + 1));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn entries_that_are_their_own_forebears_have_no_place_in_the_tree() {
         user("b", Some("a"), "two"),
         user("c", Some("c"), "three"),
     ];
-    let nodes = read(file(&lines)).tree.nodes(Base::Pi1).unwrap();
+    let nodes = read(file(&lines)).tree.entry_tree(Base::Pi1).unwrap();
     let nodes = serde_json::to_value(nodes).unwrap();
     assert_eq!([&nodes[0]["entry"]["id"], &nodes[1]], [&json!("c"), &Value::Null]);
 }
@@ -60,7 +60,7 @@ fn entries_that_are_their_own_forebears_have_no_place_in_the_tree() {
 fn a_message_of_an_old_form_is_told_mended() {
     let old = json!({ "message": { "role": "user", "content": [{ "type": "text", "text": "hi" }] } });
     let tree = read(file(&[HEADER.to_owned(), entry("message", "a", None, old)])).tree;
-    let entries = serde_json::to_value(tree.listed(None, Base::Pi1).unwrap()).unwrap();
+    let entries = serde_json::to_value(tree.list_entries(None, Base::Pi1).unwrap()).unwrap();
     assert!(entries[0]["message"]["timestamp"].is_u64(), "{entries}");
 }
 

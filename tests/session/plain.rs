@@ -81,16 +81,16 @@ fn typed(tree: &Tree, base: Base) -> Vec<Value> {
 }
 
 fn opened(tree: Tree) -> Session {
-    Session::opened(tree, Path::new("/w/s.jsonl").into())
+    Session::from_file(tree, Path::new("/w/s.jsonl").into())
 }
 
 fn told(session: &Session, base: Base) -> Vec<Value> {
-    session.written_messages(base).map(|bytes| serde_json::from_slice(&bytes).unwrap()).collect()
+    session.encoded_messages(base).map(|bytes| serde_json::from_slice(&bytes).unwrap()).collect()
 }
 
 /// How many messages are told by their bytes.
 fn by_bytes(session: &Session, base: Base) -> usize {
-    session.written_messages(base).filter(|bytes| matches!(bytes, Cow::Borrowed(_))).count()
+    session.encoded_messages(base).filter(|bytes| matches!(bytes, Cow::Borrowed(_))).count()
 }
 
 #[test]

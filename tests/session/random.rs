@@ -3,7 +3,7 @@
 use crate::session_support::*;
 use pi_rpc::{
     protocol::{Dialect, ThinkingLevel},
-    session::{Ending, NewEntry, Tree, Unreadable},
+    session::{FileEnd, NewEntry, ReadError, Tree},
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::json;
@@ -77,7 +77,7 @@ fn session() -> impl Strategy<Value = Tree> {
 /// Everything that is asked of a tree.
 fn all_of(tree: &Tree) -> impl PartialEq + std::fmt::Debug + use<> {
     let path: Vec<_> = tree.path().iter().map(|entry| (entry.id().clone(), entry.at())).collect();
-    (path, tree.context(), tree.on_path(), tree.name(), tree.labels(), tree.fork_messages())
+    (path, tree.context(), tree.path_entries(), tree.name(), tree.labels(), tree.fork_messages())
 }
 
 proptest! {
@@ -87,7 +87,7 @@ proptest! {
     fn a_session_reads_back_the_same(tree in session()) {
         let text = bytes(&tree);
         let mut read = read(text.clone());
-        prop_assert_eq!((notices(&read), read.ending), (vec![], Ending::Whole));
+        prop_assert_eq!((notices(&read), read.ending), (vec![], FileEnd::Whole));
         prop_assert_eq!(bytes(&read.tree), text);
         prop_assert!(read.tree.move_to(tree.leaf_id().map(AsRef::as_ref)));
         prop_assert_eq!(format!("{:?}", all_of(&read.tree)), format!("{:?}", all_of(&tree)));
@@ -101,20 +101,20 @@ proptest! {
         match try_read(cut) {
             Ok(read) => {
                 // A last line of which only the line feed is missing counts.
-                let is_whole = read.ending == Ending::NoLineFeed;
+                let is_whole = read.ending == FileEnd::NoLineFeed;
                 let expected: Vec<u8> = tree.lines()[..whole_lines + usize::from(is_whole)].concat();
                 prop_assert_eq!(bytes(&read.tree).into_bytes(), expected);
                 let last_feed = cut.iter().rposition(|byte| *byte == b'\n').map_or(0, |feed| feed + 1);
-                let torn = Ending::Torn { at: last_feed };
+                let torn = FileEnd::Torn { at: last_feed };
                 let expected = match (cut.ends_with(b"\n"), is_whole) {
-                    (true, _) => Ending::Whole,
-                    (false, true) => Ending::NoLineFeed,
+                    (true, _) => FileEnd::Whole,
+                    (false, true) => FileEnd::NoLineFeed,
                     (false, false) => torn,
                 };
                 prop_assert_eq!(read.ending, expected);
             }
             Err(why) => {
-                let expected = if cut.is_empty() { Unreadable::Empty } else { Unreadable::TornHeader };
+                let expected = if cut.is_empty() { ReadError::Empty } else { ReadError::TornHeader };
                 prop_assert_eq!((why, whole_lines), (expected, 0));
             }
         }

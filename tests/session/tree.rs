@@ -4,7 +4,7 @@ use crate::session_support::*;
 use bytes::Bytes;
 use pi_rpc::{
     protocol::{AgentMessage, CompactionResult, Dialect, SessionEntryKind, ThinkingLevel},
-    session::{Ending, NewEntry, Renamed, Tree},
+    session::{FileEnd, NewEntry, RenameEffect, Tree},
 };
 use serde_json::json;
 
@@ -91,11 +91,11 @@ fn what_was_written_reads_back_the_same() {
         let read = read(lines.clone());
         assert_eq!(
             (bytes(&read.tree), notices(&read), read.migrated, read.ending),
-            (lines, vec![], false, Ending::Whole)
+            (lines, vec![], false, FileEnd::Whole)
         );
         assert_eq!(path(&read.tree), path(&tree));
         assert_eq!(read.tree.context(), tree.context());
-        assert_eq!(read.tree.on_path(), tree.on_path());
+        assert_eq!(read.tree.path_entries(), tree.path_entries());
         assert_eq!(read.tree.name(), Some("Greeting".to_owned()));
         let kinds = |tree: &Tree| -> Vec<_> {
             tree.entries().iter().map(|entry| (entry.kind(), entry.role(), entry.at())).collect()
@@ -178,12 +178,14 @@ fn a_name_is_an_entry_or_the_title_of_the_header() {
     let mut rename = |tree: &mut Tree, dialect, name| tree.rename(name, stamp(dialect, 0), &mut random);
 
     let mut pi = fresh();
-    assert!(matches!(rename(&mut pi, Dialect::Pi, "one"), Renamed::Line(line) if line.ends_with(b"}\n")));
+    assert!(
+        matches!(rename(&mut pi, Dialect::Pi, "one"), RenameEffect::Line(line) if line.ends_with(b"}\n"))
+    );
     assert_eq!((pi.name(), pi.header().title.clone()), (Some("one".to_owned()), None));
 
     let mut xcsh = fresh();
-    assert_eq!(rename(&mut xcsh, Dialect::Xcsh, "one"), Renamed::Header);
-    assert_eq!(rename(&mut xcsh, Dialect::Xcsh, "two"), Renamed::Header);
+    assert_eq!(rename(&mut xcsh, Dialect::Xcsh, "one"), RenameEffect::Header);
+    assert_eq!(rename(&mut xcsh, Dialect::Xcsh, "two"), RenameEffect::Header);
     assert_eq!((xcsh.name(), xcsh.entries().len()), (Some("two".to_owned()), 0));
     let titled = HEADER.replace('}', r#","title":"two","titleSource":"user"}"#);
     assert_eq!(bytes(&xcsh), file(&[titled]));

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use fastrand::Rng;
 use pi_rpc::{
     protocol::{AgentMessage, Dialect, SessionHeader},
-    session::{Context, OpenError, Opened, Read, Stamp, Store, Tree, Unreadable, new_header},
+    session::{Context, OpenError, OpenedSession, ParsedFile, ReadError, Stamp, Store, Tree, new_header},
 };
 use serde_json::{Value, json};
 use std::{
@@ -46,12 +46,12 @@ pub fn file<S: AsRef<str>>(lines: &[S]) -> String {
     lines.iter().map(|line| format!("{}\n", line.as_ref())).collect()
 }
 
-pub fn try_read(file: impl Into<Vec<u8>>) -> Result<Read, Unreadable> {
+pub fn try_read(file: impl Into<Vec<u8>>) -> Result<ParsedFile, ReadError> {
     Tree::read(Bytes::from(file.into()), &mut random())
 }
 
 /// A file that can be read.
-pub fn read(file: impl Into<Vec<u8>>) -> Read {
+pub fn read(file: impl Into<Vec<u8>>) -> ParsedFile {
     try_read(file).expect("a session")
 }
 
@@ -124,7 +124,7 @@ fn say(message: &AgentMessage) -> String {
 }
 
 /// What was found wrong, in words.
-pub fn notices(read: &Read) -> Vec<String> {
+pub fn notices(read: &ParsedFile) -> Vec<String> {
     read.notices.iter().map(ToString::to_string).collect()
 }
 
@@ -141,7 +141,7 @@ pub fn with(text: impl AsRef<[u8]>) -> (TempDir, PathBuf) {
     (directory, path)
 }
 
-pub fn open(path: &Path) -> (Store, Result<Opened, OpenError>) {
+pub fn open(path: &Path) -> (Store, Result<OpenedSession, OpenError>) {
     let mut store = Store::default();
     let opened = store.open(path, &mut random());
     (store, opened)
@@ -150,7 +150,7 @@ pub fn open(path: &Path) -> (Store, Result<Opened, OpenError>) {
 /// Opens what can be opened: the store, its session, what is told of the file.
 pub fn opened(path: &Path) -> (Store, Option<Tree>, Vec<String>) {
     let (store, opened) = open(path);
-    let Opened { tree, notices, .. } = opened.unwrap();
+    let OpenedSession { tree, notices, .. } = opened.unwrap();
     (store, tree, notices.iter().map(ToString::to_string).collect())
 }
 

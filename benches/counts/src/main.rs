@@ -88,6 +88,6 @@ fn watched_get_state(engine: &mut Engine, now: Now) -> usize {
 fn watched_opening(file: &Bytes) -> usize {
     let read = Tree::read(black_box(file.clone()), &mut fastrand::Rng::with_seed(1));
     let tree = read.expect("a session").tree;
-    black_box(Session::opened(tree, Arc::from(Path::new("/work/session.jsonl"))).messages().len());
+    black_box(Session::from_file(tree, Arc::from(Path::new("/work/session.jsonl"))).messages().len());
     1
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use pi_rpc::{
     protocol::{AgentMessage, AssistantContent},
-    session::{Opened, Read, Tree, Unreadable, Write},
+    session::{OpenedSession, ParsedFile, ReadError, Tree, Write},
 };
 use serde_json::Value;
 use std::{
@@ -87,7 +87,7 @@ impl Disk {
     }
 
     /// Opens another session.
-    pub fn open(&mut self, path: &Path) -> Result<Opened, String> {
+    pub fn open(&mut self, path: &Path) -> Result<OpenedSession, String> {
         let read = match self.files.get(path) {
             Some(bytes) => read(bytes).map_err(|_| format!("Not a session file: {}", path.display()))?,
             None => None,
@@ -95,7 +95,7 @@ impl Disk {
         let path: Arc<Path> = path.into();
         self.open = Some(path.clone());
         let (tree, notices) = read.map_or((None, Vec::new()), |read| (Some(read.tree), read.notices));
-        Ok(Opened { path, tree, notices })
+        Ok(OpenedSession { path, tree, notices })
     }
 
     /// Lets go of the session's file.
@@ -164,10 +164,10 @@ fn text(value: &Value) -> &str {
 }
 
 /// The session in these bytes; `None`: there is none yet.
-fn read(bytes: &[u8]) -> Result<Option<Read>, Unreadable> {
+fn read(bytes: &[u8]) -> Result<Option<ParsedFile>, ReadError> {
     match Tree::read(Bytes::copy_from_slice(bytes), &mut fastrand::Rng::with_seed(1)) {
         Ok(read) => Ok(Some(read)),
-        Err(Unreadable::Empty) => Ok(None),
+        Err(ReadError::Empty) => Ok(None),
         Err(other) => Err(other),
     }
 }

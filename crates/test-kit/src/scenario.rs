@@ -14,7 +14,7 @@ use pi_rpc::{
     engine::{Extending, Modes, Place, Setup, Toolbox, limits::Limits, todos},
     machine::Rule,
     protocol::Dialect,
-    session::Opened,
+    session::OpenedSession,
 };
 use serde_json::Value;
 
@@ -285,7 +285,7 @@ impl Scenario {
     }
 
     /// What an engine is set up with for this.
-    pub(crate) fn setup(&self, dialect: Dialect, session: Option<Opened>) -> Setup {
+    pub(crate) fn setup(&self, dialect: Dialect, session: Option<OpenedSession>) -> Setup {
         let mut modes = Modes::of(dialect);
         (self.change)(&mut modes);
         let mut tools = tools();

@@ -23,7 +23,7 @@ use crate::{
         BeforeTreeHook, DialectExtensionApi, ExtensionNavigateTree, ExtensionSetLeaf, HookSummary,
         JsonObject, TreeHook, errors, texts,
     },
-    session::{Branch, Entry, NewEntry, Session},
+    session::{BranchPreparation, Entry, NewEntry, Session},
 };
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ impl Engine {
         let navigation = Navigation { requested: wanted.clone(), stage: NavigationStage::Between };
         let call = self.open_task(process, id, Task::Navigation(Box::new(navigation)));
         let tree = self.store.session.tree();
-        let left = tree.left_behind(&wanted.target_id);
+        let left = tree.abandoned_entries(&wanted.target_id);
         let event = BeforeTreeHook {
             target_id: wanted.target_id,
             old_leaf_id,
@@ -77,7 +77,7 @@ impl Engine {
     pub(in crate::engine) fn set_leaf(&mut self, process: CallId, wanted: ExtensionSetLeaf) {
         let outcome = match self.no_navigation() {
             Some(text) => Err(text),
-            None if self.store.session.go_on_at(Some(&wanted.entry_id)) => Ok(None),
+            None if self.store.session.continue_after(Some(&wanted.entry_id)) => Ok(None),
             None => Err(errors::no_such_entry(self.dialect.base(), &wanted.entry_id)),
         };
         self.respond(process, wanted.id, outcome);
@@ -140,11 +140,12 @@ impl Engine {
             0 => UNKNOWN_WINDOW,
             window => window,
         };
-        let left = self.store.session.tree().left_behind(&target).entries;
+        let left = self.store.session.tree().abandoned_entries(&target).entries;
         if left.is_empty() {
             return self.take_up_branch(call, None);
         }
-        let branch = Branch::new(&left, window.saturating_sub(self.modes.compaction.reserve).max(1));
+        let branch =
+            BranchPreparation::new(&left, window.saturating_sub(self.modes.compaction.reserve).max(1));
         if let Some(text) = self.models.choice().unusable.clone() {
             return self.end_action(call, Err(text));
         }
@@ -168,7 +169,7 @@ impl Engine {
     pub(in crate::engine) fn branch_summarised(
         &mut self,
         call: CallId,
-        branch: &Branch,
+        branch: &BranchPreparation,
         partial: PartialMessage,
     ) {
         self.set_stage(call, NavigationStage::Between);
@@ -190,8 +191,8 @@ impl Engine {
         let (target, label) = (navigation.requested.target_id.clone(), navigation.requested.label.clone());
         let before = self.store.session.clone();
         let old_leaf_id = before.tree().leaf_id().map(ToString::to_string);
-        let Some(chosen) = self.store.session.tree().chosen(&target) else { return };
-        if !self.store.session.go_on_at(chosen.leaf.as_deref()) {
+        let Some(chosen) = self.store.session.tree().navigation_target(&target) else { return };
+        if !self.store.session.continue_after(chosen.leaf.as_deref()) {
             let text = errors::no_such_entry(self.dialect.base(), &target);
             return self.end_action(call, Err(text));
         }

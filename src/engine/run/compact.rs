@@ -36,7 +36,7 @@ use crate::{
     session::{
         Entry, NewEntry,
         compaction::{
-            NothingToDo, Preparation, checkpoint, context_tokens, is_full, prepare, prepare_overflow,
+            NothingToCompact, Preparation, checkpoint, context_tokens, is_full, prepare, prepare_overflow,
         },
     },
 };
@@ -51,8 +51,8 @@ impl Engine {
         let prepared = match self.models.choice().unusable.clone() {
             Some(text) => Err(text),
             None => self.prepare_compaction().map_err(|nothing| match nothing {
-                NothingToDo::AlreadyCompacted => errors::already_compacted(base),
-                NothingToDo::TooSmall => errors::nothing_to_compact(base),
+                NothingToCompact::AlreadyCompacted => errors::already_compacted(base),
+                NothingToCompact::TooSmall => errors::nothing_to_compact(base),
             }),
         };
         match prepared {
@@ -192,14 +192,14 @@ impl Engine {
         }
     }
 
-    fn prepare_compaction(&self) -> Result<Preparation, NothingToDo> {
-        prepare(&self.store.session.tree().on_path(), self.kept_tokens())
+    fn prepare_compaction(&self) -> Result<Preparation, NothingToCompact> {
+        prepare(&self.store.session.tree().path_entries(), self.kept_tokens())
     }
 
     /// The same after a request that did not fit: one message may be too long for the context.
-    fn prepare_overflow_compaction(&self) -> Result<Preparation, NothingToDo> {
+    fn prepare_overflow_compaction(&self) -> Result<Preparation, NothingToCompact> {
         let window = self.models.choice().model.context_window;
-        let path = self.store.session.tree().on_path();
+        let path = self.store.session.tree().path_entries();
         prepare_overflow(&path, self.kept_tokens(), window, self.modes.compaction.reserve)
     }
 
@@ -330,7 +330,7 @@ impl Engine {
             }
             Cause::Full { reason, will_retry } => {
                 if will_retry {
-                    self.store.session.forget_answer(StopReason::Error);
+                    self.store.session.forget_last_answer(StopReason::Error);
                 }
                 // A prompt that came meanwhile asks in its place.
                 let will_retry = will_retry && matches!(next, AfterCompaction::Nothing) && !is_aborted;

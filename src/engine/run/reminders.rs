@@ -59,7 +59,7 @@ impl Engine {
         let Some(reminder) = self.todos.reminder() else { return };
         let message = reminder.message(self.now.wall);
         self.emit_event(reminder.event);
-        self.store.session.tell(Arc::new(AgentMessage::Developer(message)));
+        self.store.session.add_unsaved(Arc::new(AgentMessage::Developer(message)));
         self.start_run([]);
     }
 

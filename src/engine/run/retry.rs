@@ -53,7 +53,7 @@ impl Engine {
     /// Excludes the last answer from the context if it ended for `reason`, with the results of its calls. In
     /// dialects that emit entries, an entry is emitted for each of them.
     pub(in crate::engine) fn exclude_answer(&mut self, reason: StopReason) {
-        let left_out = self.store.session.forget_answer(reason);
+        let left_out = self.store.session.forget_last_answer(reason);
         if !self.emits_entries() {
             return;
         }

@@ -32,7 +32,7 @@ impl Engine {
         if broken.is_empty() {
             return false;
         }
-        self.store.session.forget_answer(StopReason::Aborted);
+        self.store.session.forget_last_answer(StopReason::Aborted);
         self.rules.injected(&broken);
         let names = broken.iter().map(|rule| rule.name.clone()).collect();
         self.append(NewEntry::RulesInjected(names));

@@ -6,7 +6,7 @@ use crate::{
         DialectForksFrom, EntryList, EntryTree, ForkMessage, ForkMessages, GetEntriesCommand,
         GetEntriesResponse, GetTreeResponse, RequestId, RpcCommandKind, errors,
     },
-    session::{self, DEEPEST},
+    session::{self, MAX_TREE_DEPTH},
 };
 
 impl Engine {
@@ -25,7 +25,7 @@ impl Engine {
     pub(in crate::engine) fn list_entries(&mut self, command: GetEntriesCommand) {
         let base = self.dialect.base();
         let tree = self.store.session.tree();
-        match tree.listed(command.since.as_deref(), base) {
+        match tree.list_entries(command.since.as_deref(), base) {
             Some(entries) => {
                 let data = EntryList { entries, leaf_id: tree.leaf_id().map(ToString::to_string) };
                 self.succeed(GetEntriesResponse { id: command.id, data });
@@ -42,10 +42,10 @@ impl Engine {
         let base = self.dialect.base();
         let tree = self.store.session.tree();
         let leaf_id = tree.leaf_id().map(ToString::to_string);
-        match tree.nodes(base) {
+        match tree.entry_tree(base) {
             Some(tree) => self.succeed(GetTreeResponse { id, data: EntryTree { tree, leaf_id } }),
             None => {
-                let text = errors::tree_too_deep(base, &DEEPEST.to_string());
+                let text = errors::tree_too_deep(base, &MAX_TREE_DEPTH.to_string());
                 self.handler_failed(id, RpcCommandKind::GetTree, text);
             }
         }

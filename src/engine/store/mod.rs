@@ -118,7 +118,7 @@ impl Store {
         self.disk = Disk::Free;
         // What was only synced had been written before.
         if !self.is_syncing() {
-            self.session.written();
+            self.session.mark_written();
         }
         Some(since)
     }

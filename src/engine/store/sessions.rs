@@ -23,7 +23,7 @@ use crate::{
         ThinkingLevel, errors,
     },
     session::{
-        NewEntry, Opened, Session, file_name, new_header,
+        NewEntry, OpenedSession, Session, file_name, new_header,
         page::{self, PageOptions},
         session_id,
     },
@@ -116,7 +116,7 @@ impl Engine {
         if self.dialect.record().sessions_start_anew {
             self.append_model();
         }
-        self.append_quietly(NewEntry::Level(self.models.level));
+        self.append_deferred(NewEntry::Level(self.models.level));
         for message in self.take_beginning(command.id.as_ref()) {
             self.append(NewEntry::Message(message.into()));
         }
@@ -132,7 +132,7 @@ impl Engine {
     }
 
     /// The file of another session was read, or not.
-    pub(in crate::engine) fn opened(&mut self, opened: Result<Opened, String>) {
+    pub(in crate::engine) fn opened(&mut self, opened: Result<OpenedSession, String>) {
         let Some(SwitchSessionCommand { id, .. }) = self.requests.files.session.take() else { return };
         match opened {
             Err(text) => {
@@ -168,7 +168,7 @@ impl Engine {
                 return self.handler_failed(id, kind, text);
             };
             let data = ForkResult { text: None, cancelled: false };
-            return self.begin_forked(Session::forked(tree, file), fork_response(id, kind, data));
+            return self.begin_forked(Session::from_fork(tree, file), fork_response(id, kind, data));
         }
         let Some(forked) = self.store.session.tree().fork(entry, header, stamp, self.ids.random()) else {
             let text = errors::invalid_entry(self.dialect.base());
@@ -176,7 +176,7 @@ impl Engine {
             return self.session_stays();
         };
         let data = ForkResult { text: Some(forked.text), cancelled: false };
-        self.begin_forked(Session::forked(forked.tree, file), fork_response(id, kind, data));
+        self.begin_forked(Session::from_fork(forked.tree, file), fork_response(id, kind, data));
     }
 
     /// Begins a session with the entries of this one's branch.
@@ -189,7 +189,7 @@ impl Engine {
         let stamp = self.stamp();
         let tree = self.store.session.tree().copy_branch(header, stamp, self.ids.random());
         let data = SessionChange { cancelled: false };
-        self.begin_forked(Session::forked(tree, file), CloneResponse { id, data }.into());
+        self.begin_forked(Session::from_fork(tree, file), CloneResponse { id, data }.into());
     }
 
     /// A session made of this one takes its place as soon as it is stored, and the response is given.
@@ -297,13 +297,13 @@ impl Engine {
     }
 
     /// The session that a process starts with, or that a file holds.
-    pub(in crate::engine) fn session_of(&mut self, opened: Opened) -> Session {
+    pub(in crate::engine) fn session_of(&mut self, opened: OpenedSession) -> Session {
         let path = opened.path.to_string_lossy();
-        for notice in opened.notices.iter().filter(|notice| notice.tells_of_loss()) {
+        for notice in opened.notices.iter().filter(|notice| notice.reports_loss()) {
             self.report_failure(FailureSource::File(&path, SESSION), &notice.to_string());
         }
         match opened.tree {
-            Some(tree) => Session::opened(tree, opened.path),
+            Some(tree) => Session::from_file(tree, opened.path),
             // Nothing is there yet: the session begins in that very file.
             None => {
                 let (header, _) = self.unborn(None);
@@ -324,7 +324,7 @@ impl Engine {
         let preferred = self.models.choice().preferred;
         self.models.level = self.fitting(level.or(known).or(preferred).unwrap_or(self.modes.level));
         if known.is_none() {
-            self.append_quietly(NewEntry::Level(self.models.level));
+            self.append_deferred(NewEntry::Level(self.models.level));
         }
     }
 
@@ -335,9 +335,9 @@ impl Engine {
     }
 
     /// An entry that need not be written before the next one.
-    pub(in crate::engine) fn append_quietly(&mut self, entry: NewEntry) {
+    pub(in crate::engine) fn append_deferred(&mut self, entry: NewEntry) {
         let stamp = self.stamp();
-        self.store.session.append_quietly(entry, stamp, self.ids.random());
+        self.store.session.append_deferred(entry, stamp, self.ids.random());
     }
 
     /// The header and the file of a session that begins now.

@@ -1,6 +1,6 @@
 //! Where a conversation is cut into what is summed up and what is kept.
 
-use super::{OnPath, estimate};
+use super::{PathEntry, estimate};
 use crate::protocol::{AgentMessage, AssistantContent, StopReason};
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ pub struct Cut {
 /// so that a conversation made of them is never cut.
 ///
 /// Source: pi source, xcsh source.
-pub fn find(range: &[&OnPath], keep_recent: u64) -> Option<Cut> {
+pub fn find(range: &[&PathEntry], keep_recent: u64) -> Option<Cut> {
     let enough = enough(range, keep_recent)?;
     let allowed = allowed(range);
     let after = (enough..range.len()).find(|place| allowed[*place]);
@@ -38,8 +38,8 @@ pub fn find(range: &[&OnPath], keep_recent: u64) -> Option<Cut> {
 /// Cuts `range` behind the last message that does not fit into a context by itself: one of `window` tokens or more, else
 /// the one that makes the kept part as large as `keep_recent`, else the last that is no failed answer. `None` where no
 /// entry follows that one.
-pub fn find_behind(range: &[&OnPath], keep_recent: u64, window: u64) -> Option<Cut> {
-    let is_huge = |entry: &&OnPath| entry.message().is_some_and(|it| estimate(it) >= window);
+pub fn find_behind(range: &[&PathEntry], keep_recent: u64, window: u64) -> Option<Cut> {
+    let is_huge = |entry: &&PathEntry| entry.message().is_some_and(|it| estimate(it) >= window);
     let huge = range.iter().rposition(is_huge).filter(|_| window > 0);
     let last = || range.iter().rposition(|entry| entry.message().is_some_and(|it| !is_failed(it)));
     let place = huge.or_else(|| enough(range, keep_recent)).or_else(last)?;
@@ -55,7 +55,7 @@ pub fn find_behind(range: &[&OnPath], keep_recent: u64, window: u64) -> Option<C
 }
 
 /// Whether a message of `window` tokens or more stands from `kept` on.
-pub fn keeps_huge(range: &[&OnPath], kept: usize, window: u64) -> bool {
+pub fn keeps_huge(range: &[&PathEntry], kept: usize, window: u64) -> bool {
     let mut messages = range[kept..].iter().filter_map(|entry| entry.message());
     window > 0 && messages.any(|message| estimate(message) >= window)
 }
@@ -65,7 +65,7 @@ fn is_failed(message: &AgentMessage) -> bool {
 }
 
 /// The last place from which on there are `keep_recent` tokens.
-fn enough(range: &[&OnPath], keep_recent: u64) -> Option<usize> {
+fn enough(range: &[&PathEntry], keep_recent: u64) -> Option<usize> {
     let mut tokens = 0;
     range.iter().rposition(|entry| match entry.message() {
         Some(message) => {
@@ -78,7 +78,7 @@ fn enough(range: &[&OnPath], keep_recent: u64) -> Option<usize> {
 
 /// For each entry, whether it may be the first that is kept: it is a message, it is no result, and no result from
 /// there on belongs to a call before it.
-fn allowed(range: &[&OnPath]) -> Vec<bool> {
+fn allowed(range: &[&PathEntry]) -> Vec<bool> {
     let mut called = HashSet::new();
     // Results whose calls are not in the range are lost already: nothing can be torn from them.
     let with_call: Vec<bool> = range
@@ -107,7 +107,7 @@ fn allowed(range: &[&OnPath]) -> Vec<bool> {
 }
 
 /// Whether a turn may begin with the entry: somebody else than the model speaks.
-fn opens_turn(entry: &OnPath) -> bool {
+fn opens_turn(entry: &PathEntry) -> bool {
     entry.message().is_some_and(|message| {
         !matches!(
             **message,
@@ -120,7 +120,7 @@ fn opens_turn(entry: &OnPath) -> bool {
 }
 
 /// The ids of the calls that the entry makes.
-fn calls(entry: &OnPath) -> impl Iterator<Item = &str> {
+fn calls(entry: &PathEntry) -> impl Iterator<Item = &str> {
     let blocks = match entry.message().map(AsRef::as_ref) {
         Some(AgentMessage::Assistant(message)) => message.content.as_slice(),
         _ => &[],
@@ -132,7 +132,7 @@ fn calls(entry: &OnPath) -> impl Iterator<Item = &str> {
 }
 
 /// The id of the call that the entry is the result of.
-fn result_of(entry: &OnPath) -> Option<&str> {
+fn result_of(entry: &PathEntry) -> Option<&str> {
     match entry.message()?.as_ref() {
         AgentMessage::ToolResult(message) => Some(&message.tool_call_id),
         _ => None,

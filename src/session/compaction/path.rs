@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 /// An entry on the way from the root to the leaf.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OnPath {
+pub struct PathEntry {
     /// The entry's id.
     pub id: Arc<str>,
     /// What it is.
-    pub kind: OnPathKind,
+    pub kind: PathEntryKind,
 }
 
 /// What a compaction has to know of an entry.
 #[derive(Clone, Debug, PartialEq)]
-pub enum OnPathKind {
+pub enum PathEntryKind {
     /// A message of the conversation.
     Message(Arc<AgentMessage>),
     /// A message of an extension.
@@ -37,14 +37,14 @@ pub enum OnPathKind {
     Other,
 }
 
-impl OnPath {
+impl PathEntry {
     /// What the entry adds to the context.
     pub const fn message(&self) -> Option<&Arc<AgentMessage>> {
         match &self.kind {
-            OnPathKind::Message(message)
-            | OnPathKind::CustomMessage(message)
-            | OnPathKind::BranchSummary(message) => Some(message),
-            OnPathKind::Compaction { .. } | OnPathKind::Other => None,
+            PathEntryKind::Message(message)
+            | PathEntryKind::CustomMessage(message)
+            | PathEntryKind::BranchSummary(message) => Some(message),
+            PathEntryKind::Compaction { .. } | PathEntryKind::Other => None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a compaction would sum up and what it would keep.
 
 use super::{
-    Files, OnPath, OnPathKind, context_tokens,
+    Files, PathEntry, PathEntryKind, context_tokens,
     cut::{self, Cut},
     files::without_lists,
 };
@@ -29,7 +29,7 @@ pub struct Preparation {
 
 /// Why there is nothing to compact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NothingToDo {
+pub enum NothingToCompact {
     /// Nothing was said since the last compaction.
     AlreadyCompacted,
     /// Everything would be kept.
@@ -48,7 +48,7 @@ pub enum NothingToDo {
 /// `path` may begin with the first entry that the last compaction kept.
 ///
 /// Source: pi source, xcsh source, observed.
-pub fn prepare(path: &[OnPath], keep_recent: u64) -> Result<Preparation, NothingToDo> {
+pub fn prepare(path: &[PathEntry], keep_recent: u64) -> Result<Preparation, NothingToCompact> {
     prepare_with(path, |range| cut::find(range, keep_recent))
 }
 
@@ -57,12 +57,12 @@ pub fn prepare(path: &[OnPath], keep_recent: u64) -> Result<Preparation, Nothing
 ///
 /// Own: the originals keep such a message, so that the next request does not fit either.
 pub fn prepare_overflow(
-    path: &[OnPath],
+    path: &[PathEntry],
     keep_recent: u64,
     window: u64,
     reserve: u64,
-) -> Result<Preparation, NothingToDo> {
-    let find = |range: &[&OnPath]| {
+) -> Result<Preparation, NothingToCompact> {
+    let find = |range: &[&PathEntry]| {
         let usual = cut::find(range, keep_recent);
         let summarises = |cut: &Cut| range[..cut.kept].iter().any(|entry| entry.message().is_some());
         let usual = usual.filter(|cut| summarises(cut) && !cut::keeps_huge(range, cut.kept, window));
@@ -75,21 +75,21 @@ pub fn prepare_overflow(
 }
 
 fn prepare_with(
-    path: &[OnPath],
-    find: impl Fn(&[&OnPath]) -> Option<Cut>,
-) -> Result<Preparation, NothingToDo> {
+    path: &[PathEntry],
+    find: impl Fn(&[&PathEntry]) -> Option<Cut>,
+) -> Result<Preparation, NothingToCompact> {
     let previous = path.iter().enumerate().rev().find_map(|(place, entry)| Previous::of(place, entry));
     if previous.as_ref().is_some_and(|last| messages(&path[last.place..]).is_empty()) {
-        return Err(NothingToDo::AlreadyCompacted);
+        return Err(NothingToCompact::AlreadyCompacted);
     }
     let start = previous.as_ref().map_or(0, |last| last.start(path));
-    let is_compaction = |entry: &&OnPath| matches!(entry.kind, OnPathKind::Compaction { .. });
-    let range: Vec<&OnPath> = path[start..].iter().filter(|entry| !is_compaction(entry)).collect();
-    let cut = find(&range).ok_or(NothingToDo::TooSmall)?;
+    let is_compaction = |entry: &&PathEntry| matches!(entry.kind, PathEntryKind::Compaction { .. });
+    let range: Vec<&PathEntry> = path[start..].iter().filter(|entry| !is_compaction(entry)).collect();
+    let cut = find(&range).ok_or(NothingToCompact::TooSmall)?;
     let history = messages(range[..cut.turn].iter().copied());
     let prefix = messages(range[cut.turn..cut.kept].iter().copied());
     if history.is_empty() && prefix.is_empty() {
-        return Err(NothingToDo::TooSmall);
+        return Err(NothingToCompact::TooSmall);
     }
     let mut files = previous.as_ref().map(Previous::files).unwrap_or_default();
     files.note(&history);
@@ -115,8 +115,8 @@ struct Previous<'a> {
 }
 
 impl<'a> Previous<'a> {
-    fn of(place: usize, entry: &'a OnPath) -> Option<Self> {
-        let OnPathKind::Compaction { summary, first_kept, details, from_hook } = &entry.kind else {
+    fn of(place: usize, entry: &'a PathEntry) -> Option<Self> {
+        let PathEntryKind::Compaction { summary, first_kept, details, from_hook } = &entry.kind else {
             return None;
         };
         let details = details.as_ref().filter(|_| !from_hook);
@@ -124,7 +124,7 @@ impl<'a> Previous<'a> {
     }
 
     /// Where the range begins that is to be compacted now.
-    fn start(&self, path: &[OnPath]) -> usize {
+    fn start(&self, path: &[PathEntry]) -> usize {
         let kept = path[..self.place].iter().position(|entry| *entry.id == *self.first_kept);
         kept.unwrap_or(self.place)
     }
@@ -135,7 +135,7 @@ impl<'a> Previous<'a> {
 }
 
 /// Tokens in the context: the last summary, and the entries from `start` on.
-fn tokens(path: &[OnPath], start: usize, previous: Option<&Previous<'_>>) -> u64 {
+fn tokens(path: &[PathEntry], start: usize, previous: Option<&Previous<'_>>) -> u64 {
     let Some(previous) = previous else { return context_tokens(&messages(&path[start..]), 0) };
     let summary = CompactionSummaryMessage {
         summary: previous.summary.to_owned(),
@@ -151,6 +151,6 @@ fn tokens(path: &[OnPath], start: usize, previous: Option<&Previous<'_>>) -> u64
     context_tokens(&context, compacted)
 }
 
-fn messages<'a>(entries: impl IntoIterator<Item = &'a OnPath>) -> Vec<Arc<AgentMessage>> {
-    entries.into_iter().filter_map(OnPath::message).cloned().collect()
+fn messages<'a>(entries: impl IntoIterator<Item = &'a PathEntry>) -> Vec<Arc<AgentMessage>> {
+    entries.into_iter().filter_map(PathEntry::message).cloned().collect()
 }

@@ -9,7 +9,7 @@ use super::diff::diff;
 use super::text::{Shown, first_line, is_plain, plain};
 
 /// How deep elements are nested; what is deeper in the text is shown at this depth.
-const DEEPEST: usize = 32;
+const MAX_NESTING: usize = 32;
 
 /// The schemes of links that may be followed.
 const FOLLOWED: [&str; 3] = ["https://", "http://", "mailto:"];
@@ -69,7 +69,7 @@ impl Writer {
     }
 
     fn start(&mut self, tag: Tag<'_>) {
-        if self.open.len() >= DEEPEST {
+        if self.open.len() >= MAX_NESTING {
             self.open.push("");
             return;
         }
@@ -260,6 +260,6 @@ mod tests {
     #[test]
     fn deep_nesting_ends_somewhere() {
         let depth = page(&format!("{}x", "> ".repeat(5000))).matches("<blockquote>").count();
-        assert_eq!(depth, DEEPEST);
+        assert_eq!(depth, MAX_NESTING);
     }
 }

@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     protocol::AgentMessage,
-    session::compaction::{NothingToDo, OnPath, OnPathKind, Preparation},
+    session::compaction::{NothingToCompact, PathEntry, PathEntryKind, Preparation},
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 /// `s`ummary, `m`odel change; the number after it the tokens that it is worth. An answer may have calls (`a10+1+2`),
 /// a count of tokens by the provider (`a10=500`) and a failure (`a10!`); a result names its call (`r10+1`). `C3` is a
 /// compaction that kept `e3`.
-pub fn path(line: &str) -> Vec<OnPath> {
+pub fn path(line: &str) -> Vec<PathEntry> {
     line.split_whitespace().enumerate().map(|(place, word)| entry(&format!("e{place}"), word)).collect()
 }
 
 /// An entry from a word of shorthand.
-pub fn entry(id: &str, word: &str) -> OnPath {
+pub fn entry(id: &str, word: &str) -> PathEntry {
     let (kind, rest) = word.split_at(1);
     let failed = rest.ends_with('!');
     let (rest, counted) =
@@ -31,32 +31,34 @@ pub fn entry(id: &str, word: &str) -> OnPath {
     let text = "x".repeat((tokens * 4).saturating_sub(calls.len() * 3));
     let message = |value: Value| Arc::new(serde_json::from_value::<AgentMessage>(value).unwrap());
     let kind = match kind {
-        "u" => OnPathKind::Message(message(json!({ "role": "user", "content": text, "timestamp": 1 }))),
-        "d" => OnPathKind::Message(message(json!({ "role": "developer", "content": text, "timestamp": 1 }))),
-        "b" => OnPathKind::Message(message(json!({
+        "u" => PathEntryKind::Message(message(json!({ "role": "user", "content": text, "timestamp": 1 }))),
+        "d" => {
+            PathEntryKind::Message(message(json!({ "role": "developer", "content": text, "timestamp": 1 })))
+        }
+        "b" => PathEntryKind::Message(message(json!({
             "role": "bashExecution", "command": "", "output": text, "cancelled": false, "truncated": false, "timestamp": 1,
         }))),
-        "a" => OnPathKind::Message(message(answer(&text, &calls, counted.parse().unwrap(), failed))),
-        "r" => OnPathKind::Message(message(json!({
+        "a" => PathEntryKind::Message(message(answer(&text, &calls, counted.parse().unwrap(), failed))),
+        "r" => PathEntryKind::Message(message(json!({
             "role": "toolResult", "toolCallId": calls[0], "toolName": "t", "content": [{ "type": "text",
             "text": "x".repeat(tokens * 4) }], "isError": false, "timestamp": 1,
         }))),
-        "x" => OnPathKind::CustomMessage(message(json!({
+        "x" => PathEntryKind::CustomMessage(message(json!({
             "role": "custom", "customType": "c", "content": text, "display": true, "timestamp": 1,
         }))),
-        "s" => OnPathKind::BranchSummary(message(json!({
+        "s" => PathEntryKind::BranchSummary(message(json!({
             "role": "branchSummary", "summary": text, "fromId": "e0", "timestamp": 1,
         }))),
-        "m" => OnPathKind::Other,
+        "m" => PathEntryKind::Other,
         "C" => compaction("Earlier.", &format!("e{rest}"), None, false),
         other => panic!("no entry is called {other}"),
     };
-    OnPath { id: id.into(), kind }
+    PathEntry { id: id.into(), kind }
 }
 
 /// An earlier compaction.
-pub fn compaction(summary: &str, first_kept: &str, details: Option<Value>, from_hook: bool) -> OnPathKind {
-    OnPathKind::Compaction {
+pub fn compaction(summary: &str, first_kept: &str, details: Option<Value>, from_hook: bool) -> PathEntryKind {
+    PathEntryKind::Compaction {
         summary: summary.to_owned(),
         first_kept: first_kept.to_owned(),
         details,
@@ -65,8 +67,11 @@ pub fn compaction(summary: &str, first_kept: &str, details: Option<Value>, from_
 }
 
 /// A message of the conversation.
-pub fn said(id: &str, message: Value) -> OnPath {
-    OnPath { id: id.into(), kind: OnPathKind::Message(Arc::new(serde_json::from_value(message).unwrap())) }
+pub fn said(id: &str, message: Value) -> PathEntry {
+    PathEntry {
+        id: id.into(),
+        kind: PathEntryKind::Message(Arc::new(serde_json::from_value(message).unwrap())),
+    }
 }
 
 /// What a model said; `counted` are the tokens that the provider counted.
@@ -85,7 +90,7 @@ pub fn answer(text: &str, calls: &[&str], counted: u64, failed: bool) -> Value {
 }
 
 /// A preparation in short: `history | prefix | first kept, tokens before`, the messages by the ids of their entries.
-pub fn shown(path: &[OnPath], prepared: &Result<Preparation, NothingToDo>) -> String {
+pub fn shown(path: &[PathEntry], prepared: &Result<Preparation, NothingToCompact>) -> String {
     match prepared {
         Err(nothing) => format!("{nothing:?}"),
         Ok(prepared) => {
@@ -97,7 +102,7 @@ pub fn shown(path: &[OnPath], prepared: &Result<Preparation, NothingToDo>) -> St
 }
 
 /// The entries that `messages` came from.
-pub fn ids<'p>(path: &'p [OnPath], messages: &[Arc<AgentMessage>]) -> Vec<&'p str> {
+pub fn ids<'p>(path: &'p [PathEntry], messages: &[Arc<AgentMessage>]) -> Vec<&'p str> {
     let id = |message: &Arc<AgentMessage>| {
         let entry = path.iter().find(|entry| entry.message().is_some_and(|own| Arc::ptr_eq(own, message)));
         &*entry.unwrap().id

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// The message, and what of it had to be dropped.
-pub fn mended(mut message: Value, at: u64) -> Result<(AgentMessage, Option<String>), serde_json::Error> {
+pub fn repair(mut message: Value, at: u64) -> Result<(AgentMessage, Option<String>), serde_json::Error> {
     let mut dropped = 0;
     if let Some(map) = message.as_object_mut() {
         if map.get("timestamp").and_then(Value::as_u64).is_none() {
@@ -28,26 +28,29 @@ pub fn mended(mut message: Value, at: u64) -> Result<(AgentMessage, Option<Strin
                     let is_count = |value: &Value| value.as_u64().is_some_and(|count| count <= MOST_COUNTED);
                     usage.retain(|_, value| !value.is_number() || is_count(value));
                 }
-                complete(map, &model);
-                dropped = blocks::<AssistantContent>(map);
+                fill_defaults(map, &model);
+                dropped = remove_unknown_blocks::<AssistantContent>(map);
             }
             Some("toolResult") => {
-                complete(map, &json!({ "content": [], "toolCallId": "", "toolName": "", "isError": false }));
-                dropped = blocks::<UserContent>(map);
+                fill_defaults(
+                    map,
+                    &json!({ "content": [], "toolCallId": "", "toolName": "", "isError": false }),
+                );
+                dropped = remove_unknown_blocks::<UserContent>(map);
             }
             Some("bashExecution" | "pythonExecution") => {
-                complete(map, &json!({ "output": "", "cancelled": false, "truncated": false }));
+                fill_defaults(map, &json!({ "output": "", "cancelled": false, "truncated": false }));
                 // Of a killed command some versions wrote null.
                 map.retain(|_, value| !value.is_null());
             }
             Some(role @ ("user" | "developer" | "custom" | "hookMessage")) => {
                 if role == "custom" || role == "hookMessage" {
-                    complete(map, &json!({ "customType": "", "display": true }));
+                    fill_defaults(map, &json!({ "customType": "", "display": true }));
                 }
                 if !map.get("content").is_some_and(Value::is_string) {
-                    complete(map, &json!({ "content": [] }));
+                    fill_defaults(map, &json!({ "content": [] }));
                 }
-                dropped = blocks::<UserContent>(map);
+                dropped = remove_unknown_blocks::<UserContent>(map);
             }
             _ => {}
         }
@@ -57,10 +60,10 @@ pub fn mended(mut message: Value, at: u64) -> Result<(AgentMessage, Option<Strin
 }
 
 /// Puts in what is missing, and what is of another JSON type than in `defaults`.
-fn complete(map: &mut Map<String, Value>, defaults: &Value) {
+fn fill_defaults(map: &mut Map<String, Value>, defaults: &Value) {
     for (key, default) in defaults.as_object().into_iter().flatten() {
         match (map.get_mut(key), default) {
-            (Some(Value::Object(inner)), Value::Object(_)) => complete(inner, default),
+            (Some(Value::Object(inner)), Value::Object(_)) => fill_defaults(inner, default),
             (Some(Value::String(text)), Value::Array(_)) => {
                 let block = json!([{ "type": "text", "text": std::mem::take(text) }]);
                 map.insert(key.clone(), block);
@@ -74,7 +77,7 @@ fn complete(map: &mut Map<String, Value>, defaults: &Value) {
 }
 
 /// Leaves out the blocks that are no `T`; returns how many.
-fn blocks<T: DeserializeOwned>(map: &mut Map<String, Value>) -> usize {
+fn remove_unknown_blocks<T: DeserializeOwned>(map: &mut Map<String, Value>) -> usize {
     let Some(Value::Array(blocks)) = map.get_mut("content") else { return 0 };
     let before = blocks.len();
     blocks.retain(|block| serde_json::from_value::<T>(block.clone()).is_ok());

@@ -6,19 +6,19 @@ use std::sync::Arc;
 
 /// One message that models are told.
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum ContextMessage {
     /// The one that the entry at this place of the tree brings along. It can be read.
     Entry(usize),
     /// One that no entry says in this way.
-    Made(Arc<AgentMessage>),
+    Synthetic(Arc<AgentMessage>),
 }
 
-impl Told {
+impl ContextMessage {
     /// The message.
     pub fn message<'t>(&'t self, tree: &'t Tree) -> Option<&'t Arc<AgentMessage>> {
         match self {
             Self::Entry(place) => tree.entries().get(*place).and_then(Entry::message),
-            Self::Made(message) => Some(message),
+            Self::Synthetic(message) => Some(message),
         }
     }
 
@@ -26,7 +26,7 @@ impl Told {
     pub fn kind(&self, tree: &Tree) -> Option<AgentMessageKind> {
         match self {
             Self::Entry(place) => tree.entries().get(*place).and_then(Entry::message_kind),
-            Self::Made(message) => Some(message.kind()),
+            Self::Synthetic(message) => Some(message.kind()),
         }
     }
 }
