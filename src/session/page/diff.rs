@@ -2,17 +2,17 @@
 
 use maud::{Markup, html};
 
-use super::text::Shown;
+use super::text::VisibleText;
 
 /// A difference in pi's numbered format or in the unified one, as the inside of a `pre`.
 pub(super) fn diff(text: &str) -> Markup {
     html! {
         @for line in text.split_inclusive('\n') {
             @match Line::of(line) {
-                Line::Added => ins { (Shown(line)) },
-                Line::Removed => del { (Shown(line)) },
-                Line::Place => span.place { (Shown(line)) },
-                Line::Kept => (Shown(line)),
+                Line::Added => ins { (VisibleText(line)) },
+                Line::Removed => del { (VisibleText(line)) },
+                Line::Place => span.place { (VisibleText(line)) },
+                Line::Kept => (VisibleText(line)),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The page as a whole: what it is called, what it tells at the top, and every run of the tree below.
+//! The page as a whole: what it is called, what it tells at the top, and every segment of the tree below.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,34 +10,34 @@ use crate::protocol::AgentMessage;
 use crate::session::totals;
 
 use super::entry::entry;
-use super::figures::{count, counted, dollars, time, tokens_told};
+use super::figures::{count, count_of, dollars, time, token_counts};
 use super::input::{Body, Page};
 use super::navigation::{branch_name, branches, navigation};
 use super::results::Results;
-use super::sheet::{Sheet, place, run_place};
-use super::text::{Shown, plain};
+use super::text::{VisibleText, visible_plain_text};
+use super::view::{PageView, entry_anchor, segment_anchor};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The whole page. It grows at one end, entry by entry.
 pub(super) fn document(page: &Page) -> String {
-    let sheet = Sheet::of(page);
+    let view = PageView::of(page);
     let mut text = String::new();
     DOCTYPE.render_to(&mut text);
     text.push_str("<html lang=\"en\">");
-    head(&plain(&sheet.title()), STYLE, Some(SCRIPT)).render_to(&mut text);
+    head(&visible_plain_text(&view.title()), STYLE, Some(SCRIPT)).render_to(&mut text);
     text.push_str("<body>");
-    top(&sheet).render_to(&mut text);
-    navigation(&sheet).render_to(&mut text);
+    top(&view).render_to(&mut text);
+    navigation(&view).render_to(&mut text);
     text.push_str("<main id=\"main\">");
-    conversation(&sheet, &mut text);
-    for run in 1..sheet.shape.runs.len() {
-        branch(&sheet, run, &mut text);
+    conversation(&view, &mut text);
+    for segment in 1..view.layout.segments.len() {
+        branch(&view, segment, &mut text);
     }
     text.push_str("</main>");
     html! {
-        footer { p { "Written by " (Shown(&page.written_by)) ". Times are UTC." } }
+        footer { p { "Written by " (VisibleText(&page.written_by)) ". Times are UTC." } }
         script { (PreEscaped(SCRIPT)) }
     }
     .render_to(&mut text);
@@ -45,15 +45,15 @@ pub(super) fn document(page: &Page) -> String {
     text
 }
 
-fn top(sheet: &Sheet<'_>) -> Markup {
-    let page = sheet.page;
+fn top(view: &PageView<'_>) -> Markup {
+    let page = view.page;
     html! {
         a.skip href="#main" { "Skip to the conversation" }
         header.top {
-            h1 { bdi { (Shown(&sheet.title())) } }
+            h1 { bdi { (VisibleText(&view.title())) } }
             dl.facts { (facts(page)) }
             @if let Some(instructions) = &page.instructions {
-                details { summary { "What the model is told first" } div.said { (Shown(instructions)) } }
+                details { summary { "What the model is told first" } div.said { (VisibleText(instructions)) } }
             }
             p.folding hidden { button type="button" { "Unfold all" } " " button type="button" { "Fold all" } }
         }
@@ -80,30 +80,30 @@ fn facts(page: &Page) -> Markup {
         .collect();
     let tokens = &totals.tokens;
     html! {
-        div { dt { "Session" } dd { bdi { (Shown(&page.session)) } } }
-        div { dt { "Directory" } dd { bdi { (Shown(&page.cwd)) } } }
+        div { dt { "Session" } dd { bdi { (VisibleText(&page.session)) } } }
+        div { dt { "Directory" } dd { bdi { (VisibleText(&page.cwd)) } } }
         @if let Some(created) = page.created { div { dt { "Begun" } dd { (time(created)) } } }
         @if !models.is_empty() {
             div { dt { @if models.len() == 1 { "Model" } @else { "Models" } } dd {
-                @for (at, model) in models.iter().enumerate() { @if at > 0 { ", " } bdi { (Shown(model)) } }
+                @for (at, model) in models.iter().enumerate() { @if at > 0 { ", " } bdi { (VisibleText(model)) } }
             } }
         }
         div { dt { "Messages" } dd {
-            (count(totals.all)) ": " (counted(totals.user, "prompt", "prompts")) ", "
-            (counted(totals.assistant, "answer", "answers")) ", " (counted(totals.calls, "tool call", "tool calls"))
+            (count(totals.all)) ": " (count_of(totals.user, "prompt", "prompts")) ", "
+            (count_of(totals.assistant, "answer", "answers")) ", " (count_of(totals.calls, "tool call", "tool calls"))
         } }
         div { dt { "Tokens" } dd {
-            (tokens_told(tokens.input, tokens.cache_read, tokens.cache_write, tokens.output))
+            (token_counts(tokens.input, tokens.cache_read, tokens.cache_write, tokens.output))
         } }
         div { dt { "Cost" } dd { (dollars(totals.cost)) } }
     }
 }
 
 /// The leaf's path.
-fn conversation(sheet: &Sheet<'_>, text: &mut String) {
+fn conversation(view: &PageView<'_>, text: &mut String) {
     text.push_str("<section aria-labelledby=\"b0\"><h2 id=\"b0\">Conversation</h2>");
-    run(sheet, 0, text);
-    let what = if sheet.shape.runs[0].entries.is_empty() {
+    segment(view, 0, text);
+    let what = if view.layout.segments[0].entries.is_empty() {
         "Nothing was said yet."
     } else {
         "The conversation stands here."
@@ -113,27 +113,27 @@ fn conversation(sheet: &Sheet<'_>, text: &mut String) {
 }
 
 /// What was said beside the leaf's path, folded.
-fn branch(sheet: &Sheet<'_>, number: usize, text: &mut String) {
+fn branch(view: &PageView<'_>, number: usize, text: &mut String) {
     text.push_str("<section class=\"branch\"><details>");
     html! {
-        summary id=(run_place(number)) { h2 { (branch_name(sheet, number)) } }
+        summary id=(segment_anchor(number)) { h2 { (branch_name(view, number)) } }
         p.note {
-            @match sheet.shape.runs[number].from {
-                Some(entry) => { "It leaves after " a href={ "#" (place(entry)) } { "this entry" } "." },
+            @match view.layout.segments[number].from {
+                Some(entry) => { "It leaves after " a href={ "#" (entry_anchor(entry)) } { "this entry" } "." },
                 None => "It begins by itself.",
             }
         }
     }
     .render_to(text);
-    run(sheet, number, text);
+    segment(view, number, text);
     text.push_str("</details></section>");
 }
 
-fn run(sheet: &Sheet<'_>, number: usize, text: &mut String) {
-    let entries = &sheet.shape.runs[number].entries;
-    let results = Results::of(sheet, entries);
+fn segment(view: &PageView<'_>, number: usize, text: &mut String) {
+    let entries = &view.layout.segments[number].entries;
+    let results = Results::of(view, entries);
     for &at in entries {
-        entry(sheet, at, &results).render_to(text);
-        branches(sheet, at).render_to(text);
+        entry(view, at, &results).render_to(text);
+        branches(view, at).render_to(text);
     }
 }

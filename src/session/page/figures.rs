@@ -18,12 +18,12 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// A count and what is counted.
-pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
+pub(super) fn count_of(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 /// Tokens by where they went, those of which there were any.
-pub(super) fn tokens_told(input: u64, cache_read: u64, cache_write: u64, output: u64) -> String {
+pub(super) fn token_counts(input: u64, cache_read: u64, cache_write: u64, output: u64) -> String {
     let parts = [(input, "in"), (cache_read, "from cache"), (cache_write, "to cache"), (output, "out")];
     let told = parts.iter().filter(|(tokens, _)| *tokens > 0);
     told.map(|(tokens, what)| format!("{} {what}", count(*tokens))).collect::<Vec<_>>().join(" · ")
@@ -50,7 +50,7 @@ mod tests {
     fn figures_are_told_as_people_write_them() {
         assert_eq!([count(0), count(999), count(1000), count(1234567)], ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([dollars(0.0), dollars(0.01234), dollars(12.345)], ["$0.0000", "$0.0123", "$12.35"]);
-        assert_eq!([counted(1, "call", "calls"), counted(2, "call", "calls")], ["1 call", "2 calls"]);
+        assert_eq!([count_of(1, "call", "calls"), count_of(2, "call", "calls")], ["1 call", "2 calls"]);
     }
 
     #[test]

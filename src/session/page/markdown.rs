@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, Render, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag};
 
 use super::diff::diff;
-use super::text::{Shown, first_line, is_plain, plain};
+use super::text::{VisibleText, first_line, is_plain, visible_plain_text};
 
 /// How deep elements are nested; what is deeper in the text is shown at this depth.
 const MAX_NESTING: usize = 32;
@@ -57,7 +57,7 @@ impl Writer {
             Event::Start(tag) => self.start(tag),
             Event::End(_) => self.end(),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
-            Event::Code(text) => self.markup(html! { code { (Shown(&text)) } }),
+            Event::Code(text) => self.markup(html! { code { (VisibleText(&text)) } }),
             Event::SoftBreak => self.page.push('\n'),
             Event::HardBreak => self.markup(html! { br; }),
             Event::Rule => self.markup(html! { hr; }),
@@ -132,7 +132,7 @@ impl Writer {
     fn text(&mut self, text: &str) {
         match &mut self.code {
             Some(code) => code.text.push_str(text),
-            None => Shown(text).render_to(&mut self.page),
+            None => VisibleText(text).render_to(&mut self.page),
         }
     }
 
@@ -171,7 +171,7 @@ impl Writer {
         let target = if kind == LinkType::Email { format!("mailto:{target}") } else { target.to_owned() };
         if self.is_in_link || !may_follow(&target) {
             self.page.push_str("<span title=\"");
-            Render::render_to(&*plain(&target), &mut self.page);
+            Render::render_to(&*visible_plain_text(&target), &mut self.page);
             self.page.push_str("\">");
             return "</span>";
         }
@@ -188,8 +188,8 @@ impl Render for Code {
         let is_diff = matches!(self.language.as_str(), "diff" | "patch");
         html! {
             pre {
-                @if !self.language.is_empty() { span.language { (Shown(&self.language)) } }
-                code { @if is_diff { (diff(&self.text)) } @else { (Shown(&self.text)) } }
+                @if !self.language.is_empty() { span.language { (VisibleText(&self.language)) } }
+                code { @if is_diff { (diff(&self.text)) } @else { (VisibleText(&self.text)) } }
             }
         }
     }

@@ -7,9 +7,9 @@ use crate::protocol::{
     ToolCall, Usage, UserContent,
 };
 
-use super::figures::{counted, dollars, tokens_told};
+use super::figures::{count_of, dollars, token_counts};
 use super::markdown::{first_words, markdown};
-use super::text::{Bound, Shown, first_line};
+use super::text::{Bound, VisibleText, first_line};
 use super::tool::text;
 
 /// The types of images that are shown; no others are known to be pictures and nothing else.
@@ -19,10 +19,10 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp
 const SHORT: Bound = Bound { lines: 80, bytes: 6_000 };
 
 /// How much of a folded prompt stands for it.
-const GIST: usize = 160;
+const PREVIEW_CHARS: usize = 160;
 
 /// What was said to the model, as it was typed.
-pub(super) fn said(content: &MessageContent) -> Markup {
+pub(super) fn prompt_content(content: &MessageContent) -> Markup {
     html! {
         @match content {
             MessageContent::Text(text) => (prompt(text)),
@@ -43,19 +43,19 @@ fn prompt(text: &str) -> Markup {
         @if !SHORT.holds(text) {
             details {
                 summary {
-                    bdi { (Shown(&first_line(text, GIST))) } " "
-                    span.outcome { (counted(text.lines().count() as u64, "line", "lines")) }
+                    bdi { (VisibleText(&first_line(text, PREVIEW_CHARS))) } " "
+                    span.outcome { (count_of(text.lines().count() as u64, "line", "lines")) }
                 }
-                div.said { (Shown(text)) }
+                div.said { (VisibleText(text)) }
             }
         } @else if !text.is_empty() {
-            div.said { (Shown(text)) }
+            div.said { (VisibleText(text)) }
         }
     }
 }
 
 /// The first text of a message that says something.
-pub(super) fn words(content: &MessageContent) -> &str {
+pub(super) fn first_text(content: &MessageContent) -> &str {
     match content {
         MessageContent::Text(text) => text,
         MessageContent::Blocks(blocks) => {
@@ -81,7 +81,7 @@ pub(super) fn answer(message: &AssistantMessage, call: impl Fn(usize, &ToolCall)
             }
         }
         @if let Some(ending) = ending(message) { (ending) }
-        (spent(&message.usage))
+        (usage_line(&message.usage))
     }
 }
 
@@ -89,7 +89,7 @@ fn thinking(text: &str) -> Markup {
     html! {
         @if !text.trim().is_empty() {
             details.thinking {
-                summary { b { "Thinking" } " " span.gist { bdi { (Shown(&first_words(text, GIST))) } } }
+                summary { b { "Thinking" } " " span.gist { bdi { (VisibleText(&first_words(text, PREVIEW_CHARS))) } } }
                 div.answer { (markdown(text)) }
             }
         }
@@ -111,13 +111,13 @@ fn ending(message: &AssistantMessage) -> Option<Markup> {
         StopReason::Error => "Failed.",
     };
     Some(html! {
-        p.ending { b { (said) } @if let Some(error) = &message.error_message { " " bdi { (Shown(error)) } } }
+        p.ending { b { (said) } @if let Some(error) = &message.error_message { " " bdi { (VisibleText(error)) } } }
     })
 }
 
 /// What an answer cost; nothing if the provider did not say.
-fn spent(usage: &Usage) -> Markup {
-    let told = tokens_told(usage.input, usage.cache_read, usage.cache_write, usage.output);
+fn usage_line(usage: &Usage) -> Markup {
+    let told = token_counts(usage.input, usage.cache_read, usage.cache_write, usage.output);
     let cost = usage.cost.total.as_f64().unwrap_or(0.0);
     html! {
         @if !told.is_empty() {
@@ -137,7 +137,7 @@ pub(super) fn image(image: &ImageContent, what: &str) -> Markup {
         @if is_picture && !image.data.is_empty() && image.data.bytes().all(is_base64) {
             img alt=(what) src={ "data:" (image.mime_type) ";base64," (image.data) };
         } @else {
-            p.note { (what) ": " bdi { (Shown(&image.mime_type)) } ", not shown" }
+            p.note { (what) ": " bdi { (VisibleText(&image.mime_type)) } ", not shown" }
         }
     }
 }
@@ -147,7 +147,7 @@ pub(super) fn files(message: &FileMentionMessage) -> Markup {
     html! {
         @for file in &message.files {
             details.tool {
-                summary { code { bdi { (Shown(&file.path)) } } }
+                summary { code { bdi { (VisibleText(&file.path)) } } }
                 @if file.skipped_reason.is_some() { p.note { "Too large to be read in." } }
                 @if !file.content.is_empty() { (text(&file.content)) }
                 @if let Some(picture) = &file.image { (image(picture, "Image in the file")) }
@@ -160,15 +160,15 @@ pub(super) fn files(message: &FileMentionMessage) -> Markup {
 pub(super) fn summary(text: &str) -> Markup {
     html! {
         details.tool {
-            summary { b { "Summary" } " " span.gist { bdi { (Shown(&first_words(text, GIST))) } } }
+            summary { b { "Summary" } " " span.gist { bdi { (VisibleText(&first_words(text, PREVIEW_CHARS))) } } }
             div.answer { (markdown(text)) }
         }
     }
 }
 
 /// What an extension said; folded if it was not meant to be shown.
-pub(super) fn added(content: &MessageContent, is_shown: bool) -> Markup {
+pub(super) fn extension_message(content: &MessageContent, is_shown: bool) -> Markup {
     html! {
-        @if is_shown { (said(content)) } @else { details { summary { "For the model only" } (said(content)) } }
+        @if is_shown { (prompt_content(content)) } @else { details { summary { "For the model only" } (prompt_content(content)) } }
     }
 }

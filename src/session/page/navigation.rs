@@ -2,88 +2,88 @@
 
 use maud::{Markup, html};
 
-use super::figures::counted;
+use super::figures::count_of;
 use super::input::Body;
-use super::sheet::{Sheet, place, run_place};
-use super::text::Shown;
+use super::text::VisibleText;
+use super::view::{PageView, entry_anchor, segment_anchor};
 
-/// Everything that can be gone to. Lists are as deep as runs are nested, which is not deep.
-pub(super) fn navigation(sheet: &Sheet<'_>) -> Markup {
+/// Everything that can be gone to. Lists are as deep as segments are nested, which is not deep.
+pub(super) fn navigation(view: &PageView<'_>) -> Markup {
     html! {
         nav aria-label="Contents" {
             details {
                 summary { "Contents" }
-                (prompts(sheet, 0, None))
-                (runs(sheet, sheet.shape.leaving(None)))
+                (prompts(view, 0, None))
+                (segments(view, view.layout.branching_after(None)))
             }
         }
     }
 }
 
-/// What stands out in a run, in order, but for the prompt that the run is called by; runs that leave it are listed where
+/// What stands out in a segment, in order, but for the prompt that the segment is called by; segments that leave it are listed where
 /// they do.
-fn prompts(sheet: &Sheet<'_>, run: usize, called_by: Option<usize>) -> Markup {
+fn prompts(view: &PageView<'_>, segment: usize, called_by: Option<usize>) -> Markup {
     let mut items = Vec::new();
-    for &entry in &sheet.shape.runs[run].entries {
+    for &entry in &view.layout.segments[segment].entries {
         if called_by != Some(entry)
-            && let Some(heading) = heading(sheet, entry)
+            && let Some(heading) = heading(view, entry)
         {
-            items.push(html! { a href={ "#" (place(entry)) } { (heading) } });
+            items.push(html! { a href={ "#" (entry_anchor(entry)) } { (heading) } });
         }
-        let leaving = sheet.shape.leaving(Some(entry));
+        let leaving = view.layout.branching_after(Some(entry));
         if !leaving.is_empty() {
-            items.push(runs(sheet, leaving));
+            items.push(segments(view, leaving));
         }
     }
     html! { @if !items.is_empty() { ul { @for item in items { li { (item) } } } } }
 }
 
-fn runs(sheet: &Sheet<'_>, runs: &[usize]) -> Markup {
+fn segments(view: &PageView<'_>, segments: &[usize]) -> Markup {
     html! {
-        @if !runs.is_empty() {
+        @if !segments.is_empty() {
             ul.branches {
-                @for &run in runs { li { (link(sheet, run)) (prompts(sheet, run, sheet.first_prompt(run))) } }
+                @for &segment in segments { li { (link(view, segment)) (prompts(view, segment, view.first_prompt(segment))) } }
             }
         }
     }
 }
 
-fn heading(sheet: &Sheet<'_>, entry: usize) -> Option<Markup> {
-    let label = sheet.label(entry).map(|label| html! { span.label { bdi { (Shown(label)) } } " " });
-    let text = match &sheet.page.entries[entry].body {
+fn heading(view: &PageView<'_>, entry: usize) -> Option<Markup> {
+    let label = view.label(entry).map(|label| html! { span.label { bdi { (VisibleText(label)) } } " " });
+    let text = match &view.page.entries[entry].body {
         Body::Compaction { .. } => Some(html! { "Compaction" }),
         _ => {
-            let words = || label.as_ref().and_then(|_| sheet.words(entry));
-            sheet.prompt(entry).or_else(words).map(|text| html! { bdi { (Shown(&text)) } })
+            let words = || label.as_ref().and_then(|_| view.preview(entry));
+            view.prompt(entry).or_else(words).map(|text| html! { bdi { (VisibleText(&text)) } })
         }
     };
     (label.is_some() || text.is_some())
         .then(|| html! { (label.unwrap_or_default()) (text.unwrap_or_default()) })
 }
 
-/// Where other runs leave after an entry.
-pub(super) fn branches(sheet: &Sheet<'_>, entry: usize) -> Markup {
-    let leaving = sheet.shape.leaving(Some(entry));
+/// Where other segments leave after an entry.
+pub(super) fn branches(view: &PageView<'_>, entry: usize) -> Markup {
+    let leaving = view.layout.branching_after(Some(entry));
     html! {
         @if !leaving.is_empty() {
             div.fork {
-                p { (counted(leaving.len() as u64, "other branch leaves", "other branches leave")) " here:" }
-                ul { @for &run in leaving { li { (link(sheet, run)) } } }
+                p { (count_of(leaving.len() as u64, "other branch leaves", "other branches leave")) " here:" }
+                ul { @for &segment in leaving { li { (link(view, segment)) } } }
             }
         }
     }
 }
 
-fn link(sheet: &Sheet<'_>, run: usize) -> Markup {
-    html! { a href={ "#" (run_place(run)) } { (branch_name(sheet, run)) } }
+fn link(view: &PageView<'_>, segment: usize) -> Markup {
+    html! { a href={ "#" (segment_anchor(segment)) } { (branch_name(view, segment)) } }
 }
 
 /// What a branch is called: its number, its first prompt and how long it is.
-pub(super) fn branch_name(sheet: &Sheet<'_>, run: usize) -> Markup {
-    let entries = sheet.shape.runs[run].entries.len() as u64;
+pub(super) fn branch_name(view: &PageView<'_>, segment: usize) -> Markup {
+    let entries = view.layout.segments[segment].entries.len() as u64;
     html! {
-        "Branch " (run) ": "
-        @if let Some(gist) = sheet.gist(run) { bdi { (Shown(&gist)) } " " }
-        span.gist { (counted(entries, "entry", "entries")) }
+        "Branch " (segment) ": "
+        @if let Some(gist) = view.segment_title(segment) { bdi { (VisibleText(&gist)) } " " }
+        span.gist { (count_of(entries, "entry", "entries")) }
     }
 }

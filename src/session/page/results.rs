@@ -1,10 +1,10 @@
-//! Which tool result of a run belongs to which call: it is shown with it.
+//! Which tool result of a segment belongs to which call: it is shown with it.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::protocol::{AgentMessage, AssistantContent};
 
-use super::sheet::Sheet;
+use super::view::PageView;
 
 #[derive(Default)]
 pub(super) struct Results {
@@ -15,11 +15,11 @@ pub(super) struct Results {
 
 impl Results {
     /// A result belongs to the last answer before it, if that made the call and nobody spoke in between.
-    pub fn of(sheet: &Sheet<'_>, entries: &[usize]) -> Self {
+    pub fn of(view: &PageView<'_>, entries: &[usize]) -> Self {
         let mut results = Self::default();
         let mut open: HashMap<&str, (usize, usize)> = HashMap::new();
         for &entry in entries {
-            match sheet.message(entry) {
+            match view.message(entry) {
                 Some(AgentMessage::Assistant(message)) => {
                     open.clear();
                     for (block, content) in message.content.iter().enumerate() {
@@ -47,7 +47,7 @@ impl Results {
     }
 
     /// Whether an entry is a result that is shown with its call.
-    pub fn stands_with_call(&self, entry: usize) -> bool {
+    pub fn is_shown_with_call(&self, entry: usize) -> bool {
         self.with_call.contains(&entry)
     }
 }

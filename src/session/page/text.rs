@@ -8,9 +8,9 @@ use regex_lite::Regex;
 
 /// Text of the session inside an element. Characters that would not be seen, or would move others, are written out and
 /// marked as such.
-pub(super) struct Shown<'a>(pub &'a str);
+pub(super) struct VisibleText<'a>(pub &'a str);
 
-impl Render for Shown<'_> {
+impl Render for VisibleText<'_> {
     fn render_to(&self, page: &mut String) {
         let mut done = 0;
         for (at, letter) in self.0.char_indices() {
@@ -26,7 +26,7 @@ impl Render for Shown<'_> {
             page.push_str(entity);
             if entity.is_empty() {
                 page.push_str("<span class=\"mark\">");
-                page.push_str(&written_out(letter));
+                page.push_str(&visible_form(letter));
                 page.push_str("</span>");
             }
             done = at + letter.len_utf8();
@@ -36,7 +36,7 @@ impl Render for Shown<'_> {
 }
 
 /// The same for an attribute's value and for the title: written out, without a mark. Not escaped yet.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
+pub(super) fn visible_plain_text(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
     }
@@ -44,7 +44,7 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
         if is_plain(letter) {
             plain.push(letter);
         } else {
-            plain.push_str(&written_out(letter));
+            plain.push_str(&visible_form(letter));
         }
         plain
     }))
@@ -95,7 +95,7 @@ pub(super) fn is_plain(letter: char) -> bool {
 }
 
 /// How a character that may not stand is told.
-fn written_out(letter: char) -> Cow<'static, str> {
+fn visible_form(letter: char) -> Cow<'static, str> {
     let name = match letter {
         '\0'..='\x1F' => {
             let picture = char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{FFFD}');
@@ -130,10 +130,13 @@ mod tests {
 
     #[test]
     fn what_hides_or_moves_text_is_written_out() {
-        assert_eq!(plain("a\0b\x1b\x7f\u{85}\u{202E}c\u{E0041}"), "a␀b␛␡[U+0085][RLO]c[U+E0041]");
-        assert_eq!(plain("line\n\ttext 👩\u{200D}🔬"), "line\n\ttext 👩\u{200D}🔬");
         assert_eq!(
-            Shown("<b>&\"\u{200F}").render().into_string(),
+            visible_plain_text("a\0b\x1b\x7f\u{85}\u{202E}c\u{E0041}"),
+            "a␀b␛␡[U+0085][RLO]c[U+E0041]"
+        );
+        assert_eq!(visible_plain_text("line\n\ttext 👩\u{200D}🔬"), "line\n\ttext 👩\u{200D}🔬");
+        assert_eq!(
+            VisibleText("<b>&\"\u{200F}").render().into_string(),
             "&lt;b&gt;&amp;&quot;<span class=\"mark\">[RLM]</span>"
         );
     }

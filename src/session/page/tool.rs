@@ -8,9 +8,9 @@ use crate::protocol::{
 };
 
 use super::diff::diff;
-use super::figures::counted;
+use super::figures::count_of;
 use super::message::image;
-use super::text::{Bound, Shown, first_line, printed};
+use super::text::{Bound, VisibleText, first_line, printed};
 
 /// How much a result may be to be open from the start.
 const SHORT: Bound = Bound { lines: 16, bytes: 2_000 };
@@ -19,36 +19,37 @@ const SHORT: Bound = Bound { lines: 16, bytes: 2_000 };
 const SHORT_DIFFERENCE: Bound = Bound { lines: 80, bytes: 8_000 };
 
 /// The arguments that say most about a call, best first: those of the built-in tools and what others use.
-const TELLING: [&str; 8] = ["command", "pattern", "query", "url", "path", "file_path", "prompt", "name"];
+const HEADLINE_ARGUMENTS: [&str; 8] =
+    ["command", "pattern", "query", "url", "path", "file_path", "prompt", "name"];
 
 /// How much of an argument fits in the line that stands for a call.
-const GIST: usize = 160;
+const PREVIEW_CHARS: usize = 160;
 
 /// How long an argument may be to stand beside its name.
 const ONE_LINE: usize = 100;
 
 /// A call with its result, if there is one.
 pub(super) fn call(call: &ToolCall, result: Option<(&ToolResultMessage, String)>) -> Markup {
-    let told = Told::of(&call.arguments);
+    let headline = CallHeadline::of(&call.arguments);
     let difference = result.as_ref().and_then(|(result, _)| difference(result));
     let is_open = result.as_ref().is_none_or(|(result, _)| is_short(result));
     html! {
         details.tool open[is_open] {
             summary {
-                b { (Shown(&call.name)) } " "
-                @if let Some(gist) = &told.gist { code { bdi { (Shown(gist)) } } " " }
+                b { (VisibleText(&call.name)) } " "
+                @if let Some(gist) = &headline.gist { code { bdi { (VisibleText(gist)) } } " " }
                 @match &result {
                     Some((result, _)) => (outcome(result)),
                     None => span.outcome { "no result" },
                 }
             }
-            @if let Some(intent) = &call.intent { p.note { (Shown(intent)) } }
-            @if !told.rest.is_empty() {
+            @if let Some(intent) = &call.intent { p.note { (VisibleText(intent)) } }
+            @if !headline.rest.is_empty() {
                 // The texts before and after are in the difference.
                 @if difference.is_some() {
-                    details { summary { "Arguments" } (arguments(&told.rest)) }
+                    details { summary { "Arguments" } (arguments(&headline.rest)) }
                 } @else {
-                    (arguments(&told.rest))
+                    (arguments(&headline.rest))
                 }
             }
             @if let Some((result, anchor)) = result { div id=(anchor) { (outcome_in_full(result)) } }
@@ -60,7 +61,7 @@ pub(super) fn call(call: &ToolCall, result: Option<(&ToolResultMessage, String)>
 pub(super) fn lone_result(result: &ToolResultMessage) -> Markup {
     html! {
         details.tool open[is_short(result)] {
-            summary { "Result of " b { (Shown(&result.tool_name)) } " " (outcome(result)) }
+            summary { "Result of " b { (VisibleText(&result.tool_name)) } " " (outcome(result)) }
             (outcome_in_full(result))
         }
     }
@@ -90,7 +91,7 @@ fn notes(exit_code: Option<i64>, is_cancelled: bool, is_cut: bool, is_private: O
 
 fn executed(prompt: &str, code: &str, output: &str, notes: &[String]) -> Markup {
     html! {
-        pre.command { (prompt) " " (Shown(code)) }
+        pre.command { (prompt) " " (VisibleText(code)) }
         @if !output.is_empty() { (text(output)) }
         @if !notes.is_empty() { span.outcome { (notes.join(" · ")) } }
     }
@@ -104,7 +105,7 @@ pub(super) fn text(text: &str) -> Markup {
             (block(&text))
         } @else {
             details {
-                summary { code { bdi { (Shown(&first_line(&text, GIST))) } } " " span.outcome { (lines(&text)) } }
+                summary { code { bdi { (VisibleText(&first_line(&text, PREVIEW_CHARS))) } } " " span.outcome { (lines(&text)) } }
                 (block(&text))
             }
         }
@@ -112,23 +113,23 @@ pub(super) fn text(text: &str) -> Markup {
 }
 
 /// What a call is about, in a line, and the arguments that this does not tell in full.
-struct Told<'a> {
+struct CallHeadline<'a> {
     gist: Option<String>,
     rest: Vec<(&'a str, &'a Value)>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> CallHeadline<'a> {
     fn of(arguments: &'a Map<String, Value>) -> Self {
-        let telling = TELLING.into_iter().find_map(|name| arguments.get_key_value(name));
-        let telling = telling.filter(|(_, value)| value.is_string());
-        let telling = telling.or_else(|| arguments.iter().find(|(_, value)| value.is_string()));
-        let (told, value) = match telling {
+        let argument = HEADLINE_ARGUMENTS.into_iter().find_map(|name| arguments.get_key_value(name));
+        let argument = argument.filter(|(_, value)| value.is_string());
+        let argument = argument.or_else(|| arguments.iter().find(|(_, value)| value.is_string()));
+        let (shown_name, value) = match argument {
             Some((name, Value::String(value))) => (Some(name), value.as_str()),
             _ => (None, ""),
         };
-        let gist = first_line(value, GIST);
+        let gist = first_line(value, PREVIEW_CHARS);
         let is_whole = gist == value;
-        let rest = arguments.iter().filter(|(name, _)| told != Some(name) || !is_whole);
+        let rest = arguments.iter().filter(|(name, _)| shown_name != Some(name) || !is_whole);
         Self {
             rest: rest.map(|(name, value)| (name.as_str(), value)).collect(),
             gist: (!gist.is_empty()).then(|| gist.into_owned()),
@@ -145,11 +146,11 @@ fn arguments(arguments: &[(&str, &Value)]) -> Markup {
     html! {
         dl.arguments {
             @for (name, value) in arguments {
-                div { dt { bdi { (Shown(name)) } } dd { @match value {
+                div { dt { bdi { (VisibleText(name)) } } dd { @match value {
                     Value::String(value) if value.len() > ONE_LINE || value.contains('\n') => (text(value)),
-                    Value::String(value) => code { bdi { (Shown(value)) } },
+                    Value::String(value) => code { bdi { (VisibleText(value)) } },
                     Value::Array(_) | Value::Object(_) => (text(&json(value))),
-                    other => code { (Shown(&json(other))) },
+                    other => code { (VisibleText(&json(other))) },
                 } } }
             }
         }
@@ -208,10 +209,10 @@ fn texts(result: &ToolResultMessage) -> impl Iterator<Item = &str> {
 }
 
 fn lines(text: &str) -> String {
-    counted(text.lines().count() as u64, "line", "lines")
+    count_of(text.lines().count() as u64, "line", "lines")
 }
 
 /// Text as it is. A parser drops a line feed at the beginning: it is given one to drop.
 fn block(text: &str) -> Markup {
-    html! { pre { "\n" (Shown(text)) } }
+    html! { pre { "\n" (VisibleText(text)) } }
 }

@@ -1,30 +1,30 @@
-//! The tree of entries laid out for reading: straight runs of entries, each leaving another where it branched off.
+//! The tree of entries laid out for reading: straight segments of entries, each leaving another where it branched off.
 //!
-//! The first run is the leaf's path. Every other run follows, at each fork, the child with the most entries below it;
-//! so runs are nested no deeper than the logarithm of the number of entries.
+//! The first segment is the leaf's path. Every other segment follows, at each fork, the child with the most entries below it;
+//! so segments are nested no deeper than the logarithm of the number of entries.
 
 use std::collections::HashMap;
 use std::iter::successors;
 
 use super::input::PageEntry;
 
-/// Entries and runs are named by their place in their list.
-pub(super) struct Shape<'a> {
+/// Entries and segments are named by their place in their list.
+pub(super) struct Layout<'a> {
     /// The first one is the leaf's path; it is empty only if there are no entries.
-    pub runs: Vec<Run>,
-    /// The runs that leave after an entry, or begin at a root of their own.
-    leaving: HashMap<Option<usize>, Vec<usize>>,
+    pub segments: Vec<Segment>,
+    /// The segments that leave after an entry, or begin at a root of their own.
+    branches: HashMap<Option<usize>, Vec<usize>>,
     ids: HashMap<&'a str, usize>,
 }
 
 /// A line of entries, oldest first, that goes straight on at every fork.
-pub(super) struct Run {
+pub(super) struct Segment {
     pub entries: Vec<usize>,
     /// The entry that it leaves after; none if it begins at a root.
     pub from: Option<usize>,
 }
 
-impl<'a> Shape<'a> {
+impl<'a> Layout<'a> {
     /// Lays out `entries`; the path is that of the entry called `leaf`, or of the newest one.
     pub fn of(entries: &'a [PageEntry], leaf: Option<&str>) -> Self {
         let (parents, ids) = parents(entries);
@@ -35,17 +35,17 @@ impl<'a> Shape<'a> {
         for (entry, parent) in parents.iter().enumerate() {
             children.entry(*parent).or_default().push(entry);
         }
-        let runs = runs(path, &children, &weights(&parents));
-        let mut leaving: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
-        for (number, run) in runs.iter().enumerate().skip(1) {
-            leaving.entry(run.from).or_default().push(number);
+        let segments = segments(path, &children, &weights(&parents));
+        let mut branches: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
+        for (number, segment) in segments.iter().enumerate().skip(1) {
+            branches.entry(segment.from).or_default().push(number);
         }
-        Self { runs, leaving, ids }
+        Self { segments, branches, ids }
     }
 
-    /// The runs that leave after `entry`; without one, those that begin at a root of their own.
-    pub fn leaving(&self, entry: Option<usize>) -> &[usize] {
-        self.leaving.get(&entry).map_or(&[], Vec::as_slice)
+    /// The segments that leave after `entry`; without one, those that begin at a root of their own.
+    pub fn branching_after(&self, entry: Option<usize>) -> &[usize] {
+        self.branches.get(&entry).map_or(&[], Vec::as_slice)
     }
 
     /// The entry of an id.
@@ -54,32 +54,36 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// The path, then every other run; those that leave one run come in the order of its entries.
-fn runs(path: Vec<usize>, children: &HashMap<Option<usize>, Vec<usize>>, weights: &[usize]) -> Vec<Run> {
+/// The path, then every other segment; those that leave one segment come in the order of its entries.
+fn segments(
+    path: Vec<usize>,
+    children: &HashMap<Option<usize>, Vec<usize>>,
+    weights: &[usize],
+) -> Vec<Segment> {
     let below = |entry| children.get(&entry).map_or(&[][..], Vec::as_slice);
     let begin = |first: usize, from| {
         let heaviest =
             |entry: &usize| below(Some(*entry)).iter().copied().max_by_key(|child| weights[*child]);
-        Run { entries: successors(Some(first), heaviest).collect(), from }
+        Segment { entries: successors(Some(first), heaviest).collect(), from }
     };
-    let others = |from: Option<usize>, next: Option<&usize>| -> Vec<Run> {
+    let others = |from: Option<usize>, next: Option<&usize>| -> Vec<Segment> {
         let others = below(from).iter().filter(|child| next != Some(child));
         others.map(|child| begin(*child, from)).collect()
     };
-    let mut runs = vec![Run { entries: path, from: None }];
-    runs.extend(others(None, runs[0].entries.first()));
+    let mut segments = vec![Segment { entries: path, from: None }];
+    segments.extend(others(None, segments[0].entries.first()));
     let mut done = 0;
-    while done < runs.len() {
-        let entries = &runs[done].entries;
-        let leaving: Vec<Run> = entries
+    while done < segments.len() {
+        let entries = &segments[done].entries;
+        let branches: Vec<Segment> = entries
             .iter()
             .enumerate()
             .flat_map(|(at, entry)| others(Some(*entry), entries.get(at + 1)))
             .collect();
-        runs.extend(leaving);
+        segments.extend(branches);
         done += 1;
     }
-    runs
+    segments
 }
 
 /// The parent of each entry, and the entry of each id. A parent is looked for among earlier entries only, so nothing is
@@ -121,7 +125,11 @@ mod tests {
     }
 
     fn laid_out(of: &[(&str, Option<&str>)], leaf: Option<&str>) -> Vec<(Vec<usize>, Option<usize>)> {
-        Shape::of(&entries(of), leaf).runs.into_iter().map(|run| (run.entries, run.from)).collect()
+        Layout::of(&entries(of), leaf)
+            .segments
+            .into_iter()
+            .map(|segment| (segment.entries, segment.from))
+            .collect()
     }
 
     #[test]

@@ -6,27 +6,27 @@ use std::collections::HashMap;
 use crate::protocol::{AgentMessage, AssistantContent};
 
 use super::input::{Body, Page};
+use super::layout::Layout;
 use super::markdown::first_words;
-use super::message::words;
-use super::shape::Shape;
+use super::message::first_text;
 use super::text::first_line;
 
 /// How much of a prompt stands for it elsewhere.
-const GIST: usize = 90;
+const PREVIEW_CHARS: usize = 90;
 
-pub(super) struct Sheet<'a> {
+pub(super) struct PageView<'a> {
     pub page: &'a Page,
-    pub shape: Shape<'a>,
+    pub layout: Layout<'a>,
     labels: HashMap<usize, &'a str>,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> PageView<'a> {
     pub fn of(page: &'a Page) -> Self {
-        let shape = Shape::of(&page.entries, page.leaf.as_deref());
+        let layout = Layout::of(&page.entries, page.leaf.as_deref());
         let mut labels = HashMap::new();
         for entry in &page.entries {
             if let Body::Label { target, label } = &entry.body
-                && let Some(target) = shape.entry(target)
+                && let Some(target) = layout.entry(target)
             {
                 match label.as_deref().filter(|label| !label.is_empty()) {
                     Some(label) => labels.insert(target, label),
@@ -34,7 +34,7 @@ impl<'a> Sheet<'a> {
                 };
             }
         }
-        Self { page, shape, labels }
+        Self { page, layout, labels }
     }
 
     /// The bookmark on an entry.
@@ -53,7 +53,7 @@ impl<'a> Sheet<'a> {
     /// The first line of an entry that is a prompt.
     pub fn prompt(&self, entry: usize) -> Option<Cow<'a, str>> {
         match self.message(entry)? {
-            AgentMessage::User(message) => match first_line(words(&message.content), GIST) {
+            AgentMessage::User(message) => match first_line(first_text(&message.content), PREVIEW_CHARS) {
                 line if line.is_empty() => Some(Cow::Borrowed("Image")),
                 line => Some(line),
             },
@@ -61,29 +61,29 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// What a run is called by: its first prompt, else the first words in it.
-    pub fn gist(&self, run: usize) -> Option<Cow<'a, str>> {
-        let words = || self.shape.runs[run].entries.iter().find_map(|entry| self.words(*entry));
-        self.first_prompt(run).and_then(|entry| self.prompt(entry)).or_else(words)
+    /// What a segment is called by: its first prompt, else the first words in it.
+    pub fn segment_title(&self, segment: usize) -> Option<Cow<'a, str>> {
+        let words = || self.layout.segments[segment].entries.iter().find_map(|entry| self.preview(*entry));
+        self.first_prompt(segment).and_then(|entry| self.prompt(entry)).or_else(words)
     }
 
-    /// The entry of the first prompt of a run.
-    pub fn first_prompt(&self, run: usize) -> Option<usize> {
+    /// The entry of the first prompt of a segment.
+    pub fn first_prompt(&self, segment: usize) -> Option<usize> {
         let is_prompt = |entry: &usize| matches!(self.message(*entry), Some(AgentMessage::User(_)));
-        self.shape.runs[run].entries.iter().copied().find(is_prompt)
+        self.layout.segments[segment].entries.iter().copied().find(is_prompt)
     }
 
     /// The first words of an entry that somebody else than the user said.
-    pub fn words(&self, entry: usize) -> Option<Cow<'a, str>> {
+    pub fn preview(&self, entry: usize) -> Option<Cow<'a, str>> {
         let words = match self.message(entry)? {
             AgentMessage::Assistant(message) => message.content.iter().find_map(|block| match block {
-                AssistantContent::Text(block) => Some(Cow::Owned(first_words(&block.text, GIST))),
+                AssistantContent::Text(block) => Some(Cow::Owned(first_words(&block.text, PREVIEW_CHARS))),
                 AssistantContent::ToolCall(call) => Some(Cow::Borrowed(call.name.as_str())),
                 _ => None,
             })?,
-            AgentMessage::BashExecution(message) => first_line(&message.command, GIST),
+            AgentMessage::BashExecution(message) => first_line(&message.command, PREVIEW_CHARS),
             AgentMessage::ToolResult(message) => Cow::Borrowed(message.tool_name.as_str()),
-            AgentMessage::BranchSummary(message) => Cow::Owned(first_words(&message.summary, GIST)),
+            AgentMessage::BranchSummary(message) => Cow::Owned(first_words(&message.summary, PREVIEW_CHARS)),
             _ => return None,
         };
         (!words.is_empty()).then_some(words)
@@ -92,16 +92,16 @@ impl<'a> Sheet<'a> {
     /// What the page is called by: the session's name, else its first prompt.
     pub fn title(&self) -> Cow<'a, str> {
         let name = self.page.name.as_deref().filter(|name| !name.trim().is_empty());
-        name.map(Cow::Borrowed).or_else(|| self.gist(0)).unwrap_or(Cow::Borrowed("Session"))
+        name.map(Cow::Borrowed).or_else(|| self.segment_title(0)).unwrap_or(Cow::Borrowed("Session"))
     }
 }
 
 /// The name that links to an entry use. Ids from the file could be anything, and twice the same.
-pub(super) fn place(entry: usize) -> String {
+pub(super) fn entry_anchor(entry: usize) -> String {
     format!("e{}", entry + 1)
 }
 
-/// The name that links to a run use.
-pub(super) fn run_place(run: usize) -> String {
-    format!("b{run}")
+/// The name that links to a segment use.
+pub(super) fn segment_anchor(segment: usize) -> String {
+    format!("b{segment}")
 }
