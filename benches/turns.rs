@@ -78,7 +78,7 @@ fn request<const API: usize>(bencher: Bencher, turns: usize) {
     let request = ModelRequest {
         endpoint: &endpoint,
         credentials: &credentials,
-        most_tokens: None,
+        max_answer_tokens: None,
         level: ThinkingLevel::Off,
         system_prompt: &call.system_prompt,
         messages: &call.messages,

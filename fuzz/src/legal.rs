@@ -33,7 +33,7 @@ pub fn parts<'e>(events: impl Iterator<Item = &'e StreamEvent>) {
             StreamEvent::ResponseId(_)
             | StreamEvent::Model(_)
             | StreamEvent::Usage(_)
-            | StreamEvent::Word(_) => {}
+            | StreamEvent::ProviderReason(_) => {}
         }
     }
 }

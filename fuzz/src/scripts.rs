@@ -3,7 +3,7 @@
 
 use pi_rpc::{
     model::{
-        scripted::{Ask, Block, Player, Script, Step, Turn, What, script_schema},
+        scripted::{Block, Player, Script, ScriptedCall, Step, StepAction, Turn, script_schema},
         types::StreamEvent,
     },
     oracle::scenario::{Scenario, scenario_schema},
@@ -48,7 +48,7 @@ fn play(script: Script) {
     let tools = ["read".to_owned(), "bash".to_owned()];
     let mut player = Player::new(script);
     for call in 0..=turns {
-        let ask = Ask {
+        let ask = ScriptedCall {
             prompt: "list the files",
             call,
             results: &[],
@@ -78,12 +78,15 @@ fn chars(block: &Block, turn: &Turn) -> u64 {
 
 fn ends(steps: &[Step]) {
     let is_end = |step: &Step| {
-        matches!(step.what, What::Hang | What::Event(StreamEvent::Finish(_) | StreamEvent::Fail { .. }))
+        matches!(
+            step.action,
+            StepAction::Hang | StepAction::Event(StreamEvent::Finish(_) | StreamEvent::Fail { .. })
+        )
     };
     let ends = steps.iter().filter(|step| is_end(step)).count();
     assert!(ends == 1 && steps.last().is_some_and(is_end), "an answer ends once, at its end: {steps:?}");
-    crate::legal::parts(steps.iter().filter_map(|step| match &step.what {
-        What::Event(event) => Some(event),
-        What::Hang => None,
+    crate::legal::parts(steps.iter().filter_map(|step| match &step.action {
+        StepAction::Event(event) => Some(event),
+        StepAction::Hang => None,
     }));
 }

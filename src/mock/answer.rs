@@ -1,8 +1,8 @@
 //! An answer on its way: the clock, failures, silence and cuts, the same for every vendor.
 
-use super::{connection::Connection, journal::Running, refusal::failure_body, vendor::Vendor};
+use super::{connection::Connection, journal::RunningGuard, refusal::failure_body, vendor::Vendor};
 use crate::model::{
-    scripted::{Failure, Step, What},
+    scripted::{Failure, Step, StepAction},
     types::StreamEvent,
 };
 use axum::body::{Body, Bytes};
@@ -24,7 +24,7 @@ pub(super) trait Writer: Send {
 }
 
 /// What is left to be said, and to whom.
-pub(super) struct Answer {
+pub(super) struct AnswerStream {
     pub vendor: Vendor,
     pub writer: Box<dyn Writer>,
     pub steps: vec::IntoIter<Step>,
@@ -33,7 +33,7 @@ pub(super) struct Answer {
     /// Bytes until the connection is cut.
     pub left: Option<usize>,
     /// Held until the answer is said or its client is gone.
-    pub _running: Running,
+    pub _running: RunningGuard,
 }
 
 /// How an answer that is given in one piece ends.
@@ -42,17 +42,17 @@ pub(super) enum Outcome {
     Failed(Failure),
 }
 
-impl Answer {
+impl AnswerStream {
     /// Waits for the whole answer.
     pub async fn outcome(&mut self) -> Outcome {
         for step in self.steps.by_ref() {
             wait(step.delay_ms).await;
-            match step.what {
-                What::Hang => pending().await,
-                What::Event(StreamEvent::Fail { .. }) => {
+            match step.action {
+                StepAction::Hang => pending().await,
+                StepAction::Event(StreamEvent::Fail { .. }) => {
                     return Outcome::Failed(self.failure.clone().unwrap_or_default());
                 }
-                What::Event(event) => drop(self.writer.event(&event)),
+                StepAction::Event(event) => drop(self.writer.event(&event)),
             }
         }
         Outcome::Whole(self.writer.whole())
@@ -85,10 +85,10 @@ impl Answer {
         loop {
             let step = self.steps.next()?;
             wait(step.delay_ms).await;
-            let text = match step.what {
-                What::Hang => pending().await,
-                What::Event(StreamEvent::Fail { .. }) => self.fail().await,
-                What::Event(event) => self.writer.event(&event),
+            let text = match step.action {
+                StepAction::Hang => pending().await,
+                StepAction::Event(StreamEvent::Fail { .. }) => self.fail().await,
+                StepAction::Event(event) => self.writer.event(&event),
             };
             if !text.is_empty() {
                 return Some(self.cut(text));

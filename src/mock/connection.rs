@@ -48,33 +48,33 @@ impl Connection {
     }
 }
 
-impl Connected<IncomingStream<'_, Door>> for Connection {
-    fn connect_info(stream: IncomingStream<'_, Door>) -> Self {
+impl Connected<IncomingStream<'_, CuttableListener>> for Connection {
+    fn connect_info(stream: IncomingStream<'_, CuttableListener>) -> Self {
         stream.io().connection.clone()
     }
 }
 
 /// Lets connections in that can be cut.
-pub(super) struct Door(TcpListener);
+pub(super) struct CuttableListener(TcpListener);
 
-impl Door {
+impl CuttableListener {
     pub const fn new(listener: TcpListener) -> Self {
         Self(listener)
     }
 }
 
-impl Listener for Door {
-    type Io = Cuttable;
+impl Listener for CuttableListener {
+    type Io = CuttableStream;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Cuttable, SocketAddr) {
+    async fn accept(&mut self) -> (CuttableStream, SocketAddr) {
         loop {
             match self.0.accept().await {
                 Ok((stream, address)) => {
                     // Deltas must not wait for each other; where that cannot be had, they arrive all the same.
                     let _ = stream.set_nodelay(true);
                     let connection = Connection(Arc::new(AtomicU8::new(OPEN)));
-                    return (Cuttable { stream, connection }, address);
+                    return (CuttableStream { stream, connection }, address);
                 }
                 Err(_) => sleep(CROWDED).await,
             }
@@ -87,18 +87,18 @@ impl Listener for Door {
 }
 
 /// A stream that fails once its connection is cut; the HTTP library then closes it without another word.
-pub(super) struct Cuttable {
+pub(super) struct CuttableStream {
     stream: TcpStream,
     connection: Connection,
 }
 
-impl Cuttable {
+impl CuttableStream {
     fn fail<T>() -> Poll<io::Result<T>> {
         Poll::Ready(Err(ErrorKind::ConnectionAborted.into()))
     }
 }
 
-impl AsyncRead for Cuttable {
+impl AsyncRead for CuttableStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -108,7 +108,7 @@ impl AsyncRead for Cuttable {
     }
 }
 
-impl AsyncWrite for Cuttable {
+impl AsyncWrite for CuttableStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -75,7 +75,7 @@ fn fault(error: &ValidationError<'_>, body: &Value) -> Fault {
     let mut path = places(error);
     let found = error.instance().as_ref().clone();
     let problem = match error.kind() {
-        Kind::AnyOf { context } => return inside(path, context, &found, body),
+        Kind::AnyOf { context } => return union_fault(path, context, &found, body),
         Kind::Required { property } => {
             path.push(Place::Key(property.as_str().unwrap_or_default().to_owned()));
             return Fault { path, problem: Problem::Missing, found: Value::Null };
@@ -102,13 +102,13 @@ fn fault(error: &ValidationError<'_>, body: &Value) -> Fault {
 }
 
 /// The fault in a union at `base`, of which no branch fits `found`.
-fn inside(
+fn union_fault(
     base: Vec<Place>,
     branches: &[Vec<ValidationError<'static>>],
     found: &Value,
     body: &Value,
 ) -> Fault {
-    let meant = branches.iter().filter(|errors| !errors.iter().any(|error| rules_out(error, &base)));
+    let meant = branches.iter().filter(|errors| !errors.iter().any(|error| excludes_branch(error, &base)));
     let faults = meant.filter_map(|errors| errors.first().map(|error| fault(error, body)));
     // Of two branches with the same tag, the one that fits further was meant.
     let best = faults.reduce(|best, next| if depth(&next) > depth(&best) { next } else { best });
@@ -147,7 +147,7 @@ fn inside(
 }
 
 /// Whether `error` says that the branch was not meant at all: another tag, no tag, or another JSON type.
-fn rules_out(error: &ValidationError<'_>, base: &[Place]) -> bool {
+fn excludes_branch(error: &ValidationError<'_>, base: &[Place]) -> bool {
     let tag_is_missing = |property: &Value| TAGS.into_iter().any(|tag| property == tag);
     match error.kind() {
         Kind::Type { .. } => places(error) == base,

@@ -1,10 +1,10 @@
 //! From a request to its answer.
 
 use super::{
-    Journal, Received,
-    answer::{Answer, Outcome, wait},
+    Journal, ReceivedRequest,
+    answer::{AnswerStream, Outcome, wait},
     connection::Connection,
-    journal::{Running, lock},
+    journal::{RunningGuard, lock},
     refusal::{Refusal, failure_body},
     vendor::Vendor,
 };
@@ -35,7 +35,7 @@ const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 
 /// What all requests share.
-pub(super) struct Shared {
+pub(super) struct MockState {
     pub model: ModelCard,
     pub player: Mutex<Player>,
     /// Requests so far, for their ids.
@@ -48,7 +48,7 @@ pub(super) struct Shared {
 
 /// Answers any request.
 pub(super) async fn handle(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<MockState>>,
     ConnectInfo(connection): ConnectInfo<Connection>,
     request: Request,
 ) -> Response {
@@ -62,7 +62,7 @@ pub(super) async fn handle(
         request_id: format!("req_scripted_{number}"),
         connection,
         running,
-        received: Received {
+        received: ReceivedRequest {
             method: parts.method.to_string(),
             path: parts.uri.path_and_query().map_or_else(String::new, ToString::to_string),
             headers: readable(&parts.headers),
@@ -131,12 +131,12 @@ fn too_large(vendor: Vendor) -> Refusal {
 
 /// One request on its way to its answer.
 struct Exchange {
-    shared: Arc<Shared>,
+    shared: Arc<MockState>,
     vendor: Vendor,
     request_id: String,
     connection: Connection,
-    running: Running,
-    received: Received,
+    running: RunningGuard,
+    received: ReceivedRequest,
 }
 
 impl Exchange {
@@ -148,18 +148,18 @@ impl Exchange {
             self.received.refusal = Some(refusal.message);
         }
         let body = &self.received.body;
-        let asked = self.vendor.asked(body);
-        let ask = asked.ask(self.shared.calls.fetch_add(1, Ordering::Relaxed) + 1);
+        let context = self.vendor.prompt_context(body);
+        let ask = context.scripted_call(self.shared.calls.fetch_add(1, Ordering::Relaxed) + 1);
         let turn = lock(&self.shared.player).take(&ask).into_owned();
         let mut steps = turn.steps(&ask);
         let writer = self.vendor.writer(body);
-        let streams = body["stream"] == true && begins(&turn);
+        let streams = body["stream"] == true && begins_answer(&turn);
         self.received.status = status(&turn, streams);
         self.shared.journal.add(self.received);
 
         let first_delay = if streams { steps.first_mut() } else { None };
         wait(first_delay.map_or(0, |step| std::mem::take(&mut step.delay_ms))).await;
-        let mut answer = Answer {
+        let mut answer = AnswerStream {
             vendor: self.vendor,
             writer,
             steps: steps.into_iter(),
@@ -230,7 +230,7 @@ impl Exchange {
 }
 
 /// Whether anything at all is said before the turn fails or falls silent.
-fn begins(turn: &Turn) -> bool {
+fn begins_answer(turn: &Turn) -> bool {
     !turn.say.is_empty() || (turn.fail.is_none() && !turn.hang)
 }
 

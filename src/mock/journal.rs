@@ -20,7 +20,7 @@ const SECRET: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
 
 /// One request, and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Received {
+pub struct ReceivedRequest {
     /// The method, such as `POST`.
     pub method: String,
     /// The path with its query.
@@ -38,7 +38,7 @@ pub struct Received {
     pub(super) bytes: usize,
 }
 
-impl Received {
+impl ReceivedRequest {
     /// The first value of the header `name` (in lower case).
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
@@ -47,7 +47,7 @@ impl Received {
 
 /// The newest thousand requests, or 64 MiB of them, oldest first, and how many answers are under way.
 pub struct Journal {
-    received: Mutex<VecDeque<Received>>,
+    received: Mutex<VecDeque<ReceivedRequest>>,
     running: watch::Sender<usize>,
     file: Option<Mutex<File>>,
 }
@@ -58,7 +58,7 @@ impl Journal {
     }
 
     /// The requests so far, each from the moment when its answer was decided.
-    pub fn received(&self) -> Vec<Received> {
+    pub fn received(&self) -> Vec<ReceivedRequest> {
         lock(&self.received).iter().cloned().collect()
     }
 
@@ -67,7 +67,7 @@ impl Journal {
         self.running.subscribe()
     }
 
-    pub(super) fn add(&self, received: Received) {
+    pub(super) fn add(&self, received: ReceivedRequest) {
         if let Some(file) = &self.file {
             // A full disk must not end the test that is being watched. In one piece: the file may have other writers.
             let _ = lock(file).write_all(line(&received).as_bytes());
@@ -81,23 +81,23 @@ impl Journal {
     }
 
     /// Counts an answer as under way until the guard is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> Running {
+    pub(super) fn begin(self: &Arc<Self>) -> RunningGuard {
         self.running.send_modify(|running| *running += 1);
-        Running(Arc::clone(self))
+        RunningGuard(Arc::clone(self))
     }
 }
 
 /// An answer that is under way.
-pub(super) struct Running(Arc<Journal>);
+pub(super) struct RunningGuard(Arc<Journal>);
 
-impl Drop for Running {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         self.0.running.send_modify(|running| *running -= 1);
     }
 }
 
 /// The request as a line of the log, without what others could use.
-fn line(received: &Received) -> String {
+fn line(received: &ReceivedRequest) -> String {
     let mut shown = received.clone();
     for (name, value) in &mut shown.headers {
         if SECRET.iter().any(|part| name.contains(part)) {

@@ -6,26 +6,26 @@
 //! refused, with the vendor's status and words.
 //!
 //! A request's way: `handle` (whose API, may it?) → `fault` and the vendor's `rules` (would the vendor take it?) →
-//! `asked` (what is the model asked?) → the player's turn → `answer` (clock, cuts, silence) over the vendor's writer.
+//! `prompt_context` (what is the model asked?) → the player's turn → `answer` (clock, cuts, silence) over the vendor's writer.
 
 mod answer;
 mod anthropic;
-mod asked;
 mod completions;
 mod connection;
 mod fault;
 mod handle;
 mod journal;
+mod prompt_context;
 mod refusal;
 mod responses;
 mod vendor;
 mod wording;
 
-pub use journal::{Journal, Received};
+pub use journal::{Journal, ReceivedRequest};
 
 use crate::model::scripted::{Player, Script};
-use connection::{Connection, Door};
-use handle::Shared;
+use connection::{Connection, CuttableListener};
+use handle::MockState;
 use std::{
     fs::File,
     io,
@@ -84,7 +84,7 @@ impl Mock {
     ///
     /// None are known: a connection that cannot be accepted is waited for.
     pub async fn serve(self) -> io::Result<()> {
-        let shared = Shared {
+        let shared = MockState {
             model: self.script.model.clone(),
             player: Mutex::new(Player::new(self.script)),
             requests: 0.into(),
@@ -94,6 +94,6 @@ impl Mock {
         };
         let router = axum::Router::new().fallback(handle::handle).with_state(Arc::new(shared));
         let service = router.into_make_service_with_connect_info::<Connection>();
-        axum::serve(Door::new(self.listener), service).await
+        axum::serve(CuttableListener::new(self.listener), service).await
     }
 }

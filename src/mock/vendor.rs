@@ -1,7 +1,8 @@
 //! Whose API a request is for.
 
 use super::{
-    answer::Writer, anthropic, asked::Asked, completions, fault, refusal::Refusal, responses, wording,
+    answer::Writer, anthropic, completions, fault, prompt_context::PromptContext, refusal::Refusal,
+    responses, wording,
 };
 use axum::http::HeaderMap;
 use jsonschema::Validator;
@@ -94,20 +95,20 @@ impl Vendor {
     }
 
     /// What the model is asked in `body`.
-    pub fn asked(self, body: &Value) -> Asked {
+    pub fn prompt_context(self, body: &Value) -> PromptContext {
         match self {
-            Self::Anthropic => anthropic::asked(body),
-            Self::Completions => completions::asked(body),
-            Self::Responses => responses::asked(body),
+            Self::Anthropic => anthropic::prompt_context(body),
+            Self::Completions => completions::prompt_context(body),
+            Self::Responses => responses::prompt_context(body),
         }
     }
 
     /// Renders the answer to `body`.
     pub fn writer(self, body: &Value) -> Box<dyn Writer> {
         match self {
-            Self::Anthropic => Box::new(anthropic::writer::Messages::new(body)),
-            Self::Completions => Box::new(completions::writer::Chunks::new(body)),
-            Self::Responses => Box::new(responses::writer::Items::new(body)),
+            Self::Anthropic => Box::new(anthropic::writer::MessageWriter::new(body)),
+            Self::Completions => Box::new(completions::writer::ChunkWriter::new(body)),
+            Self::Responses => Box::new(responses::writer::ItemWriter::new(body)),
         }
     }
 }

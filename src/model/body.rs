@@ -23,11 +23,11 @@ pub const BODY_BYTES: usize = 1024 * 1024 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Bytes of lines that are given away at once, and the line that is begun.
-const FEW_LINES: usize = 512;
+const LINE_BATCH_BYTES: usize = 512;
 
 /// One server-sent event, as a [`Reader`](super::request::Reader) takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerSent {
+pub struct ServerSentEvent {
     /// Its `event` field; `message` where it has none.
     pub name: String,
     /// Its `data`.
@@ -41,20 +41,20 @@ pub struct ServerSent {
 /// long lines whole, and a few short ones at a time.
 pub fn events(
     pieces: impl Stream<Item = Result<Bytes, String>> + Send,
-) -> impl Stream<Item = Result<ServerSent, String>> + Send {
+) -> impl Stream<Item = Result<ServerSentEvent, String>> + Send {
     let unread = Arc::new(AtomicUsize::new(0));
     let pieces = Some(Box::pin(pieces));
     let (line, whole) = (Vec::new(), Bytes::new());
-    let body = Body { pieces, line, whole, read: 0, broken: None, unread: unread.clone() };
+    let body = LineBuffer { pieces, line, whole, read: 0, broken: None, unread: unread.clone() };
     let lines = stream::unfold(body, |mut body| async move { Some((body.next().await?, body)) });
     lines.eventsource().map(move |event| {
         unread.store(0, Ordering::Relaxed);
-        event.map(|event| ServerSent { name: event.event, data: event.data }).map_err(reason)
+        event.map(|event| ServerSentEvent { name: event.event, data: event.data }).map_err(reason)
     })
 }
 
 /// A body that is read.
-struct Body<P> {
+struct LineBuffer<P> {
     /// `None`: it has ended.
     pieces: Option<Pin<Box<P>>>,
     /// The beginning of a line.
@@ -69,7 +69,7 @@ struct Body<P> {
     unread: Arc<AtomicUsize>,
 }
 
-impl<P: Stream<Item = Result<Bytes, String>>> Body<P> {
+impl<P: Stream<Item = Result<Bytes, String>>> LineBuffer<P> {
     async fn next(&mut self) -> Option<Result<Bytes, String>> {
         if self.whole.is_empty() {
             let begins = self.read == 0;
@@ -77,19 +77,19 @@ impl<P: Stream<Item = Result<Bytes, String>>> Body<P> {
                 Some(broken) => Err(broken),
                 None => self.read().await?,
             };
-            if let Err(broken) = read.and_then(|()| self.look(begins)) {
+            if let Err(broken) = read.and_then(|()| self.check_text(begins)) {
                 self.pieces = None;
                 return Some(Err(broken));
             }
         }
-        let after = self.whole.len().min(FEW_LINES);
+        let after = self.whole.len().min(LINE_BATCH_BYTES);
         let rest = memchr::memchr(b'\n', &self.whole[after..]);
         Some(Ok(self.whole.split_to(rest.map_or(self.whole.len(), |at| after + at + 1))))
     }
 
     /// Looks through lines that were read, of which `begins` says that they are the first. The reader of events would keep
     /// what is no UTF-8 until the body ends, and say nothing meanwhile.
-    fn look(&mut self, begins: bool) -> Result<(), String> {
+    fn check_text(&mut self, begins: bool) -> Result<(), String> {
         if begins && self.whole.starts_with(BYTE_ORDER_MARK) {
             self.whole.advance(BYTE_ORDER_MARK.len());
         }

@@ -62,7 +62,7 @@ impl Compat {
             || at("cerebras", "cerebras.ai")
             || at("deepseek", "deepseek.com")
             || at("opencode", "opencode.ai");
-        let given = Given(model.compat.as_ref());
+        let given = CompatObject(model.compat.as_ref());
         Self {
             store: given.flag("supportsStore", !plain),
             developer_role: given.flag("supportsDeveloperRole", !plain),
@@ -101,9 +101,9 @@ fn known_efforts(model: &Model) -> BTreeMap<String, String> {
 }
 
 /// The members of a model's `compat`.
-struct Given<'a>(Option<&'a JsonObject>);
+struct CompatObject<'a>(Option<&'a JsonObject>);
 
-impl<'a> Given<'a> {
+impl<'a> CompatObject<'a> {
     fn get(&self, key: &str) -> Option<&'a Value> {
         self.0.and_then(|members| members.get(key))
     }

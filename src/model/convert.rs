@@ -144,12 +144,12 @@ pub fn convert<'a>(
                     turn.results.extend(result(message, turn, &images));
                 }
             }
-            message => chat.extend(other(message, &images)),
+            message => chat.extend(convert_other(message, &images)),
         }
     }
     for turn in &mut chat {
         if let Turn::Assistant(turn) = turn {
-            answer_the_rest(turn);
+            add_missing_results(turn);
         }
     }
     chat
@@ -254,7 +254,7 @@ fn result<'a>(
 }
 
 /// Gives every call without a result one that says so.
-fn answer_the_rest(turn: &mut AssistantTurn<'_>) {
+fn add_missing_results(turn: &mut AssistantTurn<'_>) {
     let missing = sent_ids(turn).filter(|(id, _)| turn.results.iter().all(|result| result.id != **id));
     let missing: Vec<CallResult<'_>> = missing
         .map(|(id, name)| CallResult {
@@ -276,7 +276,7 @@ fn sent_ids<'t, 'a>(turn: &'t AssistantTurn<'a>) -> impl Iterator<Item = (&'t Co
 }
 
 /// What becomes of a message that is neither an answer nor a result.
-fn other<'a>(message: &'a AgentMessage, images: &Images) -> Option<Turn<'a>> {
+fn convert_other<'a>(message: &'a AgentMessage, images: &Images) -> Option<Turn<'a>> {
     let user = |content| Some(Turn::User(content));
     let text = |text: String| user(vec![Part::Text(text.into())]);
     match message {

@@ -74,12 +74,12 @@ pub fn overflows(message: &AssistantMessage, window: u64) -> bool {
 
 /// Whether the text of an error says that the context is too long.
 pub fn is_overflow(error: &str) -> bool {
-    says(error, &OVERFLOW) && !says(error, &THROTTLED)
+    matches_any(error, &OVERFLOW) && !matches_any(error, &THROTTLED)
 }
 
 /// Whether the text of an error tells of a failure that passes by itself, so that the same request may succeed later.
 pub fn is_transient(error: &str, rules: &DialectRetry) -> bool {
-    !is_overflow(error) && (says(error, &TRANSIENT) || says(error, rules.also_transient))
+    !is_overflow(error) && (matches_any(error, &TRANSIENT) || matches_any(error, rules.also_transient))
 }
 
 /// How long to wait before try number `attempt`, counted from 1; `None`: it is not worth trying.
@@ -105,7 +105,7 @@ pub fn delay(
 }
 
 /// Whether one of `patterns` is found in `text`, whatever the case.
-fn says(text: &str, patterns: &[&str]) -> bool {
+fn matches_any(text: &str, patterns: &[&str]) -> bool {
     patterns
         .iter()
         .any(|pattern| Regex::new(&format!("(?i){pattern}")).is_ok_and(|pattern| pattern.is_match(text)))

@@ -1,13 +1,13 @@
 //! Asking a real model: one `POST`, and its answer as it arrives. This file and its parts are the only ones here that do
 //! IO.
 
+mod extra_authorities;
 mod mask;
 mod response;
-mod trust;
 
 use self::{
     mask::Mask,
-    response::{beginning, other_kind, pieces, shown},
+    response::{pieces, read_error_body, shorten, unexpected_content_type},
 };
 use super::{
     body,
@@ -53,7 +53,7 @@ pub struct Http {
 }
 
 /// How long to wait for a provider, and how often to try. What keeps a connection alive and says nothing, such as comments
-/// and pings, counts for `idle`, up to [`NOTHING_SAID`] times as long.
+/// and pings, counts for `idle`, up to [`SILENT_IDLE_FACTOR`] times as long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpOptions {
     /// How long the provider may be silent before its answer begins.
@@ -76,21 +76,21 @@ impl Default for HttpOptions {
 pub const DEFECT: &str = "a defect of this program, of which the log tells the place";
 
 /// How long a connection may take to come about.
-const CONNECT: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often a silent connection is tried, so that one that died unnoticed does not wait for the idle deadline.
-const ALIVE: Duration = Duration::from_secs(30);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
 /// How many times the idle deadline an answer may take to say anything, where its connection is kept alive: models that
 /// think in silence do so for some minutes, with pings.
-pub const NOTHING_SAID: u32 = 10;
+pub const SILENT_IDLE_FACTOR: u32 = 10;
 /// How long the body of an error may take: the status is known, and somebody waits.
-const ERROR_BODY: Duration = Duration::from_secs(10);
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a body that is written on the spot: some 100 µs. Another thread would take it up about as late.
-const QUICK: usize = 128 * 1024;
+const INLINE_BODY_BYTES: usize = 128 * 1024;
 
 impl Http {
     /// The same, where failures say `***` for these: providers repeat the key that they refuse.
     #[must_use]
-    pub fn masking(secrets: Secrets) -> Self {
+    pub fn with_secrets(secrets: Secrets) -> Self {
         Self { secrets, ..Self::default() }
     }
 
@@ -104,24 +104,24 @@ impl Http {
     /// What fails: without a connection `Connection error: …`; a connection that breaks `terminated: …`; a status
     /// other than 2xx as `<status> <what reader finds in the body>`, with the time that the provider asks to wait. Where
     /// that time is too long, `Server requested <seconds>s retry delay (max: <seconds>s).` stands before it.
-    pub async fn ask(
+    pub async fn stream_answer(
         &self,
         request: HttpRequest,
         reader: Box<dyn Reader>,
         options: &HttpOptions,
         events: mpsc::Sender<StreamEvent>,
     ) {
-        self.ask_showing(request, reader, options, events, None).await;
+        self.stream_answer_with_head(request, reader, options, events, None).await;
     }
 
     /// The same; the head of an answer is shown to `heads`, and the answer is read when it was seen.
-    pub async fn ask_showing(
+    pub async fn stream_answer_with_head(
         &self,
         request: HttpRequest,
         reader: Box<dyn Reader>,
         options: &HttpOptions,
         events: mpsc::Sender<StreamEvent>,
-        heads: Option<mpsc::Sender<Head>>,
+        heads: Option<mpsc::Sender<ResponseHead>>,
     ) {
         let mask = Mask::of(&request.headers, self.secrets.clone());
         let answered = tokio::select! {
@@ -130,7 +130,7 @@ impl Http {
         };
         if let Err(failure) = answered {
             // Nobody listens any more: nobody needs to know.
-            let _ = events.send(failure.told(&mask)).await;
+            let _ = events.send(failure.into_event(&mask)).await;
         }
     }
 
@@ -140,10 +140,10 @@ impl Http {
         mut reader: Box<dyn Reader>,
         options: &HttpOptions,
         events: &mpsc::Sender<StreamEvent>,
-        heads: Option<mpsc::Sender<Head>>,
+        heads: Option<mpsc::Sender<ResponseHead>>,
         mask: &Mask,
     ) -> Result<(), Failure> {
-        let request = match weight_of_json(&request.body) < QUICK {
+        let request = match json_size(&request.body) < INLINE_BODY_BYTES {
             true => post(request)?,
             // Images make a body of many megabytes: writing it would hold up everything else.
             false => {
@@ -156,21 +156,21 @@ impl Http {
         };
         let host = host(request.url());
         let idle = options.idle;
-        let response = self.begin(request, reader.as_mut(), options, mask).await?;
+        let response = self.send_with_retries(request, reader.as_mut(), options, mask).await?;
         if let Some(heads) = heads {
-            let (head, seen) = Head::of(&response);
+            let (head, seen) = ResponseHead::of(&response);
             // Where nobody looks, nobody is waited for.
             let _ = heads.send(head).await;
             let _ = seen.await;
         }
-        if let Some(kind) = other_kind(&response) {
-            let start = shown(&mask.hide(beginning(response, idle.min(ERROR_BODY)).await));
+        if let Some(kind) = unexpected_content_type(&response) {
+            let start = shorten(&mask.hide(read_error_body(response, idle.min(ERROR_BODY_TIMEOUT)).await));
             return Err(Failure::new(format!(
                 "{host} did not answer with an event stream but {kind}: {start}"
             )));
         }
         let mut stream = pin!(body::events(pieces(response, idle)));
-        let longest = idle.saturating_mul(NOTHING_SAID);
+        let longest = idle.saturating_mul(SILENT_IDLE_FACTOR);
         let mut said = Instant::now();
         loop {
             let next = timeout(longest.saturating_sub(said.elapsed()), stream.next()).await;
@@ -184,19 +184,19 @@ impl Http {
             let event = event.map_err(Failure::new)?;
             let made = reader.event(&event.name, &event.data);
             let says = !made.is_empty();
-            if told(made, events, mask).await {
+            if forward_events(made, events, mask).await {
                 return Ok(());
             }
             if says {
                 said = Instant::now();
             }
         }
-        told(reader.end(), events, mask).await;
+        forward_events(reader.end(), events, mask).await;
         Ok(())
     }
 
     /// Sends the request until an answer begins, or nothing more can be hoped for.
-    async fn begin(
+    async fn send_with_retries(
         &self,
         mut request: Request,
         reader: &mut dyn Reader,
@@ -216,7 +216,7 @@ impl Http {
                 _ => return Err(failure),
             };
             let wait = match failure.retry_after {
-                Some(asked) => match options.retry.forbids(asked) {
+                Some(asked) => match options.retry.exceeded_limit(asked) {
                     Some(longest) => return Err(failure.too_long(asked, longest)),
                     None => asked,
                 },
@@ -237,11 +237,11 @@ impl Http {
         }
         // Fails where one is installed, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = match (local, trust::further()) {
+        let client = match (local, extra_authorities::extra_certificates()) {
             (true, _) => builder().no_proxy().tls_certs_only([]).build(),
             (false, further) if further.is_empty() => builder().build(),
             (false, further) => builder().tls_certs_merge(further).build().or_else(|error| {
-                trust::ignored(&chain(error));
+                extra_authorities::warn_ignored(&chain(error));
                 builder().build()
             }),
         };
@@ -256,14 +256,14 @@ fn builder() -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("pi-rpc/", env!("CARGO_PKG_VERSION")))
         .redirect(redirect::Policy::none())
-        .connect_timeout(CONNECT)
-        .tcp_keepalive(ALIVE)
-        .http2_keep_alive_interval(ALIVE)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_keepalive(KEEPALIVE_INTERVAL)
+        .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
 }
 
 /// The head of an answer.
 #[derive(Debug)]
-pub struct Head {
+pub struct ResponseHead {
     /// The status of HTTP.
     pub status: u16,
     /// Names in lower case; of a name that comes more than once, the values, with commas between them. What is no text is
@@ -273,7 +273,7 @@ pub struct Head {
     pub seen: oneshot::Sender<()>,
 }
 
-impl Head {
+impl ResponseHead {
     fn of(response: &Response) -> (Self, oneshot::Receiver<()>) {
         let mut headers: BTreeMap<String, String> = BTreeMap::new();
         for (name, value) in response.headers() {
@@ -306,7 +306,7 @@ impl Failure {
         Self { is_transient: true, ..Self::new(format!("Connection error: {message}")) }
     }
 
-    fn told(self, mask: &Mask) -> StreamEvent {
+    fn into_event(self, mask: &Mask) -> StreamEvent {
         StreamEvent::Fail { message: mask.hide(self.message), retry_after: self.retry_after }
     }
 
@@ -319,7 +319,7 @@ impl Failure {
 }
 
 /// Passes the events on; says whether that was all.
-async fn told(made: Vec<StreamEvent>, events: &mpsc::Sender<StreamEvent>, mask: &Mask) -> bool {
+async fn forward_events(made: Vec<StreamEvent>, events: &mpsc::Sender<StreamEvent>, mask: &Mask) -> bool {
     for mut event in made {
         if let StreamEvent::Fail { message, .. } = &mut event {
             *message = mask.hide(mem::take(message));
@@ -333,13 +333,11 @@ async fn told(made: Vec<StreamEvent>, events: &mpsc::Sender<StreamEvent>, mask: 
 }
 
 /// About how many bytes of JSON the value takes.
-pub fn weight_of_json(value: &Value) -> usize {
+pub fn json_size(value: &Value) -> usize {
     let inner: usize = match value {
         Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight_of_json).sum(),
-        Value::Object(members) => {
-            members.iter().map(|(name, value)| name.len() + 3 + weight_of_json(value)).sum()
-        }
+        Value::Array(items) => items.iter().map(json_size).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + 3 + json_size(value)).sum(),
         Value::Null | Value::Bool(_) | Value::Number(_) => 4,
     };
     inner + 2
@@ -381,7 +379,7 @@ async fn send(
     let host = host(request.url());
     match timeout(options.first, client.execute(request)).await {
         Ok(Ok(response)) if response.status().is_success() => Ok(response),
-        Ok(Ok(response)) => Err(refusal(response, reader, options.idle.min(ERROR_BODY), mask).await),
+        Ok(Ok(response)) => Err(refusal(response, reader, options.idle.min(ERROR_BODY_TIMEOUT), mask).await),
         Ok(Err(error)) => Err(Failure::of_connection(format!("{host}: {}", chain(error)))),
         Err(_) => Err(Failure::of_connection(format!("{host} was silent for {}", seconds(options.first)))),
     }
@@ -398,14 +396,14 @@ async fn refusal(response: Response, reader: &mut dyn Reader, patience: Duration
     let message = match location.filter(|_| status.is_redirection()) {
         Some(to) => format!(
             "{number} redirected to {}, which is not followed: change the model's baseUrl",
-            shown(&mask.hide(to))
+            shorten(&mask.hide(to))
         ),
         None => {
-            let body = mask.hide(beginning(response, patience).await);
+            let body = mask.hide(read_error_body(response, patience).await);
             match serde_json::from_str::<Value>(&body) {
                 Ok(body) => format!("{number} {}", reader.refusal(&body).unwrap_or_else(|| body.to_string())),
                 Err(_) if body.trim().is_empty() => format!("{number} status code (no body)"),
-                Err(_) => format!("{number} {}", shown(&body)),
+                Err(_) => format!("{number} {}", shorten(&body)),
             }
         }
     };
@@ -450,7 +448,7 @@ fn chain(error: reqwest::Error) -> String {
             let reason = reason.trim_start_matches("Other(OtherError(").trim_end_matches("))");
             format!(
                 "{before}its certificate is not trusted ({reason}); {} may name a file of further authorities",
-                trust::FURTHER
+                extra_authorities::EXTRA_CA_VARIABLE
             )
         }
         None => text,

@@ -48,7 +48,7 @@ impl Credentials {
 }
 
 /// The most tokens that an answer is asked to have where nothing else is said, thinking not counted.
-const MOST_TOKENS: u64 = 32_000;
+const MAX_ANSWER_TOKENS: u64 = 32_000;
 
 /// What the user's settings say about every request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub struct ModelRequest<'a> {
     /// Who asks.
     pub credentials: &'a Credentials,
     /// The most tokens that the answer may have, thinking not counted; `None`: as many as usual.
-    pub most_tokens: Option<u64>,
+    pub max_answer_tokens: Option<u64>,
     /// How hard to think; one of the endpoint's levels.
     pub level: ThinkingLevel,
     /// The instructions that come first.
@@ -89,7 +89,7 @@ pub struct ModelRequest<'a> {
 impl<'a> ModelRequest<'a> {
     /// How many tokens the answer may have, thinking not counted; the model may have fewer. 0: it does not say.
     pub fn answer_tokens(&self) -> u64 {
-        self.endpoint.model.max_tokens.min(self.most_tokens.unwrap_or(MOST_TOKENS))
+        self.endpoint.model.max_tokens.min(self.max_answer_tokens.unwrap_or(MAX_ANSWER_TOKENS))
     }
 
     /// The tool that the answer is to call, if it is offered: providers refuse any other.

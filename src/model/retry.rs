@@ -40,7 +40,7 @@ impl RetryPolicy {
     }
 
     /// The limit that a wait of `asked` breaks, if it does.
-    pub(super) fn forbids(&self, asked: Duration) -> Option<Duration> {
+    pub(super) fn exceeded_limit(&self, asked: Duration) -> Option<Duration> {
         self.longest_delay.filter(|longest| asked > *longest)
     }
 }
@@ -84,9 +84,9 @@ mod tests {
     fn a_provider_may_ask_for_the_longest_wait_and_no_more() {
         let second = Duration::from_secs(1);
         let policy = RetryPolicy { longest_delay: Some(second), ..RetryPolicy::default() };
-        assert_eq!(policy.forbids(second), None);
-        assert_eq!(policy.forbids(second + Duration::from_millis(1)), Some(second));
+        assert_eq!(policy.exceeded_limit(second), None);
+        assert_eq!(policy.exceeded_limit(second + Duration::from_millis(1)), Some(second));
         let patient = RetryPolicy { longest_delay: None, ..policy };
-        assert_eq!(patient.forbids(Duration::MAX), None);
+        assert_eq!(patient.exceeded_limit(Duration::MAX), None);
     }
 }

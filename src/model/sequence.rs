@@ -8,72 +8,72 @@ use std::{collections::VecDeque, mem};
 pub const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// Bytes that a block counts beside what it says.
-const EACH: usize = 200;
+const BLOCK_OVERHEAD: usize = 200;
 
 /// Collects the steps of an answer so that they obey [`super::request::Reader`]: a block that begins while another is
 /// still open waits until that one has ended, and nothing follows the last event. An answer of more than [`ANSWER_BYTES`]
 /// fails.
 #[derive(Debug, Default)]
-pub struct Sequence {
+pub struct BlockSequencer {
     /// What can be said.
-    said: Vec<StreamEvent>,
+    ready: Vec<StreamEvent>,
     /// The place of the one block that may speak.
-    speaking: usize,
+    current: usize,
     /// What the blocks after that one have to say.
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingBlock>,
     /// The place of the next block.
     next: usize,
     /// Bytes that it holds so far.
     bytes: usize,
-    over: bool,
+    is_finished: bool,
 }
 
 /// What a block has to say that may not speak yet.
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingBlock {
     events: Vec<StreamEvent>,
     ended: bool,
 }
 
-impl Sequence {
+impl BlockSequencer {
     /// Opens a block; its place.
     pub fn open(&mut self, block: BlockStart) -> usize {
         let index = self.next;
         self.next += 1;
-        if index > self.speaking {
-            self.waiting.push_back(Waiting::default());
+        if index > self.current {
+            self.waiting.push_back(WaitingBlock::default());
         }
-        self.put(index, StreamEvent::Start { index, block });
+        self.queue(index, StreamEvent::Start { index, block });
         index
     }
 
     /// An open block grows.
     pub fn delta(&mut self, index: usize, delta: &str) {
-        self.put(index, StreamEvent::Delta { index, delta: delta.to_owned() });
+        self.queue(index, StreamEvent::Delta { index, delta: delta.to_owned() });
     }
 
     /// The proof of a block that has begun; the block may have ended.
     pub fn sign(&mut self, index: usize, signature: String) {
-        self.put(index, StreamEvent::Signature { index, signature });
+        self.queue(index, StreamEvent::Signature { index, signature });
     }
 
     /// Ends a block; ending it again does nothing.
     pub fn end(&mut self, index: usize, signature: Option<String>) {
-        self.put(index, StreamEvent::End { index, signature });
+        self.queue(index, StreamEvent::End { index, signature });
     }
 
     /// The answer holds so many bytes more, told or not.
-    pub fn holds(&mut self, bytes: usize) {
+    pub fn count_bytes(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > ANSWER_BYTES && !self.over {
+        if self.bytes > ANSWER_BYTES && !self.is_finished {
             self.fail(format!("The answer is longer than {ANSWER_BYTES} bytes"));
         }
     }
 
     /// Something that concerns no block.
-    pub fn say(&mut self, event: StreamEvent) {
-        if !self.over {
-            self.said.push(event);
+    pub fn emit(&mut self, event: StreamEvent) {
+        if !self.is_finished {
+            self.ready.push(event);
         }
     }
 
@@ -84,42 +84,42 @@ impl Sequence {
 
     /// The answer is complete, for which the provider has its own `word`; blocks that are still open end here.
     pub fn finish(&mut self, finish: Finish, word: Option<&str>) {
-        while self.speaking < self.next {
-            self.end(self.speaking, None);
+        while self.current < self.next {
+            self.end(self.current, None);
         }
         if let Some(word) = word {
-            self.say(StreamEvent::Word(word.to_owned()));
+            self.emit(StreamEvent::ProviderReason(word.to_owned()));
         }
-        self.say(StreamEvent::Finish(finish));
-        self.over = true;
+        self.emit(StreamEvent::Finish(finish));
+        self.is_finished = true;
     }
 
     /// The answer failed; blocks that waited are never heard.
     pub fn fail(&mut self, message: String) {
-        self.say(StreamEvent::Fail { message, retry_after: None });
+        self.emit(StreamEvent::Fail { message, retry_after: None });
         self.waiting.clear();
-        self.over = true;
+        self.is_finished = true;
     }
 
     /// Whether the last event has been said.
-    pub fn is_over(&self) -> bool {
-        self.over
+    pub fn is_finished(&self) -> bool {
+        self.is_finished
     }
 
     /// What has become sayable since the last call.
     pub fn take(&mut self) -> Vec<StreamEvent> {
-        mem::take(&mut self.said)
+        mem::take(&mut self.ready)
     }
 
-    fn put(&mut self, index: usize, event: StreamEvent) {
-        self.holds(weight(&event));
-        if self.over {
+    fn queue(&mut self, index: usize, event: StreamEvent) {
+        self.count_bytes(weight(&event));
+        if self.is_finished {
             return;
         }
         let ends = matches!(event, StreamEvent::End { .. });
-        match index.checked_sub(self.speaking) {
+        match index.checked_sub(self.current) {
             Some(0) => {
-                self.said.push(event);
+                self.ready.push(event);
                 if ends {
                     self.advance();
                 }
@@ -131,7 +131,7 @@ impl Sequence {
                 }
                 block.ended |= ends;
             }
-            None if is_signature(&event) => self.said.push(event),
+            None if is_signature(&event) => self.ready.push(event),
             None => {}
         }
     }
@@ -139,9 +139,9 @@ impl Sequence {
     /// The next block speaks: what it had to say, and those after it as long as each has ended.
     fn advance(&mut self) {
         loop {
-            self.speaking += 1;
+            self.current += 1;
             let Some(block) = self.waiting.pop_front() else { return };
-            self.said.extend(block.events);
+            self.ready.extend(block.events);
             if !block.ended {
                 return;
             }
@@ -156,9 +156,11 @@ fn is_signature(event: &StreamEvent) -> bool {
 /// Bytes that an event adds to the answer.
 fn weight(event: &StreamEvent) -> usize {
     match event {
-        StreamEvent::Start { block: BlockStart::ToolCall { id, name }, .. } => EACH + id.len() + name.len(),
-        StreamEvent::Start { block: BlockStart::Redacted { data }, .. } => EACH + data.len(),
-        StreamEvent::Start { .. } => EACH,
+        StreamEvent::Start { block: BlockStart::ToolCall { id, name }, .. } => {
+            BLOCK_OVERHEAD + id.len() + name.len()
+        }
+        StreamEvent::Start { block: BlockStart::Redacted { data }, .. } => BLOCK_OVERHEAD + data.len(),
+        StreamEvent::Start { .. } => BLOCK_OVERHEAD,
         StreamEvent::Delta { delta, .. } => delta.len(),
         StreamEvent::Signature { signature, .. } => signature.len(),
         StreamEvent::End { signature, .. } => signature.as_ref().map_or(0, String::len),
@@ -171,7 +173,7 @@ mod tests {
     use super::*;
 
     /// Opens a block and makes it as long as the answer may be, by pieces of `piece` bytes.
-    fn filled(out: &mut Sequence, piece: usize) -> usize {
+    fn filled(out: &mut BlockSequencer, piece: usize) -> usize {
         let index = out.open(BlockStart::Text);
         (0..ANSWER_BYTES / piece - 1).for_each(|_| out.delta(index, &"x".repeat(piece)));
         index
@@ -184,26 +186,26 @@ mod tests {
             retry_after: None,
         }];
         let piece = 1024 * 1024;
-        let more: [fn(&mut Sequence, usize); 3] = [
+        let more: [fn(&mut BlockSequencer, usize); 3] = [
             |out, index| out.delta(index, &"y".repeat(1024 * 1024)),
-            |out, _| out.holds(1024 * 1024),
+            |out, _| out.count_bytes(1024 * 1024),
             |out, _| {
-                for _ in 0..1024 * 1024 / EACH {
+                for _ in 0..1024 * 1024 / BLOCK_OVERHEAD {
                     out.open(BlockStart::Thinking);
                 }
             },
         ];
         for (waits, more) in [false, true].into_iter().flat_map(|waits| more.map(|more| (waits, more))) {
-            let mut out = Sequence::default();
+            let mut out = BlockSequencer::default();
             if waits {
                 out.open(BlockStart::Thinking);
             }
             let index = filled(&mut out, piece);
-            assert!(!out.is_over());
+            assert!(!out.is_finished());
             out.take();
             more(&mut out, index);
             let told = out.take();
-            assert_eq!((&told[told.len() - 1..], out.is_over()), (&too_long[..], true));
+            assert_eq!((&told[told.len() - 1..], out.is_finished()), (&too_long[..], true));
             more(&mut out, index);
             assert_eq!(out.take(), []);
         }

@@ -4,7 +4,7 @@ use crate::protocol::mend_surrogates;
 use serde_json::Value;
 
 /// The error of a stream that ends in the middle of an answer. It says `terminated`, which runs are tried again for.
-pub const CUT: &str = "terminated: the stream ended before the answer was complete";
+pub const STREAM_CUT: &str = "terminated: the stream ended before the answer was complete";
 
 /// What a stream sends under `data`: an object; `Ok(None)` for what says nothing.
 ///

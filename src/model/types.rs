@@ -46,7 +46,7 @@ pub enum StreamEvent {
     /// Tokens used so far by this answer; each event replaces the one before.
     Usage(TokenCounts),
     /// The provider's own word for why the answer ends; [`Finish`](Self::Finish) follows.
-    Word(String),
+    ProviderReason(String),
     /// The answer is complete. Nothing follows.
     Finish(Finish),
     /// The answer failed. Nothing follows; blocks may still be open.

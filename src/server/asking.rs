@@ -6,7 +6,7 @@ use crate::{
     engine::{ModelCall, RequestHooks},
     model::{
         api::Api,
-        http::{DEFECT, Http, HttpOptions, weight_of_json},
+        http::{DEFECT, Http, HttpOptions, json_size},
         request::{Endpoint, HttpRequest, ModelRequest, RequestOptions},
         types::StreamEvent,
     },
@@ -72,7 +72,8 @@ impl Asking {
         }
         let (heads, shown) = mpsc::channel(1);
         let heads = hooks.response.then_some(heads);
-        let asking = vendors.http.ask_showing(request, api.reader(), &vendors.http_options, events, heads);
+        let asking =
+            vendors.http.stream_answer_with_head(request, api.reader(), &vendors.http_options, events, heads);
         tokio::join!(asking, says.show(shown));
     }
 
@@ -94,7 +95,7 @@ impl Asking {
         let request = ModelRequest {
             endpoint: &self.endpoint,
             credentials: &credentials,
-            most_tokens: self.call.purpose.max_tokens(),
+            max_answer_tokens: self.call.purpose.max_tokens(),
             level: self.call.level.unwrap_or(ThinkingLevel::Off),
             system_prompt: &self.call.system_prompt,
             messages: &self.call.messages,
@@ -117,7 +118,7 @@ fn weight(message: &AgentMessage) -> usize {
         AssistantContent::Text(text) => text.text.len(),
         AssistantContent::Thinking(thinking) => thinking.thinking.len(),
         AssistantContent::RedactedThinking(redacted) => redacted.data.len(),
-        AssistantContent::ToolCall(call) => call.arguments.values().map(weight_of_json).sum(),
+        AssistantContent::ToolCall(call) => call.arguments.values().map(json_size).sum(),
     };
     let content: usize = match message {
         AgentMessage::User(UserMessage { content: MessageContent::Text(text), .. }) => text.len(),

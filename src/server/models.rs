@@ -11,7 +11,7 @@ use crate::{
     model::{
         http::Http,
         request::Endpoint,
-        scripted::{Ask, Input, Player, Script, ScriptError, Step, What},
+        scripted::{Input, Player, Script, ScriptError, ScriptedCall, Step, StepAction},
         types::StreamEvent,
     },
     protocol::{InputKind, Model, ModelPrice, ModelThinking, ThinkingLevel, number},
@@ -106,7 +106,7 @@ impl Library {
         follows: bool,
     ) -> Self {
         let vendors = Arc::new(Vendors {
-            http: Arc::new(Http::masking(selection.keys.secrets().clone())),
+            http: Arc::new(Http::with_secrets(selection.keys.secrets().clone())),
             keys: selection.keys,
             options: settings.request_options(environment),
             http_options: settings.http_options(),
@@ -156,7 +156,7 @@ impl Library {
             }
             Voice::Nobody => Answer::Played(vec![Step {
                 delay_ms: 0,
-                what: What::Event(StreamEvent::Fail {
+                action: StepAction::Event(StreamEvent::Fail {
                     message: "Nobody answers for this model.".to_owned(),
                     retry_after: None,
                 }),
@@ -177,7 +177,7 @@ impl Library {
 fn play(player: &mut Player, heard: &mut Heard, call: &ModelCall) -> Vec<Step> {
     let tools: Vec<String> = call.tools.iter().map(|tool| tool.name.clone()).collect();
     heard.hear(call);
-    player.answer(&Ask {
+    player.answer(&ScriptedCall {
         prompt: &heard.prompt,
         call: call.count,
         results: &heard.results,

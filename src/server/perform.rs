@@ -9,7 +9,7 @@ use crate::{
     extension::{self, Extensions, NodeHost, Surroundings},
     model::{
         http::DEFECT,
-        scripted::{Step, What},
+        scripted::{Step, StepAction},
         types::StreamEvent,
     },
     protocol::{
@@ -315,7 +315,7 @@ impl Listener {
             if step.delay_ms > 0 {
                 tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;
             }
-            let What::Event(event) = step.what else { return std::future::pending().await };
+            let StepAction::Event(event) = step.action else { return std::future::pending().await };
             if !self.hears(event).await {
                 return;
             }

@@ -2,7 +2,7 @@
 
 use crate::{
     engine::{CallId, Input, RequestHooks},
-    model::{http::Head, request::HttpRequest},
+    model::{http::ResponseHead, request::HttpRequest},
     protocol::{HookEvent, ProviderHeadersHook, ProviderRequestHook, ProviderResponseHook},
 };
 use std::{
@@ -61,8 +61,8 @@ impl Says {
     }
 
     /// Shows the heads of answers, until there are no more; each answer waits until its head was seen.
-    pub(super) async fn show(&self, mut heads: mpsc::Receiver<Head>) {
-        while let Some(Head { status, headers, seen }) = heads.recv().await {
+    pub(super) async fn show(&self, mut heads: mpsc::Receiver<ResponseHead>) {
+        while let Some(ResponseHead { status, headers, seen }) = heads.recv().await {
             let headers = headers.into_iter().collect();
             self.ask(ProviderResponseHook { status: status.into(), headers }).await;
             // A request that was given up waits for nothing.

@@ -59,7 +59,7 @@ impl Library {
             Voice::Script(..) | Voice::Nobody => None,
         });
         let keys = vendors.as_ref().map_or_else(|| config.keys.clone(), |vendors| vendors.keys.clone());
-        let masking = || Arc::new(Http::masking(config.keys.secrets().clone()));
+        let masking = || Arc::new(Http::with_secrets(config.keys.secrets().clone()));
         let http = vendors.map_or_else(masking, |vendors| vendors.http.clone());
         let added = Added::new();
         self.source = Some(Source { config, wanted, environment, http, keys, added, names_level: true });

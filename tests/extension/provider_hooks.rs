@@ -2,7 +2,7 @@
 
 use crate::extended_support::{notice, script};
 use crate::serve_support::{APIS, FakeVendor, Server, of_type, write_agent_file, write_models_file};
-use pi_rpc::{mock::Received, protocol::Dialect};
+use pi_rpc::{mock::ReceivedRequest, protocol::Dialect};
 use serde_json::{Value, json};
 
 /// Registers for `$hooks`, answers each hook with the text that its function gives, and counts them in a file.
@@ -38,7 +38,7 @@ fn asked(server: &Server) -> Vec<String> {
     asked.lines().map(str::to_owned).collect()
 }
 
-fn received(vendor: &FakeVendor) -> Received {
+fn received(vendor: &FakeVendor) -> ReceivedRequest {
     let mut all = vendor.journal.received();
     assert_eq!(all.len(), 1);
     all.remove(0)
@@ -81,7 +81,7 @@ fn what_they_leave_alone_is_sent_as_it_is() {
         without.run("hi");
         // Each conversation has its own folder, and its own key for the cache of the provider.
         let told = |vendor: &FakeVendor, server: &Server| {
-            let Received { mut headers, mut body, .. } = received(vendor);
+            let ReceivedRequest { mut headers, mut body, .. } = received(vendor);
             headers.retain(|(name, _)| !["host", "content-length"].contains(&&**name));
             headers.iter_mut().filter(|(name, _)| name.contains("session")).for_each(|(_, id)| id.clear());
             body.as_object_mut().unwrap().remove("prompt_cache_key");

@@ -1,11 +1,11 @@
 //! `scripted/demo`: sensible for any prompt, with any tools.
 
 use crate::scripted_common::{ask, deltas, events, finish, result, text};
-use pi_rpc::model::scripted::{Ask, Player, Script, Step, ToolText};
+use pi_rpc::model::scripted::{Player, Script, ScriptedCall, Step, ToolText};
 use pi_rpc::model::types::{BlockStart, Finish, StreamEvent};
 use proptest::prelude::*;
 
-fn play(ask: &Ask<'_>) -> Vec<Step> {
+fn play(ask: &ScriptedCall<'_>) -> Vec<Step> {
     Player::new(Script::demo()).answer(ask)
 }
 
@@ -15,7 +15,7 @@ fn names(tools: &[&str]) -> Vec<String> {
 
 /// The demo's answer to a tool's result.
 fn report(result: ToolText) -> String {
-    text(&play(&Ask { results: &[result], ..ask("What is here?") }), 0)
+    text(&play(&ScriptedCall { results: &[result], ..ask("What is here?") }), 0)
 }
 
 fn called(steps: &[Step]) -> Option<(String, String)> {
@@ -38,7 +38,7 @@ fn demo_calls_best_tool() {
         (vec![], None),
     ];
     for (tools, expected) in cases {
-        let steps = play(&Ask { tools: &names(&tools), ..ask("Fix the bug") });
+        let steps = play(&ScriptedCall { tools: &names(&tools), ..ask("Fix the bug") });
         let call = called(&steps);
         assert_eq!(call.as_ref().map(|(name, arguments)| (name.as_str(), arguments.as_str())), expected);
         let reason = if expected.is_some() { Finish::ToolUse } else { Finish::Stop };
@@ -84,7 +84,7 @@ fn demo_reports_failed_tool() {
 #[test]
 fn demo_quotes_long_prompt_briefly() {
     let prompt = format!("Please\n  {}", "summarise ".repeat(5000));
-    let said = text(&play(&Ask { results: &[result("ls", "a")], ..ask(&prompt) }), 0);
+    let said = text(&play(&ScriptedCall { results: &[result("ls", "a")], ..ask(&prompt) }), 0);
     assert!(said.starts_with("You wrote “Please summarise summarise"), "{said}");
     assert!(said.len() < 500, "{said}");
 }
@@ -100,9 +100,9 @@ proptest! {
     #[test]
     fn demo_answers_any_prompt(prompt in "\\PC{0,200}", found in "\\PC{0,200}", is_error: bool) {
         let tools = names(&["bash"]);
-        let first = play(&Ask { tools: &tools, ..ask(&prompt) });
+        let first = play(&ScriptedCall { tools: &tools, ..ask(&prompt) });
         let results = [ToolText { is_error, ..result("bash", &found) }];
-        let second = play(&Ask { tools: &tools, results: &results, ..ask(&prompt) });
+        let second = play(&ScriptedCall { tools: &tools, results: &results, ..ask(&prompt) });
         for steps in [first, second] {
             prop_assert!(finish(&steps).is_some());
             prop_assert!(steps.iter().map(|step| step.delay_ms).sum::<u64>() < 2_000);

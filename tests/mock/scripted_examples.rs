@@ -1,7 +1,7 @@
 //! The example scripts play as they promise.
 
 use crate::scripted_common::{ask, failure, finish, result, text};
-use pi_rpc::model::scripted::{Ask, Player, Script, Step, What};
+use pi_rpc::model::scripted::{Player, Script, ScriptedCall, Step, StepAction};
 use pi_rpc::model::types::Finish;
 
 fn play(script: &str) -> Player {
@@ -16,17 +16,17 @@ fn tools_example_plays() {
     assert_eq!(text(&calls, 3), r#"{"path":"numbers.txt"}"#);
 
     let results = [result("write", "ok"), result("read", "one\ntwo\nthree\n")];
-    let done = player.answer(&Ask { results: &results, ..ask("make a file") });
+    let done = player.answer(&ScriptedCall { results: &results, ..ask("make a file") });
     assert!(text(&done, 0).ends_with("Done."));
 
     let counted = [result("bash", "1\n2\n3\n")];
     assert_eq!(finish(&player.answer(&ask("count"))), Some(Finish::ToolUse));
-    let done = player.answer(&Ask { results: &counted, ..ask("count") });
+    let done = player.answer(&ScriptedCall { results: &counted, ..ask("count") });
     assert_eq!(text(&done, 0), "The command counted to three.");
 
     let broken = [result("no_such_tool", "Tool no_such_tool not found")];
     assert_eq!(text(&player.answer(&ask("break a tool call")), 0), r#"{"command": "echo unfinished"#);
-    let sorry = player.answer(&Ask { results: &broken, ..ask("break a tool call") });
+    let sorry = player.answer(&ScriptedCall { results: &broken, ..ask("break a tool call") });
     assert!(text(&sorry, 0).contains("went wrong"));
     assert!(text(&player.answer(&ask("hi")), 0).starts_with("Ask me to"));
 }
@@ -51,7 +51,7 @@ fn errors_example_plays() {
 #[test]
 fn hang_example_plays() {
     let mut player = play(include_str!("../../examples/scripts/hang.json"));
-    let hangs = |steps: &[Step]| matches!(steps.last(), Some(Step { what: What::Hang, .. }));
+    let hangs = |steps: &[Step]| matches!(steps.last(), Some(Step { action: StepAction::Hang, .. }));
     assert_eq!(player.answer(&ask("nothing")).len(), 1);
     for prompt in ["nothing", "think", "call a tool", "hi"] {
         assert!(hangs(&player.answer(&ask(prompt))), "{prompt}");
@@ -67,7 +67,7 @@ fn full_example_plays() {
     let mut player = play(include_str!("../../examples/scripts/full.json"));
     assert_eq!(text(&player.answer(&ask("a long one")), 0).len(), 60_000);
     assert!(failure(&player.answer(&ask("too much"))).contains("prompt is too long"));
-    let summary = Ask { summary: true, ..ask("<conversation>too much, too long</conversation>") };
+    let summary = ScriptedCall { summary: true, ..ask("<conversation>too much, too long</conversation>") };
     assert!(text(&player.answer(&summary), 0).starts_with("## Goal\nSee a full context."));
     assert_eq!(text(&player.answer(&ask("too much")), 0), "Shortened, it fits.");
     assert!(text(&player.answer(&ask("hi")), 0).starts_with("Say `long`"));
@@ -78,9 +78,12 @@ fn extensions_example_plays() {
     let mut player = play(include_str!("../../examples/scripts/extensions.json"));
     assert_eq!(text(&player.answer(&ask("clean up")), 1), r#"{"command":"rm -rf ./no-such-folder"}"#);
     let blocked = [result("bash", "The command was not run: it deletes folders")];
-    let left = player.answer(&Ask { results: &blocked, ..ask("clean up") });
+    let left = player.answer(&ScriptedCall { results: &blocked, ..ask("clean up") });
     assert!(text(&left, 0).starts_with("I may not"));
     assert_eq!(text(&player.answer(&ask("count")), 0), r#"{"folder":"."}"#);
     let counted = [result("count_lines", "12 lines in 3 files\n")];
-    assert_eq!(text(&player.answer(&Ask { results: &counted, ..ask("count") }), 0), "That is all of them.");
+    assert_eq!(
+        text(&player.answer(&ScriptedCall { results: &counted, ..ask("count") }), 0),
+        "That is all of them."
+    );
 }

@@ -1,7 +1,7 @@
 //! The ways in which a scripted answer fails or hangs.
 
 use crate::scripted_common::{answer, ask, deltas, events, failure, player, text, usages};
-use pi_rpc::model::scripted::{Step, What};
+use pi_rpc::model::scripted::{Step, StepAction};
 use pi_rpc::model::types::StreamEvent;
 use serde_json::{Value, json};
 
@@ -92,10 +92,10 @@ fn answer_is_cut_after_deltas() {
 #[test]
 fn hang_is_the_last_step() {
     let silent = answer(json!({"hang": true, "firstDelayMs": 5}));
-    assert_eq!(silent, [Step { delay_ms: 5, what: What::Hang }]);
+    assert_eq!(silent, [Step { delay_ms: 5, action: StepAction::Hang }]);
 
     let steps = answer(json!({"say": [{"tool": "bash", "arguments": {"command": "ls"}}], "hang": true}));
-    assert_eq!(steps.last().map(|step| &step.what), Some(&What::Hang));
+    assert_eq!(steps.last().map(|step| &step.action), Some(&StepAction::Hang));
     assert_eq!(text(&steps, 0), r#"{"command":"ls"}"#);
     assert_eq!(open_blocks(&steps), 1);
     assert!(!events(&steps).iter().any(|event| matches!(event, StreamEvent::Finish(_))));

@@ -1,13 +1,13 @@
 //! Playing a script: which turn is taken, and how it is streamed.
 
 use crate::scripted_common::{answer, ask, deltas, events, finish, player, result, text, usages};
-use pi_rpc::model::scripted::{Ask, Player, Step, What};
+use pi_rpc::model::scripted::{Player, ScriptedCall, Step, StepAction};
 use pi_rpc::model::types::{BlockStart, Finish, StreamEvent, TokenCounts};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// What the player says as its first block.
-fn says(player: &mut Player, ask: &Ask<'_>) -> String {
+fn says(player: &mut Player, ask: &ScriptedCall<'_>) -> String {
     text(&player.answer(ask), 0)
 }
 
@@ -48,11 +48,13 @@ fn answer_is_streamed_in_blocks() {
         (3, delta(3, r#"{"z":1,"a":2}"#)),
         (0, end(3, None)),
         (0, usage(5)),
-        (0, StreamEvent::Word("toolUse".to_owned())),
+        (0, StreamEvent::ProviderReason("toolUse".to_owned())),
         (0, StreamEvent::Finish(Finish::ToolUse)),
     ];
-    let expected: Vec<Step> =
-        expected.into_iter().map(|(delay_ms, event)| Step { delay_ms, what: What::Event(event) }).collect();
+    let expected: Vec<Step> = expected
+        .into_iter()
+        .map(|(delay_ms, event)| Step { delay_ms, action: StepAction::Event(event) })
+        .collect();
     assert_eq!(steps, expected);
 }
 
@@ -97,15 +99,15 @@ fn turn_on_result_reads_last_result() {
     ]));
     let results = [result("bash", "green"), result("bash", "brown")];
     assert_eq!(says(&mut player, &ask("a")), "no result");
-    assert_eq!(says(&mut player, &Ask { results: &results, ..ask("a") }), "a result");
-    assert_eq!(says(&mut player, &Ask { results: &results[..1], ..ask("a") }), "green");
-    assert_eq!(says(&mut player, &Ask { results: &results[..1], ..ask("a") }), "a result");
+    assert_eq!(says(&mut player, &ScriptedCall { results: &results, ..ask("a") }), "a result");
+    assert_eq!(says(&mut player, &ScriptedCall { results: &results[..1], ..ask("a") }), "green");
+    assert_eq!(says(&mut player, &ScriptedCall { results: &results[..1], ..ask("a") }), "a result");
 }
 
 #[test]
 fn call_ids_are_given_or_counted() {
     let mut player = player(json!([{"say": [{"tool": "a"}, {"tool": "b", "id": "mine"}, {"tool": "c"}]}]));
-    let steps = player.answer(&Ask { call: 7, ..ask("x") });
+    let steps = player.answer(&ScriptedCall { call: 7, ..ask("x") });
     let id = |event: &StreamEvent| match event {
         StreamEvent::Start { block: BlockStart::ToolCall { id, .. }, .. } => Some(id.clone()),
         _ => None,
@@ -177,7 +179,7 @@ proptest! {
 
     #[test]
     fn same_ask_gets_same_answer(prompt in ".{0,40}", call: usize, input_chars: usize) {
-        let ask = Ask { call, input_chars, ..ask(&prompt) };
+        let ask = ScriptedCall { call, input_chars, ..ask(&prompt) };
         let turns = json!([{"match": "a", "say": say("has an a")}, {"say": [{"tool": "x"}]}]);
         prop_assert_eq!(player(turns.clone()).answer(&ask), player(turns).answer(&ask));
     }

@@ -291,7 +291,7 @@ async fn dropped_listener_ends_request() {
     let http = Http::default();
     let reader = pi_rpc::model::api::Api::AnthropicMessages.reader();
     let options = HttpOptions::default();
-    let asking = http.ask(request, reader, &options, events);
+    let asking = http.stream_answer(request, reader, &options, events);
     let ((), _connection) = tokio::join!(asking, async {
         let connection = server.accept().await;
         drop(listener);

@@ -156,7 +156,7 @@ async fn dropped_listener_ends_retry_delay() {
     let mut options = twice();
     options.retry.longest_delay = None;
     let http = Http::default();
-    let asking = http.ask(request(&url, "k"), Api::AnthropicMessages.reader(), &options, events);
+    let asking = http.stream_answer(request(&url, "k"), Api::AnthropicMessages.reader(), &options, events);
     let both = async {
         tokio::join!(asking, async {
             let (mut connection, _) = server.accept().await;

@@ -7,7 +7,7 @@ use crate::{
 use pi_rpc::{
     engine::{Input, ModelCall, Purpose},
     model::{
-        scripted::{Ask, ToolText, What},
+        scripted::{ScriptedCall, StepAction, ToolText},
         types::{BlockStart, StreamEvent},
     },
     protocol::{AgentMessage, MessageContent, UserContent},
@@ -32,7 +32,7 @@ impl World<'_> {
         if self.records {
             self.note_call(call, &tools);
         }
-        let ask = Ask {
+        let ask = ScriptedCall {
             prompt: &prompt,
             call: call.count,
             results: &results,
@@ -43,7 +43,7 @@ impl World<'_> {
         let (call, mut due) = (call.call, self.now);
         for step in self.player.answer(&ask) {
             due += step.delay_ms;
-            let What::Event(event) = step.what else { continue };
+            let StepAction::Event(event) = step.action else { continue };
             let strays = if self.scenario.strays { strays(&event) } else { Vec::new() };
             for event in [event].into_iter().chain(strays) {
                 self.plan(due, call, Event::Step(call, Box::new(Input::Model { call, event })));

@@ -111,7 +111,7 @@ impl PartialMessage {
                 self.changed = true;
                 Progress::Quiet
             }
-            StreamEvent::Word(word) => {
+            StreamEvent::ProviderReason(word) => {
                 self.word = Some(word);
                 Progress::Quiet
             }

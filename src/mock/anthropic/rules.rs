@@ -3,7 +3,7 @@
 //! Left out on purpose: that a final assistant message begins with thinking when thinking is on. A script may well
 //! call a tool without a thought, and its client could only send that back.
 
-use crate::mock::{asked::items, refusal::Refusal};
+use crate::mock::{prompt_context::items, refusal::Refusal};
 use axum::http::HeaderMap;
 use serde_json::Value;
 use std::collections::HashSet;

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 const SIGNATURE: &str = "c2NyaXB0ZWQ=";
 
 /// A message that grows.
-pub struct Messages {
+pub struct MessageWriter {
     message: Value,
     usage: TokenCounts,
     begun: bool,
@@ -24,7 +24,7 @@ pub struct Messages {
     arguments: Vec<String>,
 }
 
-impl Messages {
+impl MessageWriter {
     /// The answer to the request `body`.
     pub fn new(body: &Value) -> Self {
         let message = json!({
@@ -62,7 +62,7 @@ impl Messages {
         text
     }
 
-    fn grow(&mut self, index: usize, more: &str) -> String {
+    fn append_delta(&mut self, index: usize, more: &str) -> String {
         let Some(block) = self.message["content"].get_mut(index) else { return String::new() };
         let kind = block["type"].as_str().unwrap_or_default().to_owned();
         match kind.as_str() {
@@ -139,7 +139,7 @@ impl Messages {
     }
 }
 
-impl Writer for Messages {
+impl Writer for MessageWriter {
     fn event(&mut self, event: &StreamEvent) -> String {
         match event {
             StreamEvent::ResponseId(id) => {
@@ -148,12 +148,12 @@ impl Writer for Messages {
             }
             StreamEvent::Usage(usage) => self.usage(*usage),
             StreamEvent::Start { index, block } => self.start(*index, block),
-            StreamEvent::Delta { index, delta } => self.grow(*index, delta),
+            StreamEvent::Delta { index, delta } => self.append_delta(*index, delta),
             StreamEvent::End { index, signature } => self.end(*index, signature.as_deref()),
             StreamEvent::Finish(finish) => self.finish(*finish),
             // Scripts tell signatures at a block's end, and failures do not come here.
             StreamEvent::Model(_)
-            | StreamEvent::Word(_)
+            | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
             | StreamEvent::Fail { .. } => String::new(),
         }

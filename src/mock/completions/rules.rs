@@ -1,6 +1,6 @@
 //! What OpenAI enforces on Chat Completions beyond the shape of a request.
 
-use crate::mock::{asked::items, refusal::Refusal};
+use crate::mock::{prompt_context::items, refusal::Refusal};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
             calls.remove(place);
             continue;
         }
-        check_answered(open.take())?;
+        check_results_present(open.take())?;
         if message["role"] == "assistant" {
             check_content(index, message)?;
             let calls = items(&message["tool_calls"]).iter().filter_map(|call| call["id"].as_str());
@@ -31,7 +31,7 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
             open = (!calls.is_empty()).then_some((index, calls));
         }
     }
-    check_answered(open)
+    check_results_present(open)
 }
 
 fn check_options(body: &Value) -> Result<(), Refusal> {
@@ -68,7 +68,7 @@ fn check_content(index: usize, message: &Value) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_answered(open: Option<(usize, Vec<&str>)>) -> Result<(), Refusal> {
+fn check_results_present(open: Option<(usize, Vec<&str>)>) -> Result<(), Refusal> {
     match open {
         Some((index, calls)) if !calls.is_empty() => {
             let message = format!(

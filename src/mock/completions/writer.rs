@@ -14,11 +14,11 @@ use crate::{
 use serde_json::{Map, Value, json};
 
 /// A completion that grows.
-pub struct Chunks {
+pub struct ChunkWriter {
     id: String,
     model: String,
     /// The client wants to know the usage, in a chunk of its own.
-    tells_usage: bool,
+    includes_usage: bool,
     blocks: Vec<Block>,
     begun: bool,
     usage: TokenCounts,
@@ -44,13 +44,13 @@ enum Kind {
     },
 }
 
-impl Chunks {
+impl ChunkWriter {
     /// The answer to the request `body`.
     pub fn new(body: &Value) -> Self {
         Self {
             id: "chatcmpl-scripted".to_owned(),
             model: model(body),
-            tells_usage: body["stream_options"]["include_usage"] == true,
+            includes_usage: body["stream_options"]["include_usage"] == true,
             blocks: Vec::new(),
             begun: false,
             usage: TokenCounts::default(),
@@ -68,7 +68,7 @@ impl Chunks {
             "system_fingerprint": null,
             "choices": choices,
         });
-        if self.tells_usage {
+        if self.includes_usage {
             chunk["usage"] = usage;
         }
         sse(None, &chunk.to_string())
@@ -107,7 +107,7 @@ impl Chunks {
         text
     }
 
-    fn grow(&mut self, index: usize, more: &str) -> String {
+    fn append_delta(&mut self, index: usize, more: &str) -> String {
         let Some(block) = self.blocks.get_mut(index) else { return String::new() };
         block.text.push_str(more);
         let delta = match block.kind {
@@ -137,7 +137,7 @@ impl Chunks {
         };
         self.finish_reason = reason.into();
         let mut text = self.choice(json!({}), self.finish_reason.clone());
-        if self.tells_usage {
+        if self.includes_usage {
             text += &self.chunk(json!([]), self.tokens());
         }
         text + &sse(None, "[DONE]")
@@ -180,7 +180,7 @@ impl Chunks {
     }
 }
 
-impl Writer for Chunks {
+impl Writer for ChunkWriter {
     fn event(&mut self, event: &StreamEvent) -> String {
         match event {
             StreamEvent::ResponseId(id) => {
@@ -189,11 +189,11 @@ impl Writer for Chunks {
             }
             StreamEvent::Usage(usage) => self.usage(*usage),
             StreamEvent::Start { block, .. } => self.start(block),
-            StreamEvent::Delta { index, delta } => self.grow(*index, delta),
+            StreamEvent::Delta { index, delta } => self.append_delta(*index, delta),
             StreamEvent::Finish(finish) => self.finish(*finish),
             // The end of a block is not told in this form, and failures do not come here.
             StreamEvent::Model(_)
-            | StreamEvent::Word(_)
+            | StreamEvent::ProviderReason(_)
             | StreamEvent::End { .. }
             | StreamEvent::Signature { .. }
             | StreamEvent::Fail { .. } => String::new(),

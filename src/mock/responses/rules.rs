@@ -1,6 +1,6 @@
 //! What OpenAI enforces on Responses beyond the shape of a request.
 
-use crate::mock::{asked::items, refusal::Refusal};
+use crate::mock::{prompt_context::items, refusal::Refusal};
 use serde_json::Value;
 use std::collections::HashSet;
 

@@ -45,7 +45,7 @@ fn echoed() -> Value {
 }
 
 /// A response that grows.
-pub struct Items {
+pub struct ItemWriter {
     response: Map<String, Value>,
     /// What the items begin their ids with, behind the prefix of their kind.
     id: String,
@@ -62,7 +62,7 @@ struct Item {
     text: String,
 }
 
-impl Items {
+impl ItemWriter {
     /// The answer to the request `body`.
     pub fn new(body: &Value) -> Self {
         let mut response = Map::new();
@@ -165,7 +165,7 @@ impl Items {
         text
     }
 
-    fn grow(&mut self, index: usize, more: &str) -> String {
+    fn append_delta(&mut self, index: usize, more: &str) -> String {
         let Some(item) = self.items.get_mut(index) else { return String::new() };
         item.text.push_str(more);
         let json = item.json.clone();
@@ -236,7 +236,7 @@ impl Items {
     }
 }
 
-impl Writer for Items {
+impl Writer for ItemWriter {
     fn event(&mut self, event: &StreamEvent) -> String {
         match event {
             StreamEvent::ResponseId(id) => {
@@ -246,12 +246,12 @@ impl Writer for Items {
             }
             StreamEvent::Usage(usage) => self.usage(*usage),
             StreamEvent::Start { index, block } => self.start(*index, block),
-            StreamEvent::Delta { index, delta } => self.grow(*index, delta),
+            StreamEvent::Delta { index, delta } => self.append_delta(*index, delta),
             StreamEvent::End { index, signature } => self.end(*index, signature.as_deref()),
             StreamEvent::Finish(finish) => self.finish(*finish),
             // Scripts tell signatures at a block's end, and failures do not come here.
             StreamEvent::Model(_)
-            | StreamEvent::Word(_)
+            | StreamEvent::ProviderReason(_)
             | StreamEvent::Signature { .. }
             | StreamEvent::Fail { .. } => String::new(),
         }

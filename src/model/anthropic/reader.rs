@@ -2,8 +2,8 @@
 
 use crate::model::{
     request::Reader,
-    sequence::Sequence,
-    sse::{CUT, read},
+    sequence::BlockSequencer,
+    sse::{STREAM_CUT, read},
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
@@ -11,21 +11,21 @@ use std::mem;
 
 /// A reader of one answer.
 pub fn reader() -> Box<dyn Reader> {
-    Box::new(Answer::default())
+    Box::new(AnswerReader::default())
 }
 
 /// An answer while it arrives.
 #[derive(Default)]
-struct Answer {
-    out: Sequence,
+struct AnswerReader {
+    out: BlockSequencer,
     /// The blocks that have begun and not stopped, oldest first.
-    open: Vec<Open>,
+    open: Vec<OpenBlock>,
     calls: bool,
     usage: TokenCounts,
     finish: Option<(Finish, String)>,
 }
 
-struct Open {
+struct OpenBlock {
     /// The vendor's number for it; a number may come again once its block has stopped.
     number: u64,
     kind: Kind,
@@ -44,11 +44,11 @@ enum Kind {
     Call,
 }
 
-impl Reader for Answer {
+impl Reader for AnswerReader {
     fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {
-        if !self.out.is_over() && KNOWN.contains(&name) {
+        if !self.out.is_finished() && KNOWN_EVENTS.contains(&name) {
             match read(data) {
-                Ok(Some(event)) => self.take(name, &event, data),
+                Ok(Some(event)) => self.handle_event(name, &event, data),
                 // Not the JSON that the vendor sends, but what there is to say.
                 Ok(None) | Err(_) if name == "error" => self.out.fail(data.to_owned()),
                 Ok(None) => {}
@@ -59,15 +59,15 @@ impl Reader for Answer {
     }
 
     fn end(&mut self) -> Vec<StreamEvent> {
-        if !self.out.is_over() {
-            self.out.fail(CUT.to_owned());
+        if !self.out.is_finished() {
+            self.out.fail(STREAM_CUT.to_owned());
         }
         self.out.take()
     }
 }
 
 /// Events that say something; `message` is the name of those that have none. The vendor adds others without notice.
-const KNOWN: [&str; 8] = [
+const KNOWN_EVENTS: [&str; 8] = [
     "message_start",
     "content_block_start",
     "content_block_delta",
@@ -78,16 +78,16 @@ const KNOWN: [&str; 8] = [
     "message",
 ];
 
-impl Answer {
-    fn take(&mut self, name: &str, event: &Value, data: &str) {
+impl AnswerReader {
+    fn handle_event(&mut self, name: &str, event: &Value, data: &str) {
         let number = event["index"].as_u64().unwrap_or(0);
         match event["type"].as_str().unwrap_or(name) {
             "message_start" => {
                 if let Some(id) = event["message"]["id"].as_str() {
-                    self.out.say(StreamEvent::ResponseId(id.to_owned()));
+                    self.out.emit(StreamEvent::ResponseId(id.to_owned()));
                 }
                 if let Some(model) = event["message"]["model"].as_str() {
-                    self.out.say(StreamEvent::Model(model.to_owned()));
+                    self.out.emit(StreamEvent::Model(model.to_owned()));
                 }
                 self.count(&event["message"]["usage"]);
             }
@@ -134,7 +134,7 @@ impl Answer {
         if usage.is_object() {
             let hour = usage["cache_creation"]["ephemeral_1h_input_tokens"].as_u64();
             known.cache_write_1h = hour.or(known.cache_write_1h).or(Some(0));
-            self.out.say(StreamEvent::Usage(self.usage));
+            self.out.emit(StreamEvent::Usage(self.usage));
         }
     }
 
@@ -156,7 +156,7 @@ impl Answer {
         let input = block["input"].as_object().filter(|input| !input.is_empty());
         let input = input.filter(|_| kind == Kind::Call).map(|_| block["input"].to_string());
         let index = self.out.open(start);
-        self.open.push(Open { number, kind, index, signature: text("signature"), input });
+        self.open.push(OpenBlock { number, kind, index, signature: text("signature"), input });
         if !first.is_empty() {
             self.out.delta(index, &first);
         }
@@ -174,7 +174,7 @@ impl Answer {
         let (Some(block), Some(more)) = (block, delta[key].as_str()) else { return };
         if key == "signature" {
             block.signature.push_str(more);
-            return self.out.holds(more.len());
+            return self.out.count_bytes(more.len());
         }
         if kind == Kind::Call && !more.is_empty() {
             block.input = None;
@@ -182,7 +182,7 @@ impl Answer {
         self.out.delta(block.index, more);
     }
 
-    fn stop(&mut self, block: Open) {
+    fn stop(&mut self, block: OpenBlock) {
         if let Some(input) = block.input {
             self.out.delta(block.index, &input);
         }

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 /// Bytes that are read of the body of an error.
 const ERROR_BYTES: usize = 64 * 1024;
 /// Characters that are shown of what is not JSON.
-const SHOWN: usize = 1000;
+const SHOWN_CHARS: usize = 1000;
 
 /// The body as it comes, each piece within `idle`; the failure says why nothing more does.
 pub fn pieces(response: Response, idle: Duration) -> impl Stream<Item = Result<Bytes, String>> {
@@ -24,7 +24,7 @@ pub fn pieces(response: Response, idle: Duration) -> impl Stream<Item = Result<B
 }
 
 /// The body as far as it is worth reading; what does not come in time is left out.
-pub async fn beginning(mut response: Response, patience: Duration) -> String {
+pub async fn read_error_body(mut response: Response, patience: Duration) -> String {
     let mut body = Vec::new();
     // A deadline for all of it: a body that drips would keep people waiting for an error.
     let _ = timeout(patience, async {
@@ -40,16 +40,16 @@ pub async fn beginning(mut response: Response, patience: Duration) -> String {
 }
 
 /// The beginning of a text, for people.
-pub fn shown(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     let text = text.trim();
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
 }
 
 /// What the body is said to be, where that cannot be an event stream. Servers that do not say are believed.
-pub fn other_kind(response: &Response) -> Option<String> {
+pub fn unexpected_content_type(response: &Response) -> Option<String> {
     let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase();
     (kind.contains("json") || kind.contains("html")).then_some(kind)
 }

@@ -2,7 +2,7 @@
 
 use crate::model::{
     openai::{Hash, text},
-    sequence::Sequence,
+    sequence::BlockSequencer,
     types::BlockStart,
 };
 use serde::de::IgnoredAny;
@@ -49,16 +49,16 @@ impl Default for State {
 impl Calls {
     /// Whether `fragment` begins another call.
     pub fn begins(&self, fragment: &Value) -> bool {
-        self.find(fragment).is_none() && !self.says_nothing(fragment)
+        self.find(fragment).is_none() && !self.is_empty_call(fragment)
     }
 
-    /// Takes in a fragment. `heard` tells answers apart, for the id of a call that comes without.
-    pub fn fragment(&mut self, fragment: &Value, heard: &Hash, out: &mut Sequence) {
-        if self.says_nothing(fragment) {
+    /// Takes in a fragment. `content_hash` tells answers apart, for the id of a call that comes without.
+    pub fn fragment(&mut self, fragment: &Value, content_hash: &Hash, out: &mut BlockSequencer) {
+        if self.is_empty_call(fragment) {
             return;
         }
         let at = self.find(fragment).unwrap_or_else(|| {
-            self.make_way(heard, out);
+            self.close_for_next_block(content_hash, out);
             self.calls.push(Call { place: fragment["index"].as_u64(), ..Call::default() });
             self.calls.len() - 1
         });
@@ -67,15 +67,15 @@ impl Calls {
             call.id = id.to_owned();
         }
         if let Some(piece) = text(&fragment["function"], "name") {
-            call.name_piece(piece);
-            out.holds(piece.len());
+            call.append_name(piece);
+            out.count_bytes(piece.len());
         }
         let more = arguments(fragment);
         call.arguments.push_str(&more);
         match call.state {
             State::Held(fragments) if more.is_empty() => call.state = State::Held(fragments + 1),
             State::Held(_) => {
-                let index = self.open(at, heard, out);
+                let index = self.open(at, content_hash, out);
                 out.delta(index, &more);
             }
             State::Open(index) => {
@@ -89,7 +89,7 @@ impl Calls {
     }
 
     /// An encrypted proof of a call, to be sent back with it; others say nothing to us.
-    pub fn detail(&mut self, detail: &Value, out: &mut Sequence) {
+    pub fn detail(&mut self, detail: &Value, out: &mut BlockSequencer) {
         let (Some("reasoning.encrypted"), Some(id), true) =
             (text(detail, "type"), text(detail, "id"), text(detail, "data").is_some())
         else {
@@ -100,17 +100,17 @@ impl Calls {
             Some(index) => out.sign(index, detail.to_string()),
             None => {
                 let detail = detail.to_string();
-                out.holds(id.len() + detail.len());
+                out.count_bytes(id.len() + detail.len());
                 self.details.insert(id.to_owned(), detail);
             }
         }
     }
 
     /// Another block begins: calls that were held are told, and those that are complete end.
-    pub fn make_way(&mut self, heard: &Hash, out: &mut Sequence) {
+    pub fn close_for_next_block(&mut self, content_hash: &Hash, out: &mut BlockSequencer) {
         for at in 0..self.calls.len() {
             if let State::Held(_) = self.calls[at].state {
-                self.open(at, heard, out);
+                self.open(at, content_hash, out);
             }
             if let State::Open(index) = self.calls[at].state
                 && self.calls[at].is_complete()
@@ -121,8 +121,8 @@ impl Calls {
     }
 
     /// The answer is complete: all calls are told and end.
-    pub fn end(&mut self, heard: &Hash, out: &mut Sequence) {
-        self.make_way(heard, out);
+    pub fn end(&mut self, content_hash: &Hash, out: &mut BlockSequencer) {
+        self.close_for_next_block(content_hash, out);
         for at in 0..self.calls.len() {
             if let State::Open(index) = self.calls[at].state {
                 self.end_one(at, index, out);
@@ -131,7 +131,7 @@ impl Calls {
     }
 
     /// Some servers send calls without any content where there are none.
-    fn says_nothing(&self, fragment: &Value) -> bool {
+    fn is_empty_call(&self, fragment: &Value) -> bool {
         let said = text(fragment, "id").or_else(|| text(&fragment["function"], "name"));
         said.is_none() && arguments(fragment).is_empty() && self.find(fragment).is_none()
     }
@@ -158,10 +158,10 @@ impl Calls {
         (!another).then_some(at)
     }
 
-    fn open(&mut self, at: usize, heard: &Hash, out: &mut Sequence) -> usize {
+    fn open(&mut self, at: usize, content_hash: &Hash, out: &mut BlockSequencer) -> usize {
         let call = &mut self.calls[at];
         if call.id.is_empty() {
-            call.id = format!("call_{}_{at}", heard.digits());
+            call.id = format!("call_{}_{at}", content_hash.digits());
         }
         let index = out.open(BlockStart::ToolCall { id: call.id.clone(), name: call.name.clone() });
         if let State::Held(fragments) = call.state {
@@ -174,7 +174,7 @@ impl Calls {
         index
     }
 
-    fn end_one(&mut self, at: usize, index: usize, out: &mut Sequence) {
+    fn end_one(&mut self, at: usize, index: usize, out: &mut BlockSequencer) {
         self.calls[at].state = State::Ended(index);
         out.end(index, None);
     }
@@ -182,7 +182,7 @@ impl Calls {
 
 impl Call {
     /// A piece of the name, or the whole of it once more. Once told, a name stays.
-    fn name_piece(&mut self, piece: &str) {
+    fn append_name(&mut self, piece: &str) {
         match self.state {
             State::Held(_) if piece.starts_with(&self.name) => piece.clone_into(&mut self.name),
             State::Held(_) => self.name.push_str(piece),

@@ -49,7 +49,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
 
 /// A reader of one answer.
 pub fn reader() -> Box<dyn Reader> {
-    Box::new(reader::Answer::default())
+    Box::new(reader::AnswerReader::default())
 }
 
 /// Whether the history has calls or results: some servers refuse those without `tools`, be the list empty.

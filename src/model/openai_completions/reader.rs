@@ -8,23 +8,23 @@ use super::{calls::Calls, messages::THINKING_KEYS};
 use crate::model::{
     openai::{Hash, UNKNOWN, error_text, text},
     request::Reader,
-    sequence::Sequence,
-    sse::{CUT, read},
+    sequence::BlockSequencer,
+    sse::{STREAM_CUT, read},
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
 
 /// One answer as far as it has come.
 #[derive(Debug, Default)]
-pub struct Answer {
-    out: Sequence,
+pub struct AnswerReader {
+    out: BlockSequencer,
     /// The open block of text or thinking.
     prose: Option<Prose>,
     calls: Calls,
     finish_reason: Option<String>,
     has_id: bool,
     /// Everything so far, for ids of calls that come without.
-    heard: Hash,
+    content_hash: Hash,
 }
 
 /// A block of text, or of thinking under `key`.
@@ -34,16 +34,16 @@ struct Prose {
     key: Option<&'static str>,
 }
 
-impl Reader for Answer {
+impl Reader for AnswerReader {
     fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {
-        if self.out.is_over() {
+        if self.out.is_finished() {
             return Vec::new();
         }
         if data.trim() == "[DONE]" {
             self.finish();
             return self.out.take();
         }
-        self.heard.add(data);
+        self.content_hash.add(data);
         match read(data) {
             Ok(Some(chunk)) => self.chunk(name, &chunk),
             Ok(None) => {}
@@ -53,10 +53,10 @@ impl Reader for Answer {
     }
 
     fn end(&mut self) -> Vec<StreamEvent> {
-        if !self.out.is_over() {
+        if !self.out.is_finished() {
             match self.finish_reason {
                 Some(_) => self.finish(),
-                None => self.out.fail(CUT.to_owned()),
+                None => self.out.fail(STREAM_CUT.to_owned()),
             }
         }
         self.out.take()
@@ -67,7 +67,7 @@ impl Reader for Answer {
     }
 }
 
-impl Answer {
+impl AnswerReader {
     fn chunk(&mut self, name: &str, chunk: &Value) {
         let own = (name == "error").then(|| error_text(chunk).unwrap_or_else(|| UNKNOWN.to_owned()));
         if let Some(message) = error_text(&chunk["error"]).or(own) {
@@ -75,14 +75,14 @@ impl Answer {
         }
         if let (Some(id), false) = (text(chunk, "id"), self.has_id) {
             self.has_id = true;
-            self.out.say(StreamEvent::ResponseId(id.to_owned()));
+            self.out.emit(StreamEvent::ResponseId(id.to_owned()));
             if let Some(model) = text(chunk, "model") {
-                self.out.say(StreamEvent::Model(model.to_owned()));
+                self.out.emit(StreamEvent::Model(model.to_owned()));
             }
         }
         let choice = &chunk["choices"][0];
         if let Some(counts) = usage(&chunk["usage"]).or_else(|| usage(&choice["usage"])) {
-            self.out.say(StreamEvent::Usage(counts));
+            self.out.emit(StreamEvent::Usage(counts));
         }
         if let Some(reason) = text(choice, "finish_reason") {
             self.finish_reason = Some(reason.to_owned());
@@ -93,17 +93,17 @@ impl Answer {
     fn delta(&mut self, delta: &Value) {
         for key in ["content", "refusal"] {
             if let Some(said) = text(delta, key) {
-                self.say(None, said);
+                self.append(None, said);
             }
         }
         if let Some((key, thought)) = THINKING_KEYS.iter().find_map(|key| Some((*key, text(delta, key)?))) {
-            self.say(Some(key), thought);
+            self.append(Some(key), thought);
         }
         for fragment in list(&delta["tool_calls"]) {
             if self.calls.begins(fragment) {
                 self.end_prose();
             }
-            self.calls.fragment(fragment, &self.heard, &mut self.out);
+            self.calls.fragment(fragment, &self.content_hash, &mut self.out);
         }
         for detail in list(&delta["reasoning_details"]) {
             self.calls.detail(detail, &mut self.out);
@@ -111,7 +111,7 @@ impl Answer {
     }
 
     /// Text, or thinking that came under `key`.
-    fn say(&mut self, key: Option<&'static str>, said: &str) {
+    fn append(&mut self, key: Option<&'static str>, said: &str) {
         let open = self.prose.filter(|prose| prose.key.is_some() == key.is_some());
         let prose = open.unwrap_or_else(|| self.open_prose(key));
         self.out.delta(prose.index, said);
@@ -119,7 +119,7 @@ impl Answer {
 
     fn open_prose(&mut self, key: Option<&'static str>) -> Prose {
         self.end_prose();
-        self.calls.make_way(&self.heard, &mut self.out);
+        self.calls.close_for_next_block(&self.content_hash, &mut self.out);
         let block = if key.is_some() { BlockStart::Thinking } else { BlockStart::Text };
         let prose = Prose { index: self.out.open(block), key };
         if let Some(key) = key {
@@ -138,7 +138,7 @@ impl Answer {
     /// The server has said everything.
     fn finish(&mut self) {
         self.end_prose();
-        self.calls.end(&self.heard, &mut self.out);
+        self.calls.end(&self.content_hash, &mut self.out);
         let word = self.finish_reason.as_deref();
         match word {
             None | Some("stop" | "end") => self.out.finish(Finish::Stop, word),

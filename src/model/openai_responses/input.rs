@@ -1,7 +1,7 @@
 //! The conversation as Responses takes it: a list of items.
 //!
 //! What the model said goes back as the items that it came as. Thinking is kept as its item's JSON in the block's
-//! signature; the id of a text's item in [`TextMark`]; a call's id is `<call id>|<item id>`.
+//! signature; the id of a text's item in [`TextSignature`]; a call's id is `<call id>|<item id>`.
 
 use crate::{
     model::{
@@ -23,11 +23,11 @@ pub fn input(request: &ModelRequest<'_>) -> Vec<Value> {
         items.push(json!({"role": instructor, "content": request.system_prompt}));
     }
     let turns = convert(request, |id, source| known_id(id, source, model));
-    let mut names = Names::given(&turns);
+    let mut names = MessageIds::excluding_used(&turns);
     for turn in &turns {
         match turn {
-            Turn::User(parts) => items.extend(said("user", parts)),
-            Turn::Developer(parts) => items.extend(said(instructor, parts)),
+            Turn::User(parts) => items.extend(input_message("user", parts)),
+            Turn::Developer(parts) => items.extend(input_message(instructor, parts)),
             Turn::Assistant(turn) => {
                 items.extend(assistant(turn, model, &mut names));
                 items.extend(turn.results.iter().map(result));
@@ -38,14 +38,14 @@ pub fn input(request: &ModelRequest<'_>) -> Vec<Value> {
 }
 
 /// Ids for texts that have none of their own. No two items may share one, and some servers count theirs in the same way.
-struct Names {
+struct MessageIds {
     taken: HashSet<String>,
     next: usize,
 }
 
-impl Names {
+impl MessageIds {
     /// Leaves out what the texts of these turns are called already.
-    fn given(turns: &[Turn<'_>]) -> Self {
+    fn excluding_used(turns: &[Turn<'_>]) -> Self {
         let blocks = turns.iter().flat_map(|turn| match turn {
             Turn::Assistant(turn) => turn.blocks.as_slice(),
             Turn::User(_) | Turn::Developer(_) => &[],
@@ -57,7 +57,7 @@ impl Names {
         Self { taken: marks.map(|mark| mark.id).collect(), next: 0 }
     }
 
-    fn take(&mut self) -> String {
+    fn next_id(&mut self) -> String {
         loop {
             let name = format!("msg_{}", self.next);
             self.next += 1;
@@ -70,14 +70,14 @@ impl Names {
 
 /// What a text's signature says: `{"v":1,"id":…,"phase":…}`, or, of old sessions, the bare id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextMark {
+pub struct TextSignature {
     /// The id of the item that the text came in.
     pub id: String,
     /// Whether it is a remark on the way or the answer; absent where the model does not say.
     pub phase: Option<String>,
 }
 
-impl TextMark {
+impl TextSignature {
     /// Reads a signature.
     pub fn read(signature: &str) -> Self {
         let mark: Value = serde_json::from_str(signature).unwrap_or_default();
@@ -121,7 +121,7 @@ fn known_id(id: &str, source: &AssistantMessage, model: &Model) -> String {
     format!("{}|{item}", part(call))
 }
 
-fn said(role: &str, parts: &[Part<'_>]) -> Option<Value> {
+fn input_message(role: &str, parts: &[Part<'_>]) -> Option<Value> {
     let parts: Vec<Value> = parts.iter().map(part).collect();
     (!parts.is_empty()).then(|| json!({"role": role, "content": parts}))
 }
@@ -133,7 +133,7 @@ fn part(part: &Part<'_>) -> Value {
     }
 }
 
-fn assistant(turn: &AssistantTurn<'_>, model: &Model, names: &mut Names) -> Vec<Value> {
+fn assistant(turn: &AssistantTurn<'_>, model: &Model, names: &mut MessageIds) -> Vec<Value> {
     // The server checks that a call of its own goes with the thinking it came with, which other models do not get.
     let source = turn.source;
     let sibling = source.model != model.id && source.provider == model.provider && source.api == model.api;
@@ -159,17 +159,17 @@ fn reasoning(signature: &str) -> Option<Value> {
     (item["type"] == "reasoning").then_some(item)
 }
 
-fn mark(signature: Option<&str>) -> Option<TextMark> {
-    signature.filter(|signature| !signature.is_empty()).map(TextMark::read)
+fn mark(signature: Option<&str>) -> Option<TextSignature> {
+    signature.filter(|signature| !signature.is_empty()).map(TextSignature::read)
 }
 
-fn message(text: &str, signature: Option<&str>, names: &mut Names) -> Value {
+fn message(text: &str, signature: Option<&str>, names: &mut MessageIds) -> Value {
     let (id, phase) = match mark(signature) {
         Some(mark) if mark.id.chars().count() > ID_LIMIT => {
             (format!("msg_{}", short_hash(&mark.id)), mark.phase)
         }
         Some(mark) => (mark.id, mark.phase),
-        None => (names.take(), None),
+        None => (names.next_id(), None),
     };
     let content = json!([{"type": "output_text", "text": text, "annotations": []}]);
     let mut item =

@@ -56,7 +56,7 @@ pub fn request(request: &ModelRequest<'_>) -> HttpRequest {
 
 /// A reader of one answer.
 pub fn reader() -> Box<dyn Reader> {
-    Box::new(reader::Answer::default())
+    Box::new(reader::AnswerReader::default())
 }
 
 fn offer(tool: &ToolSpec) -> Value {

@@ -3,24 +3,24 @@
 //! Each output item is a block. What an item says when it is done is the truth; where that is more than its deltas
 //! said, the rest is one more delta, so that the deltas together are the block's text.
 
-use super::input::TextMark;
+use super::input::TextSignature;
 use crate::model::{
     openai::{Hash, UNKNOWN, error_text, text},
     request::Reader,
-    sequence::Sequence,
-    sse::{CUT, read},
+    sequence::BlockSequencer,
+    sse::{STREAM_CUT, read},
     types::{BlockStart, Finish, StreamEvent, TokenCounts},
 };
 use serde_json::Value;
 
 /// One answer as far as it has come.
 #[derive(Debug, Default)]
-pub struct Answer {
-    out: Sequence,
+pub struct AnswerReader {
+    out: BlockSequencer,
     items: Vec<Item>,
     response_id: Option<String>,
     /// Everything so far, for ids of calls that come without.
-    heard: Hash,
+    content_hash: Hash,
 }
 
 #[derive(Debug)]
@@ -49,15 +49,15 @@ enum Kind {
 /// Between the parts of a summary.
 const BLANK_LINE: &str = "\n\n";
 
-impl Reader for Answer {
+impl Reader for AnswerReader {
     fn event(&mut self, name: &str, data: &str) -> Vec<StreamEvent> {
-        if self.out.is_over() {
+        if self.out.is_finished() {
             return Vec::new();
         }
         if data.trim() == "[DONE]" {
             return self.end();
         }
-        self.heard.add(data);
+        self.content_hash.add(data);
         match read(data) {
             Ok(Some(event)) => self.read(name, &event),
             Ok(None) => {}
@@ -67,8 +67,8 @@ impl Reader for Answer {
     }
 
     fn end(&mut self) -> Vec<StreamEvent> {
-        if !self.out.is_over() {
-            self.out.fail(CUT.to_owned());
+        if !self.out.is_finished() {
+            self.out.fail(STREAM_CUT.to_owned());
         }
         self.out.take()
     }
@@ -78,7 +78,7 @@ impl Reader for Answer {
     }
 }
 
-impl Answer {
+impl AnswerReader {
     fn read(&mut self, name: &str, event: &Value) {
         let delta = event["delta"].as_str().unwrap_or_default();
         match event["type"].as_str().unwrap_or(name) {
@@ -119,10 +119,10 @@ impl Answer {
     fn response_id(&mut self, response: &Value) {
         let id = text(response, "id").map(str::to_owned);
         if let (Some(id), true) = (&id, id != self.response_id) {
-            self.out.say(StreamEvent::ResponseId(id.clone()));
+            self.out.emit(StreamEvent::ResponseId(id.clone()));
             self.response_id = Some(id.clone());
             if let Some(model) = text(response, "model") {
-                self.out.say(StreamEvent::Model(model.to_owned()));
+                self.out.emit(StreamEvent::Model(model.to_owned()));
             }
         }
     }
@@ -143,7 +143,7 @@ impl Answer {
         self.items.push(Item { kind, place, index, said, parts: 0, part, ended: false });
         let at = self.items.len() - 1;
         if kind == Kind::Call {
-            self.say(at, text(item, "arguments").unwrap_or_default());
+            self.append(at, text(item, "arguments").unwrap_or_default());
         }
         Some(at)
     }
@@ -152,7 +152,7 @@ impl Answer {
         match (text(item, "call_id"), text(item, "id")) {
             (Some(call), Some(item)) => format!("{call}|{item}"),
             (Some(id), None) | (None, Some(id)) => id.to_owned(),
-            (None, None) => format!("call_{}_{}", self.heard.digits(), self.items.len()),
+            (None, None) => format!("call_{}_{}", self.content_hash.digits(), self.items.len()),
         }
     }
 
@@ -160,9 +160,9 @@ impl Answer {
         let Some(at) = self.find(event, Kind::Reasoning) else { return };
         self.items[at].parts += 1;
         if self.items[at].parts > 1 {
-            self.say(at, BLANK_LINE);
+            self.append(at, BLANK_LINE);
         }
-        self.say(at, text(&event["part"], "text").unwrap_or_default());
+        self.append(at, text(&event["part"], "text").unwrap_or_default());
     }
 
     fn content_part(&mut self, event: &Value) {
@@ -170,7 +170,7 @@ impl Answer {
         let Some(at) = self.find(event, Kind::Message) else { return };
         if let Some(kind @ ("output_text" | "refusal")) = part["type"].as_str() {
             kind.clone_into(&mut self.items[at].part);
-            self.say(at, &part_text(part));
+            self.append(at, &part_text(part));
         }
     }
 
@@ -185,7 +185,7 @@ impl Answer {
     }
 
     /// Says what is not empty.
-    fn say(&mut self, at: usize, delta: &str) {
+    fn append(&mut self, at: usize, delta: &str) {
         if !delta.is_empty() {
             self.items[at].said.push_str(delta);
             self.out.delta(self.items[at].index, delta);
@@ -195,7 +195,7 @@ impl Answer {
     /// Says what `whole` has beyond what was said. A text that is another stays as it was said.
     fn complete(&mut self, at: usize, whole: &str) {
         let rest = whole.strip_prefix(self.items[at].said.as_str()).map(str::to_owned);
-        self.say(at, &rest.unwrap_or_default());
+        self.append(at, &rest.unwrap_or_default());
     }
 
     fn done(&mut self, event: &Value) {
@@ -225,7 +225,7 @@ impl Answer {
     fn finish(&mut self, response: &Value, status: &str) {
         self.response_id(response);
         if let Some(counts) = usage(&response["usage"]) {
-            self.out.say(StreamEvent::Usage(counts));
+            self.out.emit(StreamEvent::Usage(counts));
         }
         let called = self.items.iter().any(|item| item.kind == Kind::Call);
         let status = text(response, "status").unwrap_or(status);
@@ -274,7 +274,7 @@ fn part_text(part: &Value) -> String {
 
 fn text_mark(item: &Value) -> Option<String> {
     let phase = text(item, "phase").map(str::to_owned);
-    text(item, "id").map(|id| TextMark { id: id.to_owned(), phase }.write())
+    text(item, "id").map(|id| TextSignature { id: id.to_owned(), phase }.write())
 }
 
 /// Tokens as the server counts them; cached ones are among `input_tokens`, thinking among `output_tokens`.

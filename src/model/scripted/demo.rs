@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::block::{Block, TextBlock, ThinkingBlock, ToolBlock};
-use super::player::{Ask, ToolText};
+use super::player::{ScriptedCall, ToolText};
 use super::script::{Input, ModelCard};
 use super::turn::Turn;
 
@@ -34,8 +34,8 @@ pub(super) fn card() -> ModelCard {
 }
 
 /// The demo's answer to any call.
-pub(super) fn turn(ask: &Ask<'_>) -> Turn {
-    let say = match (ask.results.last(), Look::choose(ask.tools)) {
+pub(super) fn turn(ask: &ScriptedCall<'_>) -> Turn {
+    let say = match (ask.results.last(), DirectoryTool::choose(ask.tools)) {
         (Some(result), _) => vec![text(report(ask.prompt, result))],
         (None, Some(look)) => look_around(ask.prompt, look),
         (None, None) => vec![thinking(ask.prompt, "call no tool"), text(no_tool(ask.prompt))],
@@ -51,30 +51,30 @@ pub(super) fn turn(ask: &Ask<'_>) -> Turn {
 
 /// A look at the working directory.
 #[derive(Clone, Copy)]
-struct Look {
+struct DirectoryTool {
     tool: &'static str,
     argument: (&'static str, &'static str),
     intention: &'static str,
 }
 
 /// Ways to look, best first.
-const LOOKS: [Look; 3] = [
-    Look { tool: "ls", argument: ("path", "."), intention: "list the working directory with `ls`" },
-    Look {
+const DIRECTORY_TOOLS: [DirectoryTool; 3] = [
+    DirectoryTool { tool: "ls", argument: ("path", "."), intention: "list the working directory with `ls`" },
+    DirectoryTool {
         tool: "bash",
         argument: ("command", "ls -a"),
         intention: "list the working directory with `bash`",
     },
-    Look {
+    DirectoryTool {
         tool: "read",
         argument: ("path", "README.md"),
         intention: "read the working directory's README.md",
     },
 ];
 
-impl Look {
+impl DirectoryTool {
     fn choose(tools: &[String]) -> Option<Self> {
-        LOOKS.into_iter().find(|look| tools.iter().any(|tool| tool == look.tool))
+        DIRECTORY_TOOLS.into_iter().find(|look| tools.iter().any(|tool| tool == look.tool))
     }
 
     fn call(self) -> Block {
@@ -88,7 +88,7 @@ impl Look {
     }
 }
 
-fn look_around(prompt: &str, look: Look) -> Vec<Block> {
+fn look_around(prompt: &str, look: DirectoryTool) -> Vec<Block> {
     let announcement =
         format!("{WHAT_I_AM} To show you a tool call I will now {}; that changes nothing.", look.intention);
     vec![thinking(prompt, look.intention), text(announcement), look.call()]

@@ -27,7 +27,7 @@ pub struct Failure {
 impl Failure {
     /// The HTTP status, or nothing when the connection breaks.
     pub fn status(&self) -> Option<u16> {
-        let of_kind = || self.kind.as_deref().map(|kind| Usual::of_kind(kind).status);
+        let of_kind = || self.kind.as_deref().map(|kind| UsualError::of_kind(kind).status);
         self.status.or_else(of_kind)
     }
 
@@ -42,7 +42,7 @@ impl Failure {
 
     /// What the error says, or what is usually said with its status.
     pub fn message_or_usual(&self) -> &str {
-        let usual = || self.status().map_or("", |status| Usual::of_status(status).message);
+        let usual = || self.status().map_or("", |status| UsualError::of_status(status).message);
         self.message.as_deref().unwrap_or_else(usual)
     }
 
@@ -59,7 +59,7 @@ impl Failure {
     }
 
     fn default_body(&self, status: u16) -> String {
-        let usual = Usual::of_status(status);
+        let usual = UsualError::of_status(status);
         let kind = Value::from(self.kind.as_deref().unwrap_or(usual.kind));
         let message = Value::from(self.message.as_deref().unwrap_or(usual.message));
         format!(r#"{{"type":"error","error":{{"type":{kind},"message":{message}}}}}"#)
@@ -68,16 +68,16 @@ impl Failure {
 
 /// An error as Anthropic's API usually words it.
 #[derive(Clone, Copy)]
-struct Usual {
+struct UsualError {
     status: u16,
     kind: &'static str,
     message: &'static str,
 }
 
-const BAD_REQUEST: Usual = usual(400, "invalid_request_error", "Invalid request");
-const SERVER_ERROR: Usual = usual(500, "api_error", "Internal server error");
+const BAD_REQUEST: UsualError = usual(400, "invalid_request_error", "Invalid request");
+const SERVER_ERROR: UsualError = usual(500, "api_error", "Internal server error");
 
-const USUAL: [Usual; 12] = [
+const USUAL: [UsualError; 12] = [
     BAD_REQUEST,
     usual(401, "authentication_error", "Invalid API key"),
     usual(402, "billing_error", "Payment required"),
@@ -92,7 +92,7 @@ const USUAL: [Usual; 12] = [
     usual(529, "overloaded_error", "Overloaded"),
 ];
 
-impl Usual {
+impl UsualError {
     /// What a status means; an unlisted one is as good as 400 or 500.
     fn of_status(status: u16) -> Self {
         let general = if status < SERVER_ERROR.status { BAD_REQUEST } else { SERVER_ERROR };
@@ -105,6 +105,6 @@ impl Usual {
     }
 }
 
-const fn usual(status: u16, kind: &'static str, message: &'static str) -> Usual {
-    Usual { status, kind, message }
+const fn usual(status: u16, kind: &'static str, message: &'static str) -> UsualError {
+    UsualError { status, kind, message }
 }

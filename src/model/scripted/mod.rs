@@ -2,7 +2,7 @@
 //!
 //! A [`Script`] is a list of [`Turn`]s, each of them one answer of the model: what it thinks and says,
 //! the tools it calls, in which pieces and how fast, what it costs, and how it fails or hangs. A
-//! [`Player`] takes a turn for every [`Ask`], by order or because its `match` fits the prompt, and
+//! [`Player`] takes a turn for every [`ScriptedCall`], by order or because its `match` fits the prompt, and
 //! spells it out as [`Step`]s: stream events, each with the pause before it.
 //!
 //! Everything here is pure. Somebody else reads the file, keeps the clock, runs the tools; and a
@@ -17,15 +17,15 @@ mod check;
 mod demo;
 mod failure;
 mod pattern;
-mod perform;
 mod player;
 mod script;
+mod steps;
 mod turn;
 
 pub use block::{Block, Filler, RedactedBlock, TextBlock, ThinkingBlock, ToolBlock};
 pub use failure::Failure;
 pub use pattern::Pattern;
-pub use perform::{Step, What};
-pub use player::{Ask, Player, ToolText};
+pub use player::{Player, ScriptedCall, ToolText};
 pub use script::{Cost, Input, ModelCard, Script, ScriptError, script_schema};
+pub use steps::{Step, StepAction};
 pub use turn::{ScriptedUsage, Turn};

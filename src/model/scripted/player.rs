@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use super::block::{Block, TextBlock};
 use super::demo;
-use super::perform::Step;
 use super::script::{Script, Source};
+use super::steps::Step;
 use super::turn::Turn;
 
 /// One call of the model, as far as a script can see it.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct ScriptedCall<'a> {
     /// The text of the newest user message.
     pub prompt: &'a str,
     /// How many model calls this session has made; it makes ids unique.
@@ -56,12 +56,12 @@ impl Player {
     }
 
     /// Answers a call of the model: takes a turn and spells it out.
-    pub fn answer(&mut self, ask: &Ask<'_>) -> Vec<Step> {
+    pub fn answer(&mut self, ask: &ScriptedCall<'_>) -> Vec<Step> {
         self.take(ask).steps(ask)
     }
 
     /// Takes the first turn that is left and fits. When there is none, the turn says so.
-    pub fn take(&mut self, ask: &Ask<'_>) -> Cow<'_, Turn> {
+    pub fn take(&mut self, ask: &ScriptedCall<'_>) -> Cow<'_, Turn> {
         let turns = match &self.script.source {
             Source::Demo if ask.summary => return Cow::Owned(summary(ask)),
             Source::Demo => return Cow::Owned(demo::turn(ask)),
@@ -74,20 +74,20 @@ impl Player {
                 Cow::Borrowed(turn)
             }
             None if ask.summary => Cow::Owned(summary(ask)),
-            None => Cow::Owned(nothing_left(&self.used)),
+            None => Cow::Owned(exhausted_turn(&self.used)),
         }
     }
 }
 
 /// The summary where the script has none.
-fn summary(ask: &Ask<'_>) -> Turn {
+fn summary(ask: &ScriptedCall<'_>) -> Turn {
     let size = ask.input_chars;
     let text = format!("## Goal\nA scripted summary of {size} characters.\n\n## Next Steps\n1. None.");
     Turn { say: vec![Block::Text(TextBlock { text, ..TextBlock::default() })], ..Turn::default() }
 }
 
 /// The answer when the script has none.
-fn nothing_left(used: &[bool]) -> Turn {
+fn exhausted_turn(used: &[bool]) -> Turn {
     let total = used.len();
     let left = used.iter().filter(|used| !**used).count();
     let text = if left == 0 {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::block::Block;
 use super::failure::Failure;
 use super::pattern::Pattern;
-use super::player::Ask;
+use super::player::ScriptedCall;
 use crate::model::types::{Finish, TokenCounts};
 
 /// Characters of a delta where the script does not say.
@@ -63,7 +63,7 @@ impl Turn {
     }
 
     /// Whether the turn may answer `ask`.
-    pub(super) fn fits(&self, ask: &Ask<'_>) -> bool {
+    pub(super) fn fits(&self, ask: &ScriptedCall<'_>) -> bool {
         let prompt_fits = self.prompt.as_ref().is_none_or(|pattern| pattern.fits(ask.prompt));
         let result_fits = self.on_result.as_ref().is_none_or(|pattern| {
             let last = ask.results.last();
@@ -89,7 +89,7 @@ impl Turn {
     }
 
     /// What the whole answer has used, with `output_chars` of text in it.
-    pub(super) fn tokens(&self, ask: &Ask<'_>, output_chars: u64) -> TokenCounts {
+    pub(super) fn tokens(&self, ask: &ScriptedCall<'_>, output_chars: u64) -> TokenCounts {
         let scripted = self.usage.unwrap_or_default();
         let input_chars = u64::try_from(ask.input_chars).unwrap_or(u64::MAX);
         TokenCounts {

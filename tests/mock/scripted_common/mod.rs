@@ -1,6 +1,6 @@
 //! Shared by the tests of the scripted model.
 
-use pi_rpc::model::scripted::{Ask, Player, Script, Step, ToolText, What};
+use pi_rpc::model::scripted::{Player, Script, ScriptedCall, Step, StepAction, ToolText};
 use pi_rpc::model::types::{Finish, StreamEvent, TokenCounts};
 use serde_json::{Value, json};
 
@@ -15,8 +15,8 @@ pub fn answer(turn: Value) -> Vec<Step> {
 }
 
 /// The first call of a session, with no tools.
-pub fn ask(prompt: &str) -> Ask<'_> {
-    Ask { prompt, call: 1, results: &[], tools: &[], summary: false, input_chars: 401 }
+pub fn ask(prompt: &str) -> ScriptedCall<'_> {
+    ScriptedCall { prompt, call: 1, results: &[], tools: &[], summary: false, input_chars: 401 }
 }
 
 /// A tool's result.
@@ -26,9 +26,9 @@ pub fn result(name: &str, text: &str) -> ToolText {
 
 /// The events, without their delays.
 pub fn events<'a>(steps: &'a [Step]) -> Vec<&'a StreamEvent> {
-    let event = |step: &'a Step| match &step.what {
-        What::Event(event) => Some(event),
-        What::Hang => None,
+    let event = |step: &'a Step| match &step.action {
+        StepAction::Event(event) => Some(event),
+        StepAction::Hang => None,
     };
     steps.iter().filter_map(event).collect()
 }

@@ -44,7 +44,7 @@ pub fn finished() -> Vec<StreamEvent> {
         StreamEvent::Delta { index: 0, delta: "Grüße 🎈".to_owned() },
         StreamEvent::End { index: 0, signature: None },
         StreamEvent::Usage(TokenCounts { output: 4, ..counts }),
-        StreamEvent::Word("end_turn".to_owned()),
+        StreamEvent::ProviderReason("end_turn".to_owned()),
         StreamEvent::Finish(Finish::Stop),
     ]
 }
@@ -98,7 +98,7 @@ pub async fn ask_as(http: &Http, request: HttpRequest, options: &HttpOptions) ->
         }
         all
     };
-    tokio::join!(http.ask(request, reader, options, events), collect).1
+    tokio::join!(http.stream_answer(request, reader, options, events), collect).1
 }
 
 /// The events when the server answers `bytes` and closes the connection.

@@ -68,7 +68,7 @@ impl Asked {
         ModelRequest {
             endpoint: &self.endpoint,
             credentials: &self.credentials,
-            most_tokens: None,
+            max_answer_tokens: None,
             level: self.level,
             system_prompt: self.system_prompt,
             messages: &self.messages,
@@ -171,7 +171,7 @@ pub fn image(data: &str) -> Value {
 /// provider's own words.
 pub fn read(reader: Box<dyn Reader>, events: &[Value]) -> Vec<StreamEvent> {
     let mut read = read_all(reader, events);
-    read.retain(|event| !matches!(event, StreamEvent::Model(_) | StreamEvent::Word(_)));
+    read.retain(|event| !matches!(event, StreamEvent::Model(_) | StreamEvent::ProviderReason(_)));
     read
 }
 
@@ -231,7 +231,7 @@ fn other(event: &StreamEvent) -> String {
     match event {
         StreamEvent::ResponseId(id) => format!("id {id}"),
         StreamEvent::Model(model) => format!("model {model}"),
-        StreamEvent::Word(word) => format!("word {word}"),
+        StreamEvent::ProviderReason(word) => format!("word {word}"),
         StreamEvent::Usage(counts) => {
             let (input, output) = (counts.input, counts.output);
             let mut line = format!("usage {input}, {output}, {}, {}", counts.cache_read, counts.cache_write);
@@ -261,7 +261,7 @@ pub fn check_contract(events: &[StreamEvent]) -> Result<(), String> {
                 StreamEvent::Finish(_) => open.is_none(),
                 StreamEvent::ResponseId(_)
                 | StreamEvent::Model(_)
-                | StreamEvent::Word(_)
+                | StreamEvent::ProviderReason(_)
                 | StreamEvent::Usage(_)
                 | StreamEvent::Fail { .. } => true,
             };

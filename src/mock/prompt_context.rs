@@ -1,12 +1,12 @@
 //! What the model is asked: a request of any vendor as a script sees it.
 
-use crate::model::scripted::{Ask, ToolText};
+use crate::model::scripted::{ScriptedCall, ToolText};
 use serde_json::Value;
 use std::collections::HashMap;
 
 /// The newest prompt, the results since, and the tools of one request.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct PromptContext {
     prompt: String,
     results: Vec<ToolText>,
     tools: Vec<String>,
@@ -14,10 +14,10 @@ pub(super) struct Asked {
     names: HashMap<String, String>,
 }
 
-impl Asked {
+impl PromptContext {
     /// The same for the player; `call` counts the model's calls.
-    pub fn ask(&self, call: usize) -> Ask<'_> {
-        Ask {
+    pub fn scripted_call(&self, call: usize) -> ScriptedCall<'_> {
+        ScriptedCall {
             prompt: &self.prompt,
             call,
             results: &self.results,
@@ -28,33 +28,33 @@ impl Asked {
     }
 
     /// A user message with this text.
-    pub fn user(&mut self, text: &str) {
-        self.other(text);
+    pub fn add_user_text(&mut self, text: &str) {
+        self.add_text(text);
         text.clone_into(&mut self.prompt);
         self.results.clear();
     }
 
     /// Text that is neither the user's nor a tool's.
-    pub fn other(&mut self, text: &str) {
+    pub fn add_text(&mut self, text: &str) {
         self.input_chars += text.chars().count();
     }
 
     /// The model has called a tool.
-    pub fn called(&mut self, id: &Value, name: &Value) {
+    pub fn add_call(&mut self, id: &Value, name: &Value) {
         if let (Some(id), Some(name)) = (id.as_str(), name.as_str()) {
             self.names.insert(id.to_owned(), name.to_owned());
         }
     }
 
     /// A tool's result.
-    pub fn result(&mut self, id: &Value, text: String, is_error: bool) {
-        self.other(&text);
+    pub fn add_result(&mut self, id: &Value, text: String, is_error: bool) {
+        self.add_text(&text);
         let name = id.as_str().and_then(|id| self.names.get(id)).cloned().unwrap_or_default();
         self.results.push(ToolText { name, text, is_error });
     }
 
     /// A tool that may be called.
-    pub fn tool(&mut self, name: &Value) {
+    pub fn add_tool(&mut self, name: &Value) {
         self.tools.extend(name.as_str().map(str::to_owned));
     }
 }

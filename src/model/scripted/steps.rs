@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::block::Block;
-use super::player::Ask;
+use super::player::ScriptedCall;
 use super::turn::Turn;
 use crate::model::types::{BlockStart, StreamEvent, TokenCounts};
 
@@ -15,12 +15,12 @@ pub struct Step {
     /// Milliseconds to wait before it, after the step before.
     pub delay_ms: u64,
     /// What happens.
-    pub what: What,
+    pub action: StepAction,
 }
 
 /// What happens in a [`Step`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum StepAction {
     /// The model says something.
     Event(StreamEvent),
     /// The model falls silent, until the call is cancelled. Always the last step.
@@ -33,8 +33,8 @@ impl Turn {
     /// An answer begins with its id and its usage so far, says its blocks, and ends with the whole
     /// usage and the reason. One that is cut short lacks that end. A failure or a hang with nothing
     /// said comes alone: the provider has not answered at all.
-    pub fn steps(&self, ask: &Ask<'_>) -> Vec<Step> {
-        let mut performance = Performance {
+    pub fn steps(&self, ask: &ScriptedCall<'_>) -> Vec<Step> {
+        let mut performance = StepBuilder {
             turn: self,
             ask,
             steps: Vec::new(),
@@ -45,16 +45,16 @@ impl Turn {
         let begins = !self.say.is_empty() || !self.is_cut_short();
         if begins {
             performance.begin();
-            performance.say();
+            performance.add_blocks();
         }
         performance.end(begins);
         performance.steps
     }
 }
 
-struct Performance<'a> {
+struct StepBuilder<'a> {
     turn: &'a Turn,
-    ask: &'a Ask<'a>,
+    ask: &'a ScriptedCall<'a>,
     steps: Vec<Step>,
     /// Deltas until the turn is cut short.
     deltas_left: Option<u32>,
@@ -62,7 +62,7 @@ struct Performance<'a> {
     calls: usize,
 }
 
-impl Performance<'_> {
+impl StepBuilder<'_> {
     fn begin(&mut self) {
         let id = format!("scripted_{}", self.ask.call);
         self.event_after(self.turn.first_delay_ms, StreamEvent::ResponseId(id));
@@ -71,7 +71,7 @@ impl Performance<'_> {
         self.event(StreamEvent::Usage(TokenCounts { output: usage.output.min(1), ..usage }));
     }
 
-    fn say(&mut self) {
+    fn add_blocks(&mut self) {
         let turn = self.turn;
         for (index, block) in turn.say.iter().enumerate() {
             let stays_open = turn.is_cut_short() && index + 1 == turn.say.len();
@@ -88,12 +88,12 @@ impl Performance<'_> {
             let retry_after = failure.retry_after.map(|seconds| Duration::from_secs(seconds.into()));
             self.event_after(delay_ms, StreamEvent::Fail { message, retry_after });
         } else if self.turn.hang {
-            self.steps.push(Step { delay_ms, what: What::Hang });
+            self.steps.push(Step { delay_ms, action: StepAction::Hang });
         } else {
             let usage = self.turn.tokens(self.ask, self.output_chars.max(1));
             self.event(StreamEvent::Usage(usage));
             let finish = self.turn.finish();
-            self.event(StreamEvent::Word(finish.name().to_owned()));
+            self.event(StreamEvent::ProviderReason(finish.name().to_owned()));
             self.event(StreamEvent::Finish(finish));
         }
     }
@@ -156,7 +156,7 @@ impl Performance<'_> {
     }
 
     fn event_after(&mut self, delay_ms: u64, event: StreamEvent) {
-        self.steps.push(Step { delay_ms, what: What::Event(event) });
+        self.steps.push(Step { delay_ms, action: StepAction::Event(event) });
     }
 }
 
