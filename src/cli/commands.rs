@@ -2,7 +2,7 @@
 
 use super::options::HostOptions;
 use crate::{
-    config::{Config, Environment, in_home, settings::Listed},
+    config::{Config, Environment, expand_home, settings::PathList},
     packages::{self, Brought},
     prompt::{
         Commands,
@@ -21,12 +21,12 @@ pub fn find(
 ) -> Commands {
     let user = config.directories.agent.clone();
     let project = config.directories.project.clone();
-    let expanded = |path: &String| in_home(path, environment).to_string_lossy().into_owned();
-    let listed = |lists: &[Listed], directory: &Path| {
+    let expanded = |path: &String| expand_home(path, environment).to_string_lossy().into_owned();
+    let listed = |lists: &[PathList], directory: &Path| {
         let of_there = lists.iter().filter(|list| list.directory == directory);
         of_there.flat_map(|list| list.entries.iter().map(expanded)).collect()
     };
-    let named = |lists: &[Listed], given: &[String], only_given, packages: &Brought| Named {
+    let named = |lists: &[PathList], given: &[String], only_given, packages: &Brought| Named {
         by_user: listed(lists, &user),
         by_project: listed(lists, &project),
         given: given.iter().map(expanded).collect(),

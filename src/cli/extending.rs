@@ -5,7 +5,7 @@ use super::{
     options::{HostOptions, Refusal},
 };
 use crate::{
-    config::{Config, Directories, Environment, ProjectCode, in_home, settings::Listed},
+    config::{Config, Directories, Environment, ProjectCode, expand_home, settings::PathList},
     engine::{
         Extending, Hosted, NamedCommands,
         consent::{Pattern, nearest},
@@ -126,7 +126,7 @@ fn extensions(
     };
     let (configured, folders) = of(true);
     let (withheld_configured, withheld_folders) = of(false);
-    let left_out = config.left_out.iter().map(|it| not_loaded(&it.path.to_string_lossy(), &it.text));
+    let left_out = config.withheld_code.iter().map(|it| not_loaded(&it.path.to_string_lossy(), &it.text));
     let missing = packages.troubles.iter().map(|trouble| not_loaded(&trouble.path, &trouble.text));
     let mut troubles: Vec<ExtensionError> = left_out.chain(missing).collect();
     let node = (!packages.extensions.is_empty()).then(|| NodeHost::find(environment)).and_then(|found| {
@@ -161,9 +161,9 @@ fn extensions(
 /// The files and folders that settings in directories of that kind name, those of the project first.
 fn configured(config: &Config, environment: &Environment, is_of_kind: impl Fn(&Path) -> bool) -> Vec<String> {
     let lists = config.settings.extensions.iter().rev().filter(|list| is_of_kind(&list.directory));
-    let whole = |list: &Listed, entry: &String| match entry.starts_with(['!', '+', '-']) {
+    let whole = |list: &PathList, entry: &String| match entry.starts_with(['!', '+', '-']) {
         true => entry.clone(),
-        false => list.directory.join(in_home(entry, environment)).to_string_lossy().into_owned(),
+        false => list.directory.join(expand_home(entry, environment)).to_string_lossy().into_owned(),
     };
     lists.flat_map(|list| list.entries.iter().map(move |entry| whole(list, entry))).collect()
 }

@@ -2,7 +2,9 @@
 
 use super::{print, refuse};
 use crate::{
-    config::{self, Config, Environment, Keys, Sources, Wanted, catalogue::BUILT_IN, pattern::full_id},
+    config::{
+        self, Config, Environment, Keys, SelectionOptions, Sources, catalogue::BUILT_IN, pattern::full_id,
+    },
     harmless::harmless_lines,
     model::request::Endpoint,
     protocol::{Dialect, InputKind, ThinkingLevel},
@@ -61,7 +63,7 @@ pub fn run(options: &Options) -> ExitCode {
 }
 
 fn as_json(config: &Config, models: &[&Endpoint]) -> Value {
-    let start = config::select(config, &Wanted::default()).ok().map(|selection| {
+    let start = config::select(config, &SelectionOptions::default()).ok().map(|selection| {
         let model = &selection.offers[selection.start].endpoint.model;
         json!({"provider": model.provider, "id": model.id, "thinkingLevel": selection.level})
     });
@@ -111,7 +113,7 @@ fn origin(config: &Config) -> String {
         let _ = writeln!(text, "Read             {}", file.display());
     }
     let _ = writeln!(text, "Built in         {}, {}", BUILT_IN.source, BUILT_IN.date);
-    let (start, warnings) = match config::select(config, &Wanted::default()) {
+    let (start, warnings) = match config::select(config, &SelectionOptions::default()) {
         Ok(selection) => {
             let model = &selection.offers[selection.start].endpoint.model;
             (format!("{}, thinking {}", full_id(model), selection.level), selection.warnings)

@@ -9,7 +9,7 @@ use super::{
     session::Start,
 };
 use crate::{
-    config::{self, Config, Environment, Refused, Sources, Wanted},
+    config::{self, Config, Environment, SelectionError, SelectionOptions, Sources},
     engine::{CompactionPlan, Modes, RetryPlan, limits::Limits, todos},
     model::types::ToolSpec,
     prompt::{
@@ -218,7 +218,7 @@ fn library(
         let library = Library::scripted(name).map_err(|error| Refusal(error.to_string(), 1))?;
         return Ok((extendable(library, None), false));
     }
-    let wanted = Wanted {
+    let wanted = SelectionOptions {
         provider: options.provider.clone(),
         model: options.model.clone(),
         models: options.models.clone(),
@@ -229,7 +229,7 @@ fn library(
         Ok(selection) => selection,
         Err(refused) => {
             return match refused {
-                Refused::NoModels(_) => {
+                SelectionError::NoModels(_) => {
                     let text = format!("{refused}{NO_MODELS_HINT}");
                     // An extension may bring one yet.
                     if !extended {

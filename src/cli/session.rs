@@ -2,7 +2,7 @@
 
 use super::options::{HostOptions, Refusal, SessionStart};
 use crate::{
-    config::{Config, Environment, in_home, sessions_folder},
+    config::{Config, Environment, expand_home, sessions_folder},
     engine::{Place, limits::Limits},
     private_files,
     protocol::Dialect,
@@ -155,7 +155,7 @@ impl Folders {
         environment: &Environment,
     ) -> Result<SessionLocation, Refusal> {
         if name.contains(['/', '\\']) || name.ends_with(".jsonl") {
-            let path = working.join(in_home(name, environment));
+            let path = working.join(expand_home(name, environment));
             let path = absolute(&path).map_err(|error| Refusal(format!("{name}: {error}"), 1))?;
             return Ok(SessionLocation::Here(path));
         }

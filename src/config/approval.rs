@@ -58,7 +58,7 @@ impl ProjectCode {
 
 /// Something that was left out, as it could have run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct WithheldCode {
     /// The file that holds or names it.
     pub path: PathBuf,
     /// What was left out, and how the project is approved.
@@ -77,7 +77,7 @@ pub struct Approval {
     /// The agent directory lies inside of the working directory.
     agent_is_inside: bool,
     /// What is in the agent directory is the project's.
-    agent_is_projects: bool,
+    agent_is_of_project: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,14 +116,14 @@ impl Approval {
             working: real(working),
             directories: directories.clone(),
             agent_is_inside,
-            agent_is_projects: agent_is_inside
+            agent_is_of_project: agent_is_inside
                 && environment.get(record.directories.agent_variable).is_some(),
         }
     }
 
     /// The same with what was decided: by the command line (`said`), else by the text of the user's [`DECISIONS`] for the
     /// nearest folder, else by `defaultProjectTrust` of the user's settings. Returns what is wrong with the text, too.
-    pub(super) fn decided(
+    pub(super) fn with_decision(
         mut self,
         said: Option<bool>,
         decisions: Option<&str>,
@@ -163,7 +163,7 @@ impl Approval {
 
     /// Whether `code` may run that `directory` holds or names: the agent directory, or the project's.
     pub fn admits(&self, directory: &Path, code: ProjectCode) -> bool {
-        !self.is_projects(directory)
+        !self.is_of_project(directory)
             || match self.decision {
                 Some(decision) => decision.approves,
                 None => !self.original_asks && code != ProjectCode::Executable,
@@ -196,12 +196,12 @@ impl Approval {
         path: &Path,
         settings: &mut Settings,
         written: &mut JsonObject,
-    ) -> Vec<LeftOut> {
+    ) -> Vec<WithheldCode> {
         let directory = path.parent().unwrap_or(path);
-        if self.is_projects(directory) && !self.decision.is_some_and(|decision| decision.approves) {
+        if self.is_of_project(directory) && !self.decision.is_some_and(|decision| decision.approves) {
             settings.pass_keys.clear();
         }
-        let mut left_out = Vec::new();
+        let mut withheld_code = Vec::new();
         for (key, code) in CODE_SETTINGS.into_iter().filter(|(_, code)| !self.admits(directory, *code)) {
             written.remove(key);
             let value = match code {
@@ -210,26 +210,27 @@ impl Approval {
                 _ => None,
             };
             if value.is_some() {
-                left_out.push(LeftOut { path: path.to_owned(), text: self.refusal(code) });
+                withheld_code.push(WithheldCode { path: path.to_owned(), text: self.refusal(code) });
             }
         }
-        left_out
+        withheld_code
     }
 
     /// The folder of programs that commands find before others, if it may be used; or that it was left out, if it is there.
-    pub(super) fn programs(&self) -> (Option<PathBuf>, Option<LeftOut>) {
+    pub(super) fn programs(&self) -> (Option<PathBuf>, Option<WithheldCode>) {
         let path = self.directories.agent.join("bin");
         match self.admits(&self.directories.agent, ProjectCode::Programs) {
             true => (Some(path), None),
             false => {
-                let left_out = LeftOut { text: self.refusal(ProjectCode::Programs), path };
-                (None, Some(left_out).filter(|left_out| left_out.path.is_dir()))
+                let withheld_code = WithheldCode { text: self.refusal(ProjectCode::Programs), path };
+                (None, Some(withheld_code).filter(|withheld_code| withheld_code.path.is_dir()))
             }
         }
     }
 
-    fn is_projects(&self, directory: &Path) -> bool {
-        directory == self.directories.project || self.agent_is_projects && directory == self.directories.agent
+    fn is_of_project(&self, directory: &Path) -> bool {
+        directory == self.directories.project
+            || self.agent_is_of_project && directory == self.directories.agent
     }
 }
 

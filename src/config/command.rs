@@ -19,25 +19,25 @@ const LONGEST: u64 = 1024 * 1024;
 
 /// Commands that have been run, with what they printed. What failed is run again.
 #[derive(Default)]
-pub struct Commands {
-    known: Mutex<HashMap<String, String>>,
+pub struct KeyCommands {
+    outputs: Mutex<HashMap<String, String>>,
     /// The process group of the command that runs now.
     running: Running,
 }
 
 type Running = Mutex<Option<Pid>>;
 
-impl Commands {
+impl KeyCommands {
     /// What `command`, run by `sh`, prints on stdout, without the blanks around it. `None`: it failed, printed
     /// nothing or more than a mebibyte, or took longer than ten seconds. Waits for it; each command is run once.
     pub fn output(&self, command: &str) -> Option<String> {
         // A command may ask the user to unlock something: two requests at once must not ask twice.
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(output) = known.get(command) {
+        let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(output) = outputs.get(command) {
             return Some(output.clone());
         }
         let output = run(command, &self.running)?;
-        known.insert(command.to_owned(), output.clone());
+        outputs.insert(command.to_owned(), output.clone());
         Some(output)
     }
 
@@ -63,7 +63,7 @@ fn run(command: &str, running: &Running) -> Option<String> {
     let stdout = child.stdout.take()?;
     let (send, printed) = mpsc::channel();
     // Nobody waits for the answer any more if the time is over.
-    thread::spawn(move || send.send(printed_by(stdout, group)));
+    thread::spawn(move || send.send(read_output(stdout, group)));
     let printed = printed.recv_timeout(LIMIT).ok().flatten();
     // Its id may be given to another once it has been waited for.
     *running.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -77,7 +77,7 @@ fn run(command: &str, running: &Running) -> Option<String> {
 }
 
 /// What a command prints until it ends; nothing if that is too long.
-fn printed_by(stdout: ChildStdout, command: Pid) -> Option<Vec<u8>> {
+fn read_output(stdout: ChildStdout, command: Pid) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     stdout.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
     if bytes.len() as u64 > LONGEST {

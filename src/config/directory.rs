@@ -20,7 +20,7 @@ impl Directories {
     pub fn new(dialect: Dialect, working: &Path, environment: &Environment) -> Self {
         let record = &dialect.record().directories;
         let agent = environment.get(record.agent_variable).unwrap_or(record.agent);
-        Self { agent: working.join(in_home(agent, environment)), project: working.join(record.project) }
+        Self { agent: working.join(expand_home(agent, environment)), project: working.join(record.project) }
     }
 }
 
@@ -42,11 +42,11 @@ pub fn sessions_folder(
         .into_iter()
         .flatten()
         .find(|path| !path.is_empty())
-        .map(|path| working.join(in_home(path, environment)))
+        .map(|path| working.join(expand_home(path, environment)))
 }
 
 /// `path` with the home directory in place of a leading `~`; as it is where no home is known.
-pub fn in_home(path: &str, environment: &Environment) -> PathBuf {
+pub fn expand_home(path: &str, environment: &Environment) -> PathBuf {
     let home = environment.get("HOME").map(Path::new);
     match (home, path.strip_prefix('~')) {
         (Some(home), Some("")) => home.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::{
     Directories, Environment, Keys, Settings,
-    approval::{Approval, DECISIONS, LeftOut, ProjectCode},
+    approval::{Approval, DECISIONS, ProjectCode, WithheldCode},
     auth,
     models_file::{self, Providers},
 };
@@ -43,9 +43,9 @@ pub struct Config {
     /// What `models.json` says of providers.
     pub(super) configured: Providers,
     /// What extensions have registered of them.
-    pub(super) added: Providers,
+    pub(super) registered: Providers,
     /// No models but those that extensions have registered.
-    pub(super) only_added: bool,
+    pub(super) only_registered: bool,
     /// What proves who asks.
     pub keys: Keys,
     /// Which code of the project may run.
@@ -53,7 +53,7 @@ pub struct Config {
     /// The folder of programs that commands find before others.
     pub programs: Option<PathBuf>,
     /// What of the settings, and of programs, was left out, as it could have run.
-    pub left_out: Vec<LeftOut>,
+    pub withheld_code: Vec<WithheldCode>,
     /// The files that exist.
     pub files: Vec<PathBuf>,
     /// What is wrong in the files, for stderr.
@@ -64,24 +64,21 @@ pub struct Config {
 pub fn load(sources: Sources) -> Config {
     let Sources { dialect, working_directory, environment, approve } = sources;
     let directories = Directories::new(dialect, &working_directory, &environment);
-    let mut files = Files::default();
+    let mut files = ConfigFiles::default();
     let paths = [&directories.agent, &directories.project].map(|folder| folder.join("settings.json"));
     let [mut user, mut project] = paths.each_ref().map(|path| files.settings(path));
     let decisions = files.text(&directories.agent.join(DECISIONS));
-    let (approval, warning) = Approval::new(dialect, &directories, &working_directory, &environment).decided(
-        approve,
-        decisions.as_deref(),
-        user.0.default_project_trust.as_deref(),
-    );
+    let (approval, warning) = Approval::new(dialect, &directories, &working_directory, &environment)
+        .with_decision(approve, decisions.as_deref(), user.0.default_project_trust.as_deref());
     files.warnings.extend(warning);
     let mut written = JsonObject::new();
-    let mut left_out = Vec::new();
+    let mut withheld_code = Vec::new();
     for (path, (settings, own)) in paths.iter().zip([&mut user, &mut project]) {
-        left_out.extend(approval.withhold(path, settings, own));
-        lay_over(&mut written, std::mem::take(own));
+        withheld_code.extend(approval.withhold(path, settings, own));
+        merge_over(&mut written, std::mem::take(own));
     }
     let (programs, withheld) = approval.programs();
-    left_out.extend(withheld);
+    withheld_code.extend(withheld);
     let path = directories.agent.join("models.json");
     let read = files.text(&path).map(|text| models_file::read(&text, &path));
     let configured = read.unwrap_or_else(|| Ok(Vec::new())).unwrap_or_else(|error| {
@@ -98,14 +95,14 @@ pub fn load(sources: Sources) -> Config {
         settings: project.0.over(user.0),
         written_settings: written,
         keys: Keys::new(&configured, logins, environment, directories.agent.clone())
-            .interpolating(dialect.record().extension_api == DialectExtensionApi::V15)
-            .running_commands(approval.admits(&directories.agent, ProjectCode::KeyCommand)),
+            .with_interpolation(dialect.record().extension_api == DialectExtensionApi::V15)
+            .with_key_commands(approval.admits(&directories.agent, ProjectCode::KeyCommand)),
         configured,
-        added: Providers::new(),
-        only_added: false,
+        registered: Providers::new(),
+        only_registered: false,
         approval,
         programs,
-        left_out,
+        withheld_code,
         directories,
         files: files.read,
         warnings: files.warnings,
@@ -114,12 +111,12 @@ pub fn load(sources: Sources) -> Config {
 
 /// The files that were read, and what was wrong with them.
 #[derive(Default)]
-struct Files {
+struct ConfigFiles {
     read: Vec<PathBuf>,
     warnings: Vec<String>,
 }
 
-impl Files {
+impl ConfigFiles {
     /// The settings in a file, and the same as they are written.
     fn settings(&mut self, path: &Path) -> (Settings, JsonObject) {
         let Some(text) = self.text(path) else { return Default::default() };
@@ -145,7 +142,7 @@ impl Files {
 }
 
 /// Lays settings over others: what both have as an object is laid over each other key by key (source: pi source).
-fn lay_over(settings: &mut JsonObject, over: JsonObject) {
+fn merge_over(settings: &mut JsonObject, over: JsonObject) {
     for (key, value) in over {
         match (settings.get_mut(&key), value) {
             (Some(Value::Object(under)), Value::Object(value)) => under.extend(value),

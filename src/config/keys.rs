@@ -4,7 +4,7 @@ use super::{
     Environment,
     auth::{Login, Logins},
     catalogue::BUILT_IN,
-    command::Commands,
+    command::KeyCommands,
     models_file::{Override, ProviderKeys, Providers},
     value::{interpolate, resolve},
 };
@@ -28,14 +28,14 @@ pub struct Keys {
     pub(super) environment: Environment,
     pub(super) logins: Logins,
     /// What is configured of providers, by name.
-    pub(super) providers: BTreeMap<String, Configured>,
+    pub(super) providers: BTreeMap<String, ProviderKeySources>,
     /// Headers of single models, by provider and id; values as configured.
     pub(super) model_headers: BTreeMap<(String, String), JsonObject>,
     /// `--api-key`: a provider and its key.
-    pub(super) runtime: Option<(String, String)>,
+    pub(super) cli_key: Option<(String, String)>,
     /// Where the user may add keys, for the errors.
     pub(super) agent: PathBuf,
-    commands: Arc<Commands>,
+    commands: Arc<KeyCommands>,
     /// Values may have `$NAME` in them.
     interpolates: bool,
     /// Commands that print keys are not run: nobody has approved the project that brings them along.
@@ -48,7 +48,7 @@ pub struct Keys {
 
 /// What is configured of a provider's keys.
 #[derive(Clone, Default)]
-pub(super) struct Configured {
+pub(super) struct ProviderKeySources {
     /// Variables that may hold the key.
     variables: &'static [&'static str],
     /// Of `models.json`, as configured.
@@ -60,9 +60,9 @@ pub(super) struct Configured {
 
 /// Why a model cannot be asked. The texts are for people: they say what would help.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoCredentials {
+pub enum CredentialError {
     /// Nothing is configured for the provider.
-    #[error("{}", errors::no_api_key(Dialect::Pi.base(), provider, &help(provider, variables, agent)))]
+    #[error("{}", errors::no_api_key(Dialect::Pi.base(), provider, &no_key_help(provider, variables, agent)))]
     NoKey {
         /// The provider.
         provider: String,
@@ -111,7 +111,7 @@ pub enum NoCredentials {
     Api(String),
 }
 
-fn help(provider: &str, variables: &[&str], agent: &std::path::Path) -> String {
+fn no_key_help(provider: &str, variables: &[&str], agent: &std::path::Path) -> String {
     let variable = match variables {
         [] => String::new(),
         names => format!("Set {}, or add", names.join(" or ")),
@@ -148,12 +148,12 @@ impl Keys {
         }
         for login in keys.logins.values() {
             match login {
-                Login::ApiKey { key } => keys.learn(key),
+                Login::ApiKey { key } => keys.learn_secret(key),
                 Login::Oauth { access, .. } => keys.secrets.remember(access),
             }
         }
         for (name, file) in configured {
-            keys.learn_all(file);
+            keys.learn_provider_secrets(file);
             let provider = keys.providers.entry(name.clone()).or_default();
             provider.key.clone_from(&file.api_key);
             provider.headers.clone_from(&file.headers);
@@ -172,21 +172,21 @@ impl Keys {
 
     /// These, where values may have `$NAME` in them (source: pi 1.5.2's `models.md`).
     #[must_use]
-    pub const fn interpolating(mut self, interpolates: bool) -> Self {
+    pub const fn with_interpolation(mut self, interpolates: bool) -> Self {
         self.interpolates = interpolates;
         self
     }
 
     /// These; commands that print keys run only if `runs`.
     #[must_use]
-    pub const fn running_commands(mut self, runs: bool) -> Self {
+    pub const fn with_key_commands(mut self, runs: bool) -> Self {
         self.withholds_commands = !runs;
         self
     }
 
     /// Adds what an extension has registered for a provider; `streams`: it answers for the models itself.
     pub fn add(&mut self, name: &str, added: &ProviderKeys, streams: bool) {
-        self.learn_all(added);
+        self.learn_provider_secrets(added);
         let provider = self.providers.entry(name.to_owned()).or_default();
         if added.api_key.is_some() {
             provider.key.clone_from(&added.api_key);
@@ -203,9 +203,9 @@ impl Keys {
 
     /// These, with a key that the command line gives for `provider`; it comes before all others.
     #[must_use]
-    pub fn with_runtime(mut self, provider: &str, key: &str) -> Self {
+    pub fn with_cli_key(mut self, provider: &str, key: &str) -> Self {
         self.secrets.remember(key);
-        self.runtime = Some((provider.to_owned(), key.to_owned()));
+        self.cli_key = Some((provider.to_owned(), key.to_owned()));
         self
     }
 
@@ -222,7 +222,7 @@ impl Keys {
     /// Whether anything is configured for the provider: then its models are offered. Runs nothing.
     pub fn is_configured(&self, provider: &str) -> bool {
         let configured = self.providers.get(provider);
-        self.runtime(provider).is_some()
+        self.cli_key(provider).is_some()
             || self.logins.contains_key(provider)
             || configured.is_some_and(|it| it.key.is_some() || self.variable(it).is_some())
     }
@@ -232,13 +232,13 @@ impl Keys {
     /// # Errors
     ///
     /// Why not.
-    pub fn check(&self, model: &Model) -> Result<(), NoCredentials> {
+    pub fn check(&self, model: &Model) -> Result<(), CredentialError> {
         if Api::parse(&model.api).is_none() && !self.streams.contains(&model.provider) {
-            return Err(NoCredentials::Api(model.api.clone()));
+            return Err(CredentialError::Api(model.api.clone()));
         }
         let provider = &model.provider;
         match self.logins.get(provider) {
-            _ if self.runtime(provider).is_some() => Ok(()),
+            _ if self.cli_key(provider).is_some() => Ok(()),
             Some(Login::Oauth { expires, .. }) if has_passed(*expires) => self.expired(provider),
             _ if self.is_configured(provider) => Ok(()),
             _ => self.no_key(provider),
@@ -252,10 +252,10 @@ impl Keys {
     /// # Errors
     ///
     /// When nothing is configured, a login has ended, a command prints nothing, or the API is not supported.
-    pub fn credentials(&self, model: &Model) -> Result<Credentials, NoCredentials> {
+    pub fn credentials(&self, model: &Model) -> Result<Credentials, CredentialError> {
         self.check(model)?;
         let provider = &model.provider;
-        let nothing = Configured::default();
+        let nothing = ProviderKeySources::default();
         let configured = self.providers.get(provider).unwrap_or(&nothing);
         let key = self.key(provider, configured)?;
         let mut headers = self.headers(&configured.headers, &format!("provider {provider:?}"))?;
@@ -271,14 +271,18 @@ impl Keys {
     /// # Errors
     ///
     /// When a login has ended, or a command prints nothing.
-    pub fn told(&self, provider: &str, model: Option<&str>) -> Result<(Credentials, bool), NoCredentials> {
-        let login = self.logins.get(provider).filter(|_| self.runtime(provider).is_none());
+    pub fn extension_credentials(
+        &self,
+        provider: &str,
+        model: Option<&str>,
+    ) -> Result<(Credentials, bool), CredentialError> {
+        let login = self.logins.get(provider).filter(|_| self.cli_key(provider).is_none());
         if let Some(Login::Oauth { expires, .. }) = login
             && has_passed(*expires)
         {
             self.expired(provider)?;
         }
-        let nothing = Configured::default();
+        let nothing = ProviderKeySources::default();
         let configured = self.providers.get(provider).unwrap_or(&nothing);
         let key = self.key(provider, configured)?;
         let mut headers = self.headers(&configured.headers, &format!("provider {provider:?}"))?;
@@ -310,9 +314,13 @@ impl Keys {
         self.commands.stop();
     }
 
-    fn key(&self, provider: &str, configured: &Configured) -> Result<Option<String>, NoCredentials> {
+    fn key(
+        &self,
+        provider: &str,
+        configured: &ProviderKeySources,
+    ) -> Result<Option<String>, CredentialError> {
         let what = || format!("API key for provider {provider:?}");
-        if let Some(key) = self.runtime(provider) {
+        if let Some(key) = self.cli_key(provider) {
             return Ok(Some(key.to_owned()));
         }
         match self.logins.get(provider) {
@@ -326,47 +334,48 @@ impl Keys {
         configured.key.as_deref().map(|key| self.secret(key, what)).transpose()
     }
 
-    fn secret(&self, text: &str, what: impl Fn() -> String) -> Result<String, NoCredentials> {
+    fn secret(&self, text: &str, what: impl Fn() -> String) -> Result<String, CredentialError> {
         self.resolve(text, what).inspect(|value| self.secrets.remember(value))
     }
 
-    fn headers(&self, configured: &JsonObject, of: &str) -> Result<Vec<(String, String)>, NoCredentials> {
+    fn headers(&self, configured: &JsonObject, of: &str) -> Result<Vec<(String, String)>, CredentialError> {
         let texts = configured.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
         let resolved = texts.map(|(name, text)| {
             let what = || format!("{of} header {name:?}");
-            let value = if is_open(name) { self.resolve(text, what) } else { self.secret(text, what) };
+            let value =
+                if is_public_header(name) { self.resolve(text, what) } else { self.secret(text, what) };
             Ok((name.clone(), value?))
         });
         resolved.collect()
     }
 
-    fn resolve(&self, text: &str, what: impl Fn() -> String) -> Result<String, NoCredentials> {
+    fn resolve(&self, text: &str, what: impl Fn() -> String) -> Result<String, CredentialError> {
         if self.withholds_commands && text.starts_with('!') {
-            return Err(NoCredentials::Unapproved { what: what() });
+            return Err(CredentialError::Unapproved { what: what() });
         }
         if self.interpolates && text.contains('$') && !text.starts_with('!') {
             return interpolate(text, &self.environment)
-                .map_err(|name| NoCredentials::Variable { what: what(), name });
+                .map_err(|name| CredentialError::Variable { what: what(), name });
         }
-        resolve(text, &self.environment, &self.commands).ok_or_else(|| NoCredentials::Command {
+        resolve(text, &self.environment, &self.commands).ok_or_else(|| CredentialError::Command {
             what: what(),
-            command: begins(text.trim_start_matches('!')),
+            command: program_of(text.trim_start_matches('!')),
         })
     }
 
     /// Learns what must not be told of a provider: everything that may be a key.
-    fn learn_all(&self, provider: &ProviderKeys) {
+    fn learn_provider_secrets(&self, provider: &ProviderKeys) {
         let overrides = provider.model_overrides.values().filter_map(|over| over.get("headers")?.as_object());
         let headers = provider.models.iter().map(|model| &model.headers).chain([&provider.headers]);
-        let headers = headers.chain(overrides).flatten().filter(|(name, _)| !is_open(name));
+        let headers = headers.chain(overrides).flatten().filter(|(name, _)| !is_public_header(name));
         let headers = headers.filter_map(|(_, value)| value.as_str());
-        provider.api_key.as_deref().into_iter().chain(headers).for_each(|text| self.learn(text));
+        provider.api_key.as_deref().into_iter().chain(headers).for_each(|text| self.learn_secret(text));
         let own = provider.models.iter().filter_map(|model| model.base_url.as_ref());
         provider.base_url.iter().chain(own).for_each(|url| self.secrets.remember_url(url));
     }
 
     /// Learns what must not be told of a key as it is configured, and which variables hold it.
-    fn learn(&self, text: &str) {
+    fn learn_secret(&self, text: &str) {
         if text.starts_with('!') {
             return;
         }
@@ -386,21 +395,21 @@ impl Keys {
         }
     }
 
-    fn runtime(&self, provider: &str) -> Option<&str> {
-        self.runtime.as_ref().filter(|(whose, _)| whose == provider).map(|(_, key)| key.as_str())
+    fn cli_key(&self, provider: &str) -> Option<&str> {
+        self.cli_key.as_ref().filter(|(whose, _)| whose == provider).map(|(_, key)| key.as_str())
     }
 
-    fn variable(&self, configured: &Configured) -> Option<&str> {
+    fn variable(&self, configured: &ProviderKeySources) -> Option<&str> {
         configured.variables.iter().find_map(|name| self.environment.get(name))
     }
 
-    fn expired(&self, provider: &str) -> Result<(), NoCredentials> {
-        Err(NoCredentials::Expired { provider: provider.to_owned(), agent: self.agent.clone() })
+    fn expired(&self, provider: &str) -> Result<(), CredentialError> {
+        Err(CredentialError::Expired { provider: provider.to_owned(), agent: self.agent.clone() })
     }
 
-    fn no_key<T>(&self, provider: &str) -> Result<T, NoCredentials> {
+    fn no_key<T>(&self, provider: &str) -> Result<T, CredentialError> {
         let variables = self.variables(provider);
-        Err(NoCredentials::NoKey { provider: provider.to_owned(), variables, agent: self.agent.clone() })
+        Err(CredentialError::NoKey { provider: provider.to_owned(), variables, agent: self.agent.clone() })
     }
 }
 
@@ -409,7 +418,7 @@ const PROXIES: [&str; 6] =
     ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Headers that hold no key, and that errors are about. Any other may hold one.
-const OPEN: [&str; 9] = [
+const PUBLIC_HEADERS: [&str; 9] = [
     "accept",
     "anthropic-beta",
     "anthropic-version",
@@ -421,12 +430,12 @@ const OPEN: [&str; 9] = [
     "x-title",
 ];
 
-fn is_open(header: &str) -> bool {
-    OPEN.contains(&header.to_ascii_lowercase().as_str())
+fn is_public_header(header: &str) -> bool {
+    PUBLIC_HEADERS.contains(&header.to_ascii_lowercase().as_str())
 }
 
 /// The program that a command begins with; what stands behind it is left out.
-fn begins(command: &str) -> String {
+fn program_of(command: &str) -> String {
     match command.trim().split_once(char::is_whitespace) {
         Some((program, _)) if !program.contains('=') => format!("{program} …"),
         None if !command.contains('=') => command.trim().to_owned(),

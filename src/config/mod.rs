@@ -9,14 +9,13 @@
 //! - `disk`, `command`: what touches the machine; everything else is made of texts.
 //! - [`settings`], `auth`, [`models_file`]: the files; `package`: the packages that settings name.
 //! - [`catalogue`]: the models and providers that are known without any file.
-//! - [`added`]: what extensions register on top of that.
+//! - [`registered`]: what extensions register on top of that.
 //! - `registry`: catalogue and `models.json` together.
 //! - `value`, [`keys`]: keys and headers.
 //! - [`thinking`], [`pattern`], [`select`](mod@select): choosing.
 //!
 //! Sources of the rules: pi's published `models.md`, `settings.md` and `providers.md`, and pi 0.73.1 observed.
 
-pub mod added;
 mod approval;
 mod auth;
 pub mod catalogue;
@@ -24,23 +23,24 @@ mod command;
 mod directory;
 mod disk;
 mod environment;
-mod fits;
 pub mod keys;
 pub mod models_file;
 mod package;
 pub mod pattern;
+mod quick_check;
+pub mod registered;
 mod registry;
 pub mod select;
 pub mod settings;
 pub mod thinking;
 mod value;
 
-pub use added::{Added, AddedProvider};
-pub use approval::{Approval, LeftOut, ProjectCode};
-pub use directory::{Directories, in_home, sessions_folder};
+pub use approval::{Approval, ProjectCode, WithheldCode};
+pub use directory::{Directories, expand_home, sessions_folder};
 pub use disk::{Config, Sources, load};
 pub use environment::Environment;
-pub use keys::{Keys, NoCredentials};
+pub use keys::{CredentialError, Keys};
 pub use package::{ListedPackages, Package};
-pub use select::{Offer, Refused, Scoped, Selection, Wanted, select};
+pub use registered::{RegisteredProvider, RegisteredProviders};
+pub use select::{OfferedModel, ScopedModel, Selection, SelectionError, SelectionOptions, select};
 pub use settings::Settings;

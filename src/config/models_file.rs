@@ -1,6 +1,6 @@
 //! `models.json`: its text, its shape, and what is wrong with it.
 
-use super::{catalogue::BUILT_IN, fits::fits};
+use super::{catalogue::BUILT_IN, quick_check::certainly_fits};
 use crate::protocol::{InputKind, JsonObject, PriceTier, PromptCache};
 use json_comments::{CommentSettings, StripComments};
 use jsonschema::{
@@ -241,7 +241,7 @@ fn plain_json(text: &str) -> String {
 /// What is wrong with the shape, one line each.
 fn faults(file: &Value) -> Vec<String> {
     let schema = serde_json::from_str(SCHEMA).unwrap_or(Value::Bool(true));
-    if fits(file, &schema, &schema) {
+    if certainly_fits(file, &schema, &schema) {
         return Vec::new();
     }
     // What it uses means the same in draft 7, whose own schema is a tenth of the work to compile.

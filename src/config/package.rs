@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// A package, and what of it counts. Source: pi's `packages.md`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "Written")]
+#[serde(from = "WrittenPackage")]
 pub struct Package {
     /// `npm:name@version`, `git:…`, or a path.
     pub source: String,
@@ -32,7 +32,7 @@ pub struct ListedPackages {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum WrittenPackage {
     Source(String),
     Object {
         source: String,
@@ -65,11 +65,11 @@ impl Package {
     }
 }
 
-impl From<Written> for Package {
-    fn from(written: Written) -> Self {
+impl From<WrittenPackage> for Package {
+    fn from(written: WrittenPackage) -> Self {
         match written {
-            Written::Source(source) => Self::new(&source),
-            Written::Object { source, extensions, skills, prompts, autoload } => {
+            WrittenPackage::Source(source) => Self::new(&source),
+            WrittenPackage::Object { source, extensions, skills, prompts, autoload } => {
                 Self { source, extensions, skills, prompts, autoload, is_object: true }
             }
         }

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 /// What a pattern means.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found<'a> {
+pub struct PatternMatch<'a> {
     /// The model.
     pub endpoint: &'a Endpoint,
     /// The level behind the last colon.
@@ -27,30 +27,30 @@ pub enum Suffix {
     Anything,
 }
 
-/// The model of `among` that `pattern` means: see [`best`]; where there is none, the one that the text before the last
+/// The model of `among` that `pattern` means: see [`best_match`]; where there is none, the one that the text before the last
 /// colon means, if what is behind it may be a suffix.
-pub fn find<'a>(pattern: &str, among: &[&'a Endpoint], suffix: Suffix) -> Option<Found<'a>> {
-    if let Some(endpoint) = best(pattern, among) {
-        return Some(Found { endpoint, level: None, not_a_level: None });
+pub fn find_model<'a>(pattern: &str, among: &[&'a Endpoint], suffix: Suffix) -> Option<PatternMatch<'a>> {
+    if let Some(endpoint) = best_match(pattern, among) {
+        return Some(PatternMatch { endpoint, level: None, not_a_level: None });
     }
     let (front, back) = pattern.rsplit_once(':')?;
     let level = ThinkingLevel::parse(back);
     if level.is_none() && suffix == Suffix::Level {
         return None;
     }
-    let inner = find(front, among, suffix)?;
+    let inner = find_model(front, among, suffix)?;
     Some(match level {
         // What is wrong further in makes the level doubtful, too.
-        Some(_) if inner.not_a_level.is_some() => Found { level: None, ..inner },
-        Some(_) => Found { level, ..inner },
-        None => Found { level: None, not_a_level: Some(back.to_owned()), ..inner },
+        Some(_) if inner.not_a_level.is_some() => PatternMatch { level: None, ..inner },
+        Some(_) => PatternMatch { level, ..inner },
+        None => PatternMatch { level: None, not_a_level: Some(back.to_owned()), ..inner },
     })
 }
 
 /// The model of `among` that `text` names: exactly, as `provider/id` or as an id that only one has; else the best of
 /// those whose id or name contains it, where an alias comes before a dated id, and what sorts last comes first. Case
 /// does not count.
-pub fn best<'a>(text: &str, among: &[&'a Endpoint]) -> Option<&'a Endpoint> {
+pub fn best_match<'a>(text: &str, among: &[&'a Endpoint]) -> Option<&'a Endpoint> {
     let wanted = text.trim().to_lowercase();
     if !wanted.is_empty() {
         let mut full = among.iter().filter(|endpoint| full_id(&endpoint.model).to_lowercase() == wanted);
@@ -106,7 +106,7 @@ pub fn is_glob(pattern: &str) -> bool {
 /// The models of `among` that the glob `pattern` matches, by `provider/id` or by id, and the level behind its last
 /// colon. Case does not count, `*` stops at a slash, `**` does not; `?`, `[…]`, `[!…]` and `{a,b}` are known. Other than
 /// in pi, a name that begins with a dot is nothing special, nor is `!` or `@(…)`.
-pub fn glob<'a>(pattern: &str, among: &[&'a Endpoint]) -> (Vec<&'a Endpoint>, Option<ThinkingLevel>) {
+pub fn match_glob<'a>(pattern: &str, among: &[&'a Endpoint]) -> (Vec<&'a Endpoint>, Option<ThinkingLevel>) {
     let suffix = pattern.rsplit_once(':').map(|(glob, level)| (glob, ThinkingLevel::parse(level)));
     let (glob, level) = match suffix {
         Some((glob, Some(level))) => (glob, Some(level)),

@@ -24,11 +24,11 @@ impl Config {
     /// The same, of the providers that are `wanted` alone: a session needs few of all.
     pub fn models_of(&self, wanted: impl Fn(&str) -> bool) -> Vec<Endpoint> {
         let base = self.dialect.base();
-        let mut models = match self.only_added {
+        let mut models = match self.only_registered {
             true => Vec::new(),
             false => models(&self.configured, base, &wanted),
         };
-        add(&mut models, &self.added, base, &wanted);
+        apply_registered(&mut models, &self.registered, base, &wanted);
         models
     }
 }
@@ -43,15 +43,15 @@ fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> 
     let configured = || configured.iter().filter(|(name, _)| wanted(name));
     for (name, keys) in configured() {
         for entry in entries.iter_mut().filter(|entry| entry.model.provider == *name) {
-            change(entry, keys);
+            apply_provider(entry, keys);
         }
     }
     for (name, keys) in configured() {
         for model in &keys.models {
             let same = |entry: &&mut Entry| entry.model.provider == *name && entry.model.id == model.id;
             match entries.iter_mut().find(same) {
-                Some(entry) => redefine(entry, keys, model),
-                None => entries.extend(custom(name, keys, model)),
+                Some(entry) => apply_custom_model(entry, keys, model),
+                None => entries.extend(custom_model(name, keys, model)),
             }
         }
     }
@@ -62,7 +62,12 @@ fn models(configured: &Providers, base: Base, wanted: impl Fn(&str) -> bool) -> 
 /// its address alone may change.
 ///
 /// Source: pi source.
-fn add(models: &mut Vec<Endpoint>, added: &Providers, base: Base, wanted: impl Fn(&str) -> bool) {
+fn apply_registered(
+    models: &mut Vec<Endpoint>,
+    added: &Providers,
+    base: Base,
+    wanted: impl Fn(&str) -> bool,
+) {
     for (name, keys) in added.iter().filter(|(name, _)| wanted(name)) {
         let of_it = |endpoint: &Endpoint| endpoint.model.provider == *name;
         if keys.models.is_empty() {
@@ -73,13 +78,13 @@ fn add(models: &mut Vec<Endpoint>, added: &Providers, base: Base, wanted: impl F
             continue;
         }
         models.retain(|endpoint| !of_it(endpoint));
-        let customs = keys.models.iter().filter_map(|model| custom(name, keys, model));
+        let customs = keys.models.iter().filter_map(|model| custom_model(name, keys, model));
         models.extend(customs.map(|entry| endpoint(entry, base)));
     }
 }
 
 /// Changes a built-in model as its provider's keys say.
-fn change(entry: &mut Entry, keys: &ProviderKeys) {
+fn apply_provider(entry: &mut Entry, keys: &ProviderKeys) {
     let model = &mut entry.model;
     if let Some(base_url) = &keys.base_url {
         model.base_url.clone_from(base_url);
@@ -108,8 +113,8 @@ fn change(entry: &mut Entry, keys: &ProviderKeys) {
 }
 
 /// Changes a built-in model as a custom model of its provider and id says, which its provider's keys have
-/// [changed](change) before.
-fn redefine(entry: &mut Entry, keys: &ProviderKeys, over: &ModelKeys) {
+/// [changed](apply_provider) before.
+fn apply_custom_model(entry: &mut Entry, keys: &ProviderKeys, over: &ModelKeys) {
     let model = &mut entry.model;
     // Words for levels and quirks belong to an API.
     let api = over.api.as_ref().or(keys.api.as_ref());
@@ -150,7 +155,7 @@ fn set<T>(member: &mut T, value: Option<T>) {
 }
 
 /// A custom model of a provider; `None` where it has no API or no address.
-fn custom(name: &str, keys: &ProviderKeys, model: &ModelKeys) -> Option<Entry> {
+fn custom_model(name: &str, keys: &ProviderKeys, model: &ModelKeys) -> Option<Entry> {
     let known = BUILT_IN.provider(name);
     let api = keys.api.as_deref().or(known.map(|known| known.api));
     let base_url = keys.base_url.as_deref().or(known.and_then(|known| known.base_url));
@@ -177,7 +182,7 @@ fn endpoint(entry: Entry, base: Base) -> Endpoint {
     let Entry { mut model, levels: map } = entry;
     let (levels, adaptive) = (map.levels(model.reasoning, base), is_adaptive(&model));
     model.thinking = thinking(&model, &levels, adaptive);
-    model.thinking_level_map = (!map.is_empty()).then(|| map.shown().collect());
+    model.thinking_level_map = (!map.is_empty()).then(|| map.entries().collect());
     Endpoint { levels, efforts: map.efforts(base), adaptive, model }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     Config, Keys, Settings,
     catalogue::BUILT_IN,
-    pattern::{self, Found, Suffix, full_id},
+    pattern::{self, PatternMatch, Suffix, full_id},
     thinking::{clamp, is_adaptive},
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 
 /// What the command line asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SelectionOptions {
     /// `--provider`: where `--model` looks; alone, the provider whose default model is started with.
     pub provider: Option<String>,
     /// `--model`: a pattern.
@@ -29,8 +29,8 @@ pub struct Wanted {
 /// The models of a session.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// What hosts may choose from, in order: what is [listed](Offer::listed); and the start model.
-    pub offers: Vec<Offer>,
+    /// What hosts may choose from, in order: what is [listed](OfferedModel::listed); and the start model.
+    pub offers: Vec<OfferedModel>,
     /// The place in `offers` of the model that the session starts with.
     pub start: usize,
     /// The level that it starts with; one of that model's.
@@ -38,7 +38,7 @@ pub struct Selection {
     /// The level that was named with the model, so that a session which is taken up does not bring its own.
     pub named_level: Option<ThinkingLevel>,
     /// What `cycle_model` goes round, where it is limited.
-    pub scope: Option<Vec<Scoped>>,
+    pub scope: Option<Vec<ScopedModel>>,
     /// What proves who asks, with `--api-key`.
     pub keys: Keys,
     /// What the user should know, for stderr.
@@ -47,7 +47,7 @@ pub struct Selection {
 
 /// A model that may be chosen.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Offer {
+pub struct OfferedModel {
     /// The model.
     pub endpoint: Endpoint,
     /// Something is configured for its provider, so that `get_available_models`, `set_model` and `cycle_model` know it.
@@ -59,7 +59,7 @@ pub struct Offer {
 
 /// A model of the scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scoped {
+pub struct ScopedModel {
     /// Its place in [`Selection::offers`].
     pub at: usize,
     /// The level that the scope names for it.
@@ -68,7 +68,7 @@ pub struct Scoped {
 
 /// Why no session can start. The texts are pi's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum SelectionError {
     /// Nothing is configured.
     #[error(
         "No models available.\n\nSet an API key environment variable:\n  \
@@ -107,9 +107,9 @@ type Leveled<'a> = (&'a Endpoint, Option<ThinkingLevel>);
 /// # Errors
 ///
 /// When what is asked for does not exist, or there is nothing to start with.
-pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
+pub fn select(config: &Config, wanted: &SelectionOptions) -> Result<Selection, SelectionError> {
     let mut warnings = Vec::new();
-    let saved = saved(config);
+    let saved = saved_model(config);
     if let Settings { default_provider: Some(provider), default_model: Some(id), .. } = &config.settings
         && saved.is_none()
     {
@@ -123,22 +123,22 @@ pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
     let pattern = wanted.model.as_deref().filter(|pattern| !pattern.is_empty());
     let asked = match (pattern, wanted.provider.as_deref()) {
         (Some(pattern), _) => {
-            let named = named(pattern, wanted.provider.as_deref(), config)?;
+            let named = named_model(pattern, wanted.provider.as_deref(), config)?;
             warnings.extend(named.warning);
             Some((named.endpoint, named.level))
         }
-        (None, Some(provider)) => Some((of_provider(provider, saved.as_ref(), config)?, None)),
+        (None, Some(provider)) => Some((provider_start(provider, saved.as_ref(), config)?, None)),
         (None, None) => from_scope(saved.as_ref(), &scope).map(|(endpoint, level)| (endpoint.clone(), level)),
     };
     let mut keys = config.keys.clone();
     match (&wanted.api_key, &asked) {
-        (Some(_), None) => return Err(Refused::KeyWithoutModel),
-        (Some(key), Some((endpoint, _))) => keys = keys.with_runtime(&endpoint.model.provider, key),
+        (Some(_), None) => return Err(SelectionError::KeyWithoutModel),
+        (Some(key), Some((endpoint, _))) => keys = keys.with_cli_key(&endpoint.model.provider, key),
         (None, _) => {}
     }
-    let first = || automatic(saved.as_ref(), &available).map(|endpoint| (endpoint.clone(), None));
+    let first = || automatic_start(saved.as_ref(), &available).map(|endpoint| (endpoint.clone(), None));
     let models_file = || config.directories.agent.join("models.json").display().to_string();
-    let (start, named_level) = asked.or_else(first).ok_or_else(|| Refused::NoModels(models_file()))?;
+    let (start, named_level) = asked.or_else(first).ok_or_else(|| SelectionError::NoModels(models_file()))?;
 
     let default = ThinkingLevel::parse(config.dialect.record().defaults.thinking_level.as_str());
     let own = match config.dialect.record().level_follows_model {
@@ -148,12 +148,12 @@ pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
     let level = wanted.thinking.or(named_level).or(own).or(default);
     let level = clamp(&start.levels, level.unwrap_or(ThinkingLevel::Off));
 
-    let offer = |endpoint: &Endpoint, listed| Offer {
+    let offer = |endpoint: &Endpoint, listed| OfferedModel {
         usable: keys.check(&endpoint.model).map_err(|error| error.to_string()),
         endpoint: endpoint.clone(),
         listed,
     };
-    let mut offers: Vec<Offer> = match wanted.api_key {
+    let mut offers: Vec<OfferedModel> = match wanted.api_key {
         None => available.iter().map(|endpoint| offer(endpoint, true)).collect(),
         // It may be all that was missing for a provider's models.
         Some(_) => {
@@ -161,13 +161,13 @@ pub fn select(config: &Config, wanted: &Wanted) -> Result<Selection, Refused> {
             listed.iter().map(|endpoint| offer(endpoint, true)).collect()
         }
     };
-    let place = |offers: &[Offer], model: &Model| {
+    let place = |offers: &[OfferedModel], model: &Model| {
         offers.iter().position(|offer| is_same(&offer.endpoint.model, model))
     };
     let scope = scope
         .into_iter()
-        .filter_map(|(endpoint, level)| Some(Scoped { at: place(&offers, &endpoint.model)?, level }));
-    let scope: Vec<Scoped> = scope.collect();
+        .filter_map(|(endpoint, level)| Some(ScopedModel { at: place(&offers, &endpoint.model)?, level }));
+    let scope: Vec<ScopedModel> = scope.collect();
     let start = place(&offers, &start.model).unwrap_or_else(|| {
         offers.push(offer(&start, false));
         offers.len() - 1
@@ -190,10 +190,10 @@ fn scope<'a>(
     let mut scope: Vec<Leveled<'a>> = Vec::new();
     for pattern in patterns {
         let (found, level) = if pattern::is_glob(pattern) {
-            pattern::glob(pattern, available)
+            pattern::match_glob(pattern, available)
         } else {
-            let found = pattern::find(pattern, available, Suffix::Anything);
-            if let Some(Found { not_a_level: Some(suffix), .. }) = &found {
+            let found = pattern::find_model(pattern, available, Suffix::Anything);
+            if let Some(PatternMatch { not_a_level: Some(suffix), .. }) = &found {
                 warnings.push(format!(
                     "Invalid thinking level \"{suffix}\" in pattern \"{pattern}\". Using default instead."
                 ));
@@ -220,7 +220,7 @@ fn from_scope<'a>(saved: Option<&Endpoint>, scope: &[Leveled<'a>]) -> Option<Lev
 }
 
 /// The model that the settings name, with or without a key.
-fn saved(config: &Config) -> Option<Endpoint> {
+fn saved_model(config: &Config) -> Option<Endpoint> {
     let wanted = config.settings.default_provider.as_ref()?;
     let id = config.settings.default_model.as_ref()?;
     config.models_of(|provider| provider == wanted).into_iter().find(|it| it.model.id == *id)
@@ -228,7 +228,7 @@ fn saved(config: &Config) -> Option<Endpoint> {
 
 /// The model to start with where nobody asks for one: the saved one; else the default of the first provider that has
 /// one; else the first.
-fn automatic<'a>(saved: Option<&'a Endpoint>, available: &[&'a Endpoint]) -> Option<&'a Endpoint> {
+fn automatic_start<'a>(saved: Option<&'a Endpoint>, available: &[&'a Endpoint]) -> Option<&'a Endpoint> {
     let default = || {
         let mut defaults =
             BUILT_IN.providers.iter().flat_map(|it| it.defaults.iter().map(move |id| (it.id, *id)));
@@ -241,55 +241,58 @@ fn automatic<'a>(saved: Option<&'a Endpoint>, available: &[&'a Endpoint]) -> Opt
 
 /// The model to start with of the provider that `--provider` names: the saved one if it is the provider's, else the
 /// provider's default, else its first.
-fn of_provider(name: &str, saved: Option<&Endpoint>, config: &Config) -> Result<Endpoint, Refused> {
-    let Own { provider, models } = match Own::of(name, config) {
+fn provider_start(name: &str, saved: Option<&Endpoint>, config: &Config) -> Result<Endpoint, SelectionError> {
+    let ProviderModels { provider, models } = match ProviderModels::of(name, config) {
         Some(own) => own,
-        None => return Err(without_models(name).unwrap_or_else(|| Refused::UnknownProvider(name.to_owned()))),
+        None => {
+            return Err(unsupported_provider(name)
+                .unwrap_or_else(|| SelectionError::UnknownProvider(name.to_owned())));
+        }
     };
     let saved = saved.filter(|saved| saved.model.provider == provider);
     let start = saved.or_else(|| default_of(&provider, &models)).or(models.first());
-    start.cloned().ok_or_else(|| Refused::UnknownProvider(name.to_owned()))
+    start.cloned().ok_or_else(|| SelectionError::UnknownProvider(name.to_owned()))
 }
 
 /// Why nothing of a provider can be started whose models are not known here; `None` if it is not known either.
-fn without_models(name: &str) -> Option<Refused> {
+fn unsupported_provider(name: &str) -> Option<SelectionError> {
     let known = BUILT_IN.provider(&name.to_lowercase())?;
-    Some(Refused::WithoutModels { provider: known.id.to_owned(), api: known.api.to_owned() })
+    Some(SelectionError::WithoutModels { provider: known.id.to_owned(), api: known.api.to_owned() })
 }
 
 /// What `--model` names.
-struct Named {
+struct NamedModel {
     endpoint: Endpoint,
     level: Option<ThinkingLevel>,
     warning: Option<String>,
 }
 
 /// The model that `--model` and `--provider` name, with or without a key.
-fn named(asked: &str, provider: Option<&str>, config: &Config) -> Result<Named, Refused> {
+fn named_model(asked: &str, provider: Option<&str>, config: &Config) -> Result<NamedModel, SelectionError> {
     let front = provider.or_else(|| Some(asked.split_once('/')?.0));
-    let own = front.and_then(|name| Own::of(name, config));
+    let own = front.and_then(|name| ProviderModels::of(name, config));
     // Else an id of another provider would be taken for it: of a router, they begin with the names of providers.
     let lacks = front.filter(|_| own.is_none());
-    if let Some(refused) = lacks.and_then(without_models) {
+    if let Some(refused) = lacks.and_then(unsupported_provider) {
         return Err(refused);
     }
-    let taken = |found: Found<'_>| (found.endpoint.clone(), found.level);
+    let taken = |found: PatternMatch<'_>| (found.endpoint.clone(), found.level);
     let anywhere = || {
         let all = config.models();
         let all: Vec<&Endpoint> = all.iter().collect();
         let leveled = || {
             let (id, level) = asked.rsplit_once(':')?;
             let level = ThinkingLevel::parse(level)?;
-            Some((exact(id, &all, config)?, Some(level)))
+            Some((exact_match(id, &all, config)?, Some(level)))
         };
-        let unleveled = exact(asked, &all, config).map(|endpoint| (endpoint, None));
+        let unleveled = exact_match(asked, &all, config).map(|endpoint| (endpoint, None));
         match unleveled.or_else(leveled) {
             Some((endpoint, level)) => Some((endpoint.clone(), level)),
-            None => pattern::find(asked, &all, Suffix::Level).map(taken),
+            None => pattern::find_model(asked, &all, Suffix::Level).map(taken),
         }
     };
     let (pattern, found) = match (provider, &own) {
-        (Some(name), None) => return Err(Refused::UnknownProvider(name.to_owned())),
+        (Some(name), None) => return Err(SelectionError::UnknownProvider(name.to_owned())),
         (Some(_), Some(own)) => {
             let pattern = without_provider(asked, &own.provider);
             (pattern, own.find(pattern).map(taken))
@@ -302,21 +305,21 @@ fn named(asked: &str, provider: Option<&str>, config: &Config) -> Result<Named, 
         (None, None) => (asked, anywhere()),
     };
     match (found, own) {
-        (Some((endpoint, level)), _) => Ok(Named { endpoint, level, warning: None }),
+        (Some((endpoint, level)), _) => Ok(NamedModel { endpoint, level, warning: None }),
         (None, Some(own)) => {
-            let Own { provider, models } = own;
-            let endpoint = made_up(pattern, &provider, &models)
-                .ok_or_else(|| Refused::NotFound(format!("{provider}/{pattern}")))?;
+            let ProviderModels { provider, models } = own;
+            let endpoint = unknown_model(pattern, &provider, &models)
+                .ok_or_else(|| SelectionError::NotFound(format!("{provider}/{pattern}")))?;
             let warning =
                 format!("Model \"{pattern}\" not found for provider \"{provider}\". Using custom model id.");
-            Ok(Named { endpoint, level: None, warning: Some(warning) })
+            Ok(NamedModel { endpoint, level: None, warning: Some(warning) })
         }
-        (None, None) => Err(Refused::NotFound(asked.to_owned())),
+        (None, None) => Err(SelectionError::NotFound(asked.to_owned())),
     }
 }
 
 /// The model of that id or full name. Of several providers that have it, one that is configured.
-fn exact<'a>(id: &str, among: &[&'a Endpoint], config: &Config) -> Option<&'a Endpoint> {
+fn exact_match<'a>(id: &str, among: &[&'a Endpoint], config: &Config) -> Option<&'a Endpoint> {
     let text = id.to_lowercase();
     let is_it = |it: &Model| it.id.to_lowercase() == text || full_id(it).to_lowercase() == text;
     let same: Vec<&Endpoint> = among.iter().filter(|it| is_it(&it.model)).copied().collect();
@@ -325,12 +328,12 @@ fn exact<'a>(id: &str, among: &[&'a Endpoint], config: &Config) -> Option<&'a En
 }
 
 /// A provider and its models, of which there is at least one.
-struct Own {
+struct ProviderModels {
     provider: String,
     models: Vec<Endpoint>,
 }
 
-impl Own {
+impl ProviderModels {
     /// The first that is called `name`, in any case.
     fn of(name: &str, config: &Config) -> Option<Self> {
         let name = name.to_lowercase();
@@ -340,9 +343,9 @@ impl Own {
         Some(Self { provider, models })
     }
 
-    fn find(&self, pattern: &str) -> Option<Found<'_>> {
+    fn find(&self, pattern: &str) -> Option<PatternMatch<'_>> {
         let models: Vec<&Endpoint> = self.models.iter().collect();
-        pattern::find(pattern, &models, Suffix::Level)
+        pattern::find_model(pattern, &models, Suffix::Level)
     }
 }
 
@@ -355,7 +358,7 @@ fn without_provider<'a>(asked: &'a str, provider: &str) -> &'a str {
 }
 
 /// A model that nobody knows: as the provider's default, with another id.
-fn made_up(id: &str, provider: &str, siblings: &[Endpoint]) -> Option<Endpoint> {
+fn unknown_model(id: &str, provider: &str, siblings: &[Endpoint]) -> Option<Endpoint> {
     let mut endpoint = default_of(provider, siblings).or(siblings.first())?.clone();
     id.clone_into(&mut endpoint.model.id);
     id.clone_into(&mut endpoint.model.name);

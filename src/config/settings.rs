@@ -47,7 +47,7 @@ pub struct Settings {
     /// `shellCommandPrefix`: what is put before every command, on a line of its own.
     pub shell_command_prefix: Option<String>,
     /// `extensions`: files, folders and patterns, the list of each file that has one, the user's first.
-    pub extensions: Vec<Listed>,
+    pub extensions: Vec<PathList>,
     /// `packages`, likewise: what brings extensions, skills and prompt templates along.
     pub packages: Vec<ListedPackages>,
     /// `defaultProjectTrust`: whether projects may bring code along that nobody was asked about; only the user's counts.
@@ -59,9 +59,9 @@ pub struct Settings {
     /// `images.blockImages`: images are not sent to models.
     pub blocks_images: Option<bool>,
     /// `skills`: the list of each file that has one, the user's first. None takes another's place.
-    pub skills: Vec<Listed>,
+    pub skills: Vec<PathList>,
     /// `prompts`, likewise: prompt templates.
-    pub prompts: Vec<Listed>,
+    pub prompts: Vec<PathList>,
     /// `httpIdleTimeoutMs`: how long a provider may be silent, in milliseconds; 0 (in the file also `"disabled"`): for
     /// ever. Source: pi 1.5.2's `settings.md`.
     pub http_idle_timeout_ms: Option<u64>,
@@ -72,7 +72,7 @@ pub struct Settings {
 
 /// A list of paths, and of patterns over them, in one settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct PathList {
     /// The directory of the file: relative paths begin there.
     pub directory: PathBuf,
     /// As they are written.
@@ -118,7 +118,7 @@ impl Settings {
     pub fn read(text: &str, path: &Path) -> (Self, Vec<String>) {
         match serde_json::from_str::<JsonObject>(text) {
             Ok(object) => {
-                let mut file = File { object, path, warnings: Vec::new() };
+                let mut file = SettingsFile { object, path, warnings: Vec::new() };
                 let settings = file.settings();
                 (settings, file.warnings)
             }
@@ -218,13 +218,13 @@ impl Settings {
 }
 
 /// One file that is being read.
-struct File<'a> {
+struct SettingsFile<'a> {
     object: JsonObject,
     path: &'a Path,
     warnings: Vec<String>,
 }
 
-impl File<'_> {
+impl SettingsFile<'_> {
     fn settings(&mut self) -> Settings {
         Settings {
             default_provider: self.value("/defaultProvider"),
@@ -254,7 +254,7 @@ impl File<'_> {
             session_dir: self.value("/sessionDir"),
             shell_path: self.value("/shellPath"),
             shell_command_prefix: self.value("/shellCommandPrefix"),
-            extensions: self.listed("/extensions"),
+            extensions: self.path_list("/extensions"),
             packages: self.packages(),
             default_project_trust: self.value("/defaultProjectTrust"),
             pass_keys: self.value("/passKeys").unwrap_or_default(),
@@ -262,10 +262,10 @@ impl File<'_> {
             blocks_images: self.value("/images/blockImages"),
             skills: match self.object.get("skills") {
                 // Before it was a list, this was one of its members (source: pi source).
-                Some(Value::Object(_)) => self.listed("/skills/customDirectories"),
-                _ => self.listed("/skills"),
+                Some(Value::Object(_)) => self.path_list("/skills/customDirectories"),
+                _ => self.path_list("/skills"),
             },
-            prompts: self.listed("/prompts"),
+            prompts: self.path_list("/prompts"),
             http_idle_timeout_ms: match self.object.get("httpIdleTimeoutMs") {
                 Some(Value::String(word)) if word == "disabled" => Some(0),
                 _ => self.value("/httpIdleTimeoutMs"),
@@ -274,10 +274,10 @@ impl File<'_> {
         }
     }
 
-    fn listed(&mut self, pointer: &str) -> Vec<Listed> {
+    fn path_list(&mut self, pointer: &str) -> Vec<PathList> {
         let directory = self.path.parent().unwrap_or(self.path).to_owned();
         let entries = self.value(pointer);
-        entries.map(|entries| Listed { directory, entries }).into_iter().collect()
+        entries.map(|entries| PathList { directory, entries }).into_iter().collect()
     }
 
     /// Those that are written as they have to be; there is a warning about each other.

@@ -32,7 +32,7 @@ impl LevelMap {
         if !reasoning {
             return vec![ThinkingLevel::Off];
         }
-        let takes = |level: &ThinkingLevel| match self.said(*level, base) {
+        let takes = |level: &ThinkingLevel| match self.word_for(*level, base) {
             Some(word) => word.is_some(),
             None => *level < ThinkingLevel::Xhigh,
         };
@@ -41,11 +41,11 @@ impl LevelMap {
 
     /// The provider's words for the levels of `base`.
     pub fn efforts(&self, base: Base) -> BTreeMap<ThinkingLevel, String> {
-        levels(base).filter_map(|level| Some((level, self.said(level, base)??.to_owned()))).collect()
+        levels(base).filter_map(|level| Some((level, self.word_for(level, base)??.to_owned()))).collect()
     }
 
     /// As hosts see it.
-    pub fn shown(&self) -> impl Iterator<Item = (String, Option<String>)> {
+    pub fn entries(&self) -> impl Iterator<Item = (String, Option<String>)> {
         self.0.iter().map(|(level, word)| (level.as_str().to_owned(), word.clone()))
     }
 
@@ -55,7 +55,7 @@ impl LevelMap {
     }
 
     /// What is said of a level. Where the dialect has no `max`, that is offered as `xhigh`.
-    fn said(&self, level: ThinkingLevel, base: Base) -> Option<Option<&str>> {
+    fn word_for(&self, level: ThinkingLevel, base: Base) -> Option<Option<&str>> {
         let word = |level| self.0.get(&level).map(Option::as_deref);
         let own = word(level);
         match level == ThinkingLevel::Xhigh && !ThinkingLevel::Max.is_in(base) && own.flatten().is_none() {

@@ -1,7 +1,7 @@
 //! Which extensions there are: those that are named, and the executables in the folders where extensions are kept.
 
 use super::starting::{is_of_pi, is_program};
-use crate::config::{Environment, in_home};
+use crate::config::{Environment, expand_home};
 use std::{
     collections::HashSet,
     fs,
@@ -111,7 +111,7 @@ impl Finder {
     }
 
     fn add_named(&mut self, places: &Places<'_>, name: &str) {
-        let path = places.directory.join(in_home(name, places.environment));
+        let path = places.directory.join(expand_home(name, places.environment));
         match path.is_dir() {
             true => self.add_named_folder(path),
             // It was found where pi's are looked for.

@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use crate::{
-    config::{Environment, in_home},
+    config::{Environment, expand_home},
     regular_files::{self, CONFIGURATION},
 };
 use std::{
@@ -32,7 +32,7 @@ pub(super) fn installed(
         Source::Git { host, path, .. } => {
             Some(owner.join("git").join(host).join(path)).filter(|folder| folder.is_dir())
         }
-        Source::Local(path) => Some(owner.join(in_home(path, environment))).filter(|path| path.exists()),
+        Source::Local(path) => Some(owner.join(expand_home(path, environment))).filter(|path| path.exists()),
     }
 }
 
@@ -40,12 +40,12 @@ pub(super) fn installed(
 fn for_everybody(environment: &Environment) -> Vec<PathBuf> {
     let variables = ["npm_config_prefix", "NPM_CONFIG_PREFIX", "PREFIX"];
     let named = variables.into_iter().filter_map(|name| environment.get(name)).map(PathBuf::from);
-    let settings = in_home("~/.npmrc", environment);
+    let settings = expand_home("~/.npmrc", environment);
     let settings = regular_files::read_to_string(&settings, CONFIGURATION).unwrap_or_default();
     let set = settings.lines().filter_map(|line| {
         let (key, value) = line.split_once('=')?;
         let value = value.trim().trim_matches(['"', '\'']).replace("${HOME}", "~");
-        (key.trim() == "prefix").then(|| in_home(&value, environment))
+        (key.trim() == "prefix").then(|| expand_home(&value, environment))
     });
     let nodes =
         environment.get("PATH").into_iter().flat_map(env::split_paths).map(|folder| folder.join("node"));

@@ -9,7 +9,7 @@ use super::{
     source::Source,
 };
 use crate::{
-    config::{Package, ProjectCode, in_home, settings::Listed},
+    config::{Package, ProjectCode, expand_home, settings::PathList},
     extension::is_of_pi,
     prompt::entries::{Entries, absolute},
     protocol::{DialectExtensionApi, SourceInfo, SourceOrigin, SourceScope},
@@ -123,7 +123,7 @@ impl<'a> Finder<'a> {
             Source::Npm { name, .. } => format!("npm:{name}"),
             Source::Git { host, path, .. } => format!("git:{host}/{path}"),
             Source::Local(path) => {
-                let path = absolute(owner.directory, in_home(path, self.places.environment));
+                let path = absolute(owner.directory, expand_home(path, self.places.environment));
                 format!("local:{}", path.display())
             }
         }
@@ -219,10 +219,10 @@ impl<'a> Finder<'a> {
 
     fn entries(&mut self, owner: Owner<'_>) -> Entries {
         let lists = &self.places.config.settings.extensions;
-        let lists = lists.iter().filter(|list: &&Listed| list.directory == owner.directory);
+        let lists = lists.iter().filter(|list: &&PathList| list.directory == owner.directory);
         let entries = lists.flat_map(|list| &list.entries);
         let entries: Vec<String> = entries
-            .map(|entry| in_home(entry, self.places.environment).to_string_lossy().into_owned())
+            .map(|entry| expand_home(entry, self.places.environment).to_string_lossy().into_owned())
             .collect();
         Entries::new(&entries, owner.directory, &mut self.found.warnings)
     }
@@ -233,7 +233,7 @@ impl<'a> Finder<'a> {
             let source = Source::parse(given);
             let root = match &source {
                 Source::Local(path) => {
-                    Ok(absolute(self.places.working, in_home(path, self.places.environment)))
+                    Ok(absolute(self.places.working, expand_home(path, self.places.environment)))
                 }
                 _ => {
                     let withheld = self.places.config.keys.secrets().withheld();

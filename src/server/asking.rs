@@ -2,7 +2,7 @@
 
 use super::requests::Says;
 use crate::{
-    config::{Keys, NoCredentials},
+    config::{CredentialError, Keys},
     engine::{ModelCall, RequestHooks},
     model::{
         api::Api,
@@ -89,7 +89,7 @@ impl Asking {
 
     fn request(&self) -> Result<(HttpRequest, Api), String> {
         let model = &self.endpoint.model;
-        let unspoken = || NoCredentials::Api(model.api.clone()).to_string();
+        let unspoken = || CredentialError::Api(model.api.clone()).to_string();
         let api = Api::parse(&model.api).ok_or_else(unspoken)?;
         let credentials = self.vendors.keys.credentials(model).map_err(|error| error.to_string())?;
         let request = ModelRequest {

@@ -50,7 +50,9 @@ impl Looking {
         let found = match &*provider {
             // A script takes any.
             SCRIPTED => Ok((Credentials { key: Some(SCRIPTED.to_owned()), ..Credentials::default() }, false)),
-            provider => keys.told(provider, model_id.as_deref()).map_err(|error| error.to_string()),
+            provider => {
+                keys.extension_credentials(provider, model_id.as_deref()).map_err(|error| error.to_string())
+            }
         };
         let told = found.map(|(Credentials { key, headers, .. }, is_login)| QueriedKey {
             api_key: key,

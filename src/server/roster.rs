@@ -7,7 +7,10 @@ use super::{
     models::{Library, Voice, card, told},
 };
 use crate::{
-    config::{self, Added, AddedProvider, Config, Environment, Keys, Refused, Wanted},
+    config::{
+        self, Config, Environment, Keys, RegisteredProvider, RegisteredProviders, SelectionError,
+        SelectionOptions,
+    },
     engine::{Choice, Selected},
     model::{http::Http, request::Endpoint, scripted::Script},
     protocol::{JsonObject, Model, QueriedModel, QueriedModels, errors},
@@ -19,12 +22,12 @@ use std::{sync::Arc, vec};
 pub struct Source {
     config: Config,
     /// What the command line asks for; `None`: a script, whatever else there is.
-    wanted: Option<Wanted>,
+    wanted: Option<SelectionOptions>,
     environment: Environment,
     http: Arc<Http>,
     /// What is known without extensions, with the key of the command line.
     keys: Keys,
-    added: Added,
+    registered: RegisteredProviders,
     /// A level that is named with a model counts: the session does not bring its own.
     pub names_level: bool,
 }
@@ -48,11 +51,11 @@ impl Library {
     pub fn extendable(
         mut self,
         mut config: Config,
-        wanted: Option<Wanted>,
+        wanted: Option<SelectionOptions>,
         environment: Environment,
     ) -> Self {
         if wanted.is_none() {
-            config = config.without_models();
+            config = config.without_catalogue();
         }
         let vendors = self.voices.iter().find_map(|voice| match voice {
             Voice::Provider(_, vendors) => Some(vendors.clone()),
@@ -61,8 +64,8 @@ impl Library {
         let keys = vendors.as_ref().map_or_else(|| config.keys.clone(), |vendors| vendors.keys.clone());
         let masking = || Arc::new(Http::with_secrets(config.keys.secrets().clone()));
         let http = vendors.map_or_else(masking, |vendors| vendors.http.clone());
-        let added = Added::new();
-        self.source = Some(Source { config, wanted, environment, http, keys, added, names_level: true });
+        let registered = RegisteredProviders::new();
+        self.source = Some(Source { config, wanted, environment, http, keys, registered, names_level: true });
         self
     }
 
@@ -79,14 +82,14 @@ impl Library {
         streams: bool,
     ) -> Result<Vec<Choice>, String> {
         if let Some(source) = &mut self.source {
-            let at = source.added.iter().position(|(own, _)| own == name);
-            let before = at.map(|at| &source.added[at].1);
+            let at = source.registered.iter().position(|(own, _)| own == name);
+            let before = at.map(|at| &source.registered[at].1);
             let provider =
-                config.map(|config| AddedProvider::new(name, config, streams, before)).transpose()?;
+                config.map(|config| RegisteredProvider::new(name, config, streams, before)).transpose()?;
             match (at, provider) {
-                (Some(at), Some(provider)) => source.added[at].1 = provider,
-                (Some(at), None) => drop(source.added.remove(at)),
-                (None, Some(provider)) => source.added.push((name.to_owned(), provider)),
+                (Some(at), Some(provider)) => source.registered[at].1 = provider,
+                (Some(at), None) => drop(source.registered.remove(at)),
+                (None, Some(provider)) => source.registered.push((name.to_owned(), provider)),
                 (None, None) => {}
             }
         }
@@ -100,13 +103,15 @@ impl Library {
     ///
     /// Why there is none, for people.
     pub fn choose(&mut self) -> Result<Selected, String> {
-        let asked =
-            self.source.as_ref().and_then(|it| Some((it.config.with_added(&it.added), it.wanted.clone()?)));
+        let asked = self
+            .source
+            .as_ref()
+            .and_then(|it| Some((it.config.with_registered(&it.registered), it.wanted.clone()?)));
         if let Some((config, wanted)) = asked {
             let selection = match config::select(&config, &wanted) {
                 Ok(selection) => selection,
                 // The session begins without one.
-                Err(Refused::NoModels(_)) => {
+                Err(SelectionError::NoModels(_)) => {
                     if let Some(why) = &self.choices[self.start].unusable {
                         tracing::warn!("{why}");
                     }
@@ -121,15 +126,16 @@ impl Library {
             if let Some(source) = &mut self.source {
                 let keys = source.config.keys.clone();
                 source.keys = match &wanted.api_key {
-                    Some(key) => keys.with_runtime(&start.model.provider, key),
+                    Some(key) => keys.with_cli_key(&start.model.provider, key),
                     None => keys,
                 };
                 self.level = wanted.thinking.or(selection.named_level.filter(|_| source.names_level));
             }
             self.renew(None);
             self.start = self.place(&start.model).unwrap_or_else(|| self.add_unlisted(start));
-            let scoped =
-                |it: &config::Scoped| Some((self.place(&selection.offers[it.at].endpoint.model)?, it.level));
+            let scoped = |it: &config::ScopedModel| {
+                Some((self.place(&selection.offers[it.at].endpoint.model)?, it.level))
+            };
             self.scope = selection.scope.map(|scope| scope.iter().filter_map(scoped).collect());
         }
         Ok(self.selected())
@@ -147,9 +153,9 @@ impl Library {
     /// All models that there are, with a key or without.
     pub fn queried(&self) -> QueriedModels {
         let all: Vec<QueriedModel> = match &self.source {
-            Some(Source { config, keys, added, wanted: Some(_), .. }) => {
-                let keys = with_added(keys, added);
-                let models = config.with_added(added).models().into_iter();
+            Some(Source { config, keys, registered, wanted: Some(_), .. }) => {
+                let keys = with_registered(keys, registered);
+                let models = config.with_registered(registered).models().into_iter();
                 let queried = |Endpoint { model, .. }| QueriedModel {
                     usable: keys.is_configured(&model.provider),
                     model: told(&model),
@@ -176,15 +182,18 @@ impl Library {
 
     /// What proves who asks.
     pub fn keys(&self) -> Keys {
-        self.source.as_ref().map(|source| with_added(&source.keys, &source.added)).unwrap_or_default()
+        self.source
+            .as_ref()
+            .map(|source| with_registered(&source.keys, &source.registered))
+            .unwrap_or_default()
     }
 
     /// Brings the models up to what is configured and added now; those of the provider `changed` that are gone cannot be
     /// asked any more.
     fn renew(&mut self, changed: Option<&str>) {
         let Some(source) = &self.source else { return };
-        let config = source.config.with_added(&source.added);
-        let keys = with_added(&source.keys, &source.added);
+        let config = source.config.with_registered(&source.registered);
+        let keys = with_registered(&source.keys, &source.registered);
         let follows = config.dialect.record().level_follows_model;
         let settings = &config.settings;
         let vendors = Arc::new(Vendors {
@@ -233,9 +242,9 @@ impl Library {
     }
 }
 
-fn with_added(keys: &Keys, added: &Added) -> Keys {
+fn with_registered(keys: &Keys, registered: &RegisteredProviders) -> Keys {
     let mut keys = keys.clone();
-    for (name, provider) in added {
+    for (name, provider) in registered {
         keys.add(name, &provider.keys, provider.streams);
     }
     keys

@@ -6,7 +6,8 @@
 
 use pi_rpc::{
     config::{
-        Config, Environment, Selection, Sources, Wanted, catalogue::BUILT_IN, load, pattern::full_id, select,
+        Config, Environment, Selection, SelectionOptions, Sources, catalogue::BUILT_IN, load,
+        pattern::full_id, select,
     },
     protocol::{Dialect, ThinkingLevel},
 };
@@ -75,7 +76,7 @@ struct Case {
     /// pi-rpc does otherwise on purpose; the case says why.
     differs: bool,
     config: Config,
-    wanted: Wanted,
+    wanted: SelectionOptions,
     /// Models whose levels are compared.
     levels: Vec<String>,
     _home: tempfile::TempDir,
@@ -223,8 +224,8 @@ fn cycle(selection: &Selection) -> Vec<String> {
 }
 
 /// pi's options, as far as the cases use them.
-fn wanted(arguments: &[String]) -> Wanted {
-    let mut wanted = Wanted::default();
+fn wanted(arguments: &[String]) -> SelectionOptions {
+    let mut wanted = SelectionOptions::default();
     for pair in arguments.chunks(2) {
         let value = pair[1].clone();
         match pair[0].as_str() {

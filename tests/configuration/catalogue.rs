@@ -104,6 +104,6 @@ fn levels_above_high_need_a_word() {
     assert_eq!(levels(&both, Base::Pi1).last(), Some(&"max"));
     assert_eq!(both.efforts(Base::Pi)[&ThinkingLevel::Xhigh], "more");
     let word = |level: &str, word: Option<&str>| (level.to_owned(), word.map(str::to_owned));
-    let shown: Vec<_> = above.shown().collect();
+    let shown: Vec<_> = above.entries().collect();
     assert_eq!(shown, [word("off", None), word("minimal", None), word("max", Some("ultra"))]);
 }

@@ -97,7 +97,7 @@ fn skill_and_prompt_lists_are_joined() {
     // The shape that `skills` once had.
     let skills = json!({ "enableSkillCommands": false, "customDirectories": ["b"] });
     let project = read(json!({ "skills": skills }), "/work/settings.json");
-    let listed = |directory: &str, entries: &[&str]| settings::Listed {
+    let listed = |directory: &str, entries: &[&str]| settings::PathList {
         directory: directory.into(),
         entries: entries.iter().map(|entry| (*entry).to_owned()).collect(),
     };

@@ -2,7 +2,7 @@
 
 use crate::home_support::{Home, configured, endpoint};
 use pi_rpc::{
-    config::{Config, Environment, Keys, NoCredentials, Wanted, select},
+    config::{Config, CredentialError, Environment, Keys, SelectionOptions, select},
     model::request::Credentials,
     protocol::Model,
 };
@@ -24,10 +24,10 @@ fn key_sources_have_an_order() {
         keys.credentials(&model(config, "groq/openai/gpt-oss-120b")).unwrap().key.unwrap()
     };
     let all = configured(&models, &auth, &environment);
-    let wanted = Wanted {
+    let wanted = SelectionOptions {
         model: Some("groq/openai/gpt-oss-120b".to_owned()),
         api_key: Some("of-the-command-line".to_owned()),
-        ..Wanted::default()
+        ..SelectionOptions::default()
     };
     assert_eq!(key(&select(&all, &wanted).unwrap().keys, &all), "of-the-command-line");
     assert_eq!(key(&all.keys, &all), "of-auth-json");
@@ -50,7 +50,7 @@ fn login_is_used_until_it_expires() {
     let token = Credentials { key: Some("token".to_owned()), ..Credentials::default() };
     assert_eq!(config.keys.credentials(&model(&config, "anthropic/claude-opus-4-6")), Ok(token));
     let ended =
-        NoCredentials::Expired { provider: "openai".to_owned(), agent: config.directories.agent.clone() };
+        CredentialError::Expired { provider: "openai".to_owned(), agent: config.directories.agent.clone() };
     assert_eq!(config.keys.credentials(&model(&config, "openai/gpt-5.4")), Err(ended.clone()));
     assert_eq!(
         ended.to_string(),
@@ -60,7 +60,7 @@ fn login_is_used_until_it_expires() {
             config.directories.agent.display()
         )
     );
-    let selection = select(&config, &Wanted::default()).unwrap();
+    let selection = select(&config, &SelectionOptions::default()).unwrap();
     let offers =
         selection.offers.iter().map(|offer| (offer.endpoint.model.provider.as_str(), offer.usable.is_ok()));
     let mut offers: Vec<_> = offers.collect();
@@ -96,7 +96,7 @@ fn key_command_runs_once_on_request() {
     let key = format!("!echo run >> {}; wc -l < {}", count.display(), count.display());
     home.write("models.json", &custom(json!({"apiKey": key, "authHeader": true}), json!({})).to_string());
     let config = home.load(&[]);
-    let selection = select(&config, &Wanted::default()).unwrap();
+    let selection = select(&config, &SelectionOptions::default()).unwrap();
     assert_eq!((selection.offers.len(), selection.offers[0].usable.clone()), (1, Ok(())));
     assert!(!count.exists());
     let expected = Credentials { key: Some("1".to_owned()), bearer: true, ..Credentials::default() };
@@ -148,8 +148,11 @@ fn keys_stay_out_of_logs() {
     let auth = json!({"groq": {"type": "api_key", "key": "secret-1"}});
     let models = custom(json!({"apiKey": "secret-2", "headers": {"a": "secret-3"}}), json!({}));
     let config = configured(&models, &auth, &[("OPENAI_API_KEY", "secret-4")]);
-    let wanted =
-        Wanted { model: Some("x/q".to_owned()), api_key: Some("secret-5".to_owned()), ..Wanted::default() };
+    let wanted = SelectionOptions {
+        model: Some("x/q".to_owned()),
+        api_key: Some("secret-5".to_owned()),
+        ..SelectionOptions::default()
+    };
     let selection = select(&config, &wanted).unwrap();
     let printed = format!("{config:?} {selection:?} {:?}", Environment::from_iter([("A", "secret-6")]));
     assert!(!printed.contains("secret"), "{printed}");
@@ -174,7 +177,7 @@ fn missing_key_is_explained() {
 fn unsupported_api_is_listed_and_refused() {
     let models = custom(json!({"api": "google-generative-ai"}), json!({}));
     let config = configured(&models, &json!({}), &[]);
-    let selection = select(&config, &Wanted::default()).unwrap();
+    let selection = select(&config, &SelectionOptions::default()).unwrap();
     let reason = "The API \"google-generative-ai\" is not supported by this version; supported: \
                   anthropic-messages, openai-completions, openai-responses.";
     let offer = &selection.offers[selection.start];

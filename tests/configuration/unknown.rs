@@ -2,7 +2,7 @@
 
 use crate::home_support::Home;
 use pi_rpc::{
-    config::{Config, Wanted, catalogue::BUILT_IN, pattern::full_id, select},
+    config::{Config, SelectionOptions, catalogue::BUILT_IN, pattern::full_id, select},
     protocol::ThinkingLevel,
 };
 
@@ -12,7 +12,8 @@ fn provider_without_models_is_no_router() {
                 Models of your own can be defined for it in models.json, with another api.";
     for (provider, model) in [(None, "google/gemini-2.5-pro"), (Some("Google"), "gemini-2.5-pro")] {
         let provider = provider.map(str::to_owned);
-        let wanted = Wanted { provider, model: Some(model.to_owned()), ..Wanted::default() };
+        let wanted =
+            SelectionOptions { provider, model: Some(model.to_owned()), ..SelectionOptions::default() };
         assert_eq!(select(&config(), &wanted).unwrap_err().to_string(), text);
     }
 }
@@ -22,7 +23,10 @@ fn unknown_saved_default_is_named() {
     let mut config = config();
     config.settings.default_provider = Some("google".to_owned());
     config.settings.default_model = Some("gemini".to_owned());
-    let wanted = Wanted { model: Some("anthropic/claude-opus-4-6".to_owned()), ..Wanted::default() };
+    let wanted = SelectionOptions {
+        model: Some("anthropic/claude-opus-4-6".to_owned()),
+        ..SelectionOptions::default()
+    };
     let selection = select(&config, &wanted).unwrap();
     assert_eq!(selection.warnings, ["The default model google/gemini of the settings is not known here"]);
 }
@@ -31,7 +35,7 @@ fn unknown_saved_default_is_named() {
 fn provider_alone_starts_its_default_model() {
     let config = Home::new([]).load(&[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "o")]);
     let start = |config: &Config, provider: &str| {
-        let wanted = Wanted { provider: Some(provider.to_owned()), ..Wanted::default() };
+        let wanted = SelectionOptions { provider: Some(provider.to_owned()), ..SelectionOptions::default() };
         let selection = select(config, &wanted).map_err(|refused| refused.to_string())?;
         Ok::<_, String>(full_id(&selection.offers[selection.start].endpoint.model))
     };
@@ -59,7 +63,7 @@ fn id_of_several_providers_prefers_configured_one() {
         let config = Home::new([]).load(&[(BUILT_IN.provider(provider).unwrap().env[0], "key")]);
         let leveled = format!("{id}:low");
         for (pattern, level) in [(id, None), (&*leveled, Some(ThinkingLevel::Low))] {
-            let wanted = Wanted { model: Some(pattern.to_owned()), ..Wanted::default() };
+            let wanted = SelectionOptions { model: Some(pattern.to_owned()), ..SelectionOptions::default() };
             let selection = select(&config, &wanted).unwrap();
             let model = &selection.offers[selection.start].endpoint.model;
             assert_eq!(

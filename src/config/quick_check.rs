@@ -4,17 +4,17 @@ use serde_json::Value;
 
 /// Whether `value` certainly fits the schema `of`, whose `$ref`s are names in `$defs` of `root`. Where it does not, or a
 /// keyword is not known here, a validator says why: to compile one is more than half of the work of a start.
-pub fn fits(value: &Value, of: &Value, root: &Value) -> bool {
+pub fn certainly_fits(value: &Value, of: &Value, root: &Value) -> bool {
     let Value::Object(schema) = of else { return false };
     schema.iter().all(|(keyword, wanted)| match (keyword.as_str(), value) {
         ("$schema" | "$id" | "$defs" | "title" | "description", _) => true,
         ("$ref", _) => {
             let name = wanted.as_str().and_then(|name| name.strip_prefix("#/$defs/"));
-            name.and_then(|name| root["$defs"].get(name)).is_some_and(|of| fits(value, of, root))
+            name.and_then(|name| root["$defs"].get(name)).is_some_and(|of| certainly_fits(value, of, root))
         }
         ("type", _) => match wanted {
-            Value::Array(kinds) => kinds.iter().any(|kind| is(value, kind)),
-            kind => is(value, kind),
+            Value::Array(kinds) => kinds.iter().any(|kind| has_type(value, kind)),
+            kind => has_type(value, kind),
         },
         ("enum", _) => wanted.as_array().is_some_and(|all| all.contains(value)),
         ("minLength", Value::String(text)) => {
@@ -22,7 +22,7 @@ pub fn fits(value: &Value, of: &Value, root: &Value) -> bool {
         }
         ("minimum", Value::Number(_)) => value.as_f64() >= wanted.as_f64(),
         ("maximum", Value::Number(_)) => value.as_f64() <= wanted.as_f64(),
-        ("items", Value::Array(items)) => items.iter().all(|item| fits(item, wanted, root)),
+        ("items", Value::Array(items)) => items.iter().all(|item| certainly_fits(item, wanted, root)),
         ("required", Value::Object(members)) => {
             let names = wanted.as_array();
             names.is_some_and(|names| {
@@ -30,14 +30,15 @@ pub fn fits(value: &Value, of: &Value, root: &Value) -> bool {
             })
         }
         ("properties", Value::Object(members)) => {
-            let fit =
-                |(name, of): (&String, &Value)| members.get(name).is_none_or(|member| fits(member, of, root));
+            let fit = |(name, of): (&String, &Value)| {
+                members.get(name).is_none_or(|member| certainly_fits(member, of, root))
+            };
             wanted.as_object().is_some_and(|all| all.iter().all(fit))
         }
         ("additionalProperties", Value::Object(members)) => {
             let known = schema.get("properties").and_then(Value::as_object);
             members.iter().all(|(name, member)| {
-                known.is_some_and(|it| it.contains_key(name)) || fits(member, wanted, root)
+                known.is_some_and(|it| it.contains_key(name)) || certainly_fits(member, wanted, root)
             })
         }
         // A keyword for values of another kind says nothing of this one.
@@ -55,7 +56,7 @@ pub fn fits(value: &Value, of: &Value, root: &Value) -> bool {
     })
 }
 
-fn is(value: &Value, kind: &Value) -> bool {
+fn has_type(value: &Value, kind: &Value) -> bool {
     match (kind.as_str(), value) {
         (Some("object"), Value::Object(_))
         | (Some("array"), Value::Array(_))
@@ -118,7 +119,7 @@ mod tests {
                 "thinkingLevelMap": { "off": null, "high": "most" }, "promptCache": { "short": 300 } }],
             "modelOverrides": { "m": { "cost": { "input": 3 }, "maxTokens": 5 } },
         } } });
-        assert!(fits(&file, &schema, &schema));
+        assert!(certainly_fits(&file, &schema, &schema));
         let odd = [
             json!(null),
             json!(true),
@@ -134,8 +135,11 @@ mod tests {
         let mutations = mutations(&file, &odd);
         assert!(mutations.len() > 400);
         for file in mutations {
-            assert_eq!(fits(&file, &schema, &schema), validator.is_valid(&file), "{file}");
+            assert_eq!(certainly_fits(&file, &schema, &schema), validator.is_valid(&file), "{file}");
         }
-        assert!(!fits(&json!(5), &json!({ "multipleOf": 2 }), &json!({})), "a keyword that is not known");
+        assert!(
+            !certainly_fits(&json!(5), &json!({ "multipleOf": 2 }), &json!({})),
+            "a keyword that is not known"
+        );
     }
 }

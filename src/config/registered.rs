@@ -10,11 +10,11 @@ use crate::protocol::JsonObject;
 use serde_json::Value;
 
 /// What extensions have registered, by name.
-pub type Added = Vec<(String, AddedProvider)>;
+pub type RegisteredProviders = Vec<(String, RegisteredProvider)>;
 
 /// A provider of an extension.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AddedProvider {
+pub struct RegisteredProvider {
     /// As `models.json` would have it.
     pub keys: ProviderKeys,
     /// The extension answers for its models.
@@ -23,7 +23,7 @@ pub struct AddedProvider {
     config: JsonObject,
 }
 
-impl AddedProvider {
+impl RegisteredProvider {
     /// What was registered for the provider `name`, over what was registered for it `before`.
     ///
     /// # Errors
@@ -63,16 +63,17 @@ fn check(name: &str, keys: &ProviderKeys, streams: bool, logs_in: bool) -> Resul
 impl Config {
     /// The same without any model but those that extensions register.
     #[must_use]
-    pub fn without_models(self) -> Self {
-        Self { only_added: true, ..self }
+    pub fn without_catalogue(self) -> Self {
+        Self { only_registered: true, ..self }
     }
 
     /// The same with what extensions have registered.
     #[must_use]
-    pub fn with_added(&self, added: &Added) -> Self {
+    pub fn with_registered(&self, registered: &RegisteredProviders) -> Self {
         let mut config = self.clone();
-        config.added = added.iter().map(|(name, provider)| (name.clone(), provider.keys.clone())).collect();
-        for (name, provider) in added {
+        config.registered =
+            registered.iter().map(|(name, provider)| (name.clone(), provider.keys.clone())).collect();
+        for (name, provider) in registered {
             config.keys.add(name, &provider.keys, provider.streams);
         }
         config
