@@ -16,21 +16,21 @@ use std::{
 pub const MASK: &str = "***";
 
 /// The shortest text that is taken for a key, in bytes: a shorter one would be found in texts that are none.
-const SHORTEST: usize = 8;
+const MIN_KEY_BYTES: usize = 8;
 
 /// Passes on every variable.
-const ALL: &str = "all";
+const PASS_ALL: &str = "all";
 
 /// Variables that hold no key whoever names them, and without which hardly any program runs.
-const COMMON: [&str; 10] =
+const COMMON_VARIABLES: [&str; 10] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "PWD", "TMPDIR", "HOSTNAME"];
 
 /// The keys that are known. Clones are one.
 #[derive(Clone, Default)]
-pub struct Secrets(Arc<RwLock<Known>>);
+pub struct Secrets(Arc<RwLock<KnownSecrets>>);
 
 #[derive(Default)]
-struct Known {
+struct KnownSecrets {
     /// The keys, and how they stand in Base64.
     values: BTreeSet<String>,
     variables: BTreeSet<String>,
@@ -48,16 +48,16 @@ impl Secrets {
     /// Remembers a key, or a header with one, as it is, without its scheme (`Bearer …`), and in Base64. What is shorter
     /// than eight bytes is not remembered.
     pub fn remember(&self, value: &str) {
-        self.write().values.extend(forms(value));
+        self.write().values.extend(search_forms(value));
     }
 
     /// Remembers what a URL says of who asks: the password, or the name where there is none, and the values of its query.
     pub fn remember_url(&self, url: &str) {
-        let (user, rest) = parts(url);
+        let (user, rest) = split_authority(url);
         let (name, password) = user.split_once(':').unwrap_or((user, user));
         let secret = if password.is_empty() { name } else { password };
-        let plain = format!("{}:{}", out_of_url(name), out_of_url(password));
-        for text in [secret.to_owned(), out_of_url(secret), BASE64_STANDARD.encode(plain)] {
+        let plain = format!("{}:{}", percent_decoded(name), percent_decoded(password));
+        for text in [secret.to_owned(), percent_decoded(secret), BASE64_STANDARD.encode(plain)] {
             if !user.is_empty() {
                 self.remember(&text);
             }
@@ -65,13 +65,13 @@ impl Secrets {
         let query = rest.split_once('?').map_or("", |(_, query)| query);
         for (_, value) in query.split('&').filter_map(|part| part.split_once('=')) {
             self.remember(value);
-            self.remember(&out_of_url(value));
+            self.remember(&percent_decoded(value));
         }
     }
 
     /// Remembers a variable that holds a key; `false`: it is one that everybody needs, whoever names it.
     pub fn withhold(&self, variable: &str) -> bool {
-        let holds = !COMMON.contains(&variable);
+        let holds = !COMMON_VARIABLES.contains(&variable);
         if holds {
             self.write().variables.insert(variable.to_owned());
         }
@@ -86,7 +86,7 @@ impl Secrets {
     /// The variables that children do not get.
     pub fn withheld(&self) -> Vec<String> {
         let known = self.read();
-        if known.passed.contains(ALL) {
+        if known.passed.contains(PASS_ALL) {
             return Vec::new();
         }
         known.variables.difference(&known.passed).cloned().collect()
@@ -94,48 +94,48 @@ impl Secrets {
 
     /// The text with `***` in the place of every key that is known, however it is spelled: as in a URL, in HTML, in JSON, in
     /// Base64, one inside another.
-    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.mask_also(text, &[])
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redact_with(text, &[])
     }
 
-    /// The same with the place of these keys, too, which [`forms`] has made.
-    pub fn mask_also<'a>(&self, text: &'a str, more: &[String]) -> Cow<'a, str> {
+    /// The same with the place of these keys, too, which [`search_forms`] has made.
+    pub fn redact_with<'a>(&self, text: &'a str, more: &[String]) -> Cow<'a, str> {
         let known = self.read();
         let keys: Vec<&String> = known.values.iter().chain(more).collect();
-        spelling::mask(text, &keys)
+        spelling::redact(text, &keys)
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Known> {
+    fn read(&self) -> RwLockReadGuard<'_, KnownSecrets> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+    fn write(&self) -> RwLockWriteGuard<'_, KnownSecrets> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What is looked for in texts where this is a key, or a header with one: as it is, without its scheme, in Base64.
-pub fn forms(value: &str) -> impl Iterator<Item = String> {
+pub fn search_forms(value: &str) -> impl Iterator<Item = String> {
     let value = value.trim();
     let bare = value.split_once(' ').map_or(value, |(_, bare)| bare.trim());
     let mut forms: Vec<String> = Vec::new();
-    if bare.len() >= SHORTEST {
+    if bare.len() >= MIN_KEY_BYTES {
         forms.extend([bare.to_owned()]);
-        forms.extend(spelling::in_base64(bare).filter(|form| form.len() >= SHORTEST));
+        forms.extend(spelling::in_base64(bare).filter(|form| form.len() >= MIN_KEY_BYTES));
     }
-    if value.len() >= SHORTEST {
+    if value.len() >= MIN_KEY_BYTES {
         forms.push(value.to_owned());
     }
     forms.into_iter()
 }
 
 /// Whether a variable that a provider reads holds a key, by its name: some hold the name of a profile or a path.
-pub fn is_key(variable: &str) -> bool {
+pub fn names_key(variable: &str) -> bool {
     ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| variable.contains(word))
 }
 
 /// A command line for those who may know all of it but the key, which is `***`.
-pub fn without_key<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Vec<String> {
+pub fn redact_command_line<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Vec<String> {
     let mut is_key = false;
     let told = words.into_iter().map(|word| {
         let word = word.to_string_lossy();
@@ -152,8 +152,8 @@ pub fn without_key<'a>(words: impl IntoIterator<Item = &'a OsStr>) -> Vec<String
 const API_KEY: &str = "--api-key";
 
 /// A URL for people and hosts: `***` for who asks, and for every value of the query.
-pub fn shown_url(url: &str) -> String {
-    let (user, rest) = parts(url);
+pub fn redact_url(url: &str) -> String {
+    let (user, rest) = split_authority(url);
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     if user.is_empty() && !rest.contains('?') {
         return url.to_owned();
@@ -170,7 +170,7 @@ pub fn shown_url(url: &str) -> String {
 }
 
 /// Who asks, and what stands behind it: the host and the rest. Of a text that is no URL nothing is told apart.
-fn parts(url: &str) -> (&str, &str) {
+fn split_authority(url: &str) -> (&str, &str) {
     let Some((_, rest)) = url.split_once("://") else { return ("", "") };
     let authority = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     match rest[..authority].rfind('@') {
@@ -181,7 +181,7 @@ fn parts(url: &str) -> (&str, &str) {
 
 /// As URLs write it.
 #[cfg(test)]
-fn in_url(text: &str) -> String {
+fn percent_encoded(text: &str) -> String {
     let written = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
@@ -190,7 +190,7 @@ fn in_url(text: &str) -> String {
 }
 
 /// What a URL means by it.
-fn out_of_url(text: &str) -> String {
+fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, behind)) = rest.split_first() {
@@ -214,8 +214,8 @@ mod tests {
         secrets.remember("sk-ab+cd/ef=-and-longer");
         secrets.remember("short");
         let text = "sk-ab+cd/ef=, Bearer sk-ab+cd/ef=, sk-ab%2Bcd%2Fef%3D, sk-ab+cd/ef=-and-longer, c2stYWIrY2QvZWY9, short, sk-ab";
-        assert_eq!(secrets.mask(text), "***, ***, ***, ***, ***, short, sk-ab");
-        assert!(matches!(secrets.mask("nothing"), Cow::Borrowed("nothing")));
+        assert_eq!(secrets.redact(text), "***, ***, ***, ***, ***, short, sk-ab");
+        assert!(matches!(secrets.redact("nothing"), Cow::Borrowed("nothing")));
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
             ("--api-key=k --plan", "--api-key=*** --plan"),
             ("--plan --api-key", "--plan --api-key"),
         ] {
-            assert_eq!(without_key(line.split(' ').map(OsStr::new)).join(" "), told);
+            assert_eq!(redact_command_line(line.split(' ').map(OsStr::new)).join(" "), told);
         }
     }
 
@@ -241,7 +241,7 @@ mod tests {
             ("scripted:", "scripted:"),
             ("/not/a@url", "/not/a@url"),
         ] {
-            assert_eq!(shown_url(url), shown);
+            assert_eq!(redact_url(url), shown);
         }
     }
 
@@ -251,7 +251,7 @@ mod tests {
         secrets.remember_url("http://me:p%40ssword@proxy:3128/?key=query-key");
         // What HTTP says of it: `me:p@ssword`.
         let text = "p%40ssword p@ssword query-key bWU6cEBzc3dvcmQ= me";
-        assert_eq!(secrets.mask(text), "*** *** *** *** me");
+        assert_eq!(secrets.redact(text), "*** *** *** *** me");
     }
 
     #[test]

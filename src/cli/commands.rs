@@ -6,7 +6,7 @@ use crate::{
     packages::{self, Brought},
     prompt::{
         Commands,
-        discover::{Found, Named, Places},
+        discover::{Discovered, NamedPaths, SearchPlaces},
     },
 };
 use std::path::Path;
@@ -26,7 +26,7 @@ pub fn find(
         let of_there = lists.iter().filter(|list| list.directory == directory);
         of_there.flat_map(|list| list.entries.iter().map(expanded)).collect()
     };
-    let named = |lists: &[PathList], given: &[String], only_given, packages: &Brought| Named {
+    let named = |lists: &[PathList], given: &[String], only_given, packages: &Brought| NamedPaths {
         by_user: listed(lists, &user),
         by_project: listed(lists, &project),
         given: given.iter().map(expanded).collect(),
@@ -34,7 +34,7 @@ pub fn find(
         packaged: packages.packaged.clone(),
         brought: packages.given.clone(),
     };
-    let places = Places {
+    let places = SearchPlaces {
         skills: named(&config.settings.skills, &options.skills, options.no_skills, &packages.skills),
         templates: named(
             &config.settings.prompts,
@@ -48,7 +48,7 @@ pub fn find(
         project,
         project_first: config.dialect.record().project_first,
     };
-    let Found { commands, warnings } = Found::find(&places);
+    let Discovered { commands, warnings } = Discovered::find(&places);
     for warning in warnings {
         tracing::warn!("{warning}");
     }

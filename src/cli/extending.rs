@@ -16,7 +16,7 @@ use crate::{
     packages::{self, Place},
     prompt::rules::RuleFiles,
     protocol::{Dialect, ExtensionError, ExtensionMember, Rule},
-    secrets::without_key,
+    secrets::redact_command_line,
     tools,
 };
 use std::{ffi::OsString, path::Path};
@@ -59,7 +59,7 @@ pub fn find(
             members: members
                 .map(|it| ExtensionMember { path: it.path.clone(), source_info: Some(it.clone()) })
                 .collect(),
-            arguments: without_key(arguments.iter().map(OsString::as_os_str)),
+            arguments: redact_command_line(arguments.iter().map(OsString::as_os_str)),
         }
     });
     let on = |value: &str| ["1", "true", "yes", "on"].contains(&value.to_ascii_lowercase().as_str());

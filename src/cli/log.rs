@@ -35,7 +35,7 @@ impl Write for Log {
     /// Writes a whole line. Never fails: where stderr is closed, nobody is left to be told so.
     fn write(&mut self, whole: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(whole);
-        let text = harmless_lines(&SECRETS.get().map_or(text.clone(), |secrets| secrets.mask(&text)));
+        let text = harmless_lines(&SECRETS.get().map_or(text.clone(), |secrets| secrets.redact(&text)));
         let line = text.as_bytes();
         let lost = LOST.load(Ordering::Relaxed);
         // Once nobody reads, nobody is waited for.

@@ -8,7 +8,7 @@ use crate::{
     harmless::harmless_lines,
     model::request::Endpoint,
     protocol::{Dialect, InputKind, ThinkingLevel},
-    secrets::shown_url,
+    secrets::redact_url,
 };
 use clap::Args;
 use serde_json::{Number, Value, json};
@@ -74,7 +74,7 @@ fn as_json(config: &Config, models: &[&Endpoint]) -> Value {
             "id": model.id,
             "name": model.name,
             "api": model.api,
-            "baseUrl": shown_url(&model.base_url),
+            "baseUrl": redact_url(&model.base_url),
             "contextWindow": model.context_window,
             "maxTokens": model.max_tokens,
             "thinkingLevels": endpoint.levels,

@@ -6,7 +6,7 @@ use crate::{
     oracle::tap::{Command, Ended, Sheet, Witness, tap},
     private_files,
     protocol::DialectVersion,
-    secrets::without_key,
+    secrets::redact_command_line,
 };
 use clap::Args;
 use std::{
@@ -69,7 +69,7 @@ pub fn run(options: Options) -> ExitCode {
 
 fn pass(options: Options) -> Result<Ended, String> {
     let Options { dialect, record, redact, report, tier, command } = options;
-    let argv = without_key(command.iter().map(OsString::as_os_str));
+    let argv = redact_command_line(command.iter().map(OsString::as_os_str));
     let trace = record.as_deref().map(create).transpose()?;
     let report: Box<dyn Write + Send> = match report.as_deref() {
         Some(path) => Box::new(create(path)?),

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     model::{api::Api, request::Credentials},
     protocol::{Dialect, JsonObject, Model, errors},
-    secrets::{Secrets, is_key},
+    secrets::{Secrets, names_key},
 };
 use serde_json::Value;
 use std::{
@@ -138,7 +138,7 @@ impl Keys {
             let provider = keys.providers.entry(known.id.to_owned()).or_default();
             provider.variables = known.env;
             provider.bearer = known.bearer;
-            for variable in known.env.iter().filter(|name| is_key(name)) {
+            for variable in known.env.iter().filter(|name| names_key(name)) {
                 keys.secrets.withhold(variable);
                 keys.environment.get(variable).into_iter().for_each(|value| keys.secrets.remember(value));
             }

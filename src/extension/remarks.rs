@@ -49,7 +49,7 @@ impl<'a> Remarks<'a> {
     /// The last lines that were not blank, without keys and without what moves a cursor; empty without any.
     pub(super) fn last(&self, secrets: &Secrets) -> String {
         let lines = self.last.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
-        let masked = secrets.mask(&lines);
+        let masked = secrets.redact(&lines);
         let lines: Vec<String> = masked.lines().rev().take(SHOWN).map(shown).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }

@@ -2,11 +2,11 @@
 //! IO.
 
 mod extra_authorities;
-mod mask;
+mod redactor;
 mod response;
 
 use self::{
-    mask::Mask,
+    redactor::Redactor,
     response::{pieces, read_error_body, shorten, unexpected_content_type},
 };
 use super::{
@@ -15,7 +15,7 @@ use super::{
     retry::{RetryPolicy, is_transient, retry_after},
     types::StreamEvent,
 };
-use crate::secrets::{Secrets, shown_url};
+use crate::secrets::{Secrets, redact_url};
 use futures_util::StreamExt;
 use reqwest::{
     Client, ClientBuilder, Request, Response, Url,
@@ -123,14 +123,14 @@ impl Http {
         events: mpsc::Sender<StreamEvent>,
         heads: Option<mpsc::Sender<ResponseHead>>,
     ) {
-        let mask = Mask::of(&request.headers, self.secrets.clone());
+        let redactor = Redactor::of(&request.headers, self.secrets.clone());
         let answered = tokio::select! {
-            answered = self.answer(request, reader, options, &events, heads, &mask) => answered,
+            answered = self.answer(request, reader, options, &events, heads, &redactor) => answered,
             () = events.closed() => return,
         };
         if let Err(failure) = answered {
             // Nobody listens any more: nobody needs to know.
-            let _ = events.send(failure.into_event(&mask)).await;
+            let _ = events.send(failure.into_event(&redactor)).await;
         }
     }
 
@@ -141,7 +141,7 @@ impl Http {
         options: &HttpOptions,
         events: &mpsc::Sender<StreamEvent>,
         heads: Option<mpsc::Sender<ResponseHead>>,
-        mask: &Mask,
+        redactor: &Redactor,
     ) -> Result<(), Failure> {
         let request = match json_size(&request.body) < INLINE_BODY_BYTES {
             true => post(request)?,
@@ -156,7 +156,7 @@ impl Http {
         };
         let host = host(request.url());
         let idle = options.idle;
-        let response = self.send_with_retries(request, reader.as_mut(), options, mask).await?;
+        let response = self.send_with_retries(request, reader.as_mut(), options, redactor).await?;
         if let Some(heads) = heads {
             let (head, seen) = ResponseHead::of(&response);
             // Where nobody looks, nobody is waited for.
@@ -164,7 +164,8 @@ impl Http {
             let _ = seen.await;
         }
         if let Some(kind) = unexpected_content_type(&response) {
-            let start = shorten(&mask.hide(read_error_body(response, idle.min(ERROR_BODY_TIMEOUT)).await));
+            let start =
+                shorten(&redactor.redact(read_error_body(response, idle.min(ERROR_BODY_TIMEOUT)).await));
             return Err(Failure::new(format!(
                 "{host} did not answer with an event stream but {kind}: {start}"
             )));
@@ -184,14 +185,14 @@ impl Http {
             let event = event.map_err(Failure::new)?;
             let made = reader.event(&event.name, &event.data);
             let says = !made.is_empty();
-            if forward_events(made, events, mask).await {
+            if forward_events(made, events, redactor).await {
                 return Ok(());
             }
             if says {
                 said = Instant::now();
             }
         }
-        forward_events(reader.end(), events, mask).await;
+        forward_events(reader.end(), events, redactor).await;
         Ok(())
     }
 
@@ -201,13 +202,13 @@ impl Http {
         mut request: Request,
         reader: &mut dyn Reader,
         options: &HttpOptions,
-        mask: &Mask,
+        redactor: &Redactor,
     ) -> Result<Response, Failure> {
         let client = self.client(request.url())?;
         let mut tried = 0;
         loop {
             let again = request.try_clone().filter(|_| tried < options.retry.retries);
-            let failure = match send(&client, request, reader, options, mask).await {
+            let failure = match send(&client, request, reader, options, redactor).await {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
             };
@@ -222,7 +223,7 @@ impl Http {
                 },
                 None => options.retry.backoff(tried, fastrand::f64()),
             };
-            tracing::debug!("asking again in {}: {}", seconds(wait), mask.hide(failure.message));
+            tracing::debug!("asking again in {}: {}", seconds(wait), redactor.redact(failure.message));
             sleep(wait).await;
             tried += 1;
         }
@@ -306,8 +307,8 @@ impl Failure {
         Self { is_transient: true, ..Self::new(format!("Connection error: {message}")) }
     }
 
-    fn into_event(self, mask: &Mask) -> StreamEvent {
-        StreamEvent::Fail { message: mask.hide(self.message), retry_after: self.retry_after }
+    fn into_event(self, redactor: &Redactor) -> StreamEvent {
+        StreamEvent::Fail { message: redactor.redact(self.message), retry_after: self.retry_after }
     }
 
     /// The provider asks to wait longer than is allowed.
@@ -319,10 +320,14 @@ impl Failure {
 }
 
 /// Passes the events on; says whether that was all.
-async fn forward_events(made: Vec<StreamEvent>, events: &mpsc::Sender<StreamEvent>, mask: &Mask) -> bool {
+async fn forward_events(
+    made: Vec<StreamEvent>,
+    events: &mpsc::Sender<StreamEvent>,
+    redactor: &Redactor,
+) -> bool {
     for mut event in made {
         if let StreamEvent::Fail { message, .. } = &mut event {
-            *message = mask.hide(mem::take(message));
+            *message = redactor.redact(mem::take(message));
         }
         let last = matches!(event, StreamEvent::Finish(_) | StreamEvent::Fail { .. });
         if events.send(event).await.is_err() || last {
@@ -348,7 +353,7 @@ fn post(request: HttpRequest) -> Result<Request, Failure> {
     let url = url.ok_or_else(|| {
         Failure::new(format!(
             "{} is no HTTP address: the model's baseUrl must begin with http:// or https://",
-            shown_url(&request.url)
+            redact_url(&request.url)
         ))
     })?;
     let mut headers = HeaderMap::new();
@@ -374,19 +379,26 @@ async fn send(
     request: Request,
     reader: &mut dyn Reader,
     options: &HttpOptions,
-    mask: &Mask,
+    redactor: &Redactor,
 ) -> Result<Response, Failure> {
     let host = host(request.url());
     match timeout(options.first, client.execute(request)).await {
         Ok(Ok(response)) if response.status().is_success() => Ok(response),
-        Ok(Ok(response)) => Err(refusal(response, reader, options.idle.min(ERROR_BODY_TIMEOUT), mask).await),
+        Ok(Ok(response)) => {
+            Err(refusal(response, reader, options.idle.min(ERROR_BODY_TIMEOUT), redactor).await)
+        }
         Ok(Err(error)) => Err(Failure::of_connection(format!("{host}: {}", chain(error)))),
         Err(_) => Err(Failure::of_connection(format!("{host} was silent for {}", seconds(options.first)))),
     }
 }
 
 /// What a status other than 2xx says.
-async fn refusal(response: Response, reader: &mut dyn Reader, patience: Duration, mask: &Mask) -> Failure {
+async fn refusal(
+    response: Response,
+    reader: &mut dyn Reader,
+    patience: Duration,
+    redactor: &Redactor,
+) -> Failure {
     let status = response.status();
     let number = status.as_u16();
     let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::trim);
@@ -396,10 +408,10 @@ async fn refusal(response: Response, reader: &mut dyn Reader, patience: Duration
     let message = match location.filter(|_| status.is_redirection()) {
         Some(to) => format!(
             "{number} redirected to {}, which is not followed: change the model's baseUrl",
-            shorten(&mask.hide(to))
+            shorten(&redactor.redact(to))
         ),
         None => {
-            let body = mask.hide(read_error_body(response, patience).await);
+            let body = redactor.redact(read_error_body(response, patience).await);
             match serde_json::from_str::<Value>(&body) {
                 Ok(body) => format!("{number} {}", reader.refusal(&body).unwrap_or_else(|| body.to_string())),
                 Err(_) if body.trim().is_empty() => format!("{number} status code (no body)"),

@@ -1,7 +1,7 @@
 //! The extensions of a folder. Blocks on the disk.
 
 use super::package::Manifest;
-use crate::{extension::is_of_pi, folder_walk::FolderWalk, prompt::entries::absolute};
+use crate::{extension::is_of_pi, folder_walk::FolderWalk, prompt::path_patterns::absolute};
 use ignore::WalkBuilder;
 use std::path::{Path, PathBuf};
 

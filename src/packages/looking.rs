@@ -11,7 +11,7 @@ use super::{
 use crate::{
     config::{Package, ProjectCode, expand_home, settings::PathList},
     extension::is_of_pi,
-    prompt::entries::{Entries, absolute},
+    prompt::path_patterns::{PathPatterns, absolute},
     protocol::{DialectExtensionApi, SourceInfo, SourceOrigin, SourceScope},
 };
 use std::path::{Path, PathBuf};
@@ -195,7 +195,7 @@ impl<'a> Finder<'a> {
             for path in files.into_iter().filter(|path| is_of_pi(path) || path.is_dir()) {
                 let info =
                     SourceInfo { source: NAMED.to_owned(), scope: owner.scope, ..described(&path, None) };
-                let counts = entries.takes(&path);
+                let counts = entries.includes(&path);
                 let kind = Kind::Extensions;
                 self.take_extension(owner, Known { kind, path, info, place: Place::Listed, counts });
             }
@@ -210,21 +210,21 @@ impl<'a> Finder<'a> {
                 let base = Some(owner.directory);
                 let info =
                     SourceInfo { source: IN_FOLDER.to_owned(), scope: owner.scope, ..described(&path, base) };
-                let counts = entries.allows(&path);
+                let counts = entries.includes_discovered(&path);
                 let kind = Kind::Extensions;
                 self.take_extension(owner, Known { kind, path, info, place: Place::Folder, counts });
             }
         }
     }
 
-    fn entries(&mut self, owner: Owner<'_>) -> Entries {
+    fn entries(&mut self, owner: Owner<'_>) -> PathPatterns {
         let lists = &self.places.config.settings.extensions;
         let lists = lists.iter().filter(|list: &&PathList| list.directory == owner.directory);
         let entries = lists.flat_map(|list| &list.entries);
         let entries: Vec<String> = entries
             .map(|entry| expand_home(entry, self.places.environment).to_string_lossy().into_owned())
             .collect();
-        Entries::new(&entries, owner.directory, &mut self.found.warnings)
+        PathPatterns::new(&entries, owner.directory, &mut self.found.warnings)
     }
 
     /// What the command line names. What is `known` from elsewhere keeps what is said of it.

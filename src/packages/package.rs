@@ -4,7 +4,7 @@ use super::folder;
 use crate::{
     config::Package,
     prompt::{
-        entries::{Entries, absolute},
+        path_patterns::{PathPatterns, absolute},
         walk,
     },
     regular_files::{self, MANIFEST},
@@ -133,19 +133,19 @@ pub(super) fn parts(root: &Path, wanted: &Package, warnings: &mut Vec<String>) -
             None if by_folder => kind.files_of(vec![root.join(kind.folder())], warnings),
             None => Vec::new(),
         };
-        let entries = filter.map(|filter| (filter, Entries::patterns(filter, root, warnings)));
+        let entries = filter.map(|filter| (filter, PathPatterns::patterns(filter, root, warnings)));
         for file in files {
             let counts = match &entries {
                 None if wanted.autoload == Some(false) => continue,
                 None => true,
                 Some((filter, _)) if filter.is_empty() && wanted.autoload != Some(false) => false,
                 Some((filter, _)) if wanted.autoload == Some(false) => {
-                    match Entries::last_word(filter, root, &file) {
+                    match PathPatterns::last_match(filter, root, &file) {
                         Some(counts) => counts,
                         None => continue,
                     }
                 }
-                Some((_, entries)) => entries.takes(&file),
+                Some((_, entries)) => entries.includes(&file),
             };
             parts.push((kind, file, counts));
         }
@@ -162,8 +162,8 @@ fn named(kind: Kind, entries: &[String], root: &Path, warnings: &mut Vec<String>
         false => vec![absolute(root, name)],
     });
     let files = kind.files_of(paths.collect(), warnings);
-    let entries = Entries::patterns(&overrides, root, warnings);
-    files.into_iter().filter(|file| entries.takes(file)).collect()
+    let entries = PathPatterns::patterns(&overrides, root, warnings);
+    files.into_iter().filter(|file| entries.includes(file)).collect()
 }
 
 /// The paths below `root` that a glob names, hidden ones left out, sorted.

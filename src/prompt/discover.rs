@@ -6,9 +6,8 @@
 //! Source: pi's `skills.md` and `prompt-templates.md`; the order as observed.
 
 use super::{
-    Commands, Skill, Template,
-    entries::{Entries, absolute},
-    files,
+    Commands, Skill, Template, files,
+    path_patterns::{PathPatterns, absolute},
     source::{self, source_info},
     walk,
 };
@@ -21,7 +20,7 @@ use std::{
 
 /// Where to look. All directories are absolute.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Places {
+pub struct SearchPlaces {
     /// The working directory, at which the paths of the command line begin.
     pub working: PathBuf,
     /// The home directory, if it is known: its `.agents/skills` are the user's, too.
@@ -33,14 +32,14 @@ pub struct Places {
     /// The project goes before the user.
     pub project_first: bool,
     /// What is said of skills.
-    pub skills: Named,
+    pub skills: NamedPaths,
     /// What is said of prompt templates.
-    pub templates: Named,
+    pub templates: NamedPaths,
 }
 
 /// The skills, or the templates, that somebody names.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Named {
+pub struct NamedPaths {
     /// The list of the user's settings.
     pub by_user: Vec<String>,
     /// The list of the project's settings.
@@ -57,27 +56,27 @@ pub struct Named {
 
 /// What was found.
 #[derive(Debug, Default, PartialEq)]
-pub struct Found {
+pub struct Discovered {
     /// What can be called.
     pub commands: Commands,
     /// A sentence for each file that was left out, or does not keep to the rules.
     pub warnings: Vec<String>,
 }
 
-impl Found {
+impl Discovered {
     /// Looks for skills and templates in these files and folders alone; relative paths begin at `working`.
     pub fn find_in(working: &Path, skills: Vec<String>, templates: Vec<String>) -> Self {
-        let only = |given| Named { given, only_given: true, ..Named::default() };
-        Self::find(&Places {
+        let only = |given| NamedPaths { given, only_given: true, ..NamedPaths::default() };
+        Self::find(&SearchPlaces {
             working: working.to_owned(),
             skills: only(skills),
             templates: only(templates),
-            ..Places::default()
+            ..SearchPlaces::default()
         })
     }
 
     /// Looks for skills and templates.
-    pub fn find(places: &Places) -> Self {
+    pub fn find(places: &SearchPlaces) -> Self {
         let mut found = Self::default();
         let mut known = HashSet::new();
         for candidate in places.candidates(Kind::Skill, &places.skills, &mut found.warnings) {
@@ -93,38 +92,38 @@ impl Found {
         found
     }
 
-    fn add_skill(&mut self, places: &Places, Candidate { file, source }: Candidate) {
+    fn add_skill(&mut self, places: &SearchPlaces, Candidate { file, source }: Candidate) {
         let file = file.as_path();
         let Some(text) = self.text(file) else { return };
         let (mut skill, warnings) = match Skill::read(file, &text, places.location(Kind::Skill, file)) {
             Ok(read) => read,
-            Err(error) => return self.left_out(file, &error),
+            Err(error) => return self.warn_left_out(file, &error),
         };
         skill.source = source.unwrap_or(skill.source);
         self.warnings.extend(warnings.iter().map(|warning| format!("{}: {warning}", file.display())));
         match self.commands.skills.iter().find(|first| first.name == skill.name) {
             Some(first) => {
                 let why = format!("the skill \"{}\" is there already: {}", first.name, first.path.display());
-                self.left_out(file, &why);
+                self.warn_left_out(file, &why);
             }
             None => self.commands.skills.push(skill),
         }
     }
 
-    fn add_template(&mut self, places: &Places, Candidate { file, source }: Candidate) {
+    fn add_template(&mut self, places: &SearchPlaces, Candidate { file, source }: Candidate) {
         let file = file.as_path();
         let Some(text) = self.text(file) else { return };
         let location = places.location(Kind::Template, file);
         let mut template = match Template::read(file, &text, location) {
             Ok(template) => template,
-            Err(error) => return self.left_out(file, &error),
+            Err(error) => return self.warn_left_out(file, &error),
         };
         template.source = source.unwrap_or(template.source);
         match self.commands.templates.iter().find(|first| first.name == template.name) {
             Some(first) => {
                 let why =
                     format!("the template \"{}\" is there already: {}", first.name, first.path.display());
-                self.left_out(file, &why);
+                self.warn_left_out(file, &why);
             }
             None => self.commands.templates.push(template),
         }
@@ -133,13 +132,13 @@ impl Found {
     fn text(&mut self, file: &Path) -> Option<String> {
         match files::text(file) {
             Ok(text) if walk::is_markdown(file) => return Some(text),
-            Ok(_) => self.left_out(file, "its name does not end in .md"),
-            Err(error) => self.left_out(file, &error.to_string()),
+            Ok(_) => self.warn_left_out(file, "its name does not end in .md"),
+            Err(error) => self.warn_left_out(file, &error.to_string()),
         }
         None
     }
 
-    fn left_out(&mut self, file: &Path, why: &str) {
+    fn warn_left_out(&mut self, file: &Path, why: &str) {
         self.warnings.push(format!("{}: {why}; the file is left out", file.display()));
     }
 }
@@ -179,13 +178,13 @@ struct Candidate {
 /// Where the user, or the project, keeps skills or templates.
 struct Scope {
     whose: SourceScope,
-    entries: Entries,
+    entries: PathPatterns,
     directories: Vec<PathBuf>,
 }
 
-impl Places {
+impl SearchPlaces {
     /// The files, each path once.
-    fn candidates(&self, kind: Kind, named: &Named, warnings: &mut Vec<String>) -> Vec<Candidate> {
+    fn candidates(&self, kind: Kind, named: &NamedPaths, warnings: &mut Vec<String>) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> = Vec::new();
         let found = |file: PathBuf, source: SourceInfo| Candidate { file, source: Some(source) };
         let packaged = |all: &[SourceInfo]| -> Vec<Candidate> {
@@ -205,16 +204,17 @@ impl Places {
                     // A settings file is for many machines; not each of them has everything.
                     false => Vec::from_iter(path.exists().then(|| path.clone())),
                 });
-                candidates.extend(all.filter(|file| entries.takes(file)).map(|file| {
-                    let source = source_info(&file, source::NAMED, *whose, None);
+                candidates.extend(all.filter(|file| entries.includes(file)).map(|file| {
+                    let source = source_info(&file, source::SOURCE_NAMED, *whose, None);
                     found(file, source)
                 }));
             }
             for Scope { whose, entries, directories } in &scopes {
                 for directory in directories.iter().filter(|directory| directory.is_dir()) {
                     let all = kind.files(directory, false, warnings).into_iter();
-                    candidates.extend(all.filter(|file| entries.allows(file)).map(|file| {
-                        let source = source_info(&file, source::FOUND, *whose, directory.parent());
+                    candidates.extend(all.filter(|file| entries.includes_discovered(file)).map(|file| {
+                        let source =
+                            source_info(&file, source::SOURCE_DISCOVERED, *whose, directory.parent());
                         found(file, source)
                     }));
                 }
@@ -239,19 +239,19 @@ impl Places {
     }
 
     /// The user and the project, in their order.
-    fn scopes(&self, kind: Kind, named: &Named, warnings: &mut Vec<String>) -> [Scope; 2] {
+    fn scopes(&self, kind: Kind, named: &NamedPaths, warnings: &mut Vec<String>) -> [Scope; 2] {
         let shared = Path::new(".agents/skills");
         let of_home = self.home.as_ref().map(|home| home.join(shared));
         let mut user = vec![self.user.join(kind.directory())];
         let mut project = vec![self.project.join(kind.directory())];
         if kind == Kind::Skill {
-            let of_repository = up_to_the_repository(&self.working).into_iter().map(|it| it.join(shared));
+            let of_repository = ancestors_in_repository(&self.working).into_iter().map(|it| it.join(shared));
             project.extend(of_repository.filter(|it| Some(it) != of_home.as_ref()));
             user.extend(of_home);
         }
-        let entries = Entries::new(&named.by_user, &self.user, warnings);
+        let entries = PathPatterns::new(&named.by_user, &self.user, warnings);
         let user = Scope { whose: SourceScope::User, entries, directories: user };
-        let entries = Entries::new(&named.by_project, &self.project, warnings);
+        let entries = PathPatterns::new(&named.by_project, &self.project, warnings);
         let project = Scope { whose: SourceScope::Project, entries, directories: project };
         if self.project_first { [project, user] } else { [user, project] }
     }
@@ -269,7 +269,7 @@ impl Places {
 }
 
 /// A directory and those above it up to the root of its repository; where it is in none, up to the root.
-fn up_to_the_repository(directory: &Path) -> Vec<&Path> {
+fn ancestors_in_repository(directory: &Path) -> Vec<&Path> {
     let all: Vec<&Path> = directory.ancestors().collect();
     let root = all.iter().position(|it| it.join(".git").exists());
     all[..root.map_or(all.len(), |root| root + 1)].to_vec()

@@ -58,12 +58,12 @@ fn split(file: &str) -> (Option<String>, String) {
         false => Cow::Borrowed(file),
     };
     let mut lines = file.split_inclusive('\n');
-    if !lines.next().is_some_and(is_dashes) {
+    if !lines.next().is_some_and(is_delimiter) {
         return (None, file.into_owned());
     }
     let mut above = String::new();
     while let Some(line) = lines.next() {
-        if is_dashes(line) {
+        if is_delimiter(line) {
             return (Some(above), lines.collect::<String>().trim().to_owned());
         }
         above += line;
@@ -71,6 +71,6 @@ fn split(file: &str) -> (Option<String>, String) {
     (None, file.into_owned())
 }
 
-fn is_dashes(line: &str) -> bool {
+fn is_delimiter(line: &str) -> bool {
     line.trim_end() == "---"
 }

@@ -5,7 +5,7 @@
 //! templates and skills that a prompt calls with a leading `/`. Both do no IO:
 //!
 //! - [`files`]: what the user and the project have written for the system prompt.
-//! - [`discover`]: where skills and templates are; `walk` finds the files of a directory, `entries` reads the lists of
+//! - [`discover`]: where skills and templates are; `walk` finds the files of a directory, `path_patterns` reads the lists of
 //!   the settings.
 //! - [`rules`]: the rules that watch what the model writes, in xcsh.
 //! - `template`, `skill`: what becomes of a file, and of it and its arguments; `front_matter` is what stands above both,
@@ -15,10 +15,10 @@
 
 mod commands;
 pub mod discover;
-pub(crate) mod entries;
 pub mod files;
 mod front_matter;
 mod instructions;
+pub(crate) mod path_patterns;
 mod prompt_source;
 pub mod rules;
 mod skill;

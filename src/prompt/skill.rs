@@ -14,10 +14,10 @@ use std::{
 pub(super) const FILE: &str = "SKILL.md";
 
 /// The longest name that is not complained of, in characters.
-const NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 
 /// The longest description that is not complained of, in characters.
-const DESCRIPTION: usize = 1024;
+const MAX_DESCRIPTION_CHARS: usize = 1024;
 
 /// Instructions for a task, in a file.
 ///
@@ -56,9 +56,9 @@ impl Skill {
         if path.ends_with(FILE) && name != directory {
             warnings.push(format!("the name \"{name}\" is not that of its directory, \"{directory}\""));
         }
-        warnings.extend(complaints(&name, &description));
+        warnings.extend(specification_warnings(&name, &description));
         let hidden = front_matter.hidden == true;
-        let source = source_info(path, source::NAMED, source::scope(location), path.parent());
+        let source = source_info(path, source::SOURCE_NAMED, source::scope(location), path.parent());
         Ok((Self { name, description, path: path.to_owned(), location, source, hidden }, warnings))
     }
 
@@ -79,7 +79,7 @@ impl Skill {
 }
 
 /// What the system prompt says of the skills that the model may choose; nothing where there is none.
-pub(super) fn block(skills: &[Skill]) -> String {
+pub(super) fn skills_section(skills: &[Skill]) -> String {
     let mut list = String::new();
     for skill in skills.iter().filter(|skill| !skill.hidden) {
         let [name, description] = [&skill.name, &skill.description].map(|text| escaped(text));
@@ -102,10 +102,13 @@ pub(super) fn block(skills: &[Skill]) -> String {
 }
 
 /// What the specification asks of names and descriptions, and these do not do.
-fn complaints(name: &str, description: &str) -> Vec<String> {
+fn specification_warnings(name: &str, description: &str) -> Vec<String> {
     let (name_length, description_length) = (name.chars().count(), description.chars().count());
     let rules = [
-        (name_length > NAME, format!("its name has {name_length} characters, and {NAME} are allowed")),
+        (
+            name_length > MAX_NAME_CHARS,
+            format!("its name has {name_length} characters, and {MAX_NAME_CHARS} are allowed"),
+        ),
         (
             !name.chars().all(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '-')),
             format!("the name \"{name}\" has characters other than a-z, 0-9 and -"),
@@ -115,8 +118,10 @@ fn complaints(name: &str, description: &str) -> Vec<String> {
             format!("the name \"{name}\" has a hyphen at its start or end, or two in a row"),
         ),
         (
-            description_length > DESCRIPTION,
-            format!("its description has {description_length} characters, and {DESCRIPTION} are allowed"),
+            description_length > MAX_DESCRIPTION_CHARS,
+            format!(
+                "its description has {description_length} characters, and {MAX_DESCRIPTION_CHARS} are allowed"
+            ),
         ),
     ];
     rules.into_iter().filter(|(broken, _)| *broken).map(|(_, complaint)| complaint).collect()

@@ -4,10 +4,10 @@ use crate::protocol::{CommandLocation, SourceInfo, SourceOrigin, SourceScope};
 use std::path::Path;
 
 /// A file by which the user, or whoever started the server, meant that very place.
-pub const NAMED: &str = "local";
+pub const SOURCE_NAMED: &str = "local";
 
 /// A file that was found where everybody looks.
-pub const FOUND: &str = "auto";
+pub const SOURCE_DISCOVERED: &str = "auto";
 
 /// How the file at `path` was found; paths in it are relative to `base`, if that is known.
 pub fn source_info(path: &Path, source: &str, scope: SourceScope, base: Option<&Path>) -> SourceInfo {

@@ -9,7 +9,7 @@ use regex_lite::{Captures, Regex};
 use std::{path::Path, path::PathBuf, sync::LazyLock};
 
 /// How many characters of the first line describe a template that does not do so itself.
-const DESCRIPTION: usize = 60;
+const DESCRIPTION_CHARS: usize = 60;
 
 /// A text that `/name` and its arguments stand for.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,7 @@ impl Template {
     pub fn read(path: &Path, file: &str, location: CommandLocation) -> Result<Self, String> {
         let (front_matter, body) = front_matter::read::<FrontMatter>(file)?;
         let described = front_matter.description.filter(|it| !it.is_empty()).or_else(|| first_line(&body));
-        let source = source_info(path, source::NAMED, source::scope(location), path.parent());
+        let source = source_info(path, source::SOURCE_NAMED, source::scope(location), path.parent());
         Ok(Self {
             name: name(path),
             description: described.unwrap_or_default(),
@@ -84,7 +84,7 @@ fn name(path: &Path) -> String {
 /// The beginning of the first line that says something.
 fn first_line(body: &str) -> Option<String> {
     let line = body.lines().find(|line| !line.trim().is_empty())?;
-    match line.char_indices().nth(DESCRIPTION) {
+    match line.char_indices().nth(DESCRIPTION_CHARS) {
         Some((end, _)) => Some(format!("{}...", &line[..end])),
         None => Some(line.to_owned()),
     }

@@ -56,19 +56,19 @@ pub fn tool_line(name: &str) -> Option<ToolLine<'static>> {
 pub fn system_prompt(parts: &PromptParts<'_>) -> String {
     let mut prompt = match parts.custom.filter(|custom| !custom.is_empty()) {
         Some(custom) => custom.to_owned(),
-        None => own_words(parts),
+        None => introduction(parts),
     };
     if let Some(append) = parts.append.filter(|append| !append.is_empty()) {
         prompt += &format!("\n\n{append}");
     }
     if !parts.context_files.is_empty() {
-        prompt += &format!("\n\n# Project Context\n\n{ASKED}\n\n");
+        prompt += &format!("\n\n# Project Context\n\n{PROJECT_HEADING}\n\n");
         for ContextFile { path, content } in parts.context_files {
             prompt += &format!("## {}\n\n{content}\n\n", path.display());
         }
     }
     if parts.tools.iter().any(|tool| tool.name == "read") {
-        prompt += &skill::block(parts.skills);
+        prompt += &skill::skills_section(parts.skills);
     }
     let cwd = parts.cwd.replace('\\', "/");
     prompt + &format!("\nCurrent date: {}\nCurrent working directory: {cwd}", parts.date)
@@ -81,7 +81,7 @@ pub fn sections(parts: &PromptParts<'_>) -> Instructions {
     match parts.custom.filter(|custom| !custom.is_empty()) {
         Some(custom) => sections.push(Section::new(PREAMBLE, custom)),
         None => {
-            sections.push(Section::new(PREAMBLE, WHO));
+            sections.push(Section::new(PREAMBLE, IDENTITY));
             sections.push(tagged("tools", &format!("{}\n\n{MORE_TOOLS}", tool_list(parts.tools))));
             sections.push(tagged("rules", &rule_list(parts)));
             sections.push(tagged("docs", DOCS));
@@ -94,9 +94,9 @@ pub fn sections(parts: &PromptParts<'_>) -> Instructions {
         let files = parts.context_files.iter();
         let files: Vec<_> =
             files.map(|file| format!("## {}\n\n{}", file.path.display(), file.content)).collect();
-        sections.push(tagged("project_context", &format!("{ASKED}\n\n{}", files.join("\n\n"))));
+        sections.push(tagged("project_context", &format!("{PROJECT_HEADING}\n\n{}", files.join("\n\n"))));
     }
-    let skills = skill::block(parts.skills);
+    let skills = skill::skills_section(parts.skills);
     if parts.tools.iter().any(|tool| tool.name == "read") && !skills.is_empty() {
         sections.push(tagged("skills", skills.trim_start()));
     }
@@ -108,7 +108,7 @@ fn tagged(name: &str, text: &str) -> Section {
     Section::new(name, format!("<{name}>\n{text}\n</{name}>"))
 }
 
-const WHO: &str = "You are a skilled programmer who works through pi-rpc, an agent in the user's own files. You look into \
+const IDENTITY: &str = "You are a skilled programmer who works through pi-rpc, an agent in the user's own files. You look into \
                    them, run commands, change code and write new files, as the user asks.";
 
 const MORE_TOOLS: &str = "A project can give you more tools than these.";
@@ -116,11 +116,11 @@ const MORE_TOOLS: &str = "A project can give you more tools than these.";
 const DOCS: &str =
     "What pi-rpc itself can do, `pi-rpc --help` tells. Look there when you are asked about it.";
 
-const ASKED: &str = "What the user and the project ask of you:";
+const PROJECT_HEADING: &str = "What the user and the project ask of you:";
 
-fn own_words(parts: &PromptParts<'_>) -> String {
+fn introduction(parts: &PromptParts<'_>) -> String {
     let (tools, rules) = (tool_list(parts.tools), rule_list(parts));
-    format!("{WHO}\n\nYour tools:\n{tools}\n\n{MORE_TOOLS}\n\nGuidelines:\n{rules}")
+    format!("{IDENTITY}\n\nYour tools:\n{tools}\n\n{MORE_TOOLS}\n\nGuidelines:\n{rules}")
 }
 
 fn tool_list(tools: &[ToolLine<'_>]) -> String {

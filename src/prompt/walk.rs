@@ -10,7 +10,7 @@ use std::{
 };
 
 /// How much of a directory is looked through: what is linked together can have no end.
-const MOST: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 
 /// The skills of a directory: its own `SKILL.md`; else the Markdown files that lie in it, and the `SKILL.md` of
 /// directories further down. A directory with a `SKILL.md` is one skill, whatever else is in it.
@@ -49,9 +49,11 @@ fn files(directory: &Path, depth: Option<usize>, warnings: &mut Vec<String>) -> 
     let mut walk = FolderWalk::new(walk, directory, Path::new(""), ".fdignore", keeps);
     let mut found = Vec::new();
     for (number, entry) in walk.entries.by_ref().enumerate() {
-        if number == MOST {
-            warnings
-                .push(format!("{} has more than {MOST} files; the rest is left out", directory.display()));
+        if number == MAX_ENTRIES {
+            warnings.push(format!(
+                "{} has more than {MAX_ENTRIES} files; the rest is left out",
+                directory.display()
+            ));
             break;
         }
         match entry {

@@ -41,7 +41,7 @@ enum Decoded {
 }
 
 /// The text with `***` in the place of every key, however it is spelled. Keys that overlap are one.
-pub fn mask<'a, K: AsRef<str>>(text: &'a str, keys: &[K]) -> Cow<'a, str> {
+pub fn redact<'a, K: AsRef<str>>(text: &'a str, keys: &[K]) -> Cow<'a, str> {
     if keys.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -77,8 +77,8 @@ pub fn in_base64(key: &str) -> impl Iterator<Item = String> {
         // The letters at the edges are made of the neighbours' bits, too.
         let letters = (before * 8).div_ceil(6)..padded.len() * 8 / 6;
         let inner = encoded.get(letters).unwrap_or_default().to_owned();
-        let in_url = inner.replace('+', "-").replace('/', "_");
-        [inner, in_url]
+        let url_safe = inner.replace('+', "-").replace('/', "_");
+        [inner, url_safe]
     })
 }
 
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn key_in_usual_spellings_is_masked() {
-        let in_url = super::super::in_url;
+        let percent_encoded = super::super::percent_encoded;
         let spelled = [
             KEY.to_owned(),
             html(KEY),
@@ -225,11 +225,11 @@ mod tests {
             json(&json(KEY)),
             json(KEY).replace('/', "\\/"),
             json(&html(KEY)).replace('&', "\\u0026"),
-            json(&in_url(KEY)),
+            json(&percent_encoded(KEY)),
             html(&json(KEY)),
-            in_url(KEY),
-            in_url(&in_url(KEY)),
-            in_url(KEY).to_lowercase().replace("%c3%a9", "%C3%A9"),
+            percent_encoded(KEY),
+            percent_encoded(&percent_encoded(KEY)),
+            percent_encoded(KEY).to_lowercase().replace("%c3%a9", "%C3%A9"),
             html(KEY).replace(';', ""),
             every_letter(KEY, |letter| format!("\\u{:04X}", u32::from(letter))),
             every_letter(KEY, |letter| format!("\\u{{{:x}}}", u32::from(letter))),
@@ -238,7 +238,7 @@ mod tests {
         ];
         for spelled in spelled {
             let text = format!("bad key [{spelled}], & 100 % of \\n é");
-            assert_eq!(mask(&text, &[KEY]), "bad key [***], & 100 % of \\n é", "{spelled}");
+            assert_eq!(redact(&text, &[KEY]), "bad key [***], & 100 % of \\n é", "{spelled}");
         }
     }
 
@@ -248,7 +248,7 @@ mod tests {
         for before in ["", "u", "me", "user:"] {
             let encoded = BASE64_STANDARD_NO_PAD.encode(format!("{before}{KEY}, and more"));
             for text in [encoded.replace('+', "-").replace('/', "_"), encoded] {
-                let masked = mask(&text, &forms);
+                let masked = redact(&text, &forms);
                 let left = masked.len() - MASK.len();
                 assert!(masked.contains(MASK) && left < text.len() - KEY.len(), "{text}: {masked}");
             }
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn texts_without_a_key_stay_as_they_are() {
         for text in ["", "%", "&#;", "\\", "\\u12", "%zz &amp; \\\" \\u{110000} &#99999999;", "sk-&quot;a"] {
-            assert!(matches!(mask(text, &[KEY]), Cow::Borrowed(same) if same == text), "{text}");
+            assert!(matches!(redact(text, &[KEY]), Cow::Borrowed(same) if same == text), "{text}");
         }
     }
 
@@ -266,11 +266,11 @@ mod tests {
     fn long_text_has_plain_keys_masked() {
         let long = "x".repeat(LONGEST);
         let text = format!("{long}{KEY}{long}é");
-        assert_eq!(mask(&text, &[KEY]), format!("{long}***{long}é"));
+        assert_eq!(redact(&text, &[KEY]), format!("{long}***{long}é"));
     }
 
     #[test]
     fn keys_that_overlap_are_one() {
-        assert_eq!(mask("12345678abc, 12345678 12345678", &["12345678", "5678abc"]), "***, *** ***");
+        assert_eq!(redact("12345678abc, 12345678 12345678", &["12345678", "5678abc"]), "***, *** ***");
     }
 }

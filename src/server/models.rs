@@ -16,7 +16,7 @@ use crate::{
     },
     protocol::{InputKind, Model, ModelPrice, ModelThinking, ThinkingLevel, number},
     regular_files::{self, SCRIPT},
-    secrets::shown_url,
+    secrets::redact_url,
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -189,7 +189,7 @@ fn play(player: &mut Player, heard: &mut Heard, call: &ModelCall) -> Vec<Step> {
 
 /// The model as hosts and extensions are told of it: an address may hold a key.
 pub(super) fn told(model: &Model) -> Model {
-    Model { base_url: shown_url(&model.base_url), ..model.clone() }
+    Model { base_url: redact_url(&model.base_url), ..model.clone() }
 }
 
 /// The model that a script pretends to be.

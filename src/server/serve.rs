@@ -323,7 +323,7 @@ fn perform(
                 }
             }
             Output::LookInto { skills, templates } => {
-                let found = discover::Found::find_in(&performers.workplace.directory, skills, templates);
+                let found = discover::Discovered::find_in(&performers.workplace.directory, skills, templates);
                 for warning in found.warnings {
                     tracing::warn!("{warning}");
                 }

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test binary uses its part
 
 use pi_rpc::{
-    prompt::discover::{Found, Places},
+    prompt::discover::{Discovered, SearchPlaces},
     protocol::Base,
 };
 use std::{
@@ -46,19 +46,19 @@ impl Home {
     }
 
     /// A server in `work`, whose user has this home.
-    pub fn places(&self) -> Places {
-        Places {
+    pub fn places(&self) -> SearchPlaces {
+        SearchPlaces {
             working: self.path("work"),
             home: Some(self.0.path().to_owned()),
             user: self.path(".pi/agent"),
             project: self.path("work/.pi"),
-            ..Places::default()
+            ..SearchPlaces::default()
         }
     }
 
     /// Names, descriptions and paths of what `get_commands` lists, and the warnings; paths begin at the home.
-    pub fn found(&self, places: &Places) -> (Vec<String>, Vec<String>) {
-        let Found { commands, warnings } = Found::find(places);
+    pub fn found(&self, places: &SearchPlaces) -> (Vec<String>, Vec<String>) {
+        let Discovered { commands, warnings } = Discovered::find(places);
         let commands = commands.list(Base::Pi).map(|it| {
             let (description, path) = (it.description.unwrap(), it.path.unwrap());
             format!("{} | {description} | {:?} | {}", it.name, it.location.unwrap(), self.short(&path))
@@ -74,7 +74,7 @@ impl Home {
 
 /// What there is, when nothing is wrong with it.
 #[track_caller]
-pub fn names(home: &Home, places: &Places) -> Vec<String> {
+pub fn names(home: &Home, places: &SearchPlaces) -> Vec<String> {
     let (found, warnings) = home.found(places);
     assert_eq!(warnings, Vec::<String>::new());
     found.iter().map(|line| line.split(" | ").next().unwrap_or_default().to_owned()).collect()

@@ -4,7 +4,7 @@ use crate::commands_support::{Home, assert_warnings, list, names, path};
 use pi_rpc::{
     prompt::{
         Commands, Template,
-        discover::{Named, Places},
+        discover::{NamedPaths, SearchPlaces},
     },
     protocol::CommandLocation,
 };
@@ -150,13 +150,13 @@ fn first_template_of_a_name_wins() {
         .put("work/given.md", "given")
         .put("work/set/in-set.md", "given")
         .put("work/set/sub/not.md", "not read");
-    let places = Places {
-        templates: Named {
+    let places = SearchPlaces {
+        templates: NamedPaths {
             by_user: list(&["../../shared", "missing"]),
             by_project: list(&["more/one.md"]),
             given: list(&["given.md", "./set"]),
             only_given: false,
-            ..Named::default()
+            ..NamedPaths::default()
         },
         ..home.places()
     };
@@ -173,12 +173,12 @@ fn first_template_of_a_name_wins() {
     let second = "~/work/.pi/prompts/both.md: the template \"both\" is there already: ~/.pi/agent/prompts/both.md; \
                   the file is left out";
     assert_eq!(home.found(&places), (list(&user_first), list(&[second])));
-    let (project_first, _) = home.found(&Places { project_first: true, ..places.clone() });
+    let (project_first, _) = home.found(&SearchPlaces { project_first: true, ..places.clone() });
     let order: Vec<&str> = project_first.iter().map(|line| line.split(" | ").next().unwrap()).collect();
     assert_eq!(order, ["one", "down", "listed", "both", "ours", "mine", "given", "in-set"]);
     assert!(project_first[3].ends_with("~/work/.pi/prompts/both.md"));
-    let only = Named { only_given: true, ..places.templates };
-    assert_eq!(names(&home, &Places { templates: only, ..home.places() }), ["given", "in-set"]);
+    let only = NamedPaths { only_given: true, ..places.templates };
+    assert_eq!(names(&home, &SearchPlaces { templates: only, ..home.places() }), ["given", "in-set"]);
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn settings_filter_templates_by_pattern() {
         home.put(&format!(".pi/agent/prompts/{name}.md"), "x").put(&format!("[x]/{name}2.md"), "x");
     }
     let found = |entries: &[&str]| {
-        let templates = Named { by_user: list(entries), ..Named::default() };
-        names(&home, &Places { templates, ..home.places() })
+        let templates = NamedPaths { by_user: list(entries), ..NamedPaths::default() };
+        names(&home, &SearchPlaces { templates, ..home.places() })
     };
     assert_eq!(found(&[]), ["a", "b", "draft-a", "draft-b"]);
     assert_eq!(found(&["!draft-*"]), ["a", "b"]);
@@ -202,8 +202,10 @@ fn settings_filter_templates_by_pattern() {
         ["draft-a2", "a", "b", "draft-a"],
         "only what is named has to match a pattern without a sign"
     );
-    let places =
-        Places { templates: Named { by_user: list(&["![z-a]*"]), ..Named::default() }, ..home.places() };
+    let places = SearchPlaces {
+        templates: NamedPaths { by_user: list(&["![z-a]*"]), ..NamedPaths::default() },
+        ..home.places()
+    };
     let (all, warnings) = home.found(&places);
     assert_eq!((all.len(), warnings.len()), (4, 1));
     assert!(warnings[0].starts_with("the setting \"![z-a]*\" is left out: "), "{}", warnings[0]);
@@ -219,7 +221,7 @@ fn unusable_template_is_left_out() {
         .put("work/latin.md", "x");
     std::fs::write(home.path("work/latin.md"), b"caf\xe9").unwrap();
     let given = list(&["bad.md", "list.md", "long.md", "text.txt", "latin.md", "none.md"]);
-    let places = Places { templates: Named { given, ..Named::default() }, ..home.places() };
+    let places = SearchPlaces { templates: NamedPaths { given, ..NamedPaths::default() }, ..home.places() };
     let (found, warnings) = home.found(&places);
     assert_eq!(found, ["latin | caf\u{FFFD} | Path | ~/work/latin.md"]);
     assert_warnings("templates_left_out", &warnings);

@@ -4,7 +4,7 @@ use crate::commands_support::{Home, assert_warnings, list, names, path};
 use pi_rpc::{
     prompt::{
         Commands, PromptParts, Skill,
-        discover::{Named, Places},
+        discover::{NamedPaths, SearchPlaces},
         system_prompt, tool_line,
     },
     protocol::CommandLocation,
@@ -133,8 +133,8 @@ fn directory_is_skill_or_is_searched() {
         .put("work/root/SKILL.md", "---\nname: root\ndescription: x\n---\n")
         .skill("work/root", "below", "x")
         .put("work/root/other.md", "---\nname: other\ndescription: x\n---\n");
-    let skills = Named { given: list(&["root"]), ..Named::default() };
-    let places = Places { skills, ..home.places() };
+    let skills = NamedPaths { given: list(&["root"]), ..NamedPaths::default() };
+    let places = SearchPlaces { skills, ..home.places() };
     assert_eq!(names(&home, &places), ["skill:flat", "skill:two", "skill:one", "skill:root"]);
 }
 
@@ -149,12 +149,12 @@ fn first_skill_of_a_name_wins() {
         .skill("work/.agents/skills", "far", "of the repository")
         .skill("tools", "listed", "of a list")
         .skill("work/src", "given", "given");
-    let places = Places {
+    let places = SearchPlaces {
         working: home.path("work/src"),
-        skills: Named {
+        skills: NamedPaths {
             by_project: list(&["../../tools"]),
             given: list(&["given", "nowhere"]),
-            ..Named::default()
+            ..NamedPaths::default()
         },
         ..home.places()
     };
@@ -177,10 +177,10 @@ fn first_skill_of_a_name_wins() {
             "~/work/src/nowhere: No such file or directory (os error 2); the file is left out",
         ]
     );
-    let (project_first, _) = home.found(&Places { project_first: true, ..places.clone() });
+    let (project_first, _) = home.found(&SearchPlaces { project_first: true, ..places.clone() });
     assert_eq!(project_first[1], "skill:both | project's | Project | ~/work/.pi/skills/both/SKILL.md");
-    let only = Named { only_given: true, given: list(&["given"]), ..places.skills };
-    assert_eq!(names(&home, &Places { skills: only, ..places }), ["skill:given"]);
+    let only = NamedPaths { only_given: true, given: list(&["given"]), ..places.skills };
+    assert_eq!(names(&home, &SearchPlaces { skills: only, ..places }), ["skill:given"]);
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn settings_filter_skills_by_directory() {
     let home = Home::new();
     home.skill(".pi/agent/skills", "one", "x").skill(".pi/agent/skills", "two", "x");
     let found = |entries: &[&str]| {
-        let skills = Named { by_user: list(entries), ..Named::default() };
-        names(&home, &Places { skills, ..home.places() })
+        let skills = NamedPaths { by_user: list(entries), ..NamedPaths::default() };
+        names(&home, &SearchPlaces { skills, ..home.places() })
     };
     assert_eq!(found(&["!t*"]), ["skill:one"]);
     assert_eq!(found(&["-skills/one"]), ["skill:two"]);

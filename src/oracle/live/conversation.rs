@@ -8,7 +8,7 @@ use crate::{
         DialectVersion, FlowState, Inbound, LineSplitter, Outbound, RpcCommandKind, RpcExtensionUIRequest,
         RpcExtensionUIResponse, SplitLine, UIConfirmedResponse, UIValueResponse, errors, read, read_line,
     },
-    secrets::without_key,
+    secrets::redact_command_line,
 };
 use serde_json::Value;
 use std::{
@@ -105,7 +105,7 @@ impl Conversation {
     pub fn start(&mut self, command: Command) -> io::Result<()> {
         let std = command.as_std();
         let words = std::iter::once(std.get_program()).chain(std.get_args());
-        let argv = without_key(words);
+        let argv = redact_command_line(words);
         self.process = Some(Process::spawn(command)?);
         self.written = LineSplitter::new(usize::MAX);
         (self.status, self.spoken) = (None, false);

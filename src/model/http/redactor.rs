@@ -1,6 +1,6 @@
 //! Keys in what people are shown: providers repeat what they were sent.
 
-use crate::secrets::{Secrets, forms};
+use crate::secrets::{Secrets, search_forms};
 
 /// Headers that hold no secrets. Any other may: users name those of their providers themselves.
 const HARMLESS: [&str; 8] = [
@@ -15,18 +15,18 @@ const HARMLESS: [&str; 8] = [
 ];
 
 /// The secrets that are known, and those of one request.
-pub struct Mask(Secrets, Vec<String>);
+pub struct Redactor(Secrets, Vec<String>);
 
-impl Mask {
+impl Redactor {
     /// Those that are `known`, and those among the `headers` of a request: names in lower case, and values.
     pub fn of(headers: &[(String, String)], known: Secrets) -> Self {
         let secret = headers.iter().filter(|(name, _)| !HARMLESS.contains(&name.as_str()));
-        Self(known, secret.flat_map(|(_, value)| forms(value)).collect())
+        Self(known, secret.flat_map(|(_, value)| search_forms(value)).collect())
     }
 
     /// `text` without them.
-    pub fn hide(&self, text: String) -> String {
-        self.0.mask_also(&text, &self.1).into_owned()
+    pub fn redact(&self, text: String) -> String {
+        self.0.redact_with(&text, &self.1).into_owned()
     }
 }
 
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn keys_are_hidden_in_every_header_and_spelling_and_other_words_stay() {
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let mask = Mask::of(
+        let redactor = Redactor::of(
             &[
                 header("authorization", "Bearer sk-0123456789"),
                 header("x-api-key", "sk-0123456789-and-more"),
@@ -49,7 +49,7 @@ mod tests {
         );
         let text =
             r#"no sk-0123456789 sk-0123456789-and-more quo\"ted\\key quo&quot;ted\key key application/json"#;
-        assert_eq!(mask.hide(text.to_owned()), "no *** *** *** *** key application/json");
-        assert_eq!(mask.hide("sk-01234".to_owned()), "sk-01234");
+        assert_eq!(redactor.redact(text.to_owned()), "no *** *** *** *** key application/json");
+        assert_eq!(redactor.redact("sk-01234".to_owned()), "sk-01234");
     }
 }

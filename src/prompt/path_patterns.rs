@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// A list of one settings file, taken apart. Source: pi's `settings.md` and source.
 #[derive(Debug, Default)]
-pub(crate) struct Entries {
+pub(crate) struct PathPatterns {
     /// Files and directories, as absolute paths.
     pub paths: Vec<PathBuf>,
     /// `*.md`: where there are any, a file of `paths` has to match one.
@@ -19,7 +19,7 @@ pub(crate) struct Entries {
     dropped: Vec<PathBuf>,
 }
 
-impl Entries {
+impl PathPatterns {
     /// Relative paths begin at `base`. A malformed pattern is left out, with a warning.
     pub fn new(entries: &[String], base: &Path, warnings: &mut Vec<String>) -> Self {
         let mut read = Self::default();
@@ -63,32 +63,32 @@ impl Entries {
 
     /// What a list of patterns of which each counts by itself says of `file`, the last first; `None`: nothing.
     #[cfg(feature = "serve")]
-    pub fn last_word(entries: &[String], base: &Path, file: &Path) -> Option<bool> {
+    pub fn last_match(entries: &[String], base: &Path, file: &Path) -> Option<bool> {
         let about = |entry: &&String| match entry.strip_prefix(['+', '-']) {
-            Some(path) => names(&absolute(base, path), file),
+            Some(path) => is_path_or_skill(&absolute(base, path), file),
             None => Pattern::new(entry.trim_start_matches('!'), base).is_ok_and(|it| it.matches(file)),
         };
         entries.iter().rev().find(about).map(|entry| !entry.starts_with(['-', '!']))
     }
 
     /// Whether `file`, found in one of `paths`, is taken.
-    pub fn takes(&self, file: &Path) -> bool {
+    pub fn includes(&self, file: &Path) -> bool {
         let asked = self.only.is_empty() || self.only.iter().any(|it| it.matches(file));
-        asked && self.allows(file) || self.keeps(file) && !self.drops(file)
+        asked && self.includes_discovered(file) || self.is_kept(file) && !self.is_dropped(file)
     }
 
     /// Whether `file`, found where everybody looks, is taken.
-    pub fn allows(&self, file: &Path) -> bool {
+    pub fn includes_discovered(&self, file: &Path) -> bool {
         let out = self.without.iter().any(|it| it.matches(file));
-        (!out || self.keeps(file)) && !self.drops(file)
+        (!out || self.is_kept(file)) && !self.is_dropped(file)
     }
 
-    fn keeps(&self, file: &Path) -> bool {
-        self.kept.iter().any(|path| names(path, file))
+    fn is_kept(&self, file: &Path) -> bool {
+        self.kept.iter().any(|path| is_path_or_skill(path, file))
     }
 
-    fn drops(&self, file: &Path) -> bool {
-        self.dropped.iter().any(|path| names(path, file))
+    fn is_dropped(&self, file: &Path) -> bool {
+        self.dropped.iter().any(|path| is_path_or_skill(path, file))
     }
 }
 
@@ -117,7 +117,7 @@ impl Pattern {
 }
 
 /// Whether `path` is `file`, or the directory of that skill.
-fn names(path: &Path, file: &Path) -> bool {
+fn is_path_or_skill(path: &Path, file: &Path) -> bool {
     path == file || directory_of_skill(file) == Some(path)
 }
 
