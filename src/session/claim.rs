@@ -1,6 +1,6 @@
 //! A session id that one process gives: two servers that are asked to begin the same session would write two files.
 
-use super::open::is_same;
+use super::open_file::is_same;
 use crate::private_files;
 use std::{
     fs::{self, File, OpenOptions, TryLockError},

@@ -11,7 +11,7 @@
 use super::{
     FileEnd, Notice, OpenedSession, ParsedFile, ReadError, Tree, Write,
     claim::Claim,
-    open::{OpenFile, create_locked, is_same, replace},
+    open_file::{OpenFile, create_locked, is_same, replace},
 };
 use crate::protocol::{Base, errors};
 use bytes::Bytes;

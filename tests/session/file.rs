@@ -73,7 +73,7 @@ fn what_is_no_session_is_refused_and_left_alone() {
     let refusal = |path: &Path| {
         let (store, opened) = open(path);
         assert_eq!(store.path(), None);
-        opened.unwrap_err().told(Base::Pi).replace(directory.path().to_str().unwrap(), "DIR")
+        opened.unwrap_err().host_text(Base::Pi).replace(directory.path().to_str().unwrap(), "DIR")
     };
     assert_eq!(refusal(&notes), "Not a session file (no header in its first line): DIR/s.jsonl");
     assert_eq!(refusal(&wide), "Not a session file (no header in its first line): DIR/wide.jsonl");
