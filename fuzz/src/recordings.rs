@@ -1,12 +1,12 @@
 //! Recordings that the oracle judges: whatever is in one, there is a judgement, always the same one; and what was read of
 //! a line and is written again says the same.
 
-use pi_rpc::oracle::{Body, Reading, Record, TraceWriter, read_record};
+use pi_rpc::oracle::{Body, JudgeOptions, Record, TraceWriter, read_record};
 use serde_json::value::RawValue;
 
 /// A recording.
 pub fn hold(data: &[u8]) {
-    let judge = |data: &[u8], timeline| Reading { dialect: None, timeline }.judge("fuzzed", data);
+    let judge = |data: &[u8], timeline| JudgeOptions { dialect: None, timeline }.judge("fuzzed", data);
     let (once, again) = (judge(data, true), judge(data, false));
     assert_eq!(
         format!("{:?}", once.findings),

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     oracle::{
-        Reading,
+        JudgeOptions,
         report::{Report, Subject},
         rules,
     },
@@ -70,7 +70,7 @@ pub fn run(options: &Options) -> ExitCode {
         Ok(traces) => traces,
         Err(text) => return refuse(&text, super::USAGE),
     };
-    let reading = Reading { dialect, timeline: options.reporting.format() == Format::Html };
+    let reading = JudgeOptions { dialect, timeline: options.reporting.format() == Format::Html };
     let mut subjects = Vec::with_capacity(traces.len());
     for trace in &traces {
         match judge(trace, reading) {
@@ -81,7 +81,7 @@ pub fn run(options: &Options) -> ExitCode {
     options.reporting.deliver(&Report::new(subjects, expectations, options.reporting.least()))
 }
 
-fn judge(trace: &Path, reading: Reading) -> io::Result<Subject> {
+fn judge(trace: &Path, reading: JudgeOptions) -> io::Result<Subject> {
     let name = trace.to_string_lossy();
     match is_stdin(trace) {
         true => Ok(reading.judge("stdin", BufReader::with_capacity(BUFFER, io::stdin().lock()))),

@@ -2,9 +2,9 @@
 
 use super::{
     Direction, Finding, Judge, Record, View,
-    glimpse::Glimpse,
-    report::{Found, Moment, Outcome, Quote, Subject},
-    trail::Trail,
+    preview::Preview,
+    recent_records::RecentRecords,
+    report::{Outcome, Quote, ReportedFinding, Subject, TimelineEntry},
 };
 use crate::{
     machine::{Kind, Rule, State},
@@ -19,9 +19,9 @@ pub struct Examination {
     subject: Subject,
     began: Option<f64>,
     /// The records before the one that is looked at.
-    before: VecDeque<Glimpse>,
+    before: VecDeque<Preview>,
     /// Earlier records that a finding may go back to.
-    trail: Trail,
+    recent_records: RecentRecords,
     /// Findings that still want records after them, with how many.
     waiting: Vec<(usize, usize)>,
     /// Where a cause stands among the findings.
@@ -71,7 +71,7 @@ impl Examination {
             subject,
             began: None,
             before: VecDeque::with_capacity(BEFORE + 1),
-            trail: Trail::default(),
+            recent_records: RecentRecords::default(),
             waiting: Vec::new(),
             causes: HashMap::new(),
             keeps_timeline: false,
@@ -103,7 +103,7 @@ impl Examination {
         let mut findings = self.judge.see(record);
         self.quote_after(number, record);
         self.look(number, record);
-        self.trail.note(number, record, self.judge.place(), self.judge.goes_on());
+        self.recent_records.note(number, record, self.judge.place(), self.judge.goes_on());
         let mut places = Vec::new();
         for finding in &mut findings {
             finding.record = number;
@@ -117,7 +117,7 @@ impl Examination {
 
     /// The conversation is over. The subject has passed unless something in it fails, which a report decides.
     pub fn finish(mut self) -> Subject {
-        let last = self.before.back().map(Glimpse::record);
+        let last = self.before.back().map(Preview::record);
         for mut finding in self.judge.finish() {
             finding.record = last.unwrap_or(finding.record);
             let place = self.keep(&finding);
@@ -172,12 +172,12 @@ impl Examination {
 
     /// Notes the record as the last one, in the buffers of the one that falls out.
     fn look(&mut self, number: u64, record: &Record<'_>) {
-        let mut glimpse = match self.before.len() > BEFORE {
+        let mut preview = match self.before.len() > BEFORE {
             true => self.before.pop_front().unwrap_or_default(),
-            false => Glimpse::default(),
+            false => Preview::default(),
         };
-        glimpse.look(number, record);
-        self.before.push_back(glimpse);
+        preview.look(number, record);
+        self.before.push_back(preview);
     }
 
     /// Adds the record to the excerpts that wait for it.
@@ -185,11 +185,11 @@ impl Examination {
         if self.waiting.is_empty() {
             return;
         }
-        let mut glimpse = Glimpse::default();
-        glimpse.look(number, record);
+        let mut preview = Preview::default();
+        preview.look(number, record);
         for (place, wants) in &mut self.waiting {
             if let Some(found) = self.subject.findings.get_mut(*place) {
-                found.excerpt.push(glimpse.quote(false));
+                found.excerpt.push(preview.quote(false));
             }
             *wants -= 1;
         }
@@ -211,7 +211,7 @@ impl Examination {
             return place;
         }
         let excerpt = self.excerpt(finding);
-        self.subject.findings.push(Found {
+        self.subject.findings.push(ReportedFinding {
             rule: violation.rule,
             tier: violation.tier,
             count: 1,
@@ -233,10 +233,10 @@ impl Examination {
     /// The last records, and before them the one that the finding goes back to.
     fn excerpt(&self, finding: &Finding) -> Vec<Quote> {
         let last = self.before.len().saturating_sub(1);
-        let quotes = self.before.iter().enumerate().map(|(at, glimpse)| glimpse.quote(at == last));
+        let quotes = self.before.iter().enumerate().map(|(at, preview)| preview.quote(at == last));
         let mut quotes: Vec<Quote> = quotes.collect();
         let frame = finding.violation.cause;
-        if let Some(cause) = frame.and_then(|frame| self.trail.quote((finding.process, frame))) {
+        if let Some(cause) = frame.and_then(|frame| self.recent_records.quote((finding.process, frame))) {
             match quotes.iter_mut().find(|quote| quote.record == cause.record) {
                 Some(quote) => quote.cause = !quote.marked,
                 None => quotes.insert(0, cause),
@@ -250,11 +250,11 @@ impl Examination {
             self.subject.left_out += 1;
             return;
         }
-        self.subject.timeline.push(Moment {
+        self.subject.timeline.push(TimelineEntry {
             record: number,
             t: record.t,
             direction: record.direction,
-            text: self.before.back().map(Glimpse::text).unwrap_or_default(),
+            text: self.before.back().map(Preview::text).unwrap_or_default(),
             state: self.judge.state().to_string(),
             findings,
         });

@@ -2,10 +2,10 @@
 
 use super::{
     Body, Direction, Record,
-    age::{Age, Doubt},
-    kept::Kept,
-    lines::Lines,
-    meta::Meta,
+    line_buffer::LineBuffer,
+    process_event::ProcessEvent,
+    server_version::{MissingMember, VersionEstimate},
+    session_file::SessionFileCheck,
     tolerance::Tolerance,
 };
 use crate::{
@@ -47,12 +47,12 @@ pub struct Judge {
     dialect: Dialect,
     /// The version of the server, where it is given.
     version: Option<Version>,
-    age: Age,
+    version_estimate: VersionEstimate,
     view: View,
     machine: Machine,
     process: Process,
     /// What was said that the session's file repeats; it outlives processes.
-    kept: Kept,
+    session_file: SessionFileCheck,
     records: u64,
     processes: u64,
     t: f64,
@@ -71,7 +71,7 @@ struct Process {
     /// It wrote something.
     spoke: bool,
     /// What the host wrote that is no line yet.
-    lines: Lines,
+    lines: LineBuffer,
     /// What the host gave as ids and can be none: objects and lists.
     odd_ids: VecDeque<Value>,
     /// Dialogs that are over when their time has come, by the record's clock.
@@ -105,11 +105,11 @@ impl Judge {
         Self {
             dialect,
             version,
-            age: Age::default(),
+            version_estimate: VersionEstimate::default(),
             view,
             machine: Machine::new(dialect, true).joined_late(),
             process: Process::default(),
-            kept: Kept::default(),
+            session_file: SessionFileCheck::default(),
             records: 0,
             processes: 0,
             t: 0.0,
@@ -154,7 +154,7 @@ impl Judge {
 
     /// The version that the server is older than, as far as its frames tell.
     pub const fn older_than(&self) -> Option<Version> {
-        self.age.before()
+        self.version_estimate.before()
     }
 
     /// Whether the host has asked for something and the server has never written a frame: then there is no server, or
@@ -205,8 +205,8 @@ impl Judge {
         let kept = match record.direction {
             Direction::In => tolerance.host(),
             Direction::Out => tolerance.server(record.body.bytes()),
-            Direction::Meta => match Meta::read(record.body.bytes()) {
-                Meta::InputEnds | Meta::Told => tolerance.gone(under_way),
+            Direction::Meta => match ProcessEvent::read(record.body.bytes()) {
+                ProcessEvent::InputEnds | ProcessEvent::Told => tolerance.gone(under_way),
                 _ => None,
             },
             Direction::Err => None,
@@ -292,10 +292,10 @@ impl Judge {
                 found.kept(Rule::Schema);
                 found.kept(Rule::UnknownType);
                 if !cut && let Some(message) = envelope.complete(&kind) {
-                    self.kept.message_end(&message);
+                    self.session_file.message_end(&message);
                     self.process.rests = false;
                 }
-                self.kept.see(&frame);
+                self.session_file.see(&frame);
                 self.note(&frame);
                 let said = Said::Frame(frame);
                 violations.extend(self.machine.see(&said, cut));
@@ -304,7 +304,7 @@ impl Judge {
                 seen
             }
             Err(error) => {
-                self.kept.leave();
+                self.session_file.leave();
                 let unread = envelope.unread(&kind, &error);
                 let seen = unread.kind.unwrap_or(Kind::Stray);
                 violations.extend(self.machine.unread(unread));
@@ -340,12 +340,12 @@ impl Judge {
     /// What turns out to be missing, of this frame and of earlier ones, now that this one tells how new the server is.
     fn aged(&mut self, faults: &Faults, name: &str, kind: Kind, state: State) -> Vec<Violation> {
         let place = self.place();
-        let missing = self.age.see(faults, |since, fault| {
+        let missing = self.version_estimate.see(faults, |since, fault| {
             let expected = format!("a valid `{name}`: {fault}, which servers have from {since} on");
-            Doubt { since, place, kind, state, expected }
+            MissingMember { since, place, kind, state, expected }
         });
         let mut violations = Vec::new();
-        for Doubt { place: (process, frame), kind, state, expected, .. } in missing {
+        for MissingMember { place: (process, frame), kind, state, expected, .. } in missing {
             let mut found = Findings::default();
             let cause = Some(frame).filter(|frame| process == place.0 && *frame != place.1);
             found.because_of(cause, |found| found.broken(Rule::Schema, expected));
@@ -418,20 +418,20 @@ impl Judge {
 
     fn meta(&mut self, bytes: &[u8], cut: bool) -> Vec<Violation> {
         let state = self.machine.state();
-        match Meta::read(bytes) {
-            Meta::Spawn { extended } => {
+        match ProcessEvent::read(bytes) {
+            ProcessEvent::Spawn { extended } => {
                 let violations = self.end();
                 self.exercised.extend(self.machine.exercised());
                 self.machine = Machine::new(self.dialect, true);
                 if extended {
                     self.machine.extended();
                 }
-                self.kept.begin(extended);
+                self.session_file.begin(extended);
                 self.process = Process { last: self.t, ..Process::default() };
                 self.processes += 1;
                 return violations;
             }
-            Meta::InputEnds => {
+            ProcessEvent::InputEnds => {
                 let rest = self.process.lines.rest();
                 let violations = rest.iter().flat_map(|line| self.line_in(line)).collect();
                 self.process.end.quiet = self.is_quiet();
@@ -440,19 +440,19 @@ impl Judge {
                 self.machine.end_of_input();
                 return violations;
             }
-            Meta::Exit(status) => {
+            ProcessEvent::Exit(status) => {
                 let end = &mut self.process.end;
                 (end.gone, end.status) = (true, status);
                 return self.end();
             }
-            Meta::Killed => {
+            ProcessEvent::Killed => {
                 let end = &mut self.process.end;
                 (end.gone, end.killed) = (true, true);
                 return self.end();
             }
-            Meta::Told => self.process.end.told = true,
-            Meta::Waited => self.process.end.waited = true,
-            Meta::Stalled(ms) => {
+            ProcessEvent::Told => self.process.end.told = true,
+            ProcessEvent::Waited => self.process.end.waited = true,
+            ProcessEvent::Stalled(ms) => {
                 self.machine.stir();
                 let mut found = Findings::default();
                 let limit = STALLED.as_secs();
@@ -461,13 +461,13 @@ impl Judge {
                 });
                 return self.machine.report(found, Kind::Stray, state);
             }
-            Meta::SessionFile(lines) if !cut => {
+            ProcessEvent::SessionFile(lines) if !cut => {
                 let mut found = Findings::default();
                 let Process { ended, rests, end, .. } = &self.process;
-                self.kept.file(&lines, *ended && *rests && end.status == Some(0), &mut found);
+                self.session_file.file(&lines, *ended && *rests && end.status == Some(0), &mut found);
                 return self.machine.report(found, Kind::Exit, state);
             }
-            Meta::SessionFile(_) | Meta::Other => {}
+            ProcessEvent::SessionFile(_) | ProcessEvent::Other => {}
         }
         Vec::new()
     }

@@ -2,9 +2,9 @@
 
 use super::{
     Body, Direction, Examination, Record, View,
-    foreign::Sample,
+    dialect_sample::DialectSample,
     read_record,
-    report::{Outcome, Subject, Unread},
+    report::{Outcome, Subject, UnreadableLine},
 };
 use crate::protocol::{Dialect, DialectVersion, FRAME_LIMIT, LineSplitter, SplitLine, mend_surrogates};
 use serde::Deserialize;
@@ -17,21 +17,21 @@ use std::{
 
 /// How a recording is judged.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reading {
+pub struct JudgeOptions {
     /// The dialect; `None`: the one that the recording names, else pi's.
     pub dialect: Option<DialectVersion>,
     /// Keeps every record, shortened, for a report that shows them.
     pub timeline: bool,
 }
 
-impl Reading {
+impl JudgeOptions {
     /// Judges the recording called `name`. Lines that are no records, or longer than [`LONGEST_LINE`], are told and
     /// passed over; memory does not grow with the recording.
     pub fn judge(self, name: &str, from: impl BufRead) -> Subject {
         self.judge_within(name, from, LONGEST_LINE)
     }
 
-    /// [`Reading::judge`] with another limit for a line, in bytes.
+    /// [`JudgeOptions::judge`] with another limit for a line, in bytes.
     pub fn judge_within(self, name: &str, mut from: impl BufRead, longest: usize) -> Subject {
         let mut recording = Recording::new(name, self, longest);
         let mut lines = LineSplitter::new(longest);
@@ -61,18 +61,18 @@ impl Reading {
 /// A recording under way.
 struct Recording<'a> {
     name: &'a str,
-    reading: Reading,
+    reading: JudgeOptions,
     form: Form,
     /// Lines before the one that shows what it is; all together no longer than the longest line.
     undecided: Vec<Vec<u8>>,
     longest: usize,
     lines: u64,
-    unread: Vec<Unread>,
+    unread: Vec<UnreadableLine>,
     unread_lines: u64,
     /// The dialect that it names and nobody knows.
     unknown: Option<String>,
     /// What tells its dialect.
-    sample: Sample,
+    sample: DialectSample,
     /// The line that is read now is the last, and has no end.
     unended: bool,
     remarks: Vec<String>,
@@ -96,7 +96,7 @@ const TOLD: usize = 10;
 const PATIENCE: usize = 16;
 
 impl<'a> Recording<'a> {
-    fn new(name: &'a str, reading: Reading, longest: usize) -> Self {
+    fn new(name: &'a str, reading: JudgeOptions, longest: usize) -> Self {
         Self {
             name,
             reading,
@@ -107,7 +107,7 @@ impl<'a> Recording<'a> {
             unread: Vec::new(),
             unread_lines: 0,
             unknown: None,
-            sample: Sample::new(),
+            sample: DialectSample::new(),
             unended: false,
             remarks: Vec::new(),
         }
@@ -203,7 +203,7 @@ impl<'a> Recording<'a> {
     fn refuse(&mut self, reason: String) {
         self.unread_lines += 1;
         if self.unread.len() < TOLD {
-            self.unread.push(Unread { line: self.lines, reason });
+            self.unread.push(UnreadableLine { line: self.lines, reason });
         }
     }
 

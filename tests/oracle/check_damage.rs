@@ -1,7 +1,7 @@
 //! Recordings that are damaged anywhere are judged as far as they go.
 
 use pi_rpc::oracle::{
-    Reading,
+    JudgeOptions,
     report::{Outcome, Report, Subject},
 };
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use std::io::{self, BufReader, Read};
 const PLAIN: &str = include_str!("plain.jsonl");
 
 fn judged(bytes: &[u8]) -> Subject {
-    Reading { dialect: None, timeline: true }.judge("damaged", bytes)
+    JudgeOptions { dialect: None, timeline: true }.judge("damaged", bytes)
 }
 
 proptest! {
@@ -46,7 +46,7 @@ fn a_recording_that_breaks_off_is_judged_until_there() {
         }
     }
     let from = BufReader::new(PLAIN.as_bytes().chain(Breaks));
-    let subject = Reading::default().judge("half", from);
+    let subject = JudgeOptions::default().judge("half", from);
     assert_eq!(
         (subject.outcome, subject.frames_out, subject.reason.as_deref()),
         (Outcome::Error, 13, Some("it cannot be read further: the disk is gone"))
@@ -55,7 +55,7 @@ fn a_recording_that_breaks_off_is_judged_until_there() {
 
 #[test]
 fn overlong_line_is_told_and_passed_over() {
-    let reading = Reading::default();
+    let reading = JudgeOptions::default();
     let whole = reading.judge("plain", PLAIN.as_bytes());
     let longest = PLAIN.lines().map(str::len).max().unwrap();
     assert_eq!(reading.judge_within("plain", PLAIN.as_bytes(), longest).frames_out, whole.frames_out);

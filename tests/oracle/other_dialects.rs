@@ -3,7 +3,7 @@
 use crate::mutation_support::{dialect, names, valid};
 use pi_rpc::{
     oracle::{
-        Reading,
+        JudgeOptions,
         report::{Outcome, Subject},
     },
     protocol::Dialect::{self, Pi, Pi1, Xcsh},
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 fn judged(by: Dialect, records: &[Value]) -> Subject {
     let text: String = records.iter().map(|record| format!("{record}\n")).collect();
-    Reading { dialect: Some(by.into()), timeline: false }.judge("foreign", text.as_bytes())
+    JudgeOptions { dialect: Some(by.into()), timeline: false }.judge("foreign", text.as_bytes())
 }
 
 /// Whether it is told, and nothing else, that the recording is one of `of`.

@@ -6,7 +6,7 @@ use crate::{
 };
 use pi_rpc::{
     machine::{Rule, Tier},
-    oracle::report::{Moment, Report, Subject},
+    oracle::report::{Report, Subject, TimelineEntry},
 };
 
 #[test]
@@ -46,7 +46,7 @@ fn what_a_server_wrote_stays_text() {
     let mut finding = found(Rule::RespOnce, Tier::Must);
     (finding.kind, finding.expected, finding.known) = (hostile.into(), hostile.into(), Some(hostile.into()));
     (finding.record, finding.also_expected) = (1, vec![hostile.into()]);
-    let moment = Moment {
+    let moment = TimelineEntry {
         record: 1,
         t: 0.0,
         direction: pi_rpc::oracle::Direction::Out,

@@ -6,7 +6,7 @@ use pi_rpc::{
     machine::{Difference, Rule, Tier},
     oracle::{
         Direction, Expectations,
-        report::{Found, Moment, Outcome, Quote, Report, Subject, Unread},
+        report::{Outcome, Quote, Report, ReportedFinding, Subject, TimelineEntry, UnreadableLine},
     },
     protocol::{Dialect, Need},
 };
@@ -22,7 +22,7 @@ pub fn report(least: Tier) -> Report {
             found(rule_of(Tier::Observed), Tier::Observed),
         ],
         exercised: vec![Rule::RespOnce, Rule::RespKnownId, known, rule_of(Tier::Observed)],
-        timeline: vec![Moment {
+        timeline: vec![TimelineEntry {
             record: 1,
             t: 0.5,
             direction: Direction::In,
@@ -32,7 +32,7 @@ pub fn report(least: Tier) -> Report {
         }],
         ..subject("spoilt.jsonl")
     };
-    let unread = Unread { line: 3, reason: "no record of a trace".to_owned() };
+    let unread = UnreadableLine { line: 3, reason: "no record of a trace".to_owned() };
     let subjects = vec![
         Subject {
             exercised: vec![Rule::RespOnce],
@@ -87,7 +87,7 @@ pub fn subject(name: &str) -> Subject {
     }
 }
 
-pub fn found(rule: Rule, tier: Tier) -> Found {
+pub fn found(rule: Rule, tier: Tier) -> ReportedFinding {
     let quote = |record: u64, text: &str| Quote {
         record,
         t: record as f64,
@@ -96,7 +96,7 @@ pub fn found(rule: Rule, tier: Tier) -> Found {
         marked: record == 7,
         cause: record == 2,
     };
-    Found {
+    ReportedFinding {
         rule,
         tier,
         count: if tier == Tier::Must { 3 } else { 1 },

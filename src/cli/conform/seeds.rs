@@ -5,7 +5,7 @@ use crate::{
     oracle::{
         live::{Playing, Server, play_all},
         random::{conversation, shortest},
-        report::{Found, Outcome, Report, Subject},
+        report::{Outcome, Report, ReportedFinding, Subject},
         scenario::Scenario,
     },
     private_files,
@@ -105,8 +105,11 @@ fn ways_of(candidate: &Value, server: &Server) -> BTreeSet<String> {
 
 /// The ways in which a conversation failed: rules, or else the step that was in vain.
 fn wrong(subject: &Subject) -> BTreeSet<String> {
-    let rules =
-        subject.findings.iter().filter(|found| Found::fails(found)).map(|found| found.rule.to_string());
+    let rules = subject
+        .findings
+        .iter()
+        .filter(|found| ReportedFinding::fails(found))
+        .map(|found| found.rule.to_string());
     let rules: BTreeSet<String> = rules.collect();
     let is_in_vain = rules.is_empty() && subject.outcome == Outcome::Failed;
     let step = is_in_vain.then_some(subject.reason.as_deref()).flatten();

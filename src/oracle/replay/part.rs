@@ -5,7 +5,7 @@ use super::{
     work::Work,
 };
 use crate::{
-    oracle::{Body, Direction, Record, TraceError, lines::Lines, read_record},
+    oracle::{Body, Direction, Record, TraceError, line_buffer::LineBuffer, read_record},
     protocol::{Dialect, DialectVersion},
 };
 use serde::Deserialize;
@@ -82,7 +82,7 @@ impl Part {
     /// Reads process number `process`, from 1, of a recording. What stands before the first `spawn` belongs to the first.
     pub fn read(text: &str, process: usize) -> Result<Self, PartError> {
         let (mut part, mut spawned, mut found) = (Self::default(), 0, 0);
-        let mut pieces = Lines::default();
+        let mut pieces = LineBuffer::default();
         let last = text.lines().count();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let record = match read_record(line) {
@@ -106,7 +106,7 @@ impl Part {
         }
     }
 
-    fn add(&mut self, number: usize, record: &Record<'_>, pieces: &mut Lines) {
+    fn add(&mut self, number: usize, record: &Record<'_>, pieces: &mut LineBuffer) {
         self.cut |= record.cut;
         let line = record.body.bytes();
         let what = match (record.direction, &record.body) {

@@ -1,6 +1,6 @@
 //! The report for people: what is wrong with each subject, the sums, and what to fix first.
 
-use super::{Found, Outcome, Report, Subject, Tally};
+use super::{Outcome, Report, ReportedFinding, Subject, Tally};
 use crate::{
     harmless::harmless,
     machine::{Difference, Rule, Tier},
@@ -89,7 +89,7 @@ impl Report {
             writeln!(
                 to,
                 "  {number}. {} {BOLD}{rule}{BOLD:#}, in {subjects} of {of}: {}",
-                Told(tier),
+                ColoredTier(tier),
                 about.sentence
             )?;
             writeln!(to, "     {DIM}{}{DIM:#}", about.sources.join("; "))?;
@@ -145,10 +145,10 @@ impl Subject {
     }
 }
 
-impl Found {
+impl ReportedFinding {
     fn write(&self, to: &mut String) -> fmt::Result {
         let Self { rule, tier, record, kind, state, .. } = self;
-        write!(to, "  {} {BOLD}{rule}{BOLD:#} line {record}, {kind} in {state}", Told(*tier))?;
+        write!(to, "  {} {BOLD}{rule}{BOLD:#} line {record}, {kind} in {state}", ColoredTier(*tier))?;
         match self.count {
             1 => writeln!(to)?,
             count => writeln!(to, ", {count} times")?,
@@ -196,9 +196,9 @@ impl Tally {
 }
 
 /// A tier in its colour.
-struct Told(Tier);
+struct ColoredTier(Tier);
 
-impl Display for Told {
+impl Display for ColoredTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let style = match self.0 {
             Tier::Must => BAD,

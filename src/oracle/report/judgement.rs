@@ -1,6 +1,8 @@
 //! From subjects and known failures to a report.
 
-use super::{Coverage, Found, NotExercised, Outcome, Report, Stale, Subject, Summary, Tally, Tool};
+use super::{
+    Coverage, NotExercised, Outcome, Report, ReportedFinding, StaleExpectation, Subject, Summary, Tally, Tool,
+};
 use crate::{
     machine::{Difference, Rule, Tier},
     oracle::{Expectations, rules::needed},
@@ -24,12 +26,12 @@ impl Report {
                 }
             }
             let went_well = matches!(subject.outcome, Outcome::Passed | Outcome::NotExercised);
-            if went_well && subject.findings.iter().any(Found::fails) {
+            if went_well && subject.findings.iter().any(ReportedFinding::fails) {
                 subject.outcome = Outcome::Failed;
             }
         }
         let unused = lines.iter().zip(used).filter(|(_, used)| !used);
-        let stale = unused.map(|(line, _)| Stale {
+        let stale = unused.map(|(line, _)| StaleExpectation {
             rule: line.rule,
             trace: line.trace().to_owned(),
             kind: line.kind.clone(),
@@ -57,7 +59,7 @@ impl Report {
     }
 }
 
-impl Found {
+impl ReportedFinding {
     /// Whether it fails its subject.
     pub fn fails(&self) -> bool {
         self.known.is_none() && self.tier != Tier::Observed

@@ -1,7 +1,7 @@
 //! The report as JUnit XML: a suite for each subject, a case for each rule that was put to the test there, and one
 //! suite for the rules that nothing put to the test.
 
-use super::{Coverage, Found, NotExercised, Outcome, Quote, Report, Stale, Subject};
+use super::{Coverage, NotExercised, Outcome, Quote, Report, ReportedFinding, StaleExpectation, Subject};
 use crate::{harmless::harmless, machine::Rule};
 use quick_junit::{NonSuccessKind, SerializeError, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
@@ -18,7 +18,7 @@ impl Report {
         junit.add_test_suite(self.coverage.suite());
         if !self.stale.is_empty() {
             let mut suite = TestSuite::new("expectations");
-            suite.add_test_cases(self.stale.iter().map(Stale::case));
+            suite.add_test_cases(self.stale.iter().map(StaleExpectation::case));
             junit.add_test_suite(suite);
         }
         junit.to_string()
@@ -59,7 +59,7 @@ impl Subject {
     }
 
     fn case_of(&self, rule: Rule) -> TestCase {
-        let found: Vec<&Found> = self.findings.iter().filter(|found| found.rule == rule).collect();
+        let found: Vec<&ReportedFinding> = self.findings.iter().filter(|found| found.rule == rule).collect();
         let failing = found.iter().find(|found| found.fails());
         let mut status = match failing {
             Some(_) => TestCaseStatus::non_success(NonSuccessKind::Failure),
@@ -101,7 +101,7 @@ impl NotExercised {
     }
 }
 
-impl Stale {
+impl StaleExpectation {
     fn case(&self) -> TestCase {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         status.set_message(harmless(&format!("an expected failure did not occur: {}", self.why)));
@@ -110,10 +110,10 @@ impl Stale {
 }
 
 /// The findings of one rule as text.
-fn told(found: &[&Found]) -> String {
+fn told(found: &[&ReportedFinding]) -> String {
     let mut text = String::new();
     for found in found {
-        let Found { tier, rule, record, kind, state, count, .. } = found;
+        let ReportedFinding { tier, rule, record, kind, state, count, .. } = found;
         let expected = found.expectation();
         text += &harmless(&format!(
             "{tier} {rule}, line {record}, {kind} in {state}, {count} times: expected {expected}"

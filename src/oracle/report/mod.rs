@@ -12,6 +12,6 @@ mod model;
 mod page;
 
 pub use model::{
-    Coverage, Found, Moment, NotExercised, Outcome, Quote, Report, Stale, Subject, Summary, Tally, Tool,
-    Unread, report_schema,
+    Coverage, NotExercised, Outcome, Quote, Report, ReportedFinding, StaleExpectation, Subject, Summary,
+    Tally, TimelineEntry, Tool, UnreadableLine, report_schema,
 };

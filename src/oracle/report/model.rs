@@ -22,7 +22,7 @@ pub struct Report {
     /// Which rules were put to the test.
     pub coverage: Coverage,
     /// Known failures that did not occur.
-    pub stale: Vec<Stale>,
+    pub stale: Vec<StaleExpectation>,
     /// The same in sums.
     pub summary: Summary,
 }
@@ -69,20 +69,20 @@ pub struct Subject {
     /// From the first record to the last.
     pub duration_ms: f64,
     /// What is wrong, in the order of the records.
-    pub findings: Vec<Found>,
+    pub findings: Vec<ReportedFinding>,
     /// The rules that were put to the test.
     #[serde(serialize_with = "all_named")]
     #[schemars(schema_with = "rules")]
     pub exercised: Vec<Rule>,
     /// Lines that are no records; the first ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadableLine>,
     /// What is to be known of it and is no fault of anybody's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     /// The conversation, record by record, where it was kept; for the page alone.
     #[serde(skip)]
-    pub timeline: Vec<Moment>,
+    pub timeline: Vec<TimelineEntry>,
     /// Records after the last one of the timeline.
     #[serde(skip)]
     pub left_out: u64,
@@ -107,7 +107,7 @@ pub enum Outcome {
 /// Something is wrong. What is the same again is counted, not repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
+pub struct ReportedFinding {
     /// The rule.
     #[serde(serialize_with = "named")]
     #[schemars(schema_with = "rule")]
@@ -164,7 +164,7 @@ pub struct Quote {
 
 /// A record, and where the conversation stood after it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moment {
+pub struct TimelineEntry {
     /// Its number.
     pub record: u64,
     /// When, in milliseconds since the recording began.
@@ -182,7 +182,7 @@ pub struct Moment {
 /// A line that is no record.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Unread {
+pub struct UnreadableLine {
     /// Its number, from 1.
     pub line: u64,
     /// What is wrong with it.
@@ -220,7 +220,7 @@ pub struct NotExercised {
 /// A known failure that did not occur.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Stale {
+pub struct StaleExpectation {
     /// The rule.
     #[serde(serialize_with = "named")]
     #[schemars(schema_with = "rule")]

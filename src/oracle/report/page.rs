@@ -1,6 +1,6 @@
 //! The report as one page that stands alone: the sums, and each conversation with the state beside every frame.
 
-use super::{Found, Moment, Outcome, Report, Subject, Tally};
+use super::{Outcome, Report, ReportedFinding, Subject, Tally, TimelineEntry};
 use crate::{
     harmless::harmless,
     html::head,
@@ -198,12 +198,12 @@ impl Subject {
         }
     }
 
-    fn shows(&self, found: &Found) -> bool {
+    fn shows(&self, found: &ReportedFinding) -> bool {
         self.timeline.iter().any(|moment| moment.record == found.record)
     }
 }
 
-impl Moment {
+impl TimelineEntry {
     fn row(&self, same_state: bool) -> Markup {
         let class = if self.findings.is_empty() { "" } else { "marked" };
         html! {
@@ -218,7 +218,7 @@ impl Moment {
     }
 }
 
-impl Found {
+impl ReportedFinding {
     /// The finding with the records around it.
     fn alone(&self) -> Markup {
         html! {

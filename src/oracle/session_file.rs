@@ -20,7 +20,7 @@ const ENTRIES: [&str; 4] = ["user", "assistant", "toolResult", "system"];
 /// What was said that a file repeats: of each message what tells it from others, and a digest of the whole; of messages
 /// that were said in one millisecond, all digests.
 #[derive(Clone, Default)]
-pub struct Kept {
+pub struct SessionFileCheck {
     said: BTreeMap<String, VecDeque<u64>>,
     order: VecDeque<String>,
     session: Session,
@@ -37,7 +37,7 @@ struct Session {
     is_changed: bool,
 }
 
-impl Kept {
+impl SessionFileCheck {
     /// A message is complete.
     pub fn message_end(&mut self, message: &Value) {
         let Some(name) = name_of(message) else { return };

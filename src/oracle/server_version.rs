@@ -1,7 +1,7 @@
 //! How old a server is, as far as its frames tell: members that came later need not be there while nothing shows that the
 //! server is as new as they are.
 
-use super::trail::Place;
+use super::recent_records::FramePosition;
 use crate::{
     machine::{Kind, State},
     protocol::{Faults, Version},
@@ -9,22 +9,22 @@ use crate::{
 
 /// What is known of the version of a server.
 #[derive(Clone, Debug, Default)]
-pub struct Age {
+pub struct VersionEstimate {
     /// The latest version of which something was there.
     newest: Option<Version>,
     /// The earliest version of which something was missing.
     before: Option<Version>,
     /// Members that were missing, as they would be of an older server.
-    doubts: Vec<Doubt>,
+    doubts: Vec<MissingMember>,
 }
 
 /// A frame that lacks a member, unless the server is older than that.
 #[derive(Clone, Debug)]
-pub struct Doubt {
+pub struct MissingMember {
     /// The version that brought the member.
     pub since: Version,
     /// The frame.
-    pub place: Place,
+    pub place: FramePosition,
     /// What the frame was.
     pub kind: Kind,
     /// The state that it met.
@@ -36,7 +36,7 @@ pub struct Doubt {
 /// Members that are remembered, each once.
 const KEPT: usize = 64;
 
-impl Age {
+impl VersionEstimate {
     /// The version that the server is older than, as far as it has shown nothing of that or of a later one.
     pub const fn before(&self) -> Option<Version> {
         self.before
@@ -47,8 +47,8 @@ impl Age {
     pub fn see(
         &mut self,
         faults: &Faults,
-        doubt: impl Fn(Version, &dyn std::fmt::Display) -> Doubt,
-    ) -> Vec<Doubt> {
+        doubt: impl Fn(Version, &dyn std::fmt::Display) -> MissingMember,
+    ) -> Vec<MissingMember> {
         // Nearly every frame says nothing new.
         if faults.later().is_empty() && faults.newest() <= self.newest {
             return Vec::new();
@@ -62,7 +62,8 @@ impl Age {
             }
         }
         let newest = self.newest;
-        let missing: Vec<Doubt> = self.doubts.extract_if(.., |doubt| Some(doubt.since) <= newest).collect();
+        let missing: Vec<MissingMember> =
+            self.doubts.extract_if(.., |doubt| Some(doubt.since) <= newest).collect();
         self.before = self.doubts.iter().map(|doubt| doubt.since).min();
         missing
     }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// What a `meta` record says.
-pub enum Meta {
+pub enum ProcessEvent {
     /// A process begins; whether it was told to load extensions.
     Spawn {
         /// Its arguments name extensions.
@@ -40,7 +40,7 @@ struct Event {
     lines: Vec<Value>,
 }
 
-impl Meta {
+impl ProcessEvent {
     /// Reads what a record holds; what is unknown counts for nothing.
     pub fn read(bytes: &[u8]) -> Self {
         let Ok(Event { event, code, what, ms, argv, lines }) = serde_json::from_slice(bytes) else {

@@ -5,7 +5,7 @@ use crate::harmless::harmless;
 
 /// A record, shortened. The buffers are used again for the next one.
 #[derive(Clone, Debug)]
-pub struct Glimpse {
+pub struct Preview {
     record: u64,
     t: f64,
     direction: Direction,
@@ -20,13 +20,13 @@ const TAIL: usize = 44;
 /// What is shown as it is.
 const WHOLE: usize = HEAD + TAIL + 4;
 
-impl Default for Glimpse {
+impl Default for Preview {
     fn default() -> Self {
         Self { record: 0, t: 0.0, direction: Direction::Meta, head: Vec::new(), tail: Vec::new() }
     }
 }
 
-impl Glimpse {
+impl Preview {
     /// Looks at another record.
     pub fn look(&mut self, number: u64, record: &Record<'_>) {
         (self.record, self.t, self.direction) = (number, record.t, record.direction);
@@ -86,9 +86,9 @@ mod tests {
 
     fn text(bytes: &[u8]) -> String {
         let body = Body::Raw(Cow::Borrowed(bytes));
-        let mut glimpse = Glimpse::default();
-        glimpse.look(1, &Record { t: 0.0, direction: Direction::Out, body, cut: false });
-        glimpse.text()
+        let mut preview = Preview::default();
+        preview.look(1, &Record { t: 0.0, direction: Direction::Out, body, cut: false });
+        preview.text()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::{borrow::Cow, collections::HashMap};
 
 /// Frames of a recording, a few of each kind, by which its dialect is known. What is kept does not grow with the recording.
-pub struct Sample {
+pub struct DialectSample {
     frames: Vec<Frame>,
     /// How many of each kind are kept.
     kinds: HashMap<String, usize>,
@@ -42,7 +42,7 @@ struct Head<'a> {
     command: Option<Cow<'a, str>>,
 }
 
-impl Sample {
+impl DialectSample {
     /// A sample before the first record.
     pub fn new() -> Self {
         Self { frames: Vec::new(), kinds: HashMap::new(), seen: 0, bytes: 0, from_start: false }

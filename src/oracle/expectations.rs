@@ -1,6 +1,6 @@
 //! Failures that are known: a file that names them, each with the reason why it may stay.
 
-use super::report::{Found, Subject};
+use super::report::{ReportedFinding, Subject};
 use crate::machine::{Rule, Tier};
 use globset::{Glob, GlobMatcher};
 use schemars::{JsonSchema, schema_for};
@@ -16,13 +16,13 @@ pub struct Expectations {
     #[serde(rename = "$schema")]
     _schema: Option<String>,
     /// The failures, in any order. The first that fits a finding explains it.
-    expected: Vec<Expected>,
+    expected: Vec<ExpectedFailure>,
 }
 
 /// One known failure.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Expected {
+pub struct ExpectedFailure {
     /// The rule that is broken.
     #[serde(deserialize_with = "rule")]
     #[schemars(with = "String")]
@@ -44,7 +44,7 @@ pub struct Expected {
 /// Why a text names no known failures.
 #[derive(Debug, thiserror::Error)]
 #[error("expectations, {path}: {reason}")]
-pub struct ExpectError {
+pub struct ExpectationsError {
     path: String,
     reason: String,
 }
@@ -55,8 +55,9 @@ impl Expectations {
     /// # Errors
     ///
     /// When the text is not JSON or has another shape; the error names the place.
-    pub fn from_json(text: &str) -> Result<Self, ExpectError> {
-        let error = |path: String, error: &serde_json::Error| ExpectError { path, reason: error.to_string() };
+    pub fn from_json(text: &str) -> Result<Self, ExpectationsError> {
+        let error =
+            |path: String, error: &serde_json::Error| ExpectationsError { path, reason: error.to_string() };
         let mut json = serde_json::Deserializer::from_str(text);
         let read: Self = serde_path_to_error::deserialize(&mut json)
             .map_err(|wrong| error(wrong.path().to_string(), wrong.inner()))?;
@@ -65,13 +66,14 @@ impl Expectations {
     }
 
     /// The lines, in the order of the file.
-    pub fn lines(&self) -> &[Expected] {
+    pub fn lines(&self) -> &[ExpectedFailure] {
         &self.expected
     }
 
     /// Drops the lines about rules that ask less than `least` of every subject: nobody looks at those.
     pub fn down_to(&mut self, least: Tier, subjects: &[Subject]) {
-        let asked = |line: &Expected| subjects.iter().filter_map(|s| line.rule.tier(s.dialect.base())).min();
+        let asked =
+            |line: &ExpectedFailure| subjects.iter().filter_map(|s| line.rule.tier(s.dialect.base())).min();
         self.expected.retain(|line| asked(line).is_none_or(|tier| tier <= least));
     }
 
@@ -81,7 +83,7 @@ impl Expectations {
     }
 }
 
-impl Expected {
+impl ExpectedFailure {
     /// The glob as it was written.
     pub fn trace(&self) -> &str {
         self.trace.as_ref().map_or("*", |trace| trace.glob().glob())
@@ -97,7 +99,7 @@ impl Expected {
     }
 
     /// Whether it explains this finding in the subject called `name`.
-    pub fn explains(&self, name: &str, found: &Found) -> bool {
+    pub fn explains(&self, name: &str, found: &ReportedFinding) -> bool {
         self.rule == found.rule
             && self.kind.as_ref().is_none_or(|kind| *kind == found.kind)
             && self.is_about(name)

@@ -2,11 +2,11 @@
 
 /// Bytes that are no line yet.
 #[derive(Clone, Default)]
-pub struct Lines {
+pub struct LineBuffer {
     rest: Vec<u8>,
 }
 
-impl Lines {
+impl LineBuffer {
     /// The lines that are complete with these bytes; the rest waits for more.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         self.rest.extend_from_slice(bytes);
