@@ -128,7 +128,7 @@ pub fn run(options: &Options) -> ExitCode {
             // A scenario that was not exercised says nothing about what is expected of it.
             let exercised = subjects.iter().filter(|subject| subject.outcome != Outcome::NotExercised);
             let names: Vec<&str> = exercised.map(|subject| subject.name.as_str()).collect();
-            expectations.about(&names);
+            expectations.retain_for(&names);
             let left = scenarios.len() - subjects.len();
             let report = Report::new(subjects, expectations, options.reporting.least());
             if options.seed.is_some() {

@@ -25,13 +25,13 @@ struct Frame {
 }
 
 /// Frames that are looked at, from the first on.
-const LOOKED_AT: usize = 4096;
+const MAX_FRAMES: usize = 4096;
 /// Frames of one kind that are kept.
-const OF_A_KIND: usize = 8;
+const MAX_PER_KIND: usize = 8;
 /// Bytes that are kept.
-const ROOM: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// So many frames that one dialect refuses and the other has tell which of the two it is.
-const TELLING: usize = 3;
+const MIN_TELLING_FRAMES: usize = 3;
 
 /// The members that say what a frame is.
 #[derive(Deserialize)]
@@ -49,12 +49,15 @@ impl DialectSample {
     }
 
     /// Sees the record with this number.
-    pub fn see(&mut self, number: u64, record: &Record<'_>) {
+    pub fn add(&mut self, number: u64, record: &Record<'_>) {
         let Body::Json(line) = &record.body else { return };
         if record.direction == Direction::Meta && self.seen == 0 {
             self.from_start |= line.windows(SPAWN.len()).any(|part| part == SPAWN);
         }
-        if record.direction != Direction::Out || self.seen >= LOOKED_AT || self.bytes + line.len() > ROOM {
+        if record.direction != Direction::Out
+            || self.seen >= MAX_FRAMES
+            || self.bytes + line.len() > MAX_BYTES
+        {
             return;
         }
         self.seen += 1;
@@ -62,7 +65,7 @@ impl DialectSample {
         let label = command.map_or_else(|| kind.to_string(), |command| format!("{kind} {command}"));
         let count = self.kinds.entry(label).or_default();
         *count += 1;
-        if *count <= OF_A_KIND {
+        if *count <= MAX_PER_KIND {
             self.bytes += line.len();
             self.frames.push(Frame { record: number, kind: kind.into_owned(), line: line.to_vec() });
         }
@@ -70,20 +73,22 @@ impl DialectSample {
 
     /// Why the recording cannot be one of `judged`, and which dialect it is: one that has everything that `judged` has of
     /// it, and several frames that `judged` refuses.
-    pub fn of_another(&self, judged: Dialect) -> Option<String> {
-        let own = self.refused(judged);
+    pub fn mismatch(&self, judged: Dialect) -> Option<String> {
+        let own = self.refusals(judged);
         let others = Dialect::ALL.into_iter().filter(|other| {
-            other.base().as_str() == other.as_str() && other.base() != judged.base() && self.opens(*other)
+            other.base().as_str() == other.as_str()
+                && other.base() != judged.base()
+                && self.opens_like(*other)
         });
         others
             .filter_map(|other| {
-                let refused = self.refused(other);
+                let refused = self.refusals(other);
                 let only_there: Vec<usize> = (0..self.frames.len())
                     .filter(|at| own[*at].is_some() && refused[*at].is_none())
                     .collect();
                 let only_here = (0..self.frames.len()).any(|at| own[at].is_none() && refused[at].is_some());
-                let opens = self.greets() && self.opens(other) && !self.opens(judged);
-                let tells = !only_here && (only_there.len() >= TELLING || opens);
+                let opens = self.begins_with_ready() && self.opens_like(other) && !self.opens_like(judged);
+                let tells = !only_here && (only_there.len() >= MIN_TELLING_FRAMES || opens);
                 let first = self.frames.get(*only_there.first()?)?;
                 let why = own.get(*only_there.first()?)?.as_ref()?;
                 tells.then(|| (only_there.len(), self.reason(first, why, judged, other)))
@@ -101,7 +106,7 @@ impl DialectSample {
     }
 
     /// What the dialect refuses of each frame, whatever the version of its server.
-    fn refused(&self, dialect: Dialect) -> Vec<Option<String>> {
+    fn refusals(&self, dialect: Dialect) -> Vec<Option<String>> {
         let speaks = DialectVersion::from(dialect);
         let refused = |frame: &Frame| {
             read_versioned::<Outbound>(&frame.line, speaks, true).err().map(|error| error.to_string())
@@ -110,15 +115,15 @@ impl DialectSample {
     }
 
     /// Whether the first frame is `ready`.
-    fn greets(&self) -> bool {
+    fn begins_with_ready(&self) -> bool {
         self.frames.first().is_some_and(|frame| frame.kind == READY)
     }
 
     /// Whether the recording opens as the dialect does. One that begins in the middle opens as any.
-    fn opens(&self, dialect: Dialect) -> bool {
+    fn opens_like(&self, dialect: Dialect) -> bool {
         match dialect.record().ready {
-            DialectReady::None => !self.greets(),
-            DialectReady::WithVersion => self.greets() || !self.from_start,
+            DialectReady::None => !self.begins_with_ready(),
+            DialectReady::WithVersion => self.begins_with_ready() || !self.from_start,
         }
     }
 }

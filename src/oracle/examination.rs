@@ -36,9 +36,9 @@ const BEFORE: usize = 3;
 /// Records that it shows after it.
 const AFTER: usize = 2;
 /// The most records that a timeline holds.
-const MOMENTS: usize = 5000;
+const MAX_TIMELINE: usize = 5000;
 /// How many other things that a rule wanted are kept for one cause.
-const ALSO: usize = 4;
+const MAX_ALSO_EXPECTED: usize = 4;
 
 impl Examination {
     /// The examination of the scenario or recording called `name`, before its first record.
@@ -86,7 +86,7 @@ impl Examination {
     }
 
     /// Something else can be seen, too: how a process ends is noticed by itself.
-    pub fn sees(&mut self, need: Need) {
+    pub fn add_need(&mut self, need: Need) {
         if !self.subject.sees.contains(&need) {
             self.subject.sees.push(need);
         }
@@ -98,19 +98,19 @@ impl Examination {
     }
 
     /// Sees the record with this number: its line in the recording. Gives what is wrong with it, unfolded.
-    pub fn see(&mut self, number: u64, record: &Record<'_>) -> Vec<Finding> {
-        self.count(record);
-        let mut findings = self.judge.see(record);
+    pub fn observe(&mut self, number: u64, record: &Record<'_>) -> Vec<Finding> {
+        self.count_frame(record);
+        let mut findings = self.judge.observe(record);
         self.quote_after(number, record);
-        self.look(number, record);
-        self.recent_records.note(number, record, self.judge.place(), self.judge.goes_on());
+        self.remember(number, record);
+        self.recent_records.add(number, record, self.judge.position(), self.judge.is_last_frame_update());
         let mut places = Vec::new();
         for finding in &mut findings {
             finding.record = number;
-            places.push(self.keep(finding));
+            places.push(self.add_finding(finding));
         }
         if self.keeps_timeline {
-            self.remember(number, record, places);
+            self.add_to_timeline(number, record, places);
         }
         findings
     }
@@ -120,7 +120,7 @@ impl Examination {
         let last = self.before.back().map(Preview::record);
         for mut finding in self.judge.finish() {
             finding.record = last.unwrap_or(finding.record);
-            let place = self.keep(&finding);
+            let place = self.add_finding(&finding);
             if let Some(moment) = self.subject.timeline.last_mut() {
                 moment.findings.push(place);
             }
@@ -128,8 +128,8 @@ impl Examination {
         if let Some(version) = self.judge.older_than() {
             self.subject.version.get_or_insert_with(|| format!("before {version}"));
         }
-        if self.judge.is_mute() {
-            self.mute();
+        if self.judge.is_server_silent() {
+            self.discard_server_findings();
         }
         let mut exercised = self.judge.exercised();
         self.subject.findings.iter().for_each(|found| exercised.insert(found.rule));
@@ -138,7 +138,7 @@ impl Examination {
     }
 
     /// There is no server, or something else in its place: what it left undone is no fault of a server.
-    fn mute(&mut self) {
+    fn discard_server_findings(&mut self) {
         let what = match self.subject.frames_out {
             0 => "the server never wrote anything",
             _ => "nothing that the server wrote is a frame of the protocol",
@@ -152,7 +152,7 @@ impl Examination {
         self.subject.timeline.iter_mut().for_each(|moment| moment.findings.clear());
     }
 
-    fn count(&mut self, record: &Record<'_>) {
+    fn count_frame(&mut self, record: &Record<'_>) {
         let began = *self.began.get_or_insert(record.t);
         self.subject.duration_ms = record.t - began;
         match record.direction {
@@ -160,10 +160,10 @@ impl Examination {
             Direction::Out => self.subject.frames_out += 1,
             Direction::Err => {}
             Direction::Meta => match meta(record) {
-                Some(Meta { event, .. }) if event == "spawn" => self.subject.processes += 1,
-                Some(Meta { event, code }) if event == "exit" => {
+                Some(MetaFields { event, .. }) if event == "spawn" => self.subject.processes += 1,
+                Some(MetaFields { event, code }) if event == "exit" => {
                     self.status = code;
-                    self.sees(Need::End);
+                    self.add_need(Need::End);
                 }
                 _ => {}
             },
@@ -171,12 +171,12 @@ impl Examination {
     }
 
     /// Notes the record as the last one, in the buffers of the one that falls out.
-    fn look(&mut self, number: u64, record: &Record<'_>) {
+    fn remember(&mut self, number: u64, record: &Record<'_>) {
         let mut preview = match self.before.len() > BEFORE {
             true => self.before.pop_front().unwrap_or_default(),
             false => Preview::default(),
         };
-        preview.look(number, record);
+        preview.set(number, record);
         self.before.push_back(preview);
     }
 
@@ -186,7 +186,7 @@ impl Examination {
             return;
         }
         let mut preview = Preview::default();
-        preview.look(number, record);
+        preview.set(number, record);
         for (place, wants) in &mut self.waiting {
             if let Some(found) = self.subject.findings.get_mut(*place) {
                 found.excerpt.push(preview.quote(false));
@@ -197,7 +197,7 @@ impl Examination {
     }
 
     /// Counts it where its cause is known, else adds it with the last record as its own. Gives its place.
-    fn keep(&mut self, finding: &Finding) -> usize {
+    fn add_finding(&mut self, finding: &Finding) -> usize {
         let violation = &finding.violation;
         let cause = (violation.rule, violation.kind, violation.state.flow);
         let place = *self.causes.entry(cause).or_insert(self.subject.findings.len());
@@ -205,7 +205,7 @@ impl Examination {
             found.count += 1;
             let known =
                 found.expected == violation.expected || found.also_expected.contains(&violation.expected);
-            if !known && found.also_expected.len() < ALSO {
+            if !known && found.also_expected.len() < MAX_ALSO_EXPECTED {
                 found.also_expected.push(violation.expected.clone());
             }
             return place;
@@ -245,8 +245,8 @@ impl Examination {
         quotes
     }
 
-    fn remember(&mut self, number: u64, record: &Record<'_>, findings: Vec<usize>) {
-        if self.subject.timeline.len() == MOMENTS {
+    fn add_to_timeline(&mut self, number: u64, record: &Record<'_>, findings: Vec<usize>) {
+        if self.subject.timeline.len() == MAX_TIMELINE {
             self.subject.left_out += 1;
             return;
         }
@@ -263,11 +263,11 @@ impl Examination {
 
 /// What happened to the process.
 #[derive(Deserialize)]
-struct Meta {
+struct MetaFields {
     event: String,
     code: Option<i64>,
 }
 
-fn meta(record: &Record<'_>) -> Option<Meta> {
+fn meta(record: &Record<'_>) -> Option<MetaFields> {
     serde_json::from_slice(record.body.bytes()).ok()
 }

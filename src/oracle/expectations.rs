@@ -66,20 +66,21 @@ impl Expectations {
     }
 
     /// The lines, in the order of the file.
-    pub fn lines(&self) -> &[ExpectedFailure] {
+    pub fn failures(&self) -> &[ExpectedFailure] {
         &self.expected
     }
 
     /// Drops the lines about rules that ask less than `least` of every subject: nobody looks at those.
-    pub fn down_to(&mut self, least: Tier, subjects: &[Subject]) {
-        let asked =
-            |line: &ExpectedFailure| subjects.iter().filter_map(|s| line.rule.tier(s.dialect.base())).min();
-        self.expected.retain(|line| asked(line).is_none_or(|tier| tier <= least));
+    pub fn retain_tiers(&mut self, least: Tier, subjects: &[Subject]) {
+        let asked = |failure: &ExpectedFailure| {
+            subjects.iter().filter_map(|s| failure.rule.tier(s.dialect.base())).min()
+        };
+        self.expected.retain(|failure| asked(failure).is_none_or(|tier| tier <= least));
     }
 
     /// Drops the lines that are about none of `names`: those were left out on purpose, so nothing there can be stale.
-    pub fn about(&mut self, names: &[&str]) {
-        self.expected.retain(|line| names.iter().any(|name| line.is_about(name)));
+    pub fn retain_for(&mut self, names: &[&str]) {
+        self.expected.retain(|failure| names.iter().any(|name| failure.applies_to(name)));
     }
 }
 
@@ -90,7 +91,7 @@ impl ExpectedFailure {
     }
 
     /// Whether it speaks of the scenario or recording called `name`.
-    pub fn is_about(&self, name: &str) -> bool {
+    pub fn applies_to(&self, name: &str) -> bool {
         let last = name.rsplit('/').next().unwrap_or(name);
         let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
         self.trace
@@ -102,7 +103,7 @@ impl ExpectedFailure {
     pub fn explains(&self, name: &str, found: &ReportedFinding) -> bool {
         self.rule == found.rule
             && self.kind.as_ref().is_none_or(|kind| *kind == found.kind)
-            && self.is_about(name)
+            && self.applies_to(name)
     }
 }
 

@@ -60,16 +60,16 @@ pub struct Judge {
     /// The kind of the server's last frame.
     kind: Kind,
     /// A line of the server was an object with a type.
-    heard: bool,
+    server_wrote_frame: bool,
     /// The host has written a command.
-    asked: bool,
+    host_sent_command: bool,
 }
 
 /// What is known of the process that speaks.
 #[derive(Clone, Default)]
 struct Process {
     /// It wrote something.
-    spoke: bool,
+    wrote: bool,
     /// What the host wrote that is no line yet.
     lines: LineBuffer,
     /// What the host gave as ids and can be none: objects and lists.
@@ -84,7 +84,7 @@ struct Process {
     /// Its end was judged.
     ended: bool,
     /// When its input ended there was nothing more to do.
-    rests: bool,
+    was_at_rest: bool,
 }
 
 /// Dialogs with a deadline that are remembered, the latest.
@@ -115,25 +115,25 @@ impl Judge {
             t: 0.0,
             exercised: RuleSet::default(),
             kind: Kind::Stray,
-            heard: false,
-            asked: false,
+            server_wrote_frame: false,
+            host_sent_command: false,
         }
     }
 
     /// Sees one record, and tells what is wrong with it.
-    pub fn see(&mut self, record: &Record<'_>) -> Vec<Finding> {
+    pub fn observe(&mut self, record: &Record<'_>) -> Vec<Finding> {
         self.records += 1;
         self.t = record.t;
         if self.view == View::Both {
             self.machine.time(record.t.max(0.0) as u64);
         }
-        self.expire();
-        let mut violations = self.tolerates(record);
+        self.expire_dialogs();
+        let mut violations = self.check_tolerance(record);
         violations.extend(match record.direction {
             Direction::In => self.inbound(&record.body),
             Direction::Out => self.outbound(&record.body, record.cut),
             Direction::Err => Vec::new(),
-            Direction::Meta => self.meta(record.body.bytes(), record.cut),
+            Direction::Meta => self.process_event(record.body.bytes(), record.cut),
         });
         if matches!(record.direction, Direction::In | Direction::Out) {
             self.process.last = record.t;
@@ -143,7 +143,7 @@ impl Judge {
 
     /// The recording is over: tells what never came.
     pub fn finish(&mut self) -> Vec<Finding> {
-        let violations = self.end();
+        let violations = self.end_process();
         self.findings(violations)
     }
 
@@ -154,22 +154,22 @@ impl Judge {
 
     /// The version that the server is older than, as far as its frames tell.
     pub const fn older_than(&self) -> Option<Version> {
-        self.version_estimate.before()
+        self.version_estimate.upper_bound()
     }
 
     /// Whether the host has asked for something and the server has never written a frame: then there is no server, or
     /// another program in its place, and nothing that it could have done wrong.
-    pub const fn is_mute(&self) -> bool {
-        self.asked && !self.heard
+    pub const fn is_server_silent(&self) -> bool {
+        self.host_sent_command && !self.server_wrote_frame
     }
 
     /// The process that speaks, from 1, and how many frames it has read and written.
-    pub fn place(&self) -> (u64, u64) {
+    pub fn position(&self) -> (u64, u64) {
         (self.processes.max(1), self.machine.frames())
     }
 
     /// Whether the server's last frame is one of the many that go on with something: those explain no later one.
-    pub const fn goes_on(&self) -> bool {
+    pub const fn is_last_frame_update(&self) -> bool {
         use AgentSessionEventKind as Event;
         matches!(
             self.kind,
@@ -182,31 +182,31 @@ impl Judge {
         let mut all = self.exercised;
         all.extend(self.machine.exercised());
         let mut judged = RuleSet::default();
-        all.iter().filter(|rule| self.judges(*rule)).for_each(|rule| judged.insert(rule));
+        all.iter().filter(|rule| self.applies(*rule)).for_each(|rule| judged.insert(rule));
         judged
     }
 
-    fn judges(&self, rule: Rule) -> bool {
+    fn applies(&self, rule: Rule) -> bool {
         let seen = self.view == View::Both || !rule.about().needs.contains(&Need::Host);
         seen && rule.tier(self.dialect.base()).is_some()
     }
 
     fn findings(&self, violations: Vec<Violation>) -> Vec<Finding> {
         let (record, t, process) = (self.records, self.t, self.processes.max(1));
-        let judged = violations.into_iter().filter(|violation| self.judges(violation.rule));
+        let judged = violations.into_iter().filter(|violation| self.applies(violation.rule));
         judged.map(|violation| Finding { violation, record, t, process }).collect()
     }
 
     /// Whether the host goes on after it was tried: it must not stop in the middle of something.
-    fn tolerates(&mut self, record: &Record<'_>) -> Vec<Violation> {
+    fn check_tolerance(&mut self, record: &Record<'_>) -> Vec<Violation> {
         let state = self.machine.state();
         let under_way = state.flow != FlowState::Idle || self.machine.requests().waiting().next().is_some();
         let tolerance = &mut self.process.tolerance;
         let kept = match record.direction {
-            Direction::In => tolerance.host(),
-            Direction::Out => tolerance.server(record.body.bytes()),
+            Direction::In => tolerance.host_wrote(),
+            Direction::Out => tolerance.server_wrote(record.body.bytes()),
             Direction::Meta => match ProcessEvent::read(record.body.bytes()) {
-                ProcessEvent::InputEnds | ProcessEvent::Told => tolerance.gone(under_way),
+                ProcessEvent::InputClosed | ProcessEvent::StopRequested => tolerance.host_left(under_way),
                 _ => None,
             },
             Direction::Err => None,
@@ -220,19 +220,19 @@ impl Judge {
     fn inbound(&mut self, body: &Body<'_>) -> Vec<Violation> {
         let lines = match body {
             Body::Json(line) => {
-                let mut lines = self.process.lines.rest();
+                let mut lines = self.process.lines.take_rest();
                 lines.push(line.to_vec());
                 lines
             }
-            Body::Raw(bytes) => self.process.lines.take(bytes),
+            Body::Raw(bytes) => self.process.lines.push(bytes),
         };
-        lines.iter().flat_map(|line| self.line_in(line)).collect()
+        lines.iter().flat_map(|line| self.inbound_line(line)).collect()
     }
 
-    fn line_in(&mut self, line: &[u8]) -> Vec<Violation> {
+    fn inbound_line(&mut self, line: &[u8]) -> Vec<Violation> {
         match read_line(line, self.dialect) {
             Ok(Some(frame)) => {
-                self.asked |= matches!(frame, Inbound::Command(_));
+                self.host_sent_command |= matches!(frame, Inbound::Command(_));
                 let met = self.machine.state();
                 let mut violations = self.machine.inbound(&frame);
                 // Servers echo any scalar; the protocol has strings.
@@ -268,43 +268,43 @@ impl Judge {
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         match str::from_utf8(line) {
             // Half a character in an escape is JSON, if of the worst kind.
-            Ok(text) => self.text_out(&mend_surrogates(text), cut),
-            Err(error) => self.no_frame(format!("valid UTF-8 ({error})")),
+            Ok(text) => self.outbound_text(&mend_surrogates(text), cut),
+            Err(error) => self.not_a_frame(format!("valid UTF-8 ({error})")),
         }
     }
 
-    fn text_out(&mut self, text: &str, cut: bool) -> Vec<Violation> {
+    fn outbound_text(&mut self, text: &str, cut: bool) -> Vec<Violation> {
         let (envelope, kind) = match Envelope::read(text) {
             Ok(read) => read,
-            Err(expected) => return self.no_frame(expected),
+            Err(expected) => return self.not_a_frame(expected),
         };
-        let mut violations = self.unfinished(envelope.answers(&kind));
+        let mut violations = self.unfinished_line(envelope.answers(&kind));
         let met = self.machine.state();
         let mut found = Findings::default();
         found.kept(Rule::Framing);
-        self.heard = true;
+        self.server_wrote_frame = true;
         let id = envelope.answers(&kind);
         found.goes_back_to(id.as_ref().and_then(|id| self.machine.requests().frame_of(id)));
         envelope.judge(&kind, &mut found);
-        self.first(&kind, &mut found);
-        let seen = match self.frame(text, &envelope, &kind, id) {
+        self.check_first_frame(&kind, &mut found);
+        let seen = match self.read_frame(text, &envelope, &kind, id) {
             Ok(Versioned { frame, faults }) => {
                 found.kept(Rule::Schema);
                 found.kept(Rule::UnknownType);
                 if !cut && let Some(message) = envelope.complete(&kind) {
-                    self.session_file.message_end(&message);
-                    self.process.rests = false;
+                    self.session_file.add_message(&message);
+                    self.process.was_at_rest = false;
                 }
-                self.session_file.see(&frame);
-                self.note(&frame);
+                self.session_file.observe(&frame);
+                self.track_dialog(&frame);
                 let said = Said::Frame(frame);
                 violations.extend(self.machine.see(&said, cut));
                 let seen = Kind::of_said(&said);
-                violations.extend(self.aged(&faults, &kind, seen, met));
+                violations.extend(self.missing_members(&faults, &kind, seen, met));
                 seen
             }
             Err(error) => {
-                self.session_file.leave();
+                self.session_file.leave_session();
                 let unread = envelope.unread(&kind, &error);
                 let seen = unread.kind.unwrap_or(Kind::Stray);
                 violations.extend(self.machine.unread(unread));
@@ -317,7 +317,7 @@ impl Judge {
     }
 
     /// Reads what a server wrote. An id that the host gave is right even if it is no string: the host is at fault.
-    fn frame(
+    fn read_frame(
         &self,
         text: &str,
         envelope: &Envelope<'_>,
@@ -338,9 +338,9 @@ impl Judge {
     }
 
     /// What turns out to be missing, of this frame and of earlier ones, now that this one tells how new the server is.
-    fn aged(&mut self, faults: &Faults, name: &str, kind: Kind, state: State) -> Vec<Violation> {
-        let place = self.place();
-        let missing = self.version_estimate.see(faults, |since, fault| {
+    fn missing_members(&mut self, faults: &Faults, name: &str, kind: Kind, state: State) -> Vec<Violation> {
+        let place = self.position();
+        let missing = self.version_estimate.observe(faults, |since, fault| {
             let expected = format!("a valid `{name}`: {fault}, which servers have from {since} on");
             MissingMember { since, place, kind, state, expected }
         });
@@ -354,19 +354,19 @@ impl Judge {
         violations
     }
 
-    fn no_frame(&mut self, expected: String) -> Vec<Violation> {
-        self.process.spoke = true;
+    fn not_a_frame(&mut self, expected: String) -> Vec<Violation> {
+        self.process.wrote = true;
         self.kind = Kind::Stray;
         self.machine.unread(Unread { kind: None, answer: None, rule: Rule::Framing, expected })
     }
 
     /// An answer to a line that the host has not ended: some servers take a carriage return for its end.
-    fn unfinished(&mut self, id: Option<RequestId>) -> Vec<Violation> {
+    fn unfinished_line(&mut self, id: Option<RequestId>) -> Vec<Violation> {
         if self.process.lines.is_empty() || id.is_none_or(|id| self.machine.requests().has(&id)) {
             return Vec::new();
         }
-        let rest = self.process.lines.rest();
-        let mut violations: Vec<Violation> = rest.iter().flat_map(|line| self.line_in(line)).collect();
+        let rest = self.process.lines.take_rest();
+        let mut violations: Vec<Violation> = rest.iter().flat_map(|line| self.inbound_line(line)).collect();
         let mut found = Findings::default();
         found.broken(Rule::HostLine, "a line feed at the end of the line");
         violations.extend(self.machine.report(found, Kind::Stray, self.machine.state()));
@@ -374,8 +374,8 @@ impl Judge {
     }
 
     /// Whether the first line of a process is what the dialect opens with.
-    fn first(&mut self, kind: &str, found: &mut Findings) {
-        if std::mem::replace(&mut self.process.spoke, true) {
+    fn check_first_frame(&mut self, kind: &str, found: &mut Findings) {
+        if std::mem::replace(&mut self.process.wrote, true) {
             return;
         }
         match self.dialect.record().ready {
@@ -387,7 +387,7 @@ impl Judge {
     }
 
     /// Notes when a dialog is over without an answer.
-    fn note(&mut self, frame: &Outbound) {
+    fn track_dialog(&mut self, frame: &Outbound) {
         let Outbound::ExtensionUIRequest(request) = frame else { return };
         let timeout = match request {
             RpcExtensionUIRequest::Select(it) => it.timeout,
@@ -404,7 +404,7 @@ impl Judge {
         }
     }
 
-    fn expire(&mut self) {
+    fn expire_dialogs(&mut self) {
         let now = self.t;
         let machine = &mut self.machine;
         self.process.deadlines.retain(|(deadline, id)| {
@@ -416,42 +416,42 @@ impl Judge {
         });
     }
 
-    fn meta(&mut self, bytes: &[u8], cut: bool) -> Vec<Violation> {
+    fn process_event(&mut self, bytes: &[u8], cut: bool) -> Vec<Violation> {
         let state = self.machine.state();
         match ProcessEvent::read(bytes) {
-            ProcessEvent::Spawn { extended } => {
-                let violations = self.end();
+            ProcessEvent::Spawn { has_extensions } => {
+                let violations = self.end_process();
                 self.exercised.extend(self.machine.exercised());
                 self.machine = Machine::new(self.dialect, true);
-                if extended {
+                if has_extensions {
                     self.machine.extended();
                 }
-                self.session_file.begin(extended);
+                self.session_file.begin_process(has_extensions);
                 self.process = Process { last: self.t, ..Process::default() };
                 self.processes += 1;
                 return violations;
             }
-            ProcessEvent::InputEnds => {
-                let rest = self.process.lines.rest();
-                let violations = rest.iter().flat_map(|line| self.line_in(line)).collect();
+            ProcessEvent::InputClosed => {
+                let rest = self.process.lines.take_rest();
+                let violations = rest.iter().flat_map(|line| self.inbound_line(line)).collect();
                 self.process.end.quiet = self.is_quiet();
                 let waits = self.machine.requests().waiting().next().is_some();
-                self.process.rests = self.machine.state().flow == FlowState::Idle && !waits;
+                self.process.was_at_rest = self.machine.state().flow == FlowState::Idle && !waits;
                 self.machine.end_of_input();
                 return violations;
             }
             ProcessEvent::Exit(status) => {
                 let end = &mut self.process.end;
                 (end.gone, end.status) = (true, status);
-                return self.end();
+                return self.end_process();
             }
             ProcessEvent::Killed => {
                 let end = &mut self.process.end;
                 (end.gone, end.killed) = (true, true);
-                return self.end();
+                return self.end_process();
             }
-            ProcessEvent::Told => self.process.end.told = true,
-            ProcessEvent::Waited => self.process.end.waited = true,
+            ProcessEvent::StopRequested => self.process.end.told = true,
+            ProcessEvent::ResponseTimeout => self.process.end.waited = true,
             ProcessEvent::Stalled(ms) => {
                 self.machine.stir();
                 let mut found = Findings::default();
@@ -463,8 +463,8 @@ impl Judge {
             }
             ProcessEvent::SessionFile(lines) if !cut => {
                 let mut found = Findings::default();
-                let Process { ended, rests, end, .. } = &self.process;
-                self.session_file.file(&lines, *ended && *rests && end.status == Some(0), &mut found);
+                let Process { ended, was_at_rest, end, .. } = &self.process;
+                self.session_file.check(&lines, *ended && *was_at_rest && end.status == Some(0), &mut found);
                 return self.machine.report(found, Kind::Exit, state);
             }
             ProcessEvent::SessionFile(_) | ProcessEvent::Other => {}
@@ -477,10 +477,10 @@ impl Judge {
     }
 
     /// The process is gone, or is not seen any more; once.
-    fn end(&mut self) -> Vec<Violation> {
+    fn end_process(&mut self) -> Vec<Violation> {
         let ended = std::mem::replace(&mut self.process.ended, true);
-        // Of a process that never spoke, nothing is known unless it is seen to end.
-        if ended || !(self.process.spoke || self.process.end.gone) {
+        // Of a process that never wrote, nothing is known unless it is seen to end.
+        if ended || !(self.process.wrote || self.process.end.gone) {
             return Vec::new();
         }
         self.process.end.quiet |= !self.machine.state().closing && self.is_quiet();

@@ -8,7 +8,7 @@ pub struct LineBuffer {
 
 impl LineBuffer {
     /// The lines that are complete with these bytes; the rest waits for more.
-    pub fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         self.rest.extend_from_slice(bytes);
         let mut lines: Vec<Vec<u8>> = self.rest.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
         self.rest = lines.pop().unwrap_or_default();
@@ -21,7 +21,7 @@ impl LineBuffer {
     }
 
     /// What waits, as a line without its end.
-    pub fn rest(&mut self) -> Vec<Vec<u8>> {
+    pub fn take_rest(&mut self) -> Vec<Vec<u8>> {
         let rest = std::mem::take(&mut self.rest);
         if rest.is_empty() { Vec::new() } else { vec![rest] }
     }

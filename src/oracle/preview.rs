@@ -28,7 +28,7 @@ impl Default for Preview {
 
 impl Preview {
     /// Looks at another record.
-    pub fn look(&mut self, number: u64, record: &Record<'_>) {
+    pub fn set(&mut self, number: u64, record: &Record<'_>) {
         (self.record, self.t, self.direction) = (number, record.t, record.direction);
         self.head.clear();
         self.tail.clear();
@@ -87,7 +87,7 @@ mod tests {
     fn text(bytes: &[u8]) -> String {
         let body = Body::Raw(Cow::Borrowed(bytes));
         let mut preview = Preview::default();
-        preview.look(1, &Record { t: 0.0, direction: Direction::Out, body, cut: false });
+        preview.set(1, &Record { t: 0.0, direction: Direction::Out, body, cut: false });
         preview.text()
     }
 

@@ -8,18 +8,18 @@ pub enum ProcessEvent {
     /// A process begins; whether it was told to load extensions.
     Spawn {
         /// Its arguments name extensions.
-        extended: bool,
+        has_extensions: bool,
     },
     /// The host has closed its side.
-    InputEnds,
+    InputClosed,
     /// The process has exited with that status; none: a signal ended it.
     Exit(Option<i64>),
     /// It did not end by itself.
     Killed,
     /// The host ends it: by a signal, or by closing what it writes to.
-    Told,
+    StopRequested,
     /// Somebody waited for a response in vain.
-    Waited,
+    ResponseTimeout,
     /// The host has not taken what the server wrote for so many milliseconds.
     Stalled(f64),
     /// The lines of the session's file.
@@ -29,7 +29,7 @@ pub enum ProcessEvent {
 }
 
 #[derive(Deserialize)]
-struct Event {
+struct MetaFields {
     event: String,
     code: Option<i64>,
     what: Option<String>,
@@ -43,7 +43,7 @@ struct Event {
 impl ProcessEvent {
     /// Reads what a record holds; what is unknown counts for nothing.
     pub fn read(bytes: &[u8]) -> Self {
-        let Ok(Event { event, code, what, ms, argv, lines }) = serde_json::from_slice(bytes) else {
+        let Ok(MetaFields { event, code, what, ms, argv, lines }) = serde_json::from_slice(bytes) else {
             return Self::Other;
         };
         match event.as_str() {
@@ -51,13 +51,13 @@ impl ProcessEvent {
                 let words = argv.as_array().into_iter().flatten().filter_map(Value::as_str);
                 let mut loads =
                     words.map(|word| word == "-e" || word.split('=').next() == Some("--extension"));
-                Self::Spawn { extended: loads.any(|loads| loads) }
+                Self::Spawn { has_extensions: loads.any(|loads| loads) }
             }
-            "stdin closed" => Self::InputEnds,
+            "stdin closed" => Self::InputClosed,
             "exit" => Self::Exit(code),
             "did not exit, killed" => Self::Killed,
-            "signal" | "stdout closed" | "closing our read end of stdout" => Self::Told,
-            "timeout" if what.is_some_and(|what| what.starts_with("response")) => Self::Waited,
+            "signal" | "stdout closed" | "closing our read end of stdout" => Self::StopRequested,
+            "timeout" if what.is_some_and(|what| what.starts_with("response")) => Self::ResponseTimeout,
             "stalled" => Self::Stalled(ms.unwrap_or_default()),
             "session file" => Self::SessionFile(lines),
             _ => Self::Other,

@@ -24,19 +24,19 @@ struct PastRecord {
 }
 
 /// Records of the host that are kept: a request may wait for long.
-const OF_HOST: usize = 4096;
+const MAX_HOST_RECORDS: usize = 4096;
 /// Records of the server that are kept.
-const OF_SERVER: usize = 1024;
+const MAX_SERVER_RECORDS: usize = 1024;
 
 impl RecentRecords {
-    /// Keeps the record with this number, after which the conversation has come to `place`; `goes_on`: it is a frame of
+    /// Keeps the record with this number, after which the conversation has come to `place`; `is_update`: it is a frame of
     /// the server that only goes on with something.
-    pub fn note(&mut self, number: u64, record: &Record<'_>, place: FramePosition, goes_on: bool) {
+    pub fn add(&mut self, number: u64, record: &Record<'_>, place: FramePosition, is_update: bool) {
         let before = std::mem::replace(&mut self.last, place);
         let first = if before.0 == place.0 { before.1 + 1 } else { 1 };
         let (kept, limit) = match record.direction {
-            Direction::In => (&mut self.host, OF_HOST),
-            Direction::Out if !goes_on => (&mut self.server, OF_SERVER),
+            Direction::In => (&mut self.host, MAX_HOST_RECORDS),
+            Direction::Out if !is_update => (&mut self.server, MAX_SERVER_RECORDS),
             Direction::Out | Direction::Err | Direction::Meta => return,
         };
         if first > place.1 {
@@ -49,7 +49,7 @@ impl RecentRecords {
         }
         .unwrap_or_else(|| PastRecord { first: place, last: place, preview: Preview::default() });
         (past.first, past.last) = ((place.0, first), place);
-        past.preview.look(number, record);
+        past.preview.set(number, record);
         kept.push_back(past);
     }
 

@@ -51,7 +51,7 @@ impl JudgeOptions {
             }
         };
         if let Some(rest) = lines.finish() {
-            recording.unended = true;
+            recording.is_last_unterminated = true;
             recording.line(rest);
         }
         recording.finish(broken)
@@ -61,7 +61,7 @@ impl JudgeOptions {
 /// A recording under way.
 struct Recording<'a> {
     name: &'a str,
-    reading: JudgeOptions,
+    options: JudgeOptions,
     form: Form,
     /// Lines before the one that shows what it is; all together no longer than the longest line.
     undecided: Vec<Vec<u8>>,
@@ -74,7 +74,7 @@ struct Recording<'a> {
     /// What tells its dialect.
     sample: DialectSample,
     /// The line that is read now is the last, and has no end.
-    unended: bool,
+    is_last_unterminated: bool,
     remarks: Vec<String>,
 }
 
@@ -91,15 +91,15 @@ enum Form {
 /// The longest line of a recording, in bytes: a frame of the longest that servers read by default, escaped.
 pub const LONGEST_LINE: usize = 2 * FRAME_LIMIT;
 /// How many lines that are no records are told.
-const TOLD: usize = 10;
+const MAX_UNREADABLE_LINES: usize = 10;
 /// So many lines that are no JSON are waited for one that is.
-const PATIENCE: usize = 16;
+const MAX_UNDECIDED_LINES: usize = 16;
 
 impl<'a> Recording<'a> {
-    fn new(name: &'a str, reading: JudgeOptions, longest: usize) -> Self {
+    fn new(name: &'a str, options: JudgeOptions, longest: usize) -> Self {
         Self {
             name,
-            reading,
+            options,
             form: Form::Undecided,
             undecided: Vec::new(),
             longest,
@@ -108,7 +108,7 @@ impl<'a> Recording<'a> {
             unread_lines: 0,
             unknown: None,
             sample: DialectSample::new(),
-            unended: false,
+            is_last_unterminated: false,
             remarks: Vec::new(),
         }
     }
@@ -119,7 +119,7 @@ impl<'a> Recording<'a> {
             SplitLine::Line(line) => line,
             SplitLine::TooLong(length) => return self.too_long(length),
         };
-        if matches!(self.form, Form::Undecided) && !self.decide(line) {
+        if matches!(self.form, Form::Undecided) && !self.decide_form(line) {
             self.undecided.push(line.to_owned());
             return;
         }
@@ -141,10 +141,10 @@ impl<'a> Recording<'a> {
     }
 
     /// Tells whether it is known by now what the file is.
-    fn decide(&mut self, line: &[u8]) -> bool {
-        let first = str::from_utf8(line).ok().and_then(First::of);
+    fn decide_form(&mut self, line: &[u8]) -> bool {
+        let first = str::from_utf8(line).ok().and_then(LineHead::of);
         let held: usize = self.undecided.iter().map(Vec::len).sum();
-        let may_wait = self.undecided.len() < PATIENCE && held + line.len() <= self.longest;
+        let may_wait = self.undecided.len() < MAX_UNDECIDED_LINES && held + line.len() <= self.longest;
         let is_log = match &first {
             Some(first) => first.dir.is_none(),
             None if may_wait => return false,
@@ -152,8 +152,8 @@ impl<'a> Recording<'a> {
         };
         let named = first.and_then(|first| first.dialect());
         let known = named.as_deref().and_then(DialectVersion::parse);
-        self.unknown = named.filter(|_| known.is_none() && self.reading.dialect.is_none());
-        let dialect = self.reading.dialect.or(known).unwrap_or(Dialect::Pi.into());
+        self.unknown = named.filter(|_| known.is_none() && self.options.dialect.is_none());
+        let dialect = self.options.dialect.or(known).unwrap_or(Dialect::Pi.into());
         self.form = match is_log {
             true => Form::Log(Box::new(self.examination(dialect, View::Server))),
             false => Form::Trace(Box::new(self.examination(dialect, View::Both))),
@@ -163,7 +163,7 @@ impl<'a> Recording<'a> {
 
     fn examination(&self, dialect: DialectVersion, view: View) -> Examination {
         let examination = Examination::new(self.name, dialect, view);
-        match self.reading.timeline {
+        match self.options.timeline {
             true => examination.with_timeline(),
             false => examination,
         }
@@ -173,21 +173,21 @@ impl<'a> Recording<'a> {
         self.lines += 1;
         match &mut self.form {
             Form::Undecided => self.refuse("no JSON".to_owned()),
-            Form::Log(_) if self.unended && is_cut(line) => self.remark_cut(),
+            Form::Log(_) if self.is_last_unterminated && is_json_prefix(line) => self.note_cut_line(),
             Form::Log(examination) => {
-                let record = written(line);
-                self.sample.see(self.lines, &record);
-                examination.see(self.lines, &record);
+                let record = server_record(line);
+                self.sample.add(self.lines, &record);
+                examination.observe(self.lines, &record);
             }
             Form::Trace(_) if line.trim_ascii().is_empty() => {}
             Form::Trace(examination) => {
                 let (number, sample) = (self.lines, &mut self.sample);
                 let seen = with_record(line, |record| {
-                    sample.see(number, record);
-                    examination.see(number, record);
+                    sample.add(number, record);
+                    examination.observe(number, record);
                 });
                 match seen {
-                    Err(_) if self.unended && is_cut(line) => self.remark_cut(),
+                    Err(_) if self.is_last_unterminated && is_json_prefix(line) => self.note_cut_line(),
                     Err(reason) => self.refuse(reason),
                     Ok(()) => {}
                 }
@@ -196,13 +196,13 @@ impl<'a> Recording<'a> {
     }
 
     /// Whoever recorded was stopped within the last line: the rest is as good as without it.
-    fn remark_cut(&mut self) {
+    fn note_cut_line(&mut self) {
         self.remarks.push(format!("line {}, the last, was cut off, and is left out", self.lines));
     }
 
     fn refuse(&mut self, reason: String) {
         self.unread_lines += 1;
-        if self.unread.len() < TOLD {
+        if self.unread.len() < MAX_UNREADABLE_LINES {
             self.unread.push(UnreadableLine { line: self.lines, reason });
         }
     }
@@ -212,13 +212,13 @@ impl<'a> Recording<'a> {
         let examination = match mem::replace(&mut self.form, Form::Undecided) {
             Form::Trace(examination) | Form::Log(examination) => *examination,
             Form::Undecided => {
-                self.examination(self.reading.dialect.unwrap_or(Dialect::Pi.into()), View::Both)
+                self.examination(self.options.dialect.unwrap_or(Dialect::Pi.into()), View::Both)
             }
         };
         let mut subject = examination.finish();
         let other = match subject.findings.is_empty() || self.unknown.is_some() {
             true => None,
-            false => self.sample.of_another(subject.dialect),
+            false => self.sample.mismatch(subject.dialect),
         };
         let reason = match broken {
             Some(error) => Some(format!("it cannot be read further: {error}")),
@@ -265,7 +265,7 @@ fn with_record(line: &[u8], see: impl FnOnce(&Record<'_>)) -> Result<(), String>
 }
 
 /// Whether a line is the beginning of a JSON value and no more.
-fn is_cut(line: &[u8]) -> bool {
+fn is_json_prefix(line: &[u8]) -> bool {
     let text = match str::from_utf8(line) {
         Ok(text) => text,
         // It ends within a character.
@@ -283,7 +283,7 @@ fn may_have_surrogates(line: &[u8]) -> bool {
 }
 
 /// What the server wrote, as a record.
-fn written(line: &[u8]) -> Record<'_> {
+fn server_record(line: &[u8]) -> Record<'_> {
     let body = match serde_json::from_slice::<&RawValue>(line) {
         Ok(_) => Body::Json(Cow::Borrowed(line)),
         Err(_) => Body::Raw(Cow::Borrowed(line)),
@@ -293,14 +293,14 @@ fn written(line: &[u8]) -> Record<'_> {
 
 /// What the first line that is a JSON object tells.
 #[derive(Deserialize)]
-struct First<'a> {
+struct LineHead<'a> {
     #[serde(borrow)]
     dir: Option<&'a RawValue>,
     #[serde(borrow)]
     frame: Option<&'a RawValue>,
 }
 
-impl<'a> First<'a> {
+impl<'a> LineHead<'a> {
     fn of(line: &'a str) -> Option<Self> {
         serde_json::from_str(line).ok()
     }

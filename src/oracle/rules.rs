@@ -48,7 +48,7 @@ pub fn json() -> Value {
 }
 
 /// What a rule has to see, in words.
-pub const fn needed(need: Need) -> &'static str {
+pub const fn describe_need(need: Need) -> &'static str {
     match need {
         Need::Host => "what the host wrote",
         Need::End => "how the process ended",

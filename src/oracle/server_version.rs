@@ -15,7 +15,7 @@ pub struct VersionEstimate {
     /// The earliest version of which something was missing.
     before: Option<Version>,
     /// Members that were missing, as they would be of an older server.
-    doubts: Vec<MissingMember>,
+    missing: Vec<MissingMember>,
 }
 
 /// A frame that lacks a member, unless the server is older than that.
@@ -34,20 +34,20 @@ pub struct MissingMember {
 }
 
 /// Members that are remembered, each once.
-const KEPT: usize = 64;
+const MISSING_MEMBERS: usize = 64;
 
 impl VersionEstimate {
     /// The version that the server is older than, as far as it has shown nothing of that or of a later one.
-    pub const fn before(&self) -> Option<Version> {
+    pub const fn upper_bound(&self) -> Option<Version> {
         self.before
     }
 
     /// A frame was read that says and lacks this. Gives what turns out to be missing: what lacks a member though the
     /// server is as new as that, this frame's own among it.
-    pub fn see(
+    pub fn observe(
         &mut self,
         faults: &Faults,
-        doubt: impl Fn(Version, &dyn std::fmt::Display) -> MissingMember,
+        missing_member: impl Fn(Version, &dyn std::fmt::Display) -> MissingMember,
     ) -> Vec<MissingMember> {
         // Nearly every frame says nothing new.
         if faults.later().is_empty() && faults.newest() <= self.newest {
@@ -55,16 +55,16 @@ impl VersionEstimate {
         }
         self.newest = self.newest.max(faults.newest());
         for later in faults.later() {
-            let doubt = doubt(later.since, &later.fault);
-            let known = self.doubts.iter().any(|known| known.expected == doubt.expected);
-            if !known && self.doubts.len() < KEPT {
-                self.doubts.push(doubt);
+            let missing_member = missing_member(later.since, &later.fault);
+            let known = self.missing.iter().any(|known| known.expected == missing_member.expected);
+            if !known && self.missing.len() < MISSING_MEMBERS {
+                self.missing.push(missing_member);
             }
         }
         let newest = self.newest;
         let missing: Vec<MissingMember> =
-            self.doubts.extract_if(.., |doubt| Some(doubt.since) <= newest).collect();
-        self.before = self.doubts.iter().map(|doubt| doubt.since).min();
+            self.missing.extract_if(.., |missing_member| Some(missing_member.since) <= newest).collect();
+        self.before = self.missing.iter().map(|missing_member| missing_member.since).min();
         missing
     }
 }

@@ -13,15 +13,15 @@ use std::{
 };
 
 /// Messages that are remembered, the latest.
-const REMEMBERED: usize = 4096;
+const MAX_MESSAGES: usize = 4096;
 /// Who says what every server keeps as an entry of its own.
-const ENTRIES: [&str; 4] = ["user", "assistant", "toolResult", "system"];
+const ENTRY_ROLES: [&str; 4] = ["user", "assistant", "toolResult", "system"];
 
 /// What was said that a file repeats: of each message what tells it from others, and a digest of the whole; of messages
 /// that were said in one millisecond, all digests.
 #[derive(Clone, Default)]
 pub struct SessionFileCheck {
-    said: BTreeMap<String, VecDeque<u64>>,
+    digests: BTreeMap<String, VecDeque<u64>>,
     order: VecDeque<String>,
     session: Session,
 }
@@ -32,26 +32,26 @@ struct Session {
     /// Its id, where it was told.
     id: Option<String>,
     /// The messages that were said in it, the latest.
-    said: VecDeque<String>,
+    messages: VecDeque<String>,
     /// Extensions act, which may change what they like.
-    is_changed: bool,
+    may_be_changed: bool,
 }
 
 impl SessionFileCheck {
     /// A message is complete.
-    pub fn message_end(&mut self, message: &Value) {
-        let Some(name) = name_of(message) else { return };
-        self.said.entry(name.clone()).or_default().push_back(digest(message));
-        if message.get("role").and_then(Value::as_str).is_some_and(|role| ENTRIES.contains(&role)) {
-            self.session.said.push_back(name.clone());
-            if self.session.said.len() > REMEMBERED {
-                self.session.said.pop_front();
+    pub fn add_message(&mut self, message: &Value) {
+        let Some(name) = message_key(message) else { return };
+        self.digests.entry(name.clone()).or_default().push_back(digest(message));
+        if message.get("role").and_then(Value::as_str).is_some_and(|role| ENTRY_ROLES.contains(&role)) {
+            self.session.messages.push_back(name.clone());
+            if self.session.messages.len() > MAX_MESSAGES {
+                self.session.messages.pop_front();
             }
         }
         self.order.push_back(name);
-        if self.order.len() > REMEMBERED
+        if self.order.len() > MAX_MESSAGES
             && let Some(oldest) = self.order.pop_front()
-            && let Entry::Occupied(mut said) = self.said.entry(oldest)
+            && let Entry::Occupied(mut said) = self.digests.entry(oldest)
         {
             said.get_mut().pop_front();
             if said.get().is_empty() {
@@ -61,17 +61,17 @@ impl SessionFileCheck {
     }
 
     /// A process begins, or something was said that may have led to another session.
-    pub fn leave(&mut self) {
-        (self.session.id, self.session.said) = (None, VecDeque::new());
+    pub fn leave_session(&mut self) {
+        (self.session.id, self.session.messages) = (None, VecDeque::new());
     }
 
     /// A process begins; whether it was told to load extensions.
-    pub fn begin(&mut self, extended: bool) {
-        self.session = Session { is_changed: extended, ..Session::default() };
+    pub fn begin_process(&mut self, has_extensions: bool) {
+        self.session = Session { may_be_changed: has_extensions, ..Session::default() };
     }
 
     /// Follows the sessions.
-    pub fn see(&mut self, frame: &Outbound) {
+    pub fn observe(&mut self, frame: &Outbound) {
         use RpcSuccess as Success;
         match frame {
             Outbound::Response(RpcResponse::Success(success)) => match success {
@@ -81,32 +81,34 @@ impl SessionFileCheck {
                 | Success::SwitchSession(_)
                 | Success::Fork(_)
                 | Success::Branch(_)
-                | Success::Clone(_) => self.leave(),
+                | Success::Clone(_) => self.leave_session(),
                 _ => {}
             },
-            Outbound::AgentSessionEvent(AgentSessionEvent::AutoCompactionEnd(_)) => self.leave(),
-            Outbound::ExtensionUIRequest(_) | Outbound::ExtensionError(_) => self.session.is_changed = true,
+            Outbound::AgentSessionEvent(AgentSessionEvent::AutoCompactionEnd(_)) => self.leave_session(),
+            Outbound::ExtensionUIRequest(_) | Outbound::ExtensionError(_) => {
+                self.session.may_be_changed = true
+            }
             _ => {}
         }
     }
 
     /// The lines of a session's file; `at_rest`: those that a process has left that had nothing more to do.
-    pub fn file(&self, lines: &[Value], at_rest: bool, found: &mut Findings) {
+    pub fn check(&self, lines: &[Value], at_rest: bool, found: &mut Findings) {
         if at_rest {
-            self.has_said(lines, found);
+            self.check_completeness(lines, found);
         }
-        self.tree(lines, found);
+        self.check_tree(lines, found);
     }
 
     /// Whether the file of the session that is open has all messages that were said in it.
-    fn has_said(&self, lines: &[Value], found: &mut Findings) {
+    fn check_completeness(&self, lines: &[Value], found: &mut Findings) {
         let id = lines.first().and_then(|header| header.get("id")?.as_str());
-        if id.is_none() || id != self.session.id.as_deref() || self.session.is_changed {
+        if id.is_none() || id != self.session.id.as_deref() || self.session.may_be_changed {
             return;
         }
         let kept: HashSet<String> =
-            lines.iter().filter_map(|line| line.get("message")).filter_map(name_of).collect();
-        let missing = self.session.said.iter().find(|name| !kept.contains(*name));
+            lines.iter().filter_map(|line| line.get("message")).filter_map(message_key).collect();
+        let missing = self.session.messages.iter().find(|name| !kept.contains(*name));
         let role = missing.and_then(|name| name.split(' ').next()).unwrap_or_default();
         found.expect(Rule::FileTree, missing.is_none(), || {
             format!("all messages that were said: one of role {role} is missing")
@@ -114,7 +116,7 @@ impl SessionFileCheck {
     }
 
     /// Whether the lines are a header and a tree of entries.
-    fn tree(&self, lines: &[Value], found: &mut Findings) {
+    fn check_tree(&self, lines: &[Value], found: &mut Findings) {
         let text = |line: &Value, key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
         let Some((first, rest)) = lines.split_first() else { return };
         let opens = text(first, "type").as_deref() == Some("session");
@@ -141,7 +143,7 @@ impl SessionFileCheck {
             last = last.max(when);
             if let Some(message) = entry.get("message") {
                 answered |= text(message, "role").as_deref() == Some("assistant");
-                self.message(message, line, found);
+                self.check_message(message, line, found);
             }
         }
         found.expect(Rule::NoFileBeforeAssistant, answered, || {
@@ -150,8 +152,8 @@ impl SessionFileCheck {
     }
 
     /// Whether a message of the file is the one that was said; of those that were not, nothing is known.
-    fn message(&self, message: &Value, line: usize, found: &mut Findings) {
-        let said = name_of(message).and_then(|name| self.said.get(&name));
+    fn check_message(&self, message: &Value, line: usize, found: &mut Findings) {
+        let said = message_key(message).and_then(|name| self.digests.get(&name));
         if let Some(said) = said {
             found.expect(Rule::FileTree, said.contains(&digest(message)), || {
                 format!("the message of line {line} as its `message_end` said it")
@@ -161,7 +163,7 @@ impl SessionFileCheck {
 }
 
 /// What tells a message from others: who says it, when, and of a result for which call.
-fn name_of(message: &Value) -> Option<String> {
+fn message_key(message: &Value) -> Option<String> {
     let role = message.get("role")?.as_str()?;
     let when = message.get("timestamp")?.as_u64()?;
     let call = message.get("toolCallId").and_then(Value::as_str).unwrap_or_default();

@@ -8,36 +8,36 @@ use memchr::memmem::Finder;
 pub struct Tolerance {
     mark: Finder<'static>,
     /// Frames since the last one that had something added, and nothing from the host since.
-    tried: Option<u64>,
+    frames_since: Option<u64>,
 }
 
 /// Frames that may be under way when a host gives up.
-const UNDER_WAY: u64 = 32;
+const FRAMES_IN_FLIGHT: u64 = 32;
 
 impl Default for Tolerance {
     fn default() -> Self {
-        Self { mark: Finder::new(&format!("\"{ADDED}")).into_owned(), tried: None }
+        Self { mark: Finder::new(&format!("\"{ADDED}")).into_owned(), frames_since: None }
     }
 }
 
 impl Tolerance {
     /// The server wrote this line, which tells nothing of the host.
-    pub fn server(&mut self, line: &[u8]) -> Option<bool> {
-        self.tried = match self.mark.find(line) {
+    pub fn server_wrote(&mut self, line: &[u8]) -> Option<bool> {
+        self.frames_since = match self.mark.find(line) {
             Some(_) => Some(0),
-            None => self.tried.map(|frames| frames + 1),
+            None => self.frames_since.map(|frames| frames + 1),
         };
         None
     }
 
-    /// The host wrote something: if it was tried, it has gone on.
-    pub fn host(&mut self) -> Option<bool> {
-        self.tried.take().map(|_| true)
+    /// The host wrote something: if it was frames_since, it has gone on.
+    pub fn host_wrote(&mut self) -> Option<bool> {
+        self.frames_since.take().map(|_| true)
     }
 
-    /// The host has gone, with something under way or not: if it was tried, whether it had gone on.
-    pub fn gone(&mut self, under_way: bool) -> Option<bool> {
-        let tried = self.tried.take()?;
-        Some(!under_way || tried > UNDER_WAY)
+    /// The host has gone, with something under way or not: if it was frames_since, whether it had gone on.
+    pub fn host_left(&mut self, under_way: bool) -> Option<bool> {
+        let frames_since = self.frames_since.take()?;
+        Some(!under_way || frames_since > FRAMES_IN_FLIGHT)
     }
 }

@@ -285,7 +285,7 @@ fn a_host_that_stops_in_a_run_after_what_it_does_not_know_is_told_of() {
     for (records, expected) in cases {
         let mut judge = Judge::new(Dialect::Pi, View::Both);
         let seen = records.iter().flat_map(|(direction, frame)| {
-            judge.see(&Record::line(0.0, *direction, frame.to_string().as_bytes()))
+            judge.observe(&Record::line(0.0, *direction, frame.to_string().as_bytes()))
         });
         let rules: Vec<Rule> = seen.map(|finding| finding.violation.rule).collect();
         let found = rules.contains(&Rule::HostTolerates);

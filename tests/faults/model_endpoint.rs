@@ -275,7 +275,7 @@ impl Talk {
 
     #[track_caller]
     fn judges(&mut self, direction: Direction, frame: &Value) {
-        let found = self.judge.see(&Record::line(0.0, direction, frame.to_string().as_bytes()));
+        let found = self.judge.observe(&Record::line(0.0, direction, frame.to_string().as_bytes()));
         assert!(found.is_empty(), "{frame}: {found:#?}");
     }
 

@@ -106,9 +106,9 @@ fn an_expectation_that_cannot_be_meant_is_refused_by_its_place() {
 fn expectations_about_other_subjects_are_left_out_when_only_some_are_judged() {
     let text = r#"{"expected":[{"rule":"resp-once","scenario":"abort/*","why":"so"}]}"#;
     let mut expectations = Expectations::from_json(text).unwrap();
-    expectations.about(&["abort/idle"]);
+    expectations.retain_for(&["abort/idle"]);
     assert_eq!(expectations.lines().len(), 1);
-    expectations.about(&["plain"]);
+    expectations.retain_for(&["plain"]);
     assert_eq!(expectations.lines().len(), 0);
 }
 

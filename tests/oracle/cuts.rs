@@ -128,7 +128,7 @@ fn findings((dialect, _, lines): &Recording, cut: usize) -> Vec<(Rule, usize, St
     let mut judge = Judge::new(*dialect, View::Both);
     let mut found = Vec::new();
     for (at, line) in lines.iter().enumerate().skip(cut) {
-        let told = judge.see(&read(line));
+        let told = judge.observe(&read(line));
         found.extend(told.into_iter().map(|it| (it.violation.rule, at, it.violation.to_string())));
     }
     let end = judge.finish().into_iter();

@@ -164,7 +164,7 @@ fn server_that_writes_nothing_is_not_judged() {
     let subject = |talk: &Talk| {
         let mut examination = Examination::new("mute", Pi, View::Both);
         for (at, record) in talk.0.iter().enumerate() {
-            examination.see(at as u64 + 1, &read_record(&record.to_string()).unwrap());
+            examination.observe(at as u64 + 1, &read_record(&record.to_string()).unwrap());
         }
         examination.finish()
     };

@@ -20,7 +20,7 @@ fn findings(dialect: Dialect, view: View, records: &[Value]) -> Vec<Finding> {
         if record.get("t").is_none() {
             record["t"] = json!(number);
         }
-        findings.extend(judge.see(&read_record(&record.to_string()).expect("a record")));
+        findings.extend(judge.observe(&read_record(&record.to_string()).expect("a record")));
     }
     findings.extend(judge.finish());
     findings
@@ -269,7 +269,7 @@ fn what_the_host_would_have_to_show_is_not_judged_without_it() {
     assert_eq!(judged(Pi, View::Server, &records), [Rule::RunNesting]);
     let mut judge = Judge::new(Pi, View::Server);
     for record in &records {
-        judge.see(&read_record(&record.to_string()).unwrap());
+        judge.observe(&read_record(&record.to_string()).unwrap());
     }
     assert!(!judge.exercised().contains(Rule::RespOnce));
 }
@@ -344,7 +344,7 @@ fn a_dialog_that_is_told_again_when_it_was_answered_waits_for_nobody() {
     let records = [ask.clone(), answer, ask];
     let broken: Vec<Rule> = records
         .iter()
-        .flat_map(|record| judge.see(&read_record(&record.to_string()).unwrap()))
+        .flat_map(|record| judge.observe(&read_record(&record.to_string()).unwrap()))
         .map(|finding| finding.violation.rule)
         .collect();
     assert_eq!(broken, [Rule::UiIdUnique]);

@@ -93,7 +93,7 @@ impl Talk {
         let mut judge = Judge::new(dialect, View::Both);
         let mut broken = Vec::new();
         for record in &self.0 {
-            broken.extend(judge.see(&read_record(&record.to_string()).unwrap()));
+            broken.extend(judge.observe(&read_record(&record.to_string()).unwrap()));
         }
         broken.extend(judge.finish());
         broken.into_iter().map(|finding| finding.violation.rule).collect()

@@ -69,7 +69,7 @@ fn tell(lie: &Lie, dialect: &'static str) -> Option<Told> {
 fn broken(dialect: &str, trace: &Trace) -> BTreeSet<String> {
     let mut judge = Judge::new(Dialect::parse(dialect).expect("a dialect"), View::Both);
     let mut findings: Vec<_> =
-        trace.iter().flat_map(|record| judge.see(&read(&record.to_string()))).collect();
+        trace.iter().flat_map(|record| judge.observe(&read(&record.to_string()))).collect();
     findings.extend(judge.finish());
     let of_server = |rule: RuleId| rule.about().side == Side::Server;
     let failing = findings.into_iter().map(|finding| finding.violation);

@@ -90,12 +90,12 @@ fn recordings_exercise_every_other_rule() {
         let mut exercised = BTreeSet::new();
         for name in names().into_iter().filter(|name| dialect(name) == of) {
             let mut judge = Judge::new(of, View::Both);
-            valid(&name).iter().for_each(|record| drop(judge.see(&read(&record.to_string()))));
+            valid(&name).iter().for_each(|record| drop(judge.observe(&read(&record.to_string()))));
             exercised.extend(judge.exercised().iter().map(|rule| rule.to_string()));
         }
         for name in lies::recordings().into_iter().filter(|name| dialect(name) == of) {
             let mut judge = Judge::new(of, View::Both);
-            recorded(&name).iter().for_each(|record| drop(judge.see(&read(&record.to_string()))));
+            recorded(&name).iter().for_each(|record| drop(judge.observe(&read(&record.to_string()))));
             exercised.extend(judge.exercised().iter().map(|rule| rule.to_string()));
         }
         let rules = RuleId::ALL.into_iter().filter(|rule| rule.tier(of.base()).is_some());
@@ -212,7 +212,7 @@ fn scores(of: &str) -> BTreeMap<&'static str, Score> {
                     false => *score.untold.entry(what).or_default() += 1,
                 }
             }
-            judge.see(&read(line));
+            judge.observe(&read(line));
         }
     }
     scores

@@ -69,7 +69,7 @@ fn judge(dialect: Dialect, file: &Path) -> Vec<Finding> {
     let text = fs::read_to_string(file).expect("a recording");
     let mut judge = Judge::new(dialect, View::Both);
     let mut findings: Vec<Finding> =
-        text.lines().flat_map(|line| judge.see(&read_record(line).expect("a record"))).collect();
+        text.lines().flat_map(|line| judge.observe(&read_record(line).expect("a record"))).collect();
     findings.extend(judge.finish());
     findings.retain(|finding| finding.violation.tier != Tier::Observed);
     findings

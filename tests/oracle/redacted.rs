@@ -26,7 +26,7 @@ fn redacted(recording: &str) -> String {
 fn judged(dialect: Dialect, recording: &str) -> (Vec<(String, u64)>, Vec<String>) {
     let mut judge = Judge::new(dialect, View::Both);
     let mut findings = Vec::new();
-    recording.lines().for_each(|line| findings.extend(judge.see(&read_record(line).expect("a record"))));
+    recording.lines().for_each(|line| findings.extend(judge.observe(&read_record(line).expect("a record"))));
     findings.extend(judge.finish());
     let broken = findings.iter().map(|finding| (finding.violation.rule.to_string(), finding.record));
     (broken.collect(), judge.exercised().iter().map(|rule| rule.to_string()).collect())

@@ -54,7 +54,8 @@ fn of_pi_1() -> impl Iterator<Item = (String, Trace)> {
 fn broken_by(speaks: impl Into<DialectVersion>, trace: &Trace) -> Vec<Rule> {
     let mut judge = Judge::new(speaks, View::Both);
     let lines: Vec<String> = trace.iter().map(Value::to_string).collect();
-    let mut findings: Vec<_> = lines.iter().flat_map(|line| judge.see(&read_record(line).unwrap())).collect();
+    let mut findings: Vec<_> =
+        lines.iter().flat_map(|line| judge.observe(&read_record(line).unwrap())).collect();
     findings.extend(judge.finish());
     findings.into_iter().map(|finding| finding.violation.rule).collect()
 }
@@ -62,7 +63,7 @@ fn broken_by(speaks: impl Into<DialectVersion>, trace: &Trace) -> Vec<Rule> {
 fn subject(speaks: impl Into<DialectVersion>, trace: &Trace) -> Subject {
     let mut examination = Examination::new("aged", speaks, View::Both);
     for (at, record) in trace.iter().enumerate() {
-        examination.see(at as u64 + 1, &read_record(&record.to_string()).unwrap());
+        examination.observe(at as u64 + 1, &read_record(&record.to_string()).unwrap());
     }
     examination.finish()
 }

@@ -337,7 +337,7 @@ impl Conversation {
 
     fn see(&mut self, record: &Record<'_>) {
         self.records += 1;
-        self.examination.see(self.records, record);
+        self.examination.observe(self.records, record);
         let written = self.trace.as_mut().map_or(Ok(()), |trace| trace.write(record));
         self.lost = self.lost.take().or(written.err());
     }

@@ -110,7 +110,7 @@ impl Part {
         self.cut |= record.cut;
         let line = record.body.bytes();
         let what = match (record.direction, &record.body) {
-            (Direction::In, Body::Raw(_)) => return self.host_wrote(number, record.t, pieces.take(line)),
+            (Direction::In, Body::Raw(_)) => return self.host_wrote(number, record.t, pieces.push(line)),
             (Direction::In, Body::Json(_)) => What::of_host(line.to_vec(), record.cut),
             (Direction::Out, _) => What::Out { line: line.to_vec(), answers: None, work_of: None },
             (Direction::Err, _) => What::Err(line.to_vec()),
@@ -120,7 +120,7 @@ impl Part {
                     self.dialect = DialectVersion::parse(name).map(|spoken| spoken.dialect);
                 }
                 let Some(what) = meta.step() else { return };
-                self.host_wrote(number, record.t, pieces.rest());
+                self.host_wrote(number, record.t, pieces.take_rest());
                 what
             }
         };

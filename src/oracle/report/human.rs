@@ -78,7 +78,7 @@ impl Report {
     }
 
     fn write_first(&self, to: &mut String) -> fmt::Result {
-        let first = self.to_fix();
+        let first = self.rules_to_fix();
         if !first.is_empty() {
             writeln!(to, "\n{BOLD}Fix first:{BOLD:#}")?;
         }
@@ -98,7 +98,7 @@ impl Report {
     }
 
     /// The rules whose violations fail, with the number of subjects that break them; the gravest first.
-    pub fn to_fix(&self) -> Vec<(Tier, Rule, usize)> {
+    pub fn rules_to_fix(&self) -> Vec<(Tier, Rule, usize)> {
         let broken = |subject: &&Subject, rule| subject.findings.iter().any(|f| f.rule == rule && f.fails());
         let mut rules: Vec<(Tier, Rule, usize)> = Rule::ALL
             .into_iter()

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     machine::{Difference, Rule, Tier},
-    oracle::{Expectations, rules::needed},
+    oracle::{Expectations, rules::describe_need},
     protocol::{Area, Need},
 };
 
@@ -13,15 +13,17 @@ impl Report {
     /// Judges: findings of tiers below `least` are left out, known ones are marked, and a subject that went well so far
     /// fails if it has one of tier MUST or SHOULD that is not known.
     pub fn new(mut subjects: Vec<Subject>, mut expectations: Expectations, least: Tier) -> Self {
-        expectations.down_to(least, &subjects);
-        let lines = expectations.lines();
-        let mut used = vec![false; lines.len()];
+        expectations.retain_tiers(least, &subjects);
+        let failures = expectations.failures();
+        let mut used = vec![false; failures.len()];
         for subject in &mut subjects {
             subject.findings.retain(|found| found.tier <= least);
             for found in &mut subject.findings {
-                let mut explaining = lines.iter().zip(&mut used);
-                if let Some((line, used)) = explaining.find(|(line, _)| line.explains(&subject.name, found)) {
-                    found.known = Some(line.why.clone());
+                let mut explaining = failures.iter().zip(&mut used);
+                if let Some((failure, used)) =
+                    explaining.find(|(failure, _)| failure.explains(&subject.name, found))
+                {
+                    found.known = Some(failure.why.clone());
                     *used = true;
                 }
             }
@@ -30,12 +32,12 @@ impl Report {
                 subject.outcome = Outcome::Failed;
             }
         }
-        let unused = lines.iter().zip(used).filter(|(_, used)| !used);
-        let stale = unused.map(|(line, _)| StaleExpectation {
-            rule: line.rule,
-            trace: line.trace().to_owned(),
-            kind: line.kind.clone(),
-            why: line.why.clone(),
+        let unused = failures.iter().zip(used).filter(|(_, used)| !used);
+        let stale = unused.map(|(failure, _)| StaleExpectation {
+            rule: failure.rule,
+            trace: failure.trace().to_owned(),
+            kind: failure.kind.clone(),
+            why: failure.why.clone(),
         });
         let stale = stale.collect();
         let coverage = Coverage::of(&subjects);
@@ -120,7 +122,7 @@ fn why_not(subjects: &[Subject], rule: Rule, applicable: bool) -> String {
         return "nothing put it to the test".to_owned();
     }
     let unseen = subjects.iter().flat_map(|subject| subject.unseen(rule)).min();
-    format!("needs {}", unseen.map_or("what cannot be seen here", needed))
+    format!("needs {}", unseen.map_or("what cannot be seen here", describe_need))
 }
 
 impl Summary {

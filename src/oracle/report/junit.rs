@@ -72,12 +72,12 @@ impl Subject {
                 failing.record,
                 failing.expectation()
             )));
-            status.set_description(told(&found));
+            status.set_description(findings_text(&found));
         }
         let mut case = TestCase::new(rule.as_str(), status);
         case.set_classname(harmless(&self.name));
         if failing.is_none() && !found.is_empty() {
-            case.set_system_out(told(&found));
+            case.set_system_out(findings_text(&found));
         }
         case
     }
@@ -110,7 +110,7 @@ impl StaleExpectation {
 }
 
 /// The findings of one rule as text.
-fn told(found: &[&ReportedFinding]) -> String {
+fn findings_text(found: &[&ReportedFinding]) -> String {
     let mut text = String::new();
     for found in found {
         let ReportedFinding { tier, rule, record, kind, state, count, .. } = found;

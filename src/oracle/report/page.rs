@@ -39,7 +39,7 @@ impl Report {
     }
 
     fn first(&self) -> Markup {
-        let first = self.to_fix();
+        let first = self.rules_to_fix();
         html! {
             @if !first.is_empty() {
                 section aria-labelledby="first" {
@@ -164,7 +164,7 @@ impl Subject {
                 @for unread in &self.unread { p { "Line " (unread.line) ": " (harmless(&unread.reason)) } }
                 @for remark in &self.remarks { p { (harmless(remark)) } }
                 @match self.timeline.is_empty() {
-                    true => @for found in &self.findings { (found.alone()) },
+                    true => @for found in &self.findings { (found.with_excerpt()) },
                     false => (self.conversation()),
                 }
             }
@@ -186,7 +186,7 @@ impl Subject {
                         @for (at, moment) in self.timeline.iter().enumerate() {
                             (moment.row(before(at).is_some_and(|before| before.state == moment.state)))
                             @for found in moment.findings.iter().filter_map(|found| self.findings.get(*found)) {
-                                tr.marked { td colspan="5" { (found.told(found.record == moment.record)) } }
+                                tr.marked { td colspan="5" { (found.details(found.record == moment.record)) } }
                             }
                         }
                     }
@@ -194,7 +194,7 @@ impl Subject {
                 @if self.left_out > 0 { p { (self.left_out) " records more are not shown." } }
             }
             // What is about records that are not shown.
-            @for found in self.findings.iter().filter(|found| !self.shows(found)) { (found.alone()) }
+            @for found in self.findings.iter().filter(|found| !self.shows(found)) { (found.with_excerpt()) }
         }
     }
 
@@ -220,9 +220,9 @@ impl TimelineEntry {
 
 impl ReportedFinding {
     /// The finding with the records around it.
-    fn alone(&self) -> Markup {
+    fn with_excerpt(&self) -> Markup {
         html! {
-            (self.told(true))
+            (self.details(true))
             table { tbody {
                 @for quote in &self.excerpt {
                     tr.marked[quote.marked] .cause[quote.cause] {
@@ -236,7 +236,7 @@ impl ReportedFinding {
     }
 
     /// What is wrong; the rule unfolds. `first`: in full, else as the same again.
-    fn told(&self, first: bool) -> Markup {
+    fn details(&self, first: bool) -> Markup {
         let about = self.rule.about();
         html! {
             details {

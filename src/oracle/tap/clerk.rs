@@ -98,7 +98,7 @@ impl Clerk {
             0 => {
                 self.record(&Record::meta(t, &Meta::Exit { code: code.into() }));
                 let findings = self.judge.finish();
-                match self.judge.is_mute() {
+                match self.judge.is_server_silent() {
                     true => self.say("the server never wrote a frame"),
                     false => self.tell(&findings),
                 }
@@ -144,7 +144,7 @@ impl Clerk {
     fn record(&mut self, record: &Record<'_>) {
         self.keep(record);
         if self.overlong == 0 {
-            let findings = self.judge.see(record);
+            let findings = self.judge.observe(record);
             self.tell(&findings);
         }
     }

@@ -87,7 +87,7 @@ fn findings(
     mut go_on: impl FnMut(RuleId) -> bool,
 ) {
     for line in lines {
-        let told = judge.see(&read(line.as_ref()));
+        let told = judge.observe(&read(line.as_ref()));
         if !told.into_iter().all(|finding| go_on(finding.violation.rule)) {
             return;
         }
