@@ -9,7 +9,7 @@ use super::{
 use crate::{
     harmless::harmless_lines,
     oracle::{
-        live::{Adapter, Playing, Server, play_all},
+        live::{Adapter, PlayOptions, Server, play_all},
         report::{Outcome, Report},
         scenario::Scenario,
     },
@@ -102,7 +102,7 @@ pub fn run(options: &Options) -> ExitCode {
     }
     let progress = progress(scenarios.len());
     let (failures, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let playing = Playing {
+    let play_options = PlayOptions {
         jobs: options.jobs,
         keep: options.keep.as_deref(),
         redact: options.redact,
@@ -110,7 +110,7 @@ pub fn run(options: &Options) -> ExitCode {
         patience: options.patience,
         stop: Some(&stop),
     };
-    let played = play_all(&server, &scenarios, playing, |subject| {
+    let played = play_all(&server, &scenarios, play_options, |subject| {
         // What fails depends on what is known to fail.
         let judged = Report::new(vec![subject.clone()], expectations.clone(), options.reporting.least());
         let failed = judged.summary.failed + judged.summary.errors;
@@ -171,7 +171,7 @@ impl Options {
         if let Some(seed) = self.seed {
             return seeds::scenarios(seed, self.count, dialect);
         }
-        let mut all = Scenario::carried().map_err(|error| error.to_string())?;
+        let mut all = Scenario::built_in().map_err(|error| error.to_string())?;
         all.retain(|scenario| scenario.is_for(dialect));
         if self.scenarios.is_empty() {
             return Ok(all);

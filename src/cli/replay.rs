@@ -4,7 +4,7 @@ use super::{HARNESS, refuse};
 use crate::{
     oracle::{
         LONGEST_LINE,
-        replay::{Heard, Part, Play, Replay},
+        replay::{Action, HostInput, RecordedProcess, Replay},
     },
     protocol::{Dialect, LineSplitter, SplitLine},
 };
@@ -91,7 +91,7 @@ pub fn run(options: &Options) -> ExitCode {
     let part = File::open(&options.trace)
         .map_err(|error| error.to_string())
         .and_then(|file| read(BufReader::new(file)))
-        .and_then(|text| Part::read(&text, options.process).map_err(|error| error.to_string()));
+        .and_then(|text| RecordedProcess::read(&text, options.process).map_err(|error| error.to_string()));
     let part = match part {
         Ok(part) => part,
         Err(text) => return refuse(&format!("{path}: {text}"), HARNESS),
@@ -120,7 +120,7 @@ fn play(replay: &mut Replay, heard: &Receiver<Vec<u8>>, speed: f64) -> io::Resul
     let mut stdout = io::stdout().lock();
     loop {
         match replay.advance() {
-            Play::Say { line, after } => {
+            Action::Write { line, after } => {
                 if speed > 0.0 && after > 0.0 {
                     stdout.flush()?;
                     thread::sleep(Duration::try_from_secs_f64(after / speed / 1000.0).unwrap_or_default());
@@ -128,21 +128,21 @@ fn play(replay: &mut Replay, heard: &Receiver<Vec<u8>>, speed: f64) -> io::Resul
                 stdout.write_all(&line)?;
             }
             // Nobody may read it.
-            Play::Tell(text) => drop(io::stderr().write_all(&text)),
-            Play::Listen => {
+            Action::WriteStderr(text) => drop(io::stderr().write_all(&text)),
+            Action::Wait => {
                 stdout.flush()?;
-                let next = match replay.is_passed() {
+                let next = match replay.has_skipped_ahead() {
                     true => heard.recv_timeout(PAUSE),
                     false => heard.recv().map_err(RecvTimeoutError::from),
                 };
                 let answer = match next {
-                    Ok(line) => replay.hear(&Heard::Line(&line)),
-                    Err(RecvTimeoutError::Timeout) => replay.hear(&Heard::Pause),
-                    Err(RecvTimeoutError::Disconnected) => replay.hear(&Heard::End),
+                    Ok(line) => replay.handle(&HostInput::Line(&line)),
+                    Err(RecvTimeoutError::Timeout) => replay.handle(&HostInput::Pause),
+                    Err(RecvTimeoutError::Disconnected) => replay.handle(&HostInput::End),
                 };
                 answer.map_or(Ok(()), |line| stdout.write_all(&line))?;
             }
-            Play::Exit(status) => {
+            Action::Exit(status) => {
                 stdout.flush()?;
                 return Ok(status);
             }

@@ -3,7 +3,7 @@
 use super::{HARNESS, log::Log, refuse};
 use crate::{
     machine::Tier,
-    oracle::tap::{Command, Ended, Sheet, Witness, tap},
+    oracle::tap::{Command, Observer, TapEnd, TapOptions, tap},
     private_files,
     protocol::DialectVersion,
     secrets::redact_command_line,
@@ -53,8 +53,8 @@ A client's tests: pi-rpc tap --report client.txt -- pi-rpc serve --hazard all --
 /// Passes on what host and server say, until the server ends; gives its status.
 pub fn run(options: Options) -> ExitCode {
     match pass(options) {
-        Ok(Ended { status, is_told }) => {
-            if !is_told {
+        Ok(TapEnd { status, is_reported }) => {
+            if !is_reported {
                 // Nobody may read it.
                 let _ = writeln!(
                     Log,
@@ -67,7 +67,7 @@ pub fn run(options: Options) -> ExitCode {
     }
 }
 
-fn pass(options: Options) -> Result<Ended, String> {
+fn pass(options: Options) -> Result<TapEnd, String> {
     let Options { dialect, record, redact, report, tier, command } = options;
     let argv = redact_command_line(command.iter().map(OsString::as_os_str));
     let trace = record.as_deref().map(create).transpose()?;
@@ -80,9 +80,9 @@ fn pass(options: Options) -> Result<Ended, String> {
     let shown = program.to_string_lossy().into_owned();
     let failed = |error: io::Error| format!("cannot start {shown}: {error}");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let witness =
-        Witness::start(Sheet { spoken: dialect, argv, trace, redact, report, tier }).map_err(failed)?;
-    let ended = runtime.block_on(tap(&Command { program, arguments: words.collect() }, witness));
+    let observer =
+        Observer::start(TapOptions { spoken: dialect, argv, trace, redact, report, tier }).map_err(failed)?;
+    let ended = runtime.block_on(tap(&Command { program, arguments: words.collect() }, observer));
     // The thread that waits for the host may never end.
     runtime.shutdown_background();
     ended.map_err(failed)

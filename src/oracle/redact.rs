@@ -8,7 +8,7 @@ mod json_text;
 
 use super::{Body, Direction, Record};
 use crate::protocol::{BUNDLE, mend_surrogates};
-use json_text::JsonText;
+use json_text::JsonRedactor;
 use serde_json::{Map, Value};
 use std::{
     borrow::Cow,
@@ -20,12 +20,12 @@ use std::{
 #[derive(Debug, Default)]
 pub struct Redactor {
     /// The arguments of the calls that a model is writing, by the place of the block in its message.
-    calls: HashMap<u64, JsonText>,
+    calls: HashMap<u64, JsonRedactor>,
 }
 
 /// What becomes of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum Redaction {
     /// It stays.
     Keep,
     /// It stays if it names a command.
@@ -39,26 +39,26 @@ enum Mode {
 }
 
 /// A schema that a value fits, and what becomes of the texts in it.
-type Fit = (&'static Value, Mode);
+type SchemaMatch = (&'static Value, Redaction);
 
 /// The least length of a fixed text, in bytes: a shorter one would be found in what was said.
-const SHORTEST: usize = 6;
+const MIN_FIXED_LENGTH: usize = 6;
 
 /// What the schema says of texts.
-struct Known {
+struct SchemaTexts {
     defs: Value,
     commands: HashSet<String>,
     /// What stands between the placeholders of fixed texts, by the first character, the longest first.
     pieces: HashMap<char, Vec<String>>,
 }
 
-static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+static SCHEMA: LazyLock<SchemaTexts> = LazyLock::new(|| {
     let mut bundle: Value = serde_json::from_str(BUNDLE).unwrap_or_default();
     let mut pieces: HashMap<char, Vec<String>> = HashMap::new();
     for texts in ["errors", "texts"].map(|key| bundle.get(key).and_then(Value::as_object)) {
         for text in texts.into_iter().flatten().filter_map(|(_, entry)| entry.get("text")) {
             let by_dialect = text.as_object().into_iter().flat_map(Map::values);
-            for piece in by_dialect.chain([text]).filter_map(Value::as_str).flat_map(fixed) {
+            for piece in by_dialect.chain([text]).filter_map(Value::as_str).flat_map(fixed_pieces) {
                 if let Some(first) = piece.chars().next() {
                     pieces.entry(first).or_default().push(piece.to_owned());
                 }
@@ -71,11 +71,11 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
     let defs = bundle.get_mut("$defs").map(Value::take).unwrap_or_default();
     let commands = defs.pointer("/RpcCommand/discriminator/mapping").and_then(Value::as_object);
     let commands = commands.into_iter().flat_map(Map::keys).cloned().chain(["parse".to_owned()]).collect();
-    Known { defs, commands, pieces }
+    SchemaTexts { defs, commands, pieces }
 });
 
 /// The pieces of a text around its `{placeholders}`.
-fn fixed(text: &str) -> Vec<&str> {
+fn fixed_pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut rest, mut from) = (text, 0);
     while let Some(open) = rest.get(from..).and_then(|tail| tail.find('{')).map(|at| from + at) {
@@ -90,7 +90,7 @@ fn fixed(text: &str) -> Vec<&str> {
         }
     }
     pieces.push(rest);
-    pieces.retain(|piece| piece.len() >= SHORTEST);
+    pieces.retain(|piece| piece.len() >= MIN_FIXED_LENGTH);
     pieces
 }
 
@@ -100,12 +100,12 @@ impl Redactor {
         let Record { t, direction, ref body, cut } = *record;
         let bytes = body.bytes();
         let Some(frame) = parsed(bytes) else {
-            return Record { t, direction, body: Body::Raw(Cow::Owned(bytes_masked(bytes))), cut };
+            return Record { t, direction, body: Body::Raw(Cow::Owned(redact_bytes(bytes))), cut };
         };
         let frame = match direction {
             Direction::In => self.frame(frame, &root("Inbound")),
             Direction::Out => self.frame(frame, &root("Outbound")),
-            Direction::Err => free(frame, Mode::All),
+            Direction::Err => redact_unknown(frame, Redaction::All),
             Direction::Meta => self.meta(frame),
         };
         // Texts and numbers: there is nothing that could fail.
@@ -121,7 +121,7 @@ impl Redactor {
     }
 
     /// What one side said. The `id` of a frame that nobody knows stays, too: it is answered with it.
-    fn frame(&mut self, frame: Value, schemas: &[Fit]) -> Value {
+    fn frame(&mut self, frame: Value, schemas: &[SchemaMatch]) -> Value {
         let id = frame.get("id").cloned();
         let mut redacted = self.value(frame, schemas);
         if let (Some(own), Some(id @ Value::String(_))) = (redacted.get_mut("id"), id) {
@@ -132,66 +132,71 @@ impl Redactor {
 
     /// What happened to a process: where it was started and what it was given is private, too.
     fn meta(&mut self, frame: Value) -> Value {
-        let Value::Object(mut members) = frame else { return free(frame, Mode::All) };
+        let Value::Object(mut members) = frame else { return redact_unknown(frame, Redaction::All) };
         for (key, value) in &mut members {
             let old = value.take();
             *value = match (key.as_str(), old) {
                 ("event" | "dialect", old) => old,
-                ("argv", Value::Array(words)) => words.into_iter().map(word).collect(),
+                ("argv", Value::Array(words)) => words.into_iter().map(redact_argument).collect(),
                 ("lines", Value::Array(lines)) => {
                     let of_file = [root("SessionHeader"), root("SessionEntry")].concat();
                     lines.into_iter().map(|line| self.value(line, &of_file)).collect()
                 }
-                ("what", Value::String(what)) => Value::String(awaited(&what)),
-                (_, old) => free(old, Mode::All),
+                ("what", Value::String(what)) => Value::String(redact_timeout(&what)),
+                (_, old) => redact_unknown(old, Redaction::All),
             };
         }
         Value::Object(members)
     }
 
     /// A value that should fit one of `schemas`.
-    fn value(&mut self, value: Value, schemas: &[Fit]) -> Value {
+    fn value(&mut self, value: Value, schemas: &[SchemaMatch]) -> Value {
         let mut fitting = Vec::new();
         for (schema, mode) in schemas {
             fits(schema, *mode, &value, &mut fitting);
         }
         // What is below a text that is redacted as a whole is so even where no schema fits.
-        let whole = schemas.iter().any(|(_, mode)| *mode == Mode::All);
-        let unknown = if whole { Mode::All } else { Mode::Text };
+        let whole = schemas.iter().any(|(_, mode)| *mode == Redaction::All);
+        let unknown = if whole { Redaction::All } else { Redaction::Text };
         match value {
             Value::String(text) => {
-                let strictest = fitting.iter().map(|(_, mode)| *mode).find(|mode| *mode != Mode::Keep);
-                let mode = if fitting.is_empty() { unknown } else { strictest.unwrap_or(Mode::Keep) };
-                Value::String(masked(text, mode))
+                let strictest = fitting.iter().map(|(_, mode)| *mode).find(|mode| *mode != Redaction::Keep);
+                let mode = if fitting.is_empty() { unknown } else { strictest.unwrap_or(Redaction::Keep) };
+                Value::String(redact_text(text, mode))
             }
             Value::Array(list) => {
-                let items: Vec<Fit> =
+                let items: Vec<SchemaMatch> =
                     fitting.iter().filter_map(|(schema, mode)| Some((schema.get("items")?, *mode))).collect();
-                list.into_iter().map(|item| self.known_or_free(item, &items, unknown)).collect()
+                list.into_iter().map(|item| self.redact_member(item, &items, unknown)).collect()
             }
             Value::Object(members) => self.object(members, &fitting, unknown),
             scalar => scalar,
         }
     }
 
-    fn object(&mut self, mut members: Map<String, Value>, fitting: &[Fit], unknown: Mode) -> Value {
+    fn object(
+        &mut self,
+        mut members: Map<String, Value>,
+        fitting: &[SchemaMatch],
+        unknown: Redaction,
+    ) -> Value {
         let block = members.get("contentIndex").and_then(Value::as_u64);
         let mut is_piece = false;
         for (key, value) in &mut members {
-            let schemas: Vec<Fit> = fitting
+            let schemas: Vec<SchemaMatch> = fitting
                 .iter()
                 .filter_map(|(schema, mode)| {
                     let own = schema.get("properties").and_then(|properties| properties.get(key));
                     Some((own.or_else(|| schema.get("additionalProperties"))?, *mode))
                 })
                 .collect();
-            let is_json = schemas.iter().any(|(schema, _)| mode_of(schema) == Some(Mode::Json));
+            let is_json = schemas.iter().any(|(schema, _)| redaction_of(schema) == Some(Redaction::Json));
             *value = match (value.take(), block) {
                 (Value::String(piece), Some(block)) if is_json => {
                     is_piece = true;
                     Value::String(self.calls.entry(block).or_default().redact(&piece))
                 }
-                (other, _) => self.known_or_free(other, &schemas, unknown),
+                (other, _) => self.redact_member(other, &schemas, unknown),
             };
         }
         if let (Some(block), false) = (block, is_piece) {
@@ -200,33 +205,33 @@ impl Redactor {
         Value::Object(members)
     }
 
-    fn known_or_free(&mut self, value: Value, schemas: &[Fit], unknown: Mode) -> Value {
+    fn redact_member(&mut self, value: Value, schemas: &[SchemaMatch], unknown: Redaction) -> Value {
         match schemas.is_empty() {
-            true => free(value, unknown),
+            true => redact_unknown(value, unknown),
             false => self.value(value, schemas),
         }
     }
 }
 
-fn root(def: &str) -> Vec<Fit> {
-    KNOWN.defs.get(def).map(|def| (def, Mode::Text)).into_iter().collect()
+fn root(def: &str) -> Vec<SchemaMatch> {
+    SCHEMA.defs.get(def).map(|def| (def, Redaction::Text)).into_iter().collect()
 }
 
 /// What a schema says itself.
-fn mode_of(schema: &Value) -> Option<Mode> {
+fn redaction_of(schema: &Value) -> Option<Redaction> {
     match schema.get("x-redact")?.as_str()? {
-        "keep" => Some(Mode::Keep),
-        "command" => Some(Mode::Command),
-        "json" => Some(Mode::Json),
-        _ => Some(Mode::All),
+        "keep" => Some(Redaction::Keep),
+        "command" => Some(Redaction::Command),
+        "json" => Some(Redaction::Json),
+        _ => Some(Redaction::All),
     }
 }
 
 /// The schemas without branches that `value` fits.
-fn fits(schema: &'static Value, outer: Mode, value: &Value, into: &mut Vec<Fit>) {
-    let mode = mode_of(schema).unwrap_or(outer);
+fn fits(schema: &'static Value, outer: Redaction, value: &Value, into: &mut Vec<SchemaMatch>) {
+    let mode = redaction_of(schema).unwrap_or(outer);
     let target = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
-    if let Some(def) = target.and_then(|name| KNOWN.defs.get(name)) {
+    if let Some(def) = target.and_then(|name| SCHEMA.defs.get(name)) {
         return fits(def, mode, value, into);
     }
     if let Some(branches) = schema.get("oneOf").and_then(Value::as_array) {
@@ -239,7 +244,7 @@ fn fits(schema: &'static Value, outer: Mode, value: &Value, into: &mut Vec<Fit>)
         enumerated || schema.get("const") == Some(value)
     };
     if has_type(schema, value) && (!fixed || listed(value)) && has_tags(schema, value) {
-        into.push((schema, if fixed { Mode::Keep } else { mode }));
+        into.push((schema, if fixed { Redaction::Keep } else { mode }));
     }
 }
 
@@ -268,32 +273,32 @@ fn has_tags(schema: &Value, value: &Value) -> bool {
 }
 
 /// A value that no schema describes.
-fn free(value: Value, mode: Mode) -> Value {
+fn redact_unknown(value: Value, mode: Redaction) -> Value {
     match value {
-        Value::String(text) => Value::String(masked(text, mode)),
-        Value::Array(list) => list.into_iter().map(|item| free(item, mode)).collect(),
-        Value::Object(members) => {
-            Value::Object(members.into_iter().map(|(key, value)| (key, free(value, mode))).collect())
-        }
+        Value::String(text) => Value::String(redact_text(text, mode)),
+        Value::Array(list) => list.into_iter().map(|item| redact_unknown(item, mode)).collect(),
+        Value::Object(members) => Value::Object(
+            members.into_iter().map(|(key, value)| (key, redact_unknown(value, mode))).collect(),
+        ),
         scalar => scalar,
     }
 }
 
-fn masked(text: String, mode: Mode) -> String {
+fn redact_text(text: String, mode: Redaction) -> String {
     match mode {
-        Mode::Keep => text,
-        Mode::Command if KNOWN.commands.contains(&text) => text,
-        Mode::Text => around_fixed(&text),
-        Mode::Command | Mode::All | Mode::Json => text.chars().map(mask).collect(),
+        Redaction::Keep => text,
+        Redaction::Command if SCHEMA.commands.contains(&text) => text,
+        Redaction::Text => redact_around_fixed(&text),
+        Redaction::Command | Redaction::All | Redaction::Json => text.chars().map(mask).collect(),
     }
 }
 
 /// Redacts what stands around the texts that the protocol fixes.
-fn around_fixed(text: &str) -> String {
+fn redact_around_fixed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let pieces = KNOWN.pieces.get(&first).into_iter().flatten();
+        let pieces = SCHEMA.pieces.get(&first).into_iter().flatten();
         let piece = pieces.into_iter().find(|piece| rest.starts_with(piece.as_str()));
         let taken = match piece {
             Some(piece) => {
@@ -320,18 +325,18 @@ const fn mask(c: char) -> char {
 }
 
 /// The name of an option stays, its value does not.
-fn word(word: Value) -> Value {
+fn redact_argument(word: Value) -> Value {
     match word {
         Value::String(word) if word.starts_with("--") && !word.contains(char::is_whitespace) => {
             let (name, value) = word.split_at(word.find('=').unwrap_or(word.len()));
             Value::String(name.chars().chain(value.chars().map(mask)).collect())
         }
-        other => free(other, Mode::All),
+        other => redact_unknown(other, Redaction::All),
     }
 }
 
 /// What was waited for: whether it is a response is judged.
-fn awaited(what: &str) -> String {
+fn redact_timeout(what: &str) -> String {
     let (start, rest) = what.split_at(if what.starts_with("response") { "response".len() } else { 0 });
     start.chars().chain(rest.chars().map(mask)).collect()
 }
@@ -342,7 +347,7 @@ fn parsed(bytes: &[u8]) -> Option<Value> {
 }
 
 /// What is no JSON. What is no UTF-8 is none afterwards.
-fn bytes_masked(bytes: &[u8]) -> Vec<u8> {
+fn redact_bytes(bytes: &[u8]) -> Vec<u8> {
     let byte_masked = |byte: &u8| match byte {
         b'0'..=b'9' => b'0',
         b'a'..=b'z' | b'A'..=b'Z' => b'x',

@@ -1,11 +1,11 @@
-//! Is every scenario worth playing? For each there is a server that fails it: ours, with one thing spoilt on its way
+//! Is every scenario worth options? For each there is a server that fails it: ours, with one thing spoilt on its way
 //! out, and the rules that tell.
 
 use crate::serve_support::sample;
 use globset::{Glob, GlobSetBuilder};
 use pi_rpc::{
     oracle::{
-        live::{Adapter, Playing, Server, play_all},
+        live::{Adapter, PlayOptions, Server, play_all},
         report::Subject,
         scenario::Scenario,
     },
@@ -81,7 +81,7 @@ fn all_broken() -> Vec<Broken> {
 fn every_scenario_is_failed_by_a_broken_server() {
     let rows = all_broken();
     assert!(rows.iter().all(|row| row.stops.is_some() || !row.breaks.is_empty()), "nothing tells");
-    let scenarios = Scenario::carried().unwrap();
+    let scenarios = Scenario::built_in().unwrap();
     let broken: BTreeSet<&str> = rows
         .iter()
         .flat_map(|row| row.plays(&scenarios))
@@ -94,8 +94,8 @@ fn every_scenario_is_failed_by_a_broken_server() {
 
 #[test]
 fn broken_server_breaks_its_rules_alone() {
-    let scenarios = Scenario::carried().unwrap();
-    let playing = Playing { jobs: NonZeroUsize::new(4).expect("four"), ..Playing::default() };
+    let scenarios = Scenario::built_in().unwrap();
+    let options = PlayOptions { jobs: NonZeroUsize::new(4).expect("four"), ..PlayOptions::default() };
     let mut wrong = Vec::new();
     for row in all_broken() {
         let mut plays: BTreeMap<Dialect, Vec<Scenario>> = BTreeMap::new();
@@ -103,7 +103,7 @@ fn broken_server_breaks_its_rules_alone() {
             plays.entry(dialect).or_default().push(scenario.clone());
         }
         for (dialect, mine) in plays {
-            let played = play_all(&row.server(dialect), &mine, playing, |_| {}).unwrap();
+            let played = play_all(&row.server(dialect), &mine, options, |_| {}).unwrap();
             wrong.extend(played.iter().filter_map(|subject| row.told(subject)));
         }
     }

@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     oracle::{
-        random::{conversation, shortest},
+        random::{conversation, shrink_scenario},
         scenario::Scenario,
     },
     protocol::{Dialect, Inbound, RpcCommandKind, read},
@@ -59,7 +59,7 @@ fn the_shortest_conversation_has_nothing_that_could_be_left_out() {
     let scenario = json!({ "name": "long", "steps": steps });
     let needs = [json!({ "send": { "n": 3 } }), json!({ "send": { "n": 17 } })];
     let mut asked = 0;
-    let found = shortest(&scenario, 100, |candidate| {
+    let found = shrink_scenario(&scenario, 100, |candidate| {
         asked += 1;
         let steps = candidate["steps"].as_array().unwrap();
         needs.iter().all(|need| steps.contains(need))
@@ -100,14 +100,14 @@ fn shortening_leaves_out_turns_of_the_model() {
     let short = json!({ "steps": [2], "script": { "turns": [3] } });
     let holds = |all: &Value, one: u64| all.as_array().is_some_and(|all| all.contains(&json!(one)));
     let fails = |it: &Value| holds(&it["steps"], 2) && holds(&it["script"]["turns"], 3);
-    assert_eq!(shortest(&scenario, 100, fails), short);
+    assert_eq!(shrink_scenario(&scenario, 100, fails), short);
 }
 
 #[test]
 fn shortening_ends_with_its_tries() {
     let scenario = json!({ "steps": [1, 2, 3, 4] });
     let mut asked = 0;
-    let found = shortest(&scenario, 1, |_| {
+    let found = shrink_scenario(&scenario, 1, |_| {
         asked += 1;
         true
     });

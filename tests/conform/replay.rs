@@ -2,7 +2,7 @@
 
 use crate::serve_support::{BOTH, Server, bash_turns, binary, command};
 use pi_rpc::{
-    oracle::replay::{Heard, Part, PartError, Play, Replay},
+    oracle::replay::{Action, HostInput, RecordedProcess, RecordedProcessError, Replay},
     protocol::Dialect::{self, Pi, Xcsh},
 };
 use serde_json::{Value, json};
@@ -22,25 +22,25 @@ const PAUSE: &str = "(a pause)";
 
 /// What is said and done when the host sends `host` and ends its input: a line of the host stands before what it leads to.
 fn played(recording: &str, host: &[&str]) -> (Vec<String>, Vec<String>) {
-    let mut replay = Replay::new(Part::read(recording, 1).unwrap(), Pi);
+    let mut replay = Replay::new(RecordedProcess::read(recording, 1).unwrap(), Pi);
     let (mut told, mut host) = (Vec::new(), host.iter());
     let text = |line: &[u8]| String::from_utf8(line.to_vec()).unwrap().trim_end_matches('\n').to_owned();
     loop {
         match replay.advance() {
-            Play::Say { line, .. } => told.push(text(&line)),
-            Play::Tell(line) => told.push(format!("stderr {}", text(&line))),
-            Play::Exit(status) => {
+            Action::Write { line, .. } => told.push(text(&line)),
+            Action::WriteStderr(line) => told.push(format!("stderr {}", text(&line))),
+            Action::Exit(status) => {
                 told.push(format!("exit {status}"));
                 return (told, replay.remarks());
             }
-            Play::Listen => {
+            Action::Wait => {
                 let line = host.next();
                 told.push(line.map_or("> end".to_owned(), |line| format!("> {line}")));
-                let heard = line.map_or(Heard::End, |line| match *line {
-                    PAUSE => Heard::Pause,
-                    line => Heard::Line(line.as_bytes()),
+                let heard = line.map_or(HostInput::End, |line| match *line {
+                    PAUSE => HostInput::Pause,
+                    line => HostInput::Line(line.as_bytes()),
                 });
-                told.extend(replay.hear(&heard).map(|line| text(&line)));
+                told.extend(replay.handle(&heard).map(|line| text(&line)));
             }
         }
     }
@@ -233,7 +233,7 @@ fn recording_that_breaks_off_in_a_line_is_played() {
     let cut = two_prompts();
     let (told, _) = played(&cut[..cut.len() - 9], &[r#"{"type":"get_state"}"#]);
     assert_eq!(told[1], r#"{"type":"response","command":"get_state","success":true}"#);
-    assert!(Part::read(&format!("{}\n{cut}", &cut[..cut.len() - 9]), 1).is_err());
+    assert!(RecordedProcess::read(&format!("{}\n{cut}", &cut[..cut.len() - 9]), 1).is_err());
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn a_process_that_went_by_itself_goes_by_itself() {
 fn strings_that_were_shortened_are_not_compared() {
     let text = "{\"t\":0,\"dir\":\"in\",\"frame\":{\"type\":\"prompt\",\"message\":\"xx…\"},\"cut\":true}\n\
                 {\"t\":1,\"dir\":\"out\",\"frame\":{\"type\":\"agent_start\"}}\n";
-    assert!(Part::read(text, 1).unwrap().cut);
+    assert!(RecordedProcess::read(text, 1).unwrap().cut);
     let (told, _) = played(text, &[r#"{"type":"prompt","message":"xxxxxxxxx"}"#]);
     assert_eq!(told[1], r#"{"type":"agent_start"}"#);
 }
@@ -289,19 +289,19 @@ fn each_process_of_a_recording_can_be_played() {
     let spawn = |dialect: &str| meta(json!({"event": "spawn", "dialect": dialect}));
     let text = recording(&[spawn("pi"), event("agent_start"), spawn("xcsh"), event("turn_start")]);
     let said = |process| {
-        let part = Part::read(&text, process).unwrap();
+        let part = RecordedProcess::read(&text, process).unwrap();
         let dialect = part.dialect;
         let mut replay = Replay::new(part, Pi);
         (dialect, replay.advance())
     };
-    let line = |line: &str| Play::Say { line: format!("{line}\n").into_bytes(), after: 0.0 };
+    let line = |line: &str| Action::Write { line: format!("{line}\n").into_bytes(), after: 0.0 };
     assert_eq!(said(1), (Some(Pi), line(r#"{"type":"agent_start"}"#)));
     assert_eq!(said(2), (Some(Xcsh), line(r#"{"type":"turn_start"}"#)));
     for process in [0, 3] {
-        let missing = Part::read(&text, process).unwrap_err();
-        assert!(matches!(missing, PartError::NoProcess { found: 2, .. }), "{missing}");
+        let missing = RecordedProcess::read(&text, process).unwrap_err();
+        assert!(matches!(missing, RecordedProcessError::NoProcess { found: 2, .. }), "{missing}");
     }
-    let bad = Part::read("{}\n", 1).unwrap_err().to_string();
+    let bad = RecordedProcess::read("{}\n", 1).unwrap_err().to_string();
     assert_eq!(bad, "line 1: no record of a trace: missing field `dir` at line 1 column 2");
 }
 

@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     oracle::{
-        live::{Adapter, Playing, Server, play_all},
+        live::{Adapter, PlayOptions, Server, play_all},
         report::{Outcome, Subject},
         scenario::Scenario,
     },
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 /// Plays these steps with a server that is this shell script; gives what came out, and the conversation.
 fn play(script: &str, steps: Value) -> (Subject, Vec<Value>) {
-    play_by(&adapter(), script, steps, Playing::default())
+    play_by(&adapter(), script, steps, PlayOptions::default())
 }
 
 fn adapter() -> Adapter {
@@ -23,7 +23,7 @@ fn adapter() -> Adapter {
 }
 
 /// The same by another adapter, or played otherwise.
-fn play_by(adapter: &Adapter, script: &str, steps: Value, playing: Playing<'_>) -> (Subject, Vec<Value>) {
+fn play_by(adapter: &Adapter, script: &str, steps: Value, options: PlayOptions<'_>) -> (Subject, Vec<Value>) {
     let args = vec!["-c".into(), script.into()];
     let server = Server {
         program: "/bin/sh".into(),
@@ -35,8 +35,8 @@ fn play_by(adapter: &Adapter, script: &str, steps: Value, playing: Playing<'_>) 
     let scenario = json!({"name": "stand-in", "title": "A test.", "steps": steps});
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     let keep = TempDir::new().unwrap();
-    let playing = Playing { keep: Some(keep.path()), ..playing };
-    let played = play_all(&server, &[scenario], playing, |_| {}).unwrap();
+    let options = PlayOptions { keep: Some(keep.path()), ..options };
+    let played = play_all(&server, &[scenario], options, |_| {}).unwrap();
     let kept = fs::read_to_string(keep.path().join("stand-in.jsonl")).unwrap();
     let records = kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     (played.into_iter().next().unwrap(), records)
@@ -82,7 +82,7 @@ fn server_that_never_writes_cannot_be_judged() {
 #[test]
 fn late_server_with_patience_is_not_judged() {
     let steps = json!([{ "ask": { "type": "get_state" }, "withinMs": 20 }]);
-    let patient = Playing { patience: NonZeroU32::new(3), ..Playing::default() };
+    let patient = PlayOptions { patience: NonZeroU32::new(3), ..PlayOptions::default() };
     let (subject, _) = play_by(&adapter(), "cat >/dev/null", steps, patient);
     let reason = "not judged, too slow: steps[0]: waited in vain for the response to {\"type\":\"get_state\",\"id\":\"ask-1\"}";
     assert_eq!((subject.outcome, subject.reason.as_deref()), (Outcome::NotExercised, Some(reason)));
@@ -107,7 +107,7 @@ fn one_that_does_not_end_with_its_input_is_killed_with_all_that_it_started() {
     let mut impatient = adapter();
     impatient.end_within_ms = 300;
     let (subject, records) =
-        play_by(&impatient, script, json!([{ "expect": { "type": "pids" } }]), Playing::default());
+        play_by(&impatient, script, json!([{ "expect": { "type": "pids" } }]), PlayOptions::default());
     assert_eq!(subject.reason.as_deref(), Some("the server did not end within 300 ms of its input"));
     let pids = &records.iter().find(|record| record["dir"] == "out").unwrap()["frame"];
     for pid in [&pids["own"], &pids["child"]] {

@@ -3,8 +3,8 @@
 use crate::{
     harmless::harmless_lines,
     oracle::{
-        live::{Playing, Server, play_all},
-        random::{conversation, shortest},
+        live::{PlayOptions, Server, play_all},
+        random::{conversation, shrink_scenario},
         report::{Outcome, Report, ReportedFinding, Subject},
         scenario::Scenario,
     },
@@ -74,7 +74,7 @@ pub fn shorten(report: &Report, server: &Server, keep: Option<&Path>) {
 fn shortened(failed: &Value, way: &str, server: &Server) -> (Value, BTreeSet<String>) {
     let until = Instant::now() + PATIENCE;
     let mut shown = BTreeSet::from([way.to_owned()]);
-    let found = shortest(failed, TRIES, |candidate| {
+    let found = shrink_scenario(failed, TRIES, |candidate| {
         let ways = if Instant::now() < until { ways_of(candidate, server) } else { BTreeSet::new() };
         let fails = ways.contains(way);
         if fails {
@@ -98,7 +98,8 @@ fn tell(name: &str, found: &Value, keep: Option<&Path>) {
 
 /// The ways in which a conversation fails when it is played.
 fn ways_of(candidate: &Value, server: &Server) -> BTreeSet<String> {
-    let played = read(candidate).map(|scenario| play_all(server, &[scenario], Playing::default(), |_| {}));
+    let played =
+        read(candidate).map(|scenario| play_all(server, &[scenario], PlayOptions::default(), |_| {}));
     let Ok(Ok(subjects)) = played else { return BTreeSet::new() };
     subjects.iter().flat_map(wrong).collect()
 }

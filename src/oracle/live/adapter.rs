@@ -96,7 +96,7 @@ impl Adapter {
     ///
     /// When there is none, or it has the wrong shape.
     pub fn find(name: &str) -> Result<Self, AdapterError> {
-        if let Some(text) = carried(&format!("{name}.json")) {
+        if let Some(text) = built_in(&format!("{name}.json")) {
             return Self::read(name, text);
         }
         if !name.ends_with(".json") {
@@ -132,7 +132,7 @@ impl Adapter {
     ///
     /// When there is no such file.
     pub fn extension_file(&self, name: &str) -> io::Result<String> {
-        match (&self.folder, carried(name)) {
+        match (&self.folder, built_in(name)) {
             (Some(folder), _) if folder.join(name).exists() => fs::read_to_string(folder.join(name)),
             (_, Some(text)) => Ok(text.to_owned()),
             (_, None) => Err(io::Error::new(io::ErrorKind::NotFound, format!("extension file {name}"))),
@@ -150,8 +150,8 @@ impl Adapter {
 }
 
 /// A file that comes with the binary.
-fn carried(name: &str) -> Option<&'static str> {
-    embedded::ADAPTERS.iter().find(|(carried, _)| *carried == name).map(|(_, text)| *text)
+fn built_in(name: &str) -> Option<&'static str> {
+    embedded::ADAPTERS.iter().find(|(built_in, _)| *built_in == name).map(|(_, text)| *text)
 }
 
 fn dialect<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dialect, D::Error> {

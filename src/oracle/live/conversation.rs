@@ -24,44 +24,44 @@ use tokio::{
 };
 
 /// Lines of stderr that are kept for the report.
-const COMPLAINTS: usize = 5;
+const STDERR_LINES: usize = 5;
 
 /// A conversation, over all processes of one scenario.
 pub struct Conversation {
     /// What the server said and nobody has looked at.
-    pub unread: VecDeque<Value>,
+    pub unread_frames: VecDeque<Value>,
     /// Every dialog is answered as soon as it is heard of.
     pub answers_dialogs: bool,
     /// Dialogs that are to be answered.
-    asked: VecDeque<RpcExtensionUIRequest>,
+    dialogs: VecDeque<RpcExtensionUIRequest>,
     /// A command that the dialect has and the server does not know.
-    pub unknown: Option<RpcCommandKind>,
+    pub unknown_command: Option<RpcCommandKind>,
     dialect: DialectVersion,
     examination: Examination,
     records: u64,
     /// Where the conversation is kept.
     trace: Option<TraceWriter<BufWriter<File>>>,
     /// Why it could not be kept.
-    lost: Option<io::Error>,
+    trace_error: Option<io::Error>,
     process: Option<Process>,
     /// What was written, to be split into lines.
     written: LineSplitter,
     /// The ids of the requests that have no response, oldest first.
-    open: Vec<String>,
+    open_requests: Vec<String>,
     /// How the last process ended.
     status: Option<i32>,
     /// Where the server keeps its session, as it said last.
     session_file: Option<PathBuf>,
-    spoken: bool,
-    complaints: VecDeque<String>,
+    has_server_written: bool,
+    stderr_tail: VecDeque<String>,
     since: Instant,
 }
 
 /// Why nothing more came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silence {
+pub enum WaitError {
     /// The time is over.
-    TooLate,
+    TimedOut,
     /// The server has ended, with this status.
     Ended(i32),
 }
@@ -77,22 +77,22 @@ impl Conversation {
     ) -> Self {
         let examination = Examination::new(name, dialect, View::Both);
         Self {
-            unread: VecDeque::new(),
+            unread_frames: VecDeque::new(),
             answers_dialogs: false,
-            asked: VecDeque::new(),
-            unknown: None,
+            dialogs: VecDeque::new(),
+            unknown_command: None,
             dialect,
             examination: if timeline { examination.with_timeline() } else { examination },
             records: 0,
             trace,
-            lost: None,
+            trace_error: None,
             process: None,
             written: LineSplitter::new(usize::MAX),
-            open: Vec::new(),
+            open_requests: Vec::new(),
             status: None,
             session_file: None,
-            spoken: false,
-            complaints: VecDeque::new(),
+            has_server_written: false,
+            stderr_tail: VecDeque::new(),
             since: Instant::now(),
         }
     }
@@ -108,12 +108,12 @@ impl Conversation {
         let argv = redact_command_line(words);
         self.process = Some(Process::spawn(command)?);
         self.written = LineSplitter::new(usize::MAX);
-        (self.status, self.spoken) = (None, false);
-        self.open.clear();
-        self.unread.clear();
-        self.asked.clear();
+        (self.status, self.has_server_written) = (None, false);
+        self.open_requests.clear();
+        self.unread_frames.clear();
+        self.dialogs.clear();
         let server = argv.first().map(String::as_str).unwrap_or_default();
-        self.meta(&Meta::Spawn { argv: &argv, dialect: &self.dialect.to_string(), server });
+        self.record_meta(&Meta::Spawn { argv: &argv, dialect: &self.dialect.to_string(), server });
         Ok(())
     }
 
@@ -123,11 +123,11 @@ impl Conversation {
     ///
     /// When the server does not read its input any more.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.catch_up();
+        self.take_pending_output();
         let now = Instant::now();
         self.written.push(bytes);
         while let Some(line) = next_written(&mut self.written) {
-            self.wrote(&line, now);
+            self.record_line_written(&line, now);
         }
         match &mut self.process {
             Some(process) => process.write(bytes).await,
@@ -140,23 +140,23 @@ impl Conversation {
     /// # Errors
     ///
     /// When it does nothing until `deadline`, or has ended.
-    pub async fn more(&mut self, deadline: Deadline) -> Result<(), Silence> {
-        let Some(process) = &mut self.process else { return Err(Silence::Ended(self.status.unwrap_or(0))) };
+    pub async fn wait_for_output(&mut self, deadline: Deadline) -> Result<(), WaitError> {
+        let Some(process) = &mut self.process else { return Err(WaitError::Ended(self.status.unwrap_or(0))) };
         match timeout_at(deadline, process.next()).await {
             Ok(Some(heard)) => {
-                self.heard(heard);
-                self.answer(deadline).await;
+                self.handle(heard);
+                self.answer_dialogs(deadline).await;
                 Ok(())
             }
-            Ok(None) => Err(Silence::Ended(self.status.unwrap_or(0))),
-            Err(_) => Err(Silence::TooLate),
+            Ok(None) => Err(WaitError::Ended(self.status.unwrap_or(0))),
+            Err(_) => Err(WaitError::TimedOut),
         }
     }
 
     /// Answers what was asked, while the server reads.
-    async fn answer(&mut self, deadline: Deadline) {
-        while let Some(request) = self.asked.pop_front() {
-            let Some(answer) = answer_to(&request) else { continue };
+    async fn answer_dialogs(&mut self, deadline: Deadline) {
+        while let Some(request) = self.dialogs.pop_front() {
+            let Some(answer) = default_response(&request) else { continue };
             let Ok(mut line) = serde_json::to_vec(&Inbound::ExtensionUIResponse(answer)) else { continue };
             line.push(b'\n');
             // One that does not read any more, or has ended, shows in what it says.
@@ -166,26 +166,26 @@ impl Conversation {
 
     /// Ends the server's input.
     pub fn close_input(&mut self) {
-        self.catch_up();
+        self.take_pending_output();
         let rest = match self.written.finish() {
             Some(SplitLine::Line(rest)) => Some(rest.to_vec()),
             _ => None,
         };
         if let Some(rest) = rest {
-            self.wrote(&rest, Instant::now());
+            self.record_line_written(&rest, Instant::now());
         }
         if let Some(process) = self.process.as_mut().filter(|process| process.input_is_open()) {
             process.close_input();
-            self.meta(&Meta::StdinClosed);
+            self.record_meta(&Meta::StdinClosed);
         }
     }
 
     /// Closes the host's end of the server's output.
     pub fn close_output(&mut self) {
-        self.catch_up();
+        self.take_pending_output();
         if let Some(process) = &mut self.process {
             process.close_output();
-            self.meta(&Meta::StdoutClosed);
+            self.record_meta(&Meta::StdoutClosed);
         }
     }
 
@@ -198,16 +198,16 @@ impl Conversation {
 
     /// Sends a signal to the server.
     pub fn signal(&mut self, signal: Signal) {
-        self.catch_up();
-        self.meta(&Meta::Signal { number: signal.as_raw() });
+        self.take_pending_output();
+        self.record_meta(&Meta::Signal { number: signal.as_raw() });
         if let Some(process) = &self.process {
             process.signal(signal);
         }
     }
 
     /// Notes that somebody waited for `what` in vain.
-    pub fn waited_in_vain(&mut self, what: &str) {
-        self.meta(&Meta::Timeout { what });
+    pub fn record_timeout(&mut self, what: &str) {
+        self.record_meta(&Meta::Timeout { what });
     }
 
     /// Whether a process runs.
@@ -221,15 +221,15 @@ impl Conversation {
     }
 
     /// Whether the process has said something.
-    pub const fn has_spoken(&self) -> bool {
-        self.spoken
+    pub const fn has_written(&self) -> bool {
+        self.has_server_written
     }
 
     /// Whether no run, compaction, retry, dialog and request is open, as far as frames tell; `None`: a prompt was
     /// acknowledged, which may or may not begin a run.
     pub fn is_idle(&self) -> Option<bool> {
         let state = self.examination.state();
-        let quiet = state.asks == 0 && state.shell == 0 && self.open.is_empty();
+        let quiet = state.asks == 0 && state.shell == 0 && self.open_requests.is_empty();
         match state.flow {
             FlowState::Starting if quiet => None,
             flow => Some(quiet && flow == FlowState::Idle),
@@ -237,72 +237,72 @@ impl Conversation {
     }
 
     /// The last lines of stderr.
-    pub fn complaints(&self) -> impl Iterator<Item = &str> {
-        self.complaints.iter().map(String::as_str)
+    pub fn stderr_tail(&self) -> impl Iterator<Item = &str> {
+        self.stderr_tail.iter().map(String::as_str)
     }
 
     /// The conversation is over: what there is to say of it, and why it could not be kept, if it could not.
     pub fn finish(mut self) -> (Subject, Option<io::Error>) {
         let flushed = self.trace.as_mut().map_or(Ok(()), TraceWriter::flush);
-        (self.examination.finish(), self.lost.or(flushed.err()))
+        (self.examination.finish(), self.trace_error.or(flushed.err()))
     }
 
     /// Takes what was heard already, so that it stands before what is written next.
-    fn catch_up(&mut self) {
+    fn take_pending_output(&mut self) {
         while let Some(heard) = self.process.as_mut().and_then(Process::heard) {
-            self.heard(heard);
+            self.handle(heard);
         }
     }
 
-    fn heard(&mut self, Heard { at, what }: Heard) {
+    fn handle(&mut self, Heard { at, what }: Heard) {
         match what {
             What::Line(line) | What::Unfinished(line) => {
-                self.spoken = true;
+                self.has_server_written = true;
                 let frame: Option<Value> = serde_json::from_slice(&line).ok();
                 if self.answers_dialogs
                     && let Ok(Outbound::ExtensionUIRequest(request)) = read(&line, self.dialect.dialect)
                 {
-                    self.asked.push_back(request);
+                    self.dialogs.push_back(request);
                 }
-                self.see(&Record::line(self.t(at), Direction::Out, &line));
+                self.record(&Record::line(self.t(at), Direction::Out, &line));
                 if let Some(frame) = frame {
-                    self.note(&frame);
-                    self.unread.push_back(frame);
+                    self.track_response(&frame);
+                    self.unread_frames.push_back(frame);
                 }
             }
             What::TooLong(length) => {
                 let line = format!("a line of {length} bytes");
-                self.see(&Record::line(self.t(at), Direction::Out, line.as_bytes()));
+                self.record(&Record::line(self.t(at), Direction::Out, line.as_bytes()));
             }
             What::Stderr(line) => {
-                self.see(&Record::line(self.t(at), Direction::Err, &line));
-                self.complaints.push_back(String::from_utf8_lossy(&line).into_owned());
-                if self.complaints.len() > COMPLAINTS {
-                    self.complaints.pop_front();
+                self.record(&Record::line(self.t(at), Direction::Err, &line));
+                self.stderr_tail.push_back(String::from_utf8_lossy(&line).into_owned());
+                if self.stderr_tail.len() > STDERR_LINES {
+                    self.stderr_tail.pop_front();
                 }
             }
             What::Silent => {}
             What::Exited(status) => {
                 let status = status_of(status);
                 self.status = Some(status);
-                self.meta(&Meta::Exit { code: status });
+                self.record_meta(&Meta::Exit { code: status });
                 // A server that was killed may not have written all of it.
                 if let Some(file) = self.session_file.take().filter(|_| status < 128) {
-                    self.session_is(&file);
+                    self.record_session_file(&file);
                 }
             }
         }
     }
 
     /// Notes what a frame of the server means for the host.
-    fn note(&mut self, frame: &Value) {
+    fn track_response(&mut self, frame: &Value) {
         if frame["type"] != "response" {
             return;
         }
         match frame["id"].as_str() {
-            Some(id) => self.open.retain(|open| open != id),
+            Some(id) => self.open_requests.retain(|open| open != id),
             // A refusal that does not say whose it is; those that do not are given in order.
-            None if !self.open.is_empty() => drop(self.open.remove(0)),
+            None if !self.open_requests.is_empty() => drop(self.open_requests.remove(0)),
             None => {}
         }
         if frame["command"] == RpcCommandKind::GetState.as_str() && frame["success"] == true {
@@ -311,35 +311,35 @@ impl Conversation {
         let base = self.dialect.base();
         let command =
             frame["command"].as_str().and_then(RpcCommandKind::parse).filter(|kind| kind.is_in(base));
-        self.unknown = self.unknown.or(command.filter(|command| {
+        self.unknown_command = self.unknown_command.or(command.filter(|command| {
             frame["success"] == false && frame["error"] == errors::unknown_command(base, command.as_str())
         }));
     }
 
     /// Shows the judge what the server has kept, if it has.
-    fn session_is(&mut self, file: &Path) {
+    fn record_session_file(&mut self, file: &Path) {
         let Ok(text) = fs::read_to_string(file) else { return };
         let line = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| line.into());
         let lines: Vec<Value> = text.lines().map(line).collect();
-        self.meta(&Meta::SessionFile { lines: &lines });
+        self.record_meta(&Meta::SessionFile { lines: &lines });
     }
 
-    fn wrote(&mut self, line: &[u8], at: Instant) {
+    fn record_line_written(&mut self, line: &[u8], at: Instant) {
         if let Ok(Some(Inbound::Command(command))) = read_line(line, self.dialect.dialect) {
-            self.open.extend(command.id().map(ToString::to_string));
+            self.open_requests.extend(command.id().map(ToString::to_string));
         }
-        self.see(&Record::line(self.t(at), Direction::In, line));
+        self.record(&Record::line(self.t(at), Direction::In, line));
     }
 
-    fn meta(&mut self, meta: &Meta<'_>) {
-        self.see(&Record::meta(self.t(Instant::now()), meta));
+    fn record_meta(&mut self, meta: &Meta<'_>) {
+        self.record(&Record::meta(self.t(Instant::now()), meta));
     }
 
-    fn see(&mut self, record: &Record<'_>) {
+    fn record(&mut self, record: &Record<'_>) {
         self.records += 1;
         self.examination.observe(self.records, record);
         let written = self.trace.as_mut().map_or(Ok(()), |trace| trace.write(record));
-        self.lost = self.lost.take().or(written.err());
+        self.trace_error = self.trace_error.take().or(written.err());
     }
 
     /// Milliseconds since the conversation began.
@@ -349,7 +349,7 @@ impl Conversation {
 }
 
 /// What somebody in a hurry answers: the first choice, yes, any text. `None`: it is no dialog.
-fn answer_to(request: &RpcExtensionUIRequest) -> Option<RpcExtensionUIResponse> {
+fn default_response(request: &RpcExtensionUIRequest) -> Option<RpcExtensionUIResponse> {
     let id = request.id().to_owned();
     let value = match request {
         RpcExtensionUIRequest::Select(request) => request.options.first().cloned().unwrap_or_default(),

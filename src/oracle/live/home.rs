@@ -58,9 +58,9 @@ impl Home {
         for folder in [&made.home.join("tmp"), &made.cwd, &extension] {
             fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
         }
-        made.furnish(scenario)?;
+        made.write_files(scenario)?;
         if scenario.needs.contains(&crate::oracle::scenario::Capability::Extension) {
-            made.extend(&extension)?;
+            made.install_extension(&extension)?;
         }
         Ok(made)
     }
@@ -109,7 +109,7 @@ impl Home {
         Ok(path)
     }
 
-    fn furnish(&mut self, scenario: &Scenario) -> Result<(), String> {
+    fn write_files(&mut self, scenario: &Scenario) -> Result<(), String> {
         let mut files = self.adapter.files.clone();
         if let Some(Value::Object(settings)) =
             self.adapter.settings.as_ref().and_then(|path| files.get_mut(path))
@@ -127,7 +127,7 @@ impl Home {
     }
 
     /// Copies the test extension, and has it loaded.
-    fn extend(&mut self, folder: &Path) -> Result<(), String> {
+    fn install_extension(&mut self, folder: &Path) -> Result<(), String> {
         let Some(extension) = &self.adapter.extension else { return Ok(()) };
         for name in &extension.copy {
             let path = folder.join(name);

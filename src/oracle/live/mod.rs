@@ -5,16 +5,16 @@
 //! ends the server and tells what came out.
 
 mod adapter;
-mod all;
 mod conversation;
+mod expected_frames;
 mod home;
 mod play;
+mod play_all;
 mod steps;
-mod wanted;
 
 pub use adapter::{Adapter, AdapterError, adapter_schema};
-pub use all::{Playing, play_all};
 pub use conversation::Conversation;
 pub use home::Home;
 pub use play::{Server, play};
-pub use steps::Stop;
+pub use play_all::{PlayOptions, play_all};
+pub use steps::StopReason;

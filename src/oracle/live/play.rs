@@ -1,8 +1,8 @@
 //! One scenario, from its clean home to what came out.
 
 use super::{
-    Adapter, Conversation, Home, Playing,
-    steps::{Host, Stop},
+    Adapter, Conversation, Home, PlayOptions,
+    steps::{Host, StopReason},
 };
 use crate::{
     mock::Mock,
@@ -39,26 +39,30 @@ impl Server {
 
 /// Plays a scenario, and tells what came out. Needs a tokio runtime of its own: what is left open ends
 /// with it.
-pub async fn play(server: &Server, scenario: &Scenario, playing: Playing<'_>) -> Subject {
-    let file = playing
+pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>) -> Subject {
+    let file = options
         .keep
         .map(|keep| private_files::create(&keep.join(format!("{}.jsonl", scenario.name))))
         .transpose();
     let (trace, unkept) = file.map_or_else(|error| (None, Some(error)), |file| (file, None));
-    let trace = trace.map(|file| TraceWriter::new(BufWriter::new(file)).redacting(playing.redact));
+    let trace = trace.map(|file| TraceWriter::new(BufWriter::new(file)).redacting(options.redact));
     let mut conversation =
-        Conversation::new(&scenario.name, server.dialect_version(), trace, playing.timeline);
+        Conversation::new(&scenario.name, server.dialect_version(), trace, options.timeline);
     conversation.answers_dialogs = scenario.answers_dialogs;
     if let Some(error) = unkept {
-        return subject(conversation, Some(Stop::Error(format!("the conversation cannot be kept: {error}"))));
+        return subject(
+            conversation,
+            Some(StopReason::Error(format!("the conversation cannot be kept: {error}"))),
+        );
     }
-    if let Some(unfit) = unfit(server, scenario) {
-        return subject(conversation, Some(Stop::NotSupported(unfit)));
+    if let Some(unsupported) = unsupported(server, scenario) {
+        return subject(conversation, Some(StopReason::NotSupported(unsupported)));
     }
     let model = Mock::bind((Ipv4Addr::LOCALHOST, 0).into(), scenario.script.clone()).await;
-    let model = model.map_err(|error| Stop::Error(format!("no address for the scripted model: {error}")));
+    let model =
+        model.map_err(|error| StopReason::Error(format!("no address for the scripted model: {error}")));
     let furnished = model.and_then(|model| {
-        let home = Home::make(server, scenario, model.address()).map_err(Stop::Error)?;
+        let home = Home::make(server, scenario, model.address()).map_err(StopReason::Error)?;
         Ok((model.lenient(), home))
     });
     let (model, home) = match furnished {
@@ -66,14 +70,14 @@ pub async fn play(server: &Server, scenario: &Scenario, playing: Playing<'_>) ->
         Err(stop) => return subject(conversation, Some(stop)),
     };
     let serving = tokio::spawn(model.serve());
-    let factor = playing.patience.map_or(1, NonZeroU32::get);
+    let factor = options.patience.map_or(1, NonZeroU32::get);
     let mut host = Host::new(server, home, conversation, scenario.tolerates_unknown, factor);
     let stop = steps(&mut host, scenario).await.err();
     // However far it went, the server is ended; one that does not end then is no news.
     let stop = stop.or(host.end().await.err());
     serving.abort();
     let mut subject = subject(host.conversation, stop.clone());
-    if let (Some(Stop::TimedOut(text)), Some(_)) = (stop, playing.patience) {
+    if let (Some(StopReason::TimedOut(text)), Some(_)) = (stop, options.patience) {
         // What else was found may come of the same slowness.
         subject.findings.clear();
         (subject.outcome, subject.reason) =
@@ -83,7 +87,7 @@ pub async fn play(server: &Server, scenario: &Scenario, playing: Playing<'_>) ->
 }
 
 /// Why the server is not asked.
-fn unfit(server: &Server, scenario: &Scenario) -> Option<String> {
+fn unsupported(server: &Server, scenario: &Scenario) -> Option<String> {
     if !scenario.is_for(server.dialect) {
         return Some(format!("the scenario is not for {}", server.dialect));
     }
@@ -92,32 +96,34 @@ fn unfit(server: &Server, scenario: &Scenario) -> Option<String> {
 }
 
 /// What came out, but for what the findings say.
-fn subject(conversation: Conversation, stop: Option<Stop>) -> Subject {
-    let complaints: String = conversation.complaints().map(|line| format!("\nstderr: {line}")).collect();
+fn subject(conversation: Conversation, stop: Option<StopReason>) -> Subject {
+    let stderr_tail: String = conversation.stderr_tail().map(|line| format!("\nstderr: {line}")).collect();
     let (mut subject, stop) = match conversation.finish() {
         (subject, None) => (subject, stop),
         (subject, Some(error)) => {
-            (subject, Some(Stop::Error(format!("the conversation was not kept: {error}"))))
+            (subject, Some(StopReason::Error(format!("the conversation was not kept: {error}"))))
         }
     };
     // What is wrong with the host's side was meant so.
     subject.findings.retain(|found| found.rule.about().side == Side::Server);
     if subject.outcome == Outcome::Error {
         // What it did not do says nothing: it never wrote a frame.
-        subject.reason = subject.reason.map(|reason| reason + &complaints);
+        subject.reason = subject.reason.map(|reason| reason + &stderr_tail);
         return subject;
     }
     (subject.outcome, subject.reason) = match stop {
         None => (Outcome::Passed, None),
-        Some(Stop::Failed(text) | Stop::TimedOut(text)) => (Outcome::Failed, Some(text + &complaints)),
-        Some(Stop::NotSupported(text)) => (Outcome::NotSupported, Some(text)),
-        Some(Stop::NotExercised(text)) => (Outcome::NotExercised, Some(text)),
-        Some(Stop::Error(text)) => (Outcome::Error, Some(text)),
+        Some(StopReason::Failed(text) | StopReason::TimedOut(text)) => {
+            (Outcome::Failed, Some(text + &stderr_tail))
+        }
+        Some(StopReason::NotSupported(text)) => (Outcome::NotSupported, Some(text)),
+        Some(StopReason::NotExercised(text)) => (Outcome::NotExercised, Some(text)),
+        Some(StopReason::Error(text)) => (Outcome::Error, Some(text)),
     };
     subject
 }
 
-async fn steps(host: &mut Host<'_>, scenario: &Scenario) -> Result<(), Stop> {
+async fn steps(host: &mut Host<'_>, scenario: &Scenario) -> Result<(), StopReason> {
     host.start(&[])?;
     for (place, step) in scenario.steps_for(host.server.dialect) {
         host.step(step).await.map_err(|stop| stop.at(&place))?;
@@ -125,7 +131,7 @@ async fn steps(host: &mut Host<'_>, scenario: &Scenario) -> Result<(), Stop> {
     Ok(())
 }
 
-impl Stop {
+impl StopReason {
     /// The same, with the place in the scenario before it.
     fn at(self, place: &str) -> Self {
         let put = |text: String| format!("{place}: {text}");

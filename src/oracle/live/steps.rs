@@ -2,8 +2,8 @@
 
 use super::{
     Home, Server,
-    conversation::{Conversation, Silence},
-    wanted::{Wanted, told},
+    conversation::{Conversation, WaitError},
+    expected_frames::{ExpectedFrames, shortened},
 };
 use crate::{
     client::Signal,
@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Why a scenario goes no further.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopReason {
     /// The server did not do what was expected.
     Failed(String),
     /// The server did not do it in time.
@@ -37,7 +37,7 @@ pub enum Stop {
     Error(String),
 }
 
-type Done<T = ()> = Result<T, Stop>;
+type StepResult<T = ()> = Result<T, StopReason>;
 
 /// The host of one scenario.
 pub struct Host<'a> {
@@ -52,7 +52,7 @@ pub struct Host<'a> {
     /// Multiplies every deadline.
     patience_factor: u32,
     /// The requests that were given an id.
-    asked: u64,
+    sent: u64,
 }
 
 impl<'a> Host<'a> {
@@ -64,26 +64,26 @@ impl<'a> Host<'a> {
         tolerates_unknown: bool,
         patience_factor: u32,
     ) -> Self {
-        Self { server, home, conversation, tolerates_unknown, patience_factor, asked: 0 }
+        Self { server, home, conversation, tolerates_unknown, patience_factor, sent: 0 }
     }
 
     /// Starts a process with these options behind all others.
-    pub fn start(&mut self, more: &[String]) -> Done {
-        let command = self.home.command(self.server, more).map_err(Stop::Error)?;
+    pub fn start(&mut self, more: &[String]) -> StepResult {
+        let command = self.home.command(self.server, more).map_err(StopReason::Error)?;
         self.conversation.start(command).map_err(|error| {
-            Stop::Error(format!("{} cannot be started: {error}", self.server.program.display()))
+            StopReason::Error(format!("{} cannot be started: {error}", self.server.program.display()))
         })
     }
 
     /// Does one step.
-    pub async fn step(&mut self, step: &Step) -> Done {
+    pub async fn step(&mut self, step: &Step) -> StepResult {
         match step {
             Step::Send(it) => self.send(&it.send).await,
             Step::SendRaw(it) => self.send_raw(&it.send_raw).await,
             Step::Ask(it) => self.ask(it).await,
             Step::Expect(it) => self.expect(it).await,
             Step::Idle(it) => self.idle(it).await,
-            Step::Put(it) => self.home.put(&it.put, it.text.as_bytes()).map(drop).map_err(Stop::Error),
+            Step::Put(it) => self.home.put(&it.put, it.text.as_bytes()).map(drop).map_err(StopReason::Error),
             Step::ExpectFile(it) => self.expect_file(it).await,
             Step::Signal(it) => {
                 self.conversation.signal(signal(it.signal));
@@ -112,8 +112,8 @@ impl<'a> Host<'a> {
     }
 
     /// Ends the process: its input first, then by signals.
-    pub async fn end(&mut self) -> Done {
-        let patience = self.stretched(self.server.adapter.end_within_ms);
+    pub async fn end(&mut self) -> StepResult {
+        let patience = self.scaled(self.server.adapter.end_within_ms);
         self.conversation.set_listening(true);
         self.conversation.close_input();
         if self.ends_within(patience).await {
@@ -125,33 +125,36 @@ impl<'a> Host<'a> {
                 break;
             }
         }
-        Err(Stop::TimedOut(format!("the server did not end within {} ms of its input", patience.as_millis())))
+        Err(StopReason::TimedOut(format!(
+            "the server did not end within {} ms of its input",
+            patience.as_millis()
+        )))
     }
 
     async fn ends_within(&mut self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         while self.conversation.runs() {
-            if self.conversation.more(deadline).await == Err(Silence::TooLate) {
+            if self.conversation.wait_for_output(deadline).await == Err(WaitError::TimedOut) {
                 return false;
             }
         }
         true
     }
 
-    async fn send(&mut self, frame: &Map<String, Value>) -> Done {
-        let frame = self.home.variables.fill(&Value::Object(frame.clone())).map_err(Stop::Error)?;
+    async fn send(&mut self, frame: &Map<String, Value>) -> StepResult {
+        let frame = self.home.variables.fill(&Value::Object(frame.clone())).map_err(StopReason::Error)?;
         self.write(format!("{frame}\n").as_bytes()).await
     }
 
-    async fn send_raw(&mut self, chunks: &[Chunk]) -> Done {
+    async fn send_raw(&mut self, chunks: &[Chunk]) -> StepResult {
         for chunk in chunks {
             let bytes: Cow<'_, [u8]> = match chunk {
                 Chunk::Text(text) => {
-                    self.home.variables.fill_text(text).map_err(Stop::Error)?.into_bytes().into()
+                    self.home.variables.fill_text(text).map_err(StopReason::Error)?.into_bytes().into()
                 }
                 Chunk::Base64 { base64 } => {
                     let bytes = BASE64_STANDARD.decode(base64);
-                    bytes.map_err(|error| Stop::Error(format!("base64: {error}")))?.into()
+                    bytes.map_err(|error| StopReason::Error(format!("base64: {error}")))?.into()
                 }
                 Chunk::Repeat { repeat, times } => repeat.repeat(*times).into_bytes().into(),
             };
@@ -160,78 +163,89 @@ impl<'a> Host<'a> {
         Ok(())
     }
 
-    async fn write(&mut self, bytes: &[u8]) -> Done {
+    async fn write(&mut self, bytes: &[u8]) -> StepResult {
         let patience = self.patience(None);
         match timeout(patience, self.conversation.write(bytes)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
-                Err(Stop::Failed(format!("the server does not read its input any more: {error}")))
+                Err(StopReason::Failed(format!("the server does not read its input any more: {error}")))
             }
             Err(_) => {
-                Err(Stop::TimedOut(format!("the server read no input for {} ms", patience.as_millis())))
+                Err(StopReason::TimedOut(format!("the server read no input for {} ms", patience.as_millis())))
             }
         }
     }
 
-    async fn ask(&mut self, step: &Ask) -> Done {
+    async fn ask(&mut self, step: &Ask) -> StepResult {
         let mut command = step.ask.clone();
         if !command.contains_key("id") {
-            self.asked += 1;
-            command.insert("id".to_owned(), format!("ask-{}", self.asked).into());
+            self.sent += 1;
+            command.insert("id".to_owned(), format!("ask-{}", self.sent).into());
         }
-        let command = self.home.variables.fill(&Value::Object(command)).map_err(Stop::Error)?;
+        let command = self.home.variables.fill(&Value::Object(command)).map_err(StopReason::Error)?;
         let response = self.call(&command, self.deadline(step.within_ms)).await?;
         let wanted = match &step.response {
-            Some(pattern) => self.filled(pattern)?,
-            None => Pattern::try_from(json!({"success": true})).map_err(Stop::Error)?,
+            Some(pattern) => self.fill(pattern)?,
+            None => Pattern::try_from(json!({"success": true})).map_err(StopReason::Error)?,
         };
         match wanted.fits(&response) {
             true => self.capture(&step.capture, &response),
-            false => Err(Stop::Failed(format!("expected a response like {wanted}, got {}", told(&response)))),
+            false => Err(StopReason::Failed(format!(
+                "expected a response like {wanted}, got {}",
+                shortened(&response)
+            ))),
         }
     }
 
     /// Sends a command, and takes its response out of what comes.
-    async fn call(&mut self, command: &Value, deadline: Instant) -> Done<Value> {
-        let mut at = self.conversation.unread.len();
+    async fn call(&mut self, command: &Value, deadline: Instant) -> StepResult<Value> {
+        let mut at = self.conversation.unread_frames.len();
         self.write(format!("{command}\n").as_bytes()).await?;
         loop {
-            while let Some(frame) = self.conversation.unread.get(at) {
+            while let Some(frame) = self.conversation.unread_frames.get(at) {
                 if frame["type"] == "response" && frame["id"] == command["id"] {
-                    return Ok(self.conversation.unread.remove(at).unwrap_or_default());
+                    return Ok(self.conversation.unread_frames.remove(at).unwrap_or_default());
                 }
                 at += 1;
             }
-            self.more(deadline, || format!("the response to {}", told(command))).await?;
+            self.wait_for_output(deadline, || format!("the response to {}", shortened(command))).await?;
         }
     }
 
-    async fn expect(&mut self, step: &Expect) -> Done {
+    async fn expect(&mut self, step: &Expect) -> StepResult {
         let patterns = match &step.expect {
             Patterns::One(pattern) => std::slice::from_ref(pattern),
             Patterns::All(patterns) => patterns,
         };
-        let patterns = patterns.iter().map(|pattern| self.filled(pattern)).collect::<Done<Vec<_>>>()?;
-        let without = step.without.as_ref().map(|pattern| self.filled(pattern)).transpose()?;
-        let unless = step.unless.as_ref().map(|pattern| self.filled(pattern)).transpose()?;
-        let mut wanted = Wanted::new(patterns);
+        let patterns = patterns.iter().map(|pattern| self.fill(pattern)).collect::<StepResult<Vec<_>>>()?;
+        let without = step.without.as_ref().map(|pattern| self.fill(pattern)).transpose()?;
+        let unless = step.unless.as_ref().map(|pattern| self.fill(pattern)).transpose()?;
+        let mut wanted = ExpectedFrames::new(patterns);
         let deadline = self.deadline(step.within_ms);
         while !wanted.is_complete() {
-            let Some(frame) = self.conversation.unread.pop_front() else {
-                if step.optional && self.conversation.more(deadline).await.is_err() {
+            let Some(frame) = self.conversation.unread_frames.pop_front() else {
+                if step.optional && self.conversation.wait_for_output(deadline).await.is_err() {
                     return Ok(());
                 }
                 if !step.optional {
-                    self.more(deadline, || format!("a frame like {}", wanted.missing())).await?;
+                    self.wait_for_output(deadline, || format!("a frame like {}", wanted.missing())).await?;
                 }
                 continue;
             };
             let Some(other) = wanted.take(frame) else { continue };
             if without.as_ref().is_some_and(|without| without.fits(&other)) {
-                return Err(Stop::Failed(format!("expected {} without {}", wanted.missing(), told(&other))));
+                return Err(StopReason::Failed(format!(
+                    "expected {} without {}",
+                    wanted.missing(),
+                    shortened(&other)
+                )));
             }
             if unless.as_ref().is_some_and(|unless| unless.fits(&other)) {
-                return Err(Stop::NotExercised(format!("{} came before {}", told(&other), wanted.missing())));
+                return Err(StopReason::NotExercised(format!(
+                    "{} came before {}",
+                    shortened(&other),
+                    wanted.missing()
+                )));
             }
         }
         let mut found = wanted.found();
@@ -244,16 +258,16 @@ impl<'a> Host<'a> {
 
     /// What frames tell is not enough: a retry or a compaction may be about to begin. So the server is asked, and asked
     /// again where a prompt was acknowledged and no run began: it was a command of an extension, or the run is late.
-    async fn idle(&mut self, step: &Idle) -> Done {
+    async fn idle(&mut self, step: &Idle) -> StepResult {
         let what = || "the server to be idle".to_owned();
         let deadline = self.deadline(step.within_ms);
         let mut times = 0;
         loop {
             while self.conversation.is_idle() == Some(false) {
-                self.more(deadline, what).await?;
+                self.wait_for_output(deadline, what).await?;
             }
-            self.asked += 1;
-            let command = json!({"id": format!("ask-{}", self.asked), "type": "get_state"});
+            self.sent += 1;
+            let command = json!({"id": format!("ask-{}", self.sent), "type": "get_state"});
             let state = self.call(&command, deadline).await?;
             let busy = ["isStreaming", "isCompacting"].iter().any(|flag| state["data"][flag] == true);
             times = if busy { 0 } else { times + 1 };
@@ -261,17 +275,17 @@ impl<'a> Host<'a> {
                 Some(true) if times >= 1 => break,
                 None if times >= 2 => break,
                 // Frames say that nothing goes on, and the server that something does: more will come.
-                Some(true) | None if busy => self.more(deadline, what).await?,
+                Some(true) | None if busy => self.wait_for_output(deadline, what).await?,
                 _ => {}
             }
         }
-        self.conversation.unread.clear();
+        self.conversation.unread_frames.clear();
         Ok(())
     }
 
-    async fn expect_file(&mut self, step: &ExpectFile) -> Done {
-        let path = self.home.path(&step.expect_file).map_err(Stop::Error)?;
-        let lines: Vec<Pattern> = step.lines.iter().map(|line| self.filled(line)).collect::<Done<_>>()?;
+    async fn expect_file(&mut self, step: &ExpectFile) -> StepResult {
+        let path = self.home.path(&step.expect_file).map_err(StopReason::Error)?;
+        let lines: Vec<Pattern> = step.lines.iter().map(|line| self.fill(line)).collect::<StepResult<_>>()?;
         let deadline = self.deadline(step.within_ms);
         loop {
             let missing = match fs::read_to_string(&path) {
@@ -280,60 +294,65 @@ impl<'a> Host<'a> {
             };
             let Some(missing) = missing else { return Ok(()) };
             if Instant::now() >= deadline {
-                self.conversation.waited_in_vain(&step.expect_file);
-                return Err(Stop::TimedOut(format!("{}: {missing}", path.display())));
+                self.conversation.record_timeout(&step.expect_file);
+                return Err(StopReason::TimedOut(format!("{}: {missing}", path.display())));
             }
             let look = deadline.min(Instant::now() + LOOK);
-            if let Err(Silence::Ended(_)) = self.conversation.more(look).await {
+            if let Err(WaitError::Ended(_)) = self.conversation.wait_for_output(look).await {
                 tokio::time::sleep_until(look).await;
             }
         }
     }
 
-    async fn expect_exit(&mut self, step: &ExpectExit) -> Done {
+    async fn expect_exit(&mut self, step: &ExpectExit) -> StepResult {
         let deadline = self.deadline(step.within_ms);
         while self.conversation.runs() {
-            self.more(deadline, || "the end of the server".to_owned()).await?;
+            self.wait_for_output(deadline, || "the end of the server".to_owned()).await?;
         }
-        self.conversation.unread.clear();
-        let (wanted, status) = (self.filled(&step.expect_exit)?, json!(self.conversation.status()));
+        self.conversation.unread_frames.clear();
+        let (wanted, status) = (self.fill(&step.expect_exit)?, json!(self.conversation.status()));
         match wanted.fits(&status) {
             true => Ok(()),
-            false => Err(Stop::Failed(format!("expected the exit status {wanted}, got {status}"))),
+            false => Err(StopReason::Failed(format!("expected the exit status {wanted}, got {status}"))),
         }
     }
 
     /// Waits until the server does something more, while `what` is awaited.
-    async fn more(&mut self, deadline: Instant, what: impl FnOnce() -> String) -> Done {
-        let more = self.conversation.more(deadline).await;
-        if let Some(command) = self.conversation.unknown.filter(|_| !self.tolerates_unknown) {
-            return Err(Stop::NotSupported(format!("the server does not know the command `{command}`")));
+    async fn wait_for_output(&mut self, deadline: Instant, what: impl FnOnce() -> String) -> StepResult {
+        let more = self.conversation.wait_for_output(deadline).await;
+        if let Some(command) = self.conversation.unknown_command.filter(|_| !self.tolerates_unknown) {
+            return Err(StopReason::NotSupported(format!(
+                "the server does not know the command `{command}`"
+            )));
         }
         match more {
             Ok(()) => Ok(()),
-            Err(Silence::Ended(status)) => {
-                Err(Stop::Failed(format!("the server ended with status {status}; expected {}", what())))
+            Err(WaitError::Ended(status)) => {
+                Err(StopReason::Failed(format!("the server ended with status {status}; expected {}", what())))
             }
-            Err(Silence::TooLate) => {
+            Err(WaitError::TimedOut) => {
                 let what = what();
-                self.conversation.waited_in_vain(&what);
-                Err(Stop::TimedOut(format!("waited in vain for {what}")))
+                self.conversation.record_timeout(&what);
+                Err(StopReason::TimedOut(format!("waited in vain for {what}")))
             }
         }
     }
 
-    fn capture(&mut self, names: &BTreeMap<String, String>, from: &Value) -> Done {
+    fn capture(&mut self, names: &BTreeMap<String, String>, from: &Value) -> StepResult {
         for (name, pointer) in names {
             let Some(value) = from.pointer(pointer) else {
-                return Err(Stop::Failed(format!("expected something at {pointer} in {}", told(from))));
+                return Err(StopReason::Failed(format!(
+                    "expected something at {pointer} in {}",
+                    shortened(from)
+                )));
             };
             self.home.variables.set(name, value.clone());
         }
         Ok(())
     }
 
-    fn filled(&self, pattern: &Pattern) -> Done<Pattern> {
-        pattern.filled(&self.home.variables).map_err(Stop::Error)
+    fn fill(&self, pattern: &Pattern) -> StepResult<Pattern> {
+        pattern.fill(&self.home.variables).map_err(StopReason::Error)
     }
 
     fn deadline(&self, within_ms: Option<u64>) -> Instant {
@@ -342,11 +361,11 @@ impl<'a> Host<'a> {
 
     /// A server that is starting is given more time.
     fn patience(&self, within_ms: Option<u64>) -> Duration {
-        let start = if self.conversation.has_spoken() { 0 } else { self.server.adapter.start_within_ms };
-        self.stretched(within_ms.unwrap_or(PATIENCE_MS).saturating_add(start))
+        let start = if self.conversation.has_written() { 0 } else { self.server.adapter.start_within_ms };
+        self.scaled(within_ms.unwrap_or(PATIENCE_MS).saturating_add(start))
     }
 
-    fn stretched(&self, milliseconds: u64) -> Duration {
+    fn scaled(&self, milliseconds: u64) -> Duration {
         Duration::from_millis(milliseconds.saturating_mul(self.patience_factor.into()))
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
 /// The values that a member with a meaning may have, as JSON; none for other members.
-pub type Words = fn(member: &str) -> &'static [&'static str];
+pub type MemberValues = fn(member: &str) -> &'static [&'static str];
 
 /// The definitions of the schema.
 static DEFS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
@@ -19,29 +19,29 @@ pub struct Commands {
     defs: &'static Map<String, Value>,
     kinds: Vec<(u32, RpcCommandKind)>,
     dialect: Dialect,
-    words: Words,
-    spoils: usize,
+    values: MemberValues,
+    spoil_odds: usize,
 }
 
 impl Commands {
-    /// The commands of `dialect` that have a weight, with the words of `words`. One of `spoils` has a member that is
+    /// The commands of `dialect` that have a weight, with the values of `values`. One of `spoil_odds` has a member that is
     /// missing or of another type; none for 0.
     pub fn new(
         dialect: Dialect,
         weight: impl Fn(RpcCommandKind) -> u32,
-        words: Words,
-        spoils: usize,
+        values: MemberValues,
+        spoil_odds: usize,
     ) -> Self {
         let kinds = RpcCommandKind::ALL.into_iter().filter(|kind| kind.is_in(dialect.base()));
         let kinds = kinds.map(|kind| (weight(kind), kind)).filter(|(weight, _)| *weight > 0).collect();
-        Self { defs: &DEFS, kinds, dialect, words, spoils }
+        Self { defs: &DEFS, kinds, dialect, values, spoil_odds }
     }
 
     /// Any of them, with its members; without an id.
-    pub fn any(&self, choices: &mut Choices) -> Map<String, Value> {
+    pub fn draw(&self, choices: &mut Choices) -> Map<String, Value> {
         let kind = *choices.weighted(&self.kinds);
-        let mut command = self.one(kind, 3, choices);
-        if self.spoils > 0 && command.len() > 1 && choices.once_in(self.spoils) {
+        let mut command = self.draw_kind(kind, 3, choices);
+        if self.spoil_odds > 0 && command.len() > 1 && choices.once_in(self.spoil_odds) {
             spoil(&mut command, choices);
         }
         command
@@ -60,11 +60,11 @@ impl Commands {
             true => RpcCommandKind::Prompt,
             false => choices.pick(&reads),
         };
-        (!changed.is_empty()).then(|| self.one(kind, 0, choices))
+        (!changed.is_empty()).then(|| self.draw_kind(kind, 0, choices))
     }
 
     /// A command of that kind with its members, one of `odds` of those that it may leave out, and none for 0; without an id.
-    fn one(&self, kind: RpcCommandKind, odds: usize, choices: &mut Choices) -> Map<String, Value> {
+    fn draw_kind(&self, kind: RpcCommandKind, odds: usize, choices: &mut Choices) -> Map<String, Value> {
         let mut command = Map::from_iter([("type".to_owned(), json!(kind.as_str()))]);
         for (name, schema, required) in self.members(kind.as_str()) {
             if required || (odds > 0 && choices.once_in(odds)) {
@@ -96,9 +96,9 @@ impl Commands {
 
     /// A value for a member: of its type, and with some meaning where the name has one.
     fn value(&self, name: &str, schema: &Value, choices: &mut Choices) -> Option<Value> {
-        let words = (self.words)(name);
-        if !words.is_empty() {
-            return serde_json::from_str(choices.pick(words)).ok();
+        let values = (self.values)(name);
+        if !values.is_empty() {
+            return serde_json::from_str(choices.pick(values)).ok();
         }
         let schema = match schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
             Some(def) => self.defs.get(def)?,

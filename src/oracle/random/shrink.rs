@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Leaves out steps of a scenario, and then what its model would say, as long as what is left still fails. `fails` is asked
 /// at most `tries` times.
-pub fn shortest(scenario: &Value, mut tries: usize, mut fails: impl FnMut(&Value) -> bool) -> Value {
+pub fn shrink_scenario(scenario: &Value, mut tries: usize, mut fails: impl FnMut(&Value) -> bool) -> Value {
     let mut best = scenario.clone();
     for list in ["/steps", "/script/turns"] {
         let Some(all) = best.pointer(list).and_then(Value::as_array).cloned() else { continue };
@@ -15,14 +15,14 @@ pub fn shortest(scenario: &Value, mut tries: usize, mut fails: impl FnMut(&Value
             }
             shorter
         };
-        best = with(&fewest(&all, &mut tries, |some| fails(&with(some))));
+        best = with(&shrink_list(&all, &mut tries, |some| fails(&with(some))));
     }
     best
 }
 
 /// Leaves out some of `all`, many at a time and then one by one, as long as what is left still fails. `fails` is asked at
 /// most `tries` times, which are counted down.
-pub fn fewest<T: Clone>(all: &[T], tries: &mut usize, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
+pub fn shrink_list<T: Clone>(all: &[T], tries: &mut usize, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut best = all.to_vec();
     let mut size = (best.len() / 2).max(usize::from(best.len() == 1));
     while size > 0 {

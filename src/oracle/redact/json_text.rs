@@ -4,7 +4,7 @@ use super::mask;
 
 /// Where a text stands after the pieces so far.
 #[derive(Debug, Default)]
-pub struct JsonText {
+pub struct JsonRedactor {
     /// The objects (true) and lists that are open.
     open: Vec<bool>,
     /// The next string is the name of a member.
@@ -31,7 +31,7 @@ enum Place {
 
 const LITERALS: [&str; 5] = ["true", "false", "null", "e", "E"];
 
-impl JsonText {
+impl JsonRedactor {
     /// The next piece. Half an escape is kept back until its other half comes.
     pub fn redact(&mut self, piece: &str) -> String {
         let mut out = String::with_capacity(piece.len());
@@ -137,16 +137,16 @@ mod tests {
         let expected = r#"{"path":"/x x0.xx","e\"x":["x\n\"\\xxx0\u000a", true, -1.5e3,{"k":null}]}"#;
         for cut in 0..=text.len() {
             let (one, other) = text.split_at(cut);
-            let mut redacting = JsonText::default();
+            let mut redacting = JsonRedactor::default();
             assert_eq!(redacting.redact(one) + &redacting.redact(other), expected, "{cut}");
         }
-        assert_eq!(JsonText::default().redact(expected), expected);
+        assert_eq!(JsonRedactor::default().redact(expected), expected);
     }
 
     #[test]
     fn what_is_no_json_says_nothing() {
         assert_eq!(
-            JsonText::default().redact("secret tru truth é \"a\\q\" \\u00"),
+            JsonRedactor::default().redact("secret tru truth é \"a\\q\" \\u00"),
             "xxxxxx tru truxx x \"x\\x\" \\x00"
         );
     }

@@ -17,18 +17,18 @@ pub struct Request {
 }
 
 impl Request {
-    pub fn is(&self, command: &str, id: Option<&RequestId>) -> bool {
+    pub fn matches(&self, command: &str, id: Option<&RequestId>) -> bool {
         self.command == command && self.id.as_ref() == id
     }
 }
 
 /// Frames of the host whose `id` is not theirs but that of what they answer.
-const ANSWERS: [&str; 3] = ["extension_ui_response", "host_tool_update", "host_tool_result"];
+const ID_OF_OTHERS: [&str; 3] = ["extension_ui_response", "host_tool_update", "host_tool_result"];
 
 /// The request that a line of the host is, if it is one.
 pub fn request(line: &[u8]) -> Option<Request> {
     let head: Head = serde_json::from_slice(line).ok()?;
-    let command = head.kind.filter(|kind| !ANSWERS.contains(&kind.as_str()))?;
+    let command = head.kind.filter(|kind| !ID_OF_OTHERS.contains(&kind.as_str()))?;
     Some(Request { command, id: head.id })
 }
 
@@ -62,7 +62,8 @@ fn lenient<'de, D: Deserializer<'de>, T: for<'a> Deserialize<'a>>(from: D) -> Re
 pub fn shape(line: &[u8]) -> Option<Value> {
     let mut value: Value = serde_json::from_slice(line).ok()?;
     let members = value.as_object_mut()?;
-    let is_answer = members.get("type").and_then(Value::as_str).is_some_and(|kind| ANSWERS.contains(&kind));
+    let is_answer =
+        members.get("type").and_then(Value::as_str).is_some_and(|kind| ID_OF_OTHERS.contains(&kind));
     members.retain(|name, value| !(value.is_null() || name == "timestamp" || name == "id" && !is_answer));
     Some(value)
 }

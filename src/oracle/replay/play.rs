@@ -2,7 +2,7 @@
 
 use super::{
     ids::{request, shape, with_id},
-    part::{Part, Step, What},
+    recorded_process::{RecordedProcess, Step, StepKind},
 };
 use crate::protocol::{Dialect, Encoder, Outbound, RequestId, RpcErrorResponse, RpcResponse, read_line};
 
@@ -13,7 +13,7 @@ pub struct Replay {
     /// The next step to play.
     at: usize,
     /// What the host sent for each step that came in: its id. Later steps may have come before their time.
-    came: Vec<Option<Came>>,
+    arrivals: Vec<Option<Arrival>>,
     /// Which steps that did not come are waited for no more.
     left_out: Vec<bool>,
     input_ended: bool,
@@ -21,30 +21,30 @@ pub struct Replay {
 }
 
 #[derive(Clone, Debug)]
-struct Came {
+struct Arrival {
     id: Option<RequestId>,
 }
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Play {
+pub enum Action {
     /// Write this line, `after` so many milliseconds since the step before it.
-    Say {
+    Write {
         /// The line, with its line feed.
         line: Vec<u8>,
         /// Milliseconds between the two in the recording.
         after: f64,
     },
     /// Write this to stderr.
-    Tell(Vec<u8>),
+    WriteStderr(Vec<u8>),
     /// Wait for the host.
-    Listen,
+    Wait,
     /// End with this status.
     Exit(u8),
 }
 
 /// What the host sends.
-pub enum Heard<'a> {
+pub enum HostInput<'a> {
     /// A line, without its line feed.
     Line(&'a [u8]),
     /// Nothing for a while.
@@ -55,51 +55,59 @@ pub enum Heard<'a> {
 
 impl Replay {
     /// Before the first step.
-    pub fn new(part: Part, dialect: Dialect) -> Self {
-        let (came, left_out) = (vec![None; part.steps.len()], vec![false; part.steps.len()]);
-        Self { dialect, steps: part.steps, at: 0, came, left_out, input_ended: false, remarks: Vec::new() }
+    pub fn new(part: RecordedProcess, dialect: Dialect) -> Self {
+        let (arrivals, left_out) = (vec![None; part.steps.len()], vec![false; part.steps.len()]);
+        Self {
+            dialect,
+            steps: part.steps,
+            at: 0,
+            arrivals,
+            left_out,
+            input_ended: false,
+            remarks: Vec::new(),
+        }
     }
 
     /// Hears the host. Gives the line to write for what the recording does not have, if it is owed an answer.
-    pub fn hear(&mut self, heard: &Heard<'_>) -> Option<Vec<u8>> {
+    pub fn handle(&mut self, heard: &HostInput<'_>) -> Option<Vec<u8>> {
         match heard {
-            Heard::Line(line) => self.line(line),
-            Heard::Pause => {
-                self.leave_out(self.later().unwrap_or_default());
+            HostInput::Line(line) => self.line(line),
+            HostInput::Pause => {
+                self.leave_out(self.next_arrival().unwrap_or_default());
                 None
             }
-            Heard::End => {
-                self.end();
+            HostInput::End => {
+                self.end_input();
                 None
             }
         }
     }
 
     /// What to do next. Repeats itself when it is told to listen.
-    pub fn advance(&mut self) -> Play {
+    pub fn advance(&mut self) -> Action {
         loop {
             let Some(step) = self.steps.get(self.at) else {
                 // The recording breaks off: as long as the host stays, so do we.
-                return if self.input_ended { Play::Exit(0) } else { Play::Listen };
+                return if self.input_ended { Action::Exit(0) } else { Action::Wait };
             };
             let before =
                 self.at.checked_sub(1).and_then(|at| self.steps.get(at)).map_or(step.t, |step| step.t);
             let after = (step.t - before).max(0.0);
-            let play = match &step.what {
-                What::In { .. } if self.passes(self.at) => None,
-                What::In { .. } if self.input_ended => {
-                    self.at = self.ending();
+            let play = match &step.kind {
+                StepKind::In { .. } if self.is_settled(self.at) => None,
+                StepKind::In { .. } if self.input_ended => {
+                    self.at = self.next_end();
                     continue;
                 }
-                What::In { .. } => return Play::Listen,
-                What::EndOfInput if !self.input_ended => return Play::Listen,
-                What::EndOfInput => None,
-                What::Out { answers, work_of, .. } if self.is_left_out([*answers, *work_of]) => None,
-                What::Out { line, answers, .. } => {
-                    Some(Play::Say { line: self.addressed(line, *answers), after })
+                StepKind::In { .. } => return Action::Wait,
+                StepKind::EndOfInput if !self.input_ended => return Action::Wait,
+                StepKind::EndOfInput => None,
+                StepKind::Out { answers, caused_by, .. } if self.is_left_out([*answers, *caused_by]) => None,
+                StepKind::Out { line, answers, .. } => {
+                    Some(Action::Write { line: self.with_current_id(line, *answers), after })
                 }
-                What::Err(text) => Some(Play::Tell([text.as_slice(), b"\n"].concat())),
-                What::Exit(status) => return Play::Exit(*status),
+                StepKind::Err(text) => Some(Action::WriteStderr([text.as_slice(), b"\n"].concat())),
+                StepKind::Exit(status) => return Action::Exit(*status),
             };
             self.at += 1;
             if let Some(play) = play {
@@ -109,39 +117,41 @@ impl Replay {
     }
 
     /// Whether the host has sent something behind what is waited for: it may have left that out.
-    pub fn is_passed(&self) -> bool {
-        self.later().is_some()
+    pub fn has_skipped_ahead(&self) -> bool {
+        self.next_arrival().is_some()
     }
 
     /// The first step behind the next one that has come.
-    fn later(&self) -> Option<usize> {
-        let came = self.came.iter().enumerate().skip(self.at);
+    fn next_arrival(&self) -> Option<usize> {
+        let came = self.arrivals.iter().enumerate().skip(self.at);
         came.filter(|(_, came)| came.is_some()).map(|(at, _)| at).next()
     }
 
     /// Waits no more for what stands before that step.
     fn leave_out(&mut self, until: usize) {
-        let waiting = self.left_out.iter_mut().zip(&self.came).take(until).skip(self.at);
+        let waiting = self.left_out.iter_mut().zip(&self.arrivals).take(until).skip(self.at);
         for (left_out, _) in waiting.filter(|(_, came)| came.is_none()) {
             *left_out = true;
         }
     }
 
-    fn passes(&self, at: usize) -> bool {
-        self.left_out.get(at).copied().unwrap_or_default() || self.came_at(at).is_some()
+    fn is_settled(&self, at: usize) -> bool {
+        self.left_out.get(at).copied().unwrap_or_default() || self.arrival_at(at).is_some()
     }
 
     /// Whether one of these requests was left out, and what followed from it is, too.
     fn is_left_out(&self, steps: [Option<usize>; 2]) -> bool {
         let is_left_out = |at: usize| self.left_out.get(at).copied().unwrap_or_default();
-        steps.into_iter().flatten().any(|at| is_left_out(at) && self.came_at(at).is_none())
+        steps.into_iter().flatten().any(|at| is_left_out(at) && self.arrival_at(at).is_none())
     }
 
     /// What the host sent that the recording does not have, and what it has not sent so far, in words.
     pub fn remarks(&self) -> Vec<String> {
-        let missing = self.steps.iter().zip(&self.came).filter(|(_, came)| came.is_none());
-        let missing = missing.filter_map(|(step, _)| match &step.what {
-            What::In { line, .. } => Some(format!("record {} never came: {}", step.record, excerpt(line))),
+        let missing = self.steps.iter().zip(&self.arrivals).filter(|(_, came)| came.is_none());
+        let missing = missing.filter_map(|(step, _)| match &step.kind {
+            StepKind::In { line, .. } => {
+                Some(format!("record {} never came: {}", step.record, excerpt(line)))
+            }
             _ => None,
         });
         self.remarks.iter().cloned().chain(missing).collect()
@@ -150,27 +160,27 @@ impl Replay {
     fn line(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let own = shape(line);
-        let fits = |what: &What| match what {
-            What::In { shape: Some(recorded), cut, .. } => own.as_ref().is_some_and(|own| match cut {
+        let fits = |kind: &StepKind| match kind {
+            StepKind::In { shape: Some(recorded), cut, .. } => own.as_ref().is_some_and(|own| match cut {
                 // What was shortened cannot be compared.
                 true => own.get("type") == recorded.get("type"),
                 false => own == recorded,
             }),
-            What::In { line: recorded, shape: None, .. } => line == recorded,
+            StepKind::In { line: recorded, shape: None, .. } => line == recorded,
             _ => false,
         };
-        let waiting = self.steps.iter().zip(&self.came).enumerate().skip(self.at);
+        let waiting = self.steps.iter().zip(&self.arrivals).enumerate().skip(self.at);
         let mut waiting = waiting.filter(|(_, (_, came))| came.is_none());
-        let found = waiting.find(|(_, (step, _))| fits(&step.what)).map(|(at, _)| at);
+        let found = waiting.find(|(_, (step, _))| fits(&step.kind)).map(|(at, _)| at);
         let id = request(line).and_then(|request| request.id);
         match found {
             Some(at) => {
-                if let Some(came) = self.came.get_mut(at) {
-                    *came = Some(Came { id });
+                if let Some(came) = self.arrivals.get_mut(at) {
+                    *came = Some(Arrival { id });
                 }
                 None
             }
-            None => match self.left_out_like(fits) {
+            None => match self.find_left_out(fits) {
                 Some(at) => self.answer_late(at, id),
                 None => self.unexpected(line, id),
             },
@@ -178,20 +188,20 @@ impl Replay {
     }
 
     /// The first step that was left out, has not come since, and fits.
-    fn left_out_like(&self, fits: impl Fn(&What) -> bool) -> Option<usize> {
+    fn find_left_out(&self, fits: impl Fn(&StepKind) -> bool) -> Option<usize> {
         let passed = self.steps.iter().enumerate().take(self.at);
         let mut passed = passed.filter(|(at, _)| self.is_left_out([Some(*at), None]));
-        passed.find(|(_, step)| fits(&step.what)).map(|(at, _)| at)
+        passed.find(|(_, step)| fits(&step.kind)).map(|(at, _)| at)
     }
 
     /// Something comes that was left out: it has its response, and nothing else follows from it.
     fn answer_late(&mut self, at: usize, id: Option<RequestId>) -> Option<Vec<u8>> {
-        *self.came.get_mut(at)? = Some(Came { id });
-        let response = self.steps.iter().find_map(|step| match &step.what {
-            What::Out { line, answers, .. } if *answers == Some(at) => Some(line),
+        *self.arrivals.get_mut(at)? = Some(Arrival { id });
+        let response = self.steps.iter().find_map(|step| match &step.kind {
+            StepKind::Out { line, answers, .. } if *answers == Some(at) => Some(line),
             _ => None,
         })?;
-        Some(self.addressed(response, Some(at)))
+        Some(self.with_current_id(response, Some(at)))
     }
 
     fn unexpected(&mut self, line: &[u8], id: Option<RequestId>) -> Option<Vec<u8>> {
@@ -215,26 +225,26 @@ impl Replay {
     }
 
     /// Goes on with what followed the end of the input in the recording, behind the answers to all that has come.
-    fn end(&mut self) {
+    fn end_input(&mut self) {
         self.input_ended = true;
-        let last = self.came.iter().rposition(Option::is_some).unwrap_or_default();
+        let last = self.arrivals.iter().rposition(Option::is_some).unwrap_or_default();
         self.leave_out(last);
     }
 
     /// The next step at which the input, or the process, ends.
-    fn ending(&self) -> usize {
-        let ends = |step: &Step| matches!(step.what, What::EndOfInput | What::Exit(_));
+    fn next_end(&self) -> usize {
+        let ends = |step: &Step| matches!(step.kind, StepKind::EndOfInput | StepKind::Exit(_));
         let rest = self.steps.iter().skip(self.at).position(ends);
         rest.map_or(self.steps.len(), |rest| self.at + rest)
     }
 
-    fn came_at(&self, at: usize) -> Option<&Came> {
-        self.came.get(at).and_then(Option::as_ref)
+    fn arrival_at(&self, at: usize) -> Option<&Arrival> {
+        self.arrivals.get(at).and_then(Option::as_ref)
     }
 
     /// The line with the id of the request that came now, where the recorded one had its own.
-    fn addressed(&self, line: &[u8], answers: Option<usize>) -> Vec<u8> {
-        let mut line = match answers.and_then(|at| self.came_at(at)) {
+    fn with_current_id(&self, line: &[u8], answers: Option<usize>) -> Vec<u8> {
+        let mut line = match answers.and_then(|at| self.arrival_at(at)) {
             Some(came) => with_id(line, came.id.as_ref()),
             None => line.to_vec(),
         };

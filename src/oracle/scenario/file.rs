@@ -106,7 +106,7 @@ impl Scenario {
 
     /// Whether it is for that dialect.
     pub fn is_for(&self, dialect: Dialect) -> bool {
-        self.dialects.is_empty() || self.dialects.iter().any(|listed| stands_for(*listed, dialect))
+        self.dialects.is_empty() || self.dialects.iter().any(|listed| covers(*listed, dialect))
     }
 
     /// The steps for that dialect, each with its place in the file.
@@ -122,7 +122,7 @@ fn flatten<'a>(steps: &'a [Step], place: &str, dialect: Dialect, flat: &mut Vec<
         let place = format!("{place}steps[{index}]");
         match step {
             Step::Only(Only { only, steps }) => {
-                if only.iter().any(|listed| stands_for(*listed, dialect)) {
+                if only.iter().any(|listed| covers(*listed, dialect)) {
                     flatten(steps, &format!("{place}."), dialect, flat);
                 }
             }
@@ -132,7 +132,7 @@ fn flatten<'a>(steps: &'a [Step], place: &str, dialect: Dialect, flat: &mut Vec<
 }
 
 /// Whether `listed` is the dialect or what it is built on.
-fn stands_for(listed: Dialect, dialect: Dialect) -> bool {
+fn covers(listed: Dialect, dialect: Dialect) -> bool {
     let is_base = Dialect::ALL.into_iter().find(|first| first.base() == listed.base()) == Some(listed);
     listed == dialect || is_base && listed.base() == dialect.base()
 }

@@ -9,7 +9,7 @@ impl Scenario {
     /// # Errors
     ///
     /// When one cannot be read, which a test of pi-rpc rules out.
-    pub fn carried() -> Result<Vec<Self>, ScenarioError> {
+    pub fn built_in() -> Result<Vec<Self>, ScenarioError> {
         embedded::SCENARIOS.iter().map(|(_, text)| Self::from_json(text)).collect()
     }
 }

@@ -27,7 +27,7 @@ impl Pattern {
     /// # Errors
     ///
     /// Names what is not known.
-    pub fn filled(&self, variables: &Variables) -> Result<Self, String> {
+    pub fn fill(&self, variables: &Variables) -> Result<Self, String> {
         variables.fill(&self.0).map(Self)
     }
 

@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! our stdin ──→ pump ──→ the server ──→ pump ──→ our stdout      each pump a thread that knows bytes only
-//!                 └──── what was seen ───┴──→ witness             a thread: lines, recording, judge, report
+//!                 └──── what was seen ───┴──→ observer             a thread: lines, recording, judge, report
 //! ```
 //!
-//! A pump tells the witness before it passes bytes on, so that a request is seen before its answer; telling is a copy
-//! into memory and never waits. What the witness cannot keep up with, up to [`Witness`]'s limit, is lost to it, not to
+//! A pump tells the observer before it passes bytes on, so that a request is seen before its answer; telling is a copy
+//! into memory and never waits. What the observer cannot keep up with, up to [`Observer`]'s limit, is lost to it, not to
 //! the host.
 
-mod clerk;
+mod observer;
 mod pump;
+mod recorder;
 mod run;
-mod witness;
 
-pub use clerk::Sheet;
-pub use run::{Command, Ended, tap};
-pub use witness::{Teller, Witness};
+pub use observer::{Observer, ObserverHandle};
+pub use recorder::TapOptions;
+pub use run::{Command, TapEnd, tap};

@@ -12,11 +12,11 @@ const CHUNK: usize = 64 * 1024;
 
 /// Why nothing more is passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum PumpEnd {
     /// Nothing more comes.
     Ended,
     /// Nobody takes it any more.
-    Unheard,
+    ReaderClosed,
 }
 
 /// Passes on what comes `from` there, and tells `seen` of it just before and `waited` how long it took. Returns when `from` has ended, when nobody has
@@ -27,35 +27,35 @@ pub fn pump(
     stop: Option<&PipeReader>,
     mut seen: impl FnMut(&[u8]),
     mut waited: impl FnMut(Duration),
-) -> Over {
+) -> PumpEnd {
     let mut chunk = vec![0; CHUNK];
     loop {
         match ready(from, to, stop) {
             Ok(None) => {}
             Ok(Some(over)) => return over,
-            Err(_) => return Over::Ended,
+            Err(_) => return PumpEnd::Ended,
         }
         let bytes = match from.read(&mut chunk) {
             Ok(count) => chunk.get(..count).unwrap_or_default(),
             // The host may have made its end, and so ours, non-blocking.
             Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => continue,
-            Err(_) => return Over::Ended,
+            Err(_) => return PumpEnd::Ended,
         };
         if bytes.is_empty() {
-            return Over::Ended;
+            return PumpEnd::Ended;
         }
         seen(bytes);
         let began = Instant::now();
         let written = write_all(to, bytes);
         waited(began.elapsed());
         if written.is_err() {
-            return Over::Unheard;
+            return PumpEnd::ReaderClosed;
         }
     }
 }
 
 /// Waits until there is something to read, or a reason to stop.
-fn ready(from: &File, to: &File, stop: Option<&PipeReader>) -> rustix::io::Result<Option<Over>> {
+fn ready(from: &File, to: &File, stop: Option<&PipeReader>) -> rustix::io::Result<Option<PumpEnd>> {
     let gone = PollFlags::ERR | PollFlags::HUP;
     loop {
         let mut polled = vec![PollFd::new(from, PollFlags::IN), PollFd::new(to, PollFlags::empty())];
@@ -67,13 +67,13 @@ fn ready(from: &File, to: &File, stop: Option<&PipeReader>) -> rustix::io::Resul
         }
         let shows = |at: usize, flags| polled.get(at).is_some_and(|fd| fd.revents().intersects(flags));
         if shows(1, gone) {
-            return Ok(Some(Over::Unheard));
+            return Ok(Some(PumpEnd::ReaderClosed));
         }
         if shows(0, PollFlags::IN | gone) {
             return Ok(None);
         }
         if shows(2, gone) {
-            return Ok(Some(Over::Ended));
+            return Ok(Some(PumpEnd::Ended));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The server behind the tap: its pipes, its signals, its end.
 
 use super::{
-    Witness,
-    pump::{Over, pump},
+    Observer,
+    pump::{PumpEnd, pump},
 };
 use crate::{harmless::harmless_lines, oracle::STALLED};
 use rustix::{
@@ -35,29 +35,29 @@ pub struct Command {
 
 /// How it went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct TapEnd {
     /// The status that the server ended with: 128 and the number of the signal, if one has ended it.
     pub status: u8,
     /// Everything that was seen is recorded and reported: there was time for it.
-    pub is_told: bool,
+    pub is_reported: bool,
 }
 
 /// How long the recording and the report may take when everything else is over.
 const LAST_RECORDS: Duration = Duration::from_secs(10);
 
 /// Starts the server between our stdin and our stdout, and waits for its end. Fails if it cannot be started.
-pub async fn tap(command: &Command, witness: Witness) -> io::Result<Ended> {
+pub async fn tap(command: &Command, observer: Observer) -> io::Result<TapEnd> {
     // Before the server is there: none may be lost to it.
-    let mut stops = Stops::listen()?;
+    let mut signals = ForwardedSignals::listen()?;
     let mut server = start(command)?;
     let (stop, stopped) = io::pipe().map(|(reader, writer)| (writer, reader))?;
-    let passed = pass(&mut server, stopped, &witness)?;
+    let passed = start_pumps(&mut server, stopped, &observer)?;
     let status = loop {
         tokio::select! {
             status = server.wait() => break status?,
-            signal = stops.next() => {
-                witness.teller().signal(signal.as_raw());
-                tell(&server, signal);
+            signal = signals.next() => {
+                observer.handle().signal(signal.as_raw());
+                forward_signal(&server, signal);
             }
         }
     };
@@ -65,17 +65,17 @@ pub async fn tap(command: &Command, witness: Witness) -> io::Result<Ended> {
     drop(stop);
     tokio::select! {
         _ = passed => {}
-        signal = stops.next() => return Ok(Ended { status: status_of_signal(signal.as_raw()), is_told: false }),
+        signal = signals.next() => return Ok(TapEnd { status: status_of_signal(signal.as_raw()), is_reported: false }),
     }
     let status = status_of(status);
     // The host must not wait for the report.
-    dup2_stdout(nothing()?)?;
-    let told = tokio::task::spawn_blocking(move || witness.finish(status));
-    let is_told = tokio::select! {
+    dup2_stdout(dev_null()?)?;
+    let told = tokio::task::spawn_blocking(move || observer.finish(status));
+    let is_reported = tokio::select! {
         told = tokio::time::timeout(LAST_RECORDS, told) => told.is_ok(),
-        _ = stops.next() => false,
+        _ = signals.next() => false,
     };
-    Ok(Ended { status, is_told })
+    Ok(TapEnd { status, is_reported })
 }
 
 /// In a process group of its own, so that a signal from a terminal reaches it once, by us.
@@ -91,40 +91,45 @@ fn start(command: &Command) -> io::Result<Child> {
 
 /// Starts both pumps, and the one of stderr if that is a terminal; gives word when everything that the server wrote was
 /// passed on.
-fn pass(server: &mut Child, stop: PipeReader, witness: &Witness) -> io::Result<oneshot::Receiver<()>> {
+fn start_pumps(
+    server: &mut Child,
+    stop: PipeReader,
+    observer: &Observer,
+) -> io::Result<oneshot::Receiver<()>> {
     let no_pipe = || io::Error::other("no pipe to the server");
     let mut to_server = File::from(server.stdin.take().ok_or_else(no_pipe)?.into_owned_fd()?);
     let mut from_server = File::from(server.stdout.take().ok_or_else(no_pipe)?.into_owned_fd()?);
     let mut from_host = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut to_host = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let told = witness.teller();
+    let handle = observer.handle();
     thread::Builder::new().name("host".to_owned()).spawn(move || {
-        match pump(&mut from_host, &mut to_server, None, |bytes| told.of_host(bytes), |_| {}) {
-            Over::Ended => told.end_of_input(),
+        match pump(&mut from_host, &mut to_server, None, |bytes| handle.host_wrote(bytes), |_| {}) {
+            PumpEnd::Ended => handle.end_of_input(),
             // The host's next write fails, as it would without us.
-            Over::Unheard => drop(nothing().map(dup2_stdin)),
+            PumpEnd::ReaderClosed => drop(dev_null().map(dup2_stdin)),
         }
     })?;
-    let remarks = match server.stderr.take() {
-        Some(stderr) => Some(show_remarks(File::from(stderr.into_owned_fd()?), stop.try_clone()?)?),
+    let stderr_thread = match server.stderr.take() {
+        Some(stderr) => Some(forward_stderr(File::from(stderr.into_owned_fd()?), stop.try_clone()?)?),
         None => None,
     };
-    let told = witness.teller();
+    let handle = observer.handle();
     let (passed, all_passed) = oneshot::channel();
     thread::Builder::new().name("server".to_owned()).spawn(move || {
         let waited = |time| {
             if time >= STALLED {
-                told.stalled(time);
+                handle.stalled(time);
             }
         };
-        let over = pump(&mut from_server, &mut to_host, Some(&stop), |bytes| told.of_server(bytes), waited);
-        if over == Over::Unheard {
-            told.end_of_output();
+        let over =
+            pump(&mut from_server, &mut to_host, Some(&stop), |bytes| handle.server_wrote(bytes), waited);
+        if over == PumpEnd::ReaderClosed {
+            handle.end_of_output();
         }
         // In this order: nobody may be told before the server's next write fails, as it would without us.
         drop((from_server, to_host));
         // A thread that has panicked shows nothing more.
-        let _ = remarks.map(thread::JoinHandle::join);
+        let _ = stderr_thread.map(thread::JoinHandle::join);
         // Nobody waits once a signal has ended us.
         let _ = passed.send(());
     })?;
@@ -132,13 +137,13 @@ fn pass(server: &mut Child, stop: PipeReader, witness: &Witness) -> io::Result<o
 }
 
 /// Shows what the server writes to stderr on our terminal, without what would move its cursor or hide something.
-fn show_remarks(mut from: File, stop: PipeReader) -> io::Result<thread::JoinHandle<()>> {
-    let mut nowhere = nothing()?;
-    thread::Builder::new().name("remarks".to_owned()).spawn(move || {
+fn forward_stderr(mut from: File, stop: PipeReader) -> io::Result<thread::JoinHandle<()>> {
+    let mut nowhere = dev_null()?;
+    thread::Builder::new().name("stderr".to_owned()).spawn(move || {
         let mut partial = Vec::new();
         let show = |bytes: &[u8]| {
             partial.extend_from_slice(bytes);
-            let whole = whole_letters(&partial);
+            let whole = complete_characters(&partial);
             let text = harmless_lines(&String::from_utf8_lossy(&partial[..whole]));
             partial.drain(..whole);
             // A terminal that is gone shows nothing more.
@@ -149,19 +154,19 @@ fn show_remarks(mut from: File, stop: PipeReader) -> io::Result<thread::JoinHand
 }
 
 /// How many bytes there are before a letter whose end has not come yet.
-fn whole_letters(bytes: &[u8]) -> usize {
+fn complete_characters(bytes: &[u8]) -> usize {
     match str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
         _ => bytes.len(),
     }
 }
 
-fn nothing() -> io::Result<File> {
+fn dev_null() -> io::Result<File> {
     File::options().read(true).write(true).open("/dev/null")
 }
 
 /// Passes a signal on; a server that has just ended needs none.
-fn tell(server: &Child, signal: Signal) {
+fn forward_signal(server: &Child, signal: Signal) {
     let pid = server.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     if let Some(pid) = pid {
         let _ = kill_process(pid, signal);
@@ -179,13 +184,13 @@ fn status_of_signal(number: i32) -> u8 {
 }
 
 /// The signals that are passed on.
-struct Stops {
+struct ForwardedSignals {
     terminate: Signals,
     interrupt: Signals,
     hang_up: Signals,
 }
 
-impl Stops {
+impl ForwardedSignals {
     fn listen() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,

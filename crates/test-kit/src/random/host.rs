@@ -49,7 +49,7 @@ pub fn line(
         };
         return (HostLine { wait, line: line.to_owned() }, None);
     }
-    let command = commands(kind, dialect).any(choices);
+    let command = commands(kind, dialect).draw(choices);
     let is_named = kind != Kind::Brief || !choices.once_in(8);
     let kind = command.get("type").and_then(|it| RpcCommandKind::parse(it.as_str()?));
     (named(Value::Object(command), number, is_named, wait), kind)

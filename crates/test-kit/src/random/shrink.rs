@@ -2,7 +2,7 @@
 
 use super::play;
 use crate::{Conversation, HostLine, Kind};
-use pi_rpc::oracle::random::fewest;
+use pi_rpc::oracle::random::shrink_list;
 use serde_json::{Map, Value};
 
 /// How often a conversation is played to shrink it.
@@ -72,7 +72,7 @@ impl Shrinking {
     fn list<T: Clone>(&mut self, best: &mut Conversation, list: impl Fn(&mut Conversation) -> &mut Vec<T>) {
         let all = list(best).clone();
         let mut tries = self.tries;
-        let left = fewest(&all, &mut tries, |some| {
+        let left = shrink_list(&all, &mut tries, |some| {
             let mut candidate = best.clone();
             some.clone_into(list(&mut candidate));
             self.fails(&candidate)

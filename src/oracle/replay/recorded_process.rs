@@ -1,8 +1,8 @@
 //! One process of a recording.
 
 use super::{
+    causes::Causes,
     ids::{Request, id_of, request, shape},
-    work::Work,
 };
 use crate::{
     oracle::{Body, Direction, Record, TraceError, line_buffer::LineBuffer, read_record},
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// Everything that was recorded of one process, in order.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct RecordedProcess {
     pub(super) steps: Vec<Step>,
     /// The dialect that the recording names.
     pub dialect: Option<Dialect>,
@@ -28,11 +28,11 @@ pub(super) struct Step {
     pub record: usize,
     /// When, in milliseconds.
     pub t: f64,
-    pub what: What,
+    pub kind: StepKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum StepKind {
     /// A line of the host, and what it is compared by.
     In {
         line: Vec<u8>,
@@ -43,7 +43,7 @@ pub(super) enum What {
     Out {
         line: Vec<u8>,
         answers: Option<usize>,
-        work_of: Option<usize>,
+        caused_by: Option<usize>,
     },
     /// What the server wrote to stderr.
     Err(Vec<u8>),
@@ -51,7 +51,7 @@ pub(super) enum What {
     Exit(u8),
 }
 
-impl What {
+impl StepKind {
     fn of_host(line: Vec<u8>, cut: bool) -> Self {
         Self::In { shape: shape(&line), line, cut }
     }
@@ -59,7 +59,7 @@ impl What {
 
 /// Why a recording cannot be played.
 #[derive(Debug, thiserror::Error)]
-pub enum PartError {
+pub enum RecordedProcessError {
     /// A line is no record.
     #[error("line {line}: {error}")]
     Line {
@@ -78,9 +78,9 @@ pub enum PartError {
     },
 }
 
-impl Part {
+impl RecordedProcess {
     /// Reads process number `process`, from 1, of a recording. What stands before the first `spawn` belongs to the first.
-    pub fn read(text: &str, process: usize) -> Result<Self, PartError> {
+    pub fn read(text: &str, process: usize) -> Result<Self, RecordedProcessError> {
         let (mut part, mut spawned, mut found) = (Self::default(), 0, 0);
         let mut pieces = LineBuffer::default();
         let last = text.lines().count();
@@ -91,9 +91,10 @@ impl Part {
                 Err(TraceError::Line(error)) if error.is_eof() && at + 1 == last && !text.ends_with('\n') => {
                     break;
                 }
-                Err(error) => return Err(PartError::Line { line: at + 1, error }),
+                Err(error) => return Err(RecordedProcessError::Line { line: at + 1, error }),
             };
-            let spawns = record.direction == Direction::Meta && Meta::read(&record.body).event == "spawn";
+            let spawns =
+                record.direction == Direction::Meta && MetaFields::read(&record.body).event == "spawn";
             spawned += usize::from(spawns);
             found = spawned.max(1);
             if found == process {
@@ -101,57 +102,61 @@ impl Part {
             }
         }
         match process >= 1 && process <= found {
-            true => Ok(part.with_answers()),
-            false => Err(PartError::NoProcess { wanted: process, found }),
+            true => Ok(part.with_requests()),
+            false => Err(RecordedProcessError::NoProcess { wanted: process, found }),
         }
     }
 
     fn add(&mut self, number: usize, record: &Record<'_>, pieces: &mut LineBuffer) {
         self.cut |= record.cut;
         let line = record.body.bytes();
-        let what = match (record.direction, &record.body) {
-            (Direction::In, Body::Raw(_)) => return self.host_wrote(number, record.t, pieces.push(line)),
-            (Direction::In, Body::Json(_)) => What::of_host(line.to_vec(), record.cut),
-            (Direction::Out, _) => What::Out { line: line.to_vec(), answers: None, work_of: None },
-            (Direction::Err, _) => What::Err(line.to_vec()),
+        let kind = match (record.direction, &record.body) {
+            (Direction::In, Body::Raw(_)) => return self.push_lines(number, record.t, pieces.push(line)),
+            (Direction::In, Body::Json(_)) => StepKind::of_host(line.to_vec(), record.cut),
+            (Direction::Out, _) => StepKind::Out { line: line.to_vec(), answers: None, caused_by: None },
+            (Direction::Err, _) => StepKind::Err(line.to_vec()),
             (Direction::Meta, body) => {
-                let meta = Meta::read(body);
+                let meta = MetaFields::read(body);
                 if let Some(name) = meta.dialect.as_deref() {
                     self.dialect = DialectVersion::parse(name).map(|spoken| spoken.dialect);
                 }
-                let Some(what) = meta.step() else { return };
-                self.host_wrote(number, record.t, pieces.take_rest());
-                what
+                let Some(kind) = meta.step() else { return };
+                self.push_lines(number, record.t, pieces.take_rest());
+                kind
             }
         };
-        self.steps.push(Step { record: number, t: record.t, what });
+        self.steps.push(Step { record: number, t: record.t, kind });
     }
 
     /// Lines that were recorded as they were written, in pieces.
-    fn host_wrote(&mut self, record: usize, t: f64, lines: Vec<Vec<u8>>) {
-        self.steps.extend(lines.into_iter().map(|line| Step { record, t, what: What::of_host(line, false) }));
+    fn push_lines(&mut self, record: usize, t: f64, lines: Vec<Vec<u8>>) {
+        self.steps.extend(lines.into_iter().map(|line| Step {
+            record,
+            t,
+            kind: StepKind::of_host(line, false),
+        }));
     }
 
     /// Finds the request of each response: of that id and command, else the oldest without an id that has none yet; and of
     /// every other frame the request that it is the work of.
-    fn with_answers(mut self) -> Self {
+    fn with_requests(mut self) -> Self {
         let mut asked: Vec<(usize, Request)> = Vec::new();
         let mut answered: Vec<usize> = Vec::new();
-        let mut work = Work::default();
+        let mut causes = Causes::default();
         for at in 0..self.steps.len() {
             let Some(step) = self.steps.get_mut(at) else { break };
-            match &mut step.what {
-                What::In { line, .. } => {
+            match &mut step.kind {
+                StepKind::In { line, .. } => {
                     let request = request(line);
-                    work.asked(at, request.as_ref());
+                    causes.host_sent(at, request.as_ref());
                     asked.extend(request.map(|request| (at, request)));
                 }
-                What::Out { line, answers, work_of } => {
+                StepKind::Out { line, answers, caused_by } => {
                     let Some((command, id)) = id_of(line) else {
-                        *work_of = work.frame(line);
+                        *caused_by = causes.cause_of(line);
                         continue;
                     };
-                    let named = |(_, request): &&(usize, Request)| request.is(&command, id.as_ref());
+                    let named = |(_, request): &&(usize, Request)| request.matches(&command, id.as_ref());
                     let found = match id {
                         Some(_) => asked.iter().rev().find(named),
                         None => asked.iter().filter(named).find(|(at, _)| !answered.contains(at)),
@@ -168,23 +173,23 @@ impl Part {
 
 /// What happened to the process.
 #[derive(Default, Deserialize)]
-struct Meta {
+struct MetaFields {
     #[serde(default)]
     event: String,
     dialect: Option<String>,
     code: Option<i64>,
 }
 
-impl Meta {
+impl MetaFields {
     /// What is no such object happened to nobody.
     fn read(body: &Body<'_>) -> Self {
         serde_json::from_slice(body.bytes()).unwrap_or_default()
     }
 
-    fn step(self) -> Option<What> {
+    fn step(self) -> Option<StepKind> {
         match self.event.as_str() {
-            "stdin closed" => Some(What::EndOfInput),
-            "exit" => Some(What::Exit(status(self.code.unwrap_or_default()))),
+            "stdin closed" => Some(StepKind::EndOfInput),
+            "exit" => Some(StepKind::Exit(status(self.code.unwrap_or_default()))),
             _ => None,
         }
     }

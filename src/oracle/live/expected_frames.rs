@@ -4,12 +4,12 @@ use crate::oracle::scenario::Pattern;
 use serde_json::Value;
 
 /// The most characters that are told of a frame.
-const TOLD: usize = 200;
+const MAX_CHARACTERS: usize = 200;
 
 /// The patterns of a step, each with the frame that it has found.
-pub(super) struct Wanted(Vec<(Pattern, Option<Value>)>);
+pub(super) struct ExpectedFrames(Vec<(Pattern, Option<Value>)>);
 
-impl Wanted {
+impl ExpectedFrames {
     pub fn new(patterns: impl IntoIterator<Item = Pattern>) -> Self {
         Self(patterns.into_iter().map(|pattern| (pattern, None)).collect())
     }
@@ -43,9 +43,9 @@ impl Wanted {
 }
 
 /// A frame, shortened.
-pub(super) fn told(frame: &Value) -> String {
+pub(super) fn shortened(frame: &Value) -> String {
     let text = frame.to_string();
-    match text.char_indices().nth(TOLD) {
+    match text.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
     }

@@ -28,7 +28,7 @@ pub const JUNK: [&str; 9] = [
 
 /// What is written for members that have a meaning. The model's script knows most of the messages; the shell commands do no
 /// harm and end soon.
-fn words(member: &str) -> &'static [&'static str] {
+fn values(member: &str) -> &'static [&'static str] {
     match member {
         "message" => &[
             "\"Hello\"",
@@ -58,21 +58,21 @@ fn words(member: &str) -> &'static [&'static str] {
 const PROMPTS: u32 = 32;
 
 /// One of so many commands has a member that is missing or of another type.
-const SPOILT: usize = 8;
+const SPOIL_ODDS: usize = 8;
 
 /// The scenario that a seed makes, as its file has it.
 pub fn conversation(seed: u64, dialect: Dialect) -> Value {
     let weight = |kind| if kind == RpcCommandKind::Prompt { PROMPTS } else { 1 };
-    let commands = Commands::new(dialect, weight, words, SPOILT);
-    let mut talk = Talk { choices: Choices::seeded(seed), commands, sent: 0, steps: Vec::new() };
-    for _ in 0..4 + talk.choices.below(12) {
-        talk.says();
-        if talk.choices.once_in(2) {
-            talk.waits();
+    let commands = Commands::new(dialect, weight, values, SPOIL_ODDS);
+    let mut generator = Generator { choices: Choices::seeded(seed), commands, sent: 0, steps: Vec::new() };
+    for _ in 0..4 + generator.choices.below(12) {
+        generator.push_command();
+        if generator.choices.once_in(2) {
+            generator.push_wait();
         }
     }
-    talk.steps.push(json!({ "send": { "id": "end", "type": "abort" } }));
-    talk.steps.push(json!({ "idle": true, "withinMs": REST_MS }));
+    generator.steps.push(json!({ "send": { "id": "end", "type": "abort" } }));
+    generator.steps.push(json!({ "idle": true, "withinMs": REST_MS }));
     json!({
         "name": format!("seed-{seed}"),
         "title": format!("What seed {seed} makes the host say."),
@@ -81,20 +81,20 @@ pub fn conversation(seed: u64, dialect: Dialect) -> Value {
         // A server may ask at any time; nobody else would answer.
         "answersDialogs": true,
         "script": serde_json::from_str::<Value>(SCRIPT).unwrap_or_default(),
-        "steps": talk.steps,
+        "steps": generator.steps,
     })
 }
 
-struct Talk {
+struct Generator {
     choices: Choices,
     commands: Commands,
     sent: usize,
     steps: Vec<Value>,
 }
 
-impl Talk {
+impl Generator {
     /// Something is said to the server.
-    fn says(&mut self) {
+    fn push_command(&mut self) {
         let frame = match self.choices.below(20) {
             18 => {
                 let line = format!("{}\n", self.choices.pick(&JUNK));
@@ -105,28 +105,28 @@ impl Talk {
                 ("id".to_owned(), json!("never asked")),
                 ("cancelled".to_owned(), json!(true)),
             ]),
-            _ => self.commands.any(&mut self.choices),
+            _ => self.commands.draw(&mut self.choices),
         };
         let kind = frame.get("type").and_then(|kind| RpcCommandKind::parse(kind.as_str()?));
-        let frame = self.numbered(frame);
+        let frame = self.with_id(frame);
         self.steps.push(json!({ "send": frame }));
         if let Some(kind) = kind.filter(|_| self.choices.once_in(2)) {
-            self.asks_what_it_did(kind);
+            self.push_witness(kind);
         }
     }
 
     /// What would show that the command has done nothing is asked: at once, or when all is quiet.
-    fn asks_what_it_did(&mut self, kind: RpcCommandKind) {
+    fn push_witness(&mut self, kind: RpcCommandKind) {
         let Some(witness) = self.commands.witness(kind, &mut self.choices) else { return };
         if self.choices.once_in(2) {
             self.steps.push(json!({ "idle": true, "withinMs": REST_MS }));
         }
-        let witness = self.numbered(witness);
+        let witness = self.with_id(witness);
         self.steps.push(json!({ "send": witness }));
     }
 
     /// Gives a command the next id.
-    fn numbered(&mut self, command: Map<String, Value>) -> Map<String, Value> {
+    fn with_id(&mut self, command: Map<String, Value>) -> Map<String, Value> {
         if command.contains_key("id") {
             return command;
         }
@@ -136,7 +136,7 @@ impl Talk {
     }
 
     /// A moment is waited for, which may never come.
-    fn waits(&mut self) {
+    fn push_wait(&mut self) {
         let last = format!("c{}", self.sent);
         let moments = [
             json!({ "type": "response", "id": last }),

@@ -6,7 +6,7 @@ use crate::protocol::{AgentSessionEventKind, RpcCommandKind};
 
 /// What the server works on.
 #[derive(Default)]
-pub struct Work {
+pub struct Causes {
     /// The step of the last request that makes the server do something.
     latest: Option<usize>,
     /// The step of the last prompt.
@@ -16,9 +16,9 @@ pub struct Work {
     is_open: bool,
 }
 
-impl Work {
+impl Causes {
     /// The host wrote something at that step.
-    pub fn asked(&mut self, at: usize, request: Option<&Request>) {
+    pub fn host_sent(&mut self, at: usize, request: Option<&Request>) {
         use RpcCommandKind as Command;
         let Some(command) = request.and_then(|request| RpcCommandKind::parse(&request.command)) else {
             return;
@@ -39,7 +39,7 @@ impl Work {
     }
 
     /// The server wrote a frame that is no response. Gives the step that it is the work of; none where it may be nobody's.
-    pub fn frame(&mut self, line: &[u8]) -> Option<usize> {
+    pub fn cause_of(&mut self, line: &[u8]) -> Option<usize> {
         let kind = kind_of(line)?;
         match AgentSessionEventKind::parse(&kind) {
             Some(AgentSessionEventKind::AgentStart) => {

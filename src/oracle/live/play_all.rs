@@ -19,7 +19,7 @@ use tokio::{
 
 /// How scenarios are played.
 #[derive(Clone, Copy, Debug)]
-pub struct Playing<'a> {
+pub struct PlayOptions<'a> {
     /// How many at a time.
     pub jobs: NonZeroUsize,
     /// The directory where the conversations are kept, one file each.
@@ -35,7 +35,7 @@ pub struct Playing<'a> {
     pub stop: Option<&'a AtomicBool>,
 }
 
-impl Default for Playing<'_> {
+impl Default for PlayOptions<'_> {
     fn default() -> Self {
         Self {
             jobs: NonZeroUsize::MIN,
@@ -56,26 +56,26 @@ impl Default for Playing<'_> {
 pub fn play_all(
     server: &Server,
     scenarios: &[Scenario],
-    playing: Playing<'_>,
+    options: PlayOptions<'_>,
     done: impl Fn(&Subject) + Sync,
 ) -> io::Result<Vec<Subject>> {
     let next = AtomicUsize::new(0);
     let played = Mutex::new(Vec::with_capacity(scenarios.len()));
     let work = || -> io::Result<()> {
         loop {
-            if playing.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            if options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Ok(());
             }
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(scenario) = scenarios.get(at) else { return Ok(()) };
-            let subject = play_one(server, scenario, playing)?;
+            let subject = play_one(server, scenario, options)?;
             done(&subject);
             played.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, subject));
         }
     };
     thread::scope(|scope| {
         let workers: Vec<_> =
-            (0..playing.jobs.get().min(scenarios.len())).map(|_| scope.spawn(work)).collect();
+            (0..options.jobs.get().min(scenarios.len())).map(|_| scope.spawn(work)).collect();
         let ended = workers
             .into_iter()
             .map(|worker| worker.join().unwrap_or_else(|_| Err(io::Error::other("a panic"))));
@@ -87,13 +87,13 @@ pub fn play_all(
 }
 
 /// Plays one in a runtime of its own: whatever it leaves open ends with it.
-fn play_one(server: &Server, scenario: &Scenario, playing: Playing<'_>) -> io::Result<Subject> {
+fn play_one(server: &Server, scenario: &Scenario, options: PlayOptions<'_>) -> io::Result<Subject> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let played = runtime.block_on(async {
         let (mut interrupt, mut terminate) =
             (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         tokio::select! {
-            subject = play(server, scenario, playing) => Ok(subject),
+            subject = play(server, scenario, options) => Ok(subject),
             _ = interrupt.recv() => Err(io::ErrorKind::Interrupted.into()),
             _ = terminate.recv() => Err(io::ErrorKind::Interrupted.into()),
         }

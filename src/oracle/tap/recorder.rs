@@ -9,7 +9,7 @@ use crate::{
 use std::{collections::HashSet, fs::File, io::Write};
 
 /// What is to be recorded, judged and reported.
-pub struct Sheet {
+pub struct TapOptions {
     /// The dialect to judge by.
     pub spoken: DialectVersion,
     /// The server and its arguments, for the recording.
@@ -30,17 +30,17 @@ const LONGEST: usize = 256 * 1024 * 1024;
 /// The most that is told of what was expected, in characters.
 const LONGEST_TEXT: usize = 400;
 
-pub struct Clerk {
+pub struct Recorder {
     spoken: DialectVersion,
-    of_host: LineSplitter,
-    of_server: LineSplitter,
+    host_lines: LineSplitter,
+    server_lines: LineSplitter,
     trace: Option<TraceWriter<File>>,
     judge: Judge,
     report: Box<dyn Write + Send>,
     tier: Tier,
     counts: Counts,
     /// Causes that were told: each is told once, and counted as often as it shows.
-    told: HashSet<(Rule, Kind, FlowState)>,
+    reported: HashSet<(Rule, Kind, FlowState)>,
     /// Bytes of lines that were too long: what comes after them is not judged.
     overlong: u64,
 }
@@ -48,26 +48,27 @@ pub struct Clerk {
 /// Violations by side and tier.
 type Counts = [[u64; Tier::ALL.len()]; Side::ALL.len()];
 
-impl Clerk {
+impl Recorder {
     /// Begins with the record of the process.
-    pub fn start(sheet: Sheet) -> Self {
-        let Sheet { spoken, argv, trace, redact, report, tier } = sheet;
-        let mut clerk = Self {
+    pub fn start(sheet: TapOptions) -> Self {
+        let TapOptions { spoken, argv, trace, redact, report, tier } = sheet;
+        let mut recorder = Self {
             spoken,
-            of_host: LineSplitter::new(LONGEST),
-            of_server: LineSplitter::new(LONGEST),
+            host_lines: LineSplitter::new(LONGEST),
+            server_lines: LineSplitter::new(LONGEST),
             trace: trace.map(|file| TraceWriter::new(file).redacting(redact)),
             judge: Judge::new(spoken, View::Both),
             report,
             tier,
             counts: Counts::default(),
-            told: HashSet::new(),
+            reported: HashSet::new(),
             overlong: 0,
         };
         let program = argv.first().map(String::as_str).unwrap_or_default();
         let server = program.rsplit('/').next().unwrap_or_default();
-        clerk.record(&Record::meta(0.0, &Meta::Spawn { argv: &argv, dialect: &spoken.to_string(), server }));
-        clerk
+        recorder
+            .record(&Record::meta(0.0, &Meta::Spawn { argv: &argv, dialect: &spoken.to_string(), server }));
+        recorder
     }
 
     /// One side wrote `bytes`, which may end anywhere.
@@ -82,45 +83,45 @@ impl Clerk {
     }
 
     /// The host has done something to the process.
-    pub fn done(&mut self, t: f64, what: &Meta<'_>) {
+    pub fn event(&mut self, t: f64, what: &Meta<'_>) {
         if matches!(what, Meta::StdinClosed) {
-            self.last_line(t, Direction::In);
+            self.finish_line(t, Direction::In);
         }
         self.record(&Record::meta(t, what));
     }
 
     /// The process has ended, and `lost` bytes were not seen.
     pub fn exit(mut self, t: f64, code: u8, lost: u64) {
-        self.last_line(t, Direction::In);
-        self.last_line(t, Direction::Out);
+        self.finish_line(t, Direction::In);
+        self.finish_line(t, Direction::Out);
         let lost = lost + self.overlong;
         match lost {
             0 => {
                 self.record(&Record::meta(t, &Meta::Exit { code: code.into() }));
                 let findings = self.judge.finish();
                 match self.judge.is_server_silent() {
-                    true => self.say("the server never wrote a frame"),
-                    false => self.tell(&findings),
+                    true => self.report_text("the server never wrote a frame"),
+                    false => self.report_findings(&findings),
                 }
             }
             bytes => {
-                self.keep(&Record::meta(t, &Meta::Lost { bytes }));
-                self.keep(&Record::meta(t, &Meta::Exit { code: code.into() }));
+                self.write_trace(&Record::meta(t, &Meta::Lost { bytes }));
+                self.write_trace(&Record::meta(t, &Meta::Exit { code: code.into() }));
             }
         }
         let summary = self.summary(lost);
-        self.say(&summary);
+        self.report_text(&summary);
     }
 
     const fn splitter(&mut self, direction: Direction) -> &mut LineSplitter {
         match direction {
-            Direction::In => &mut self.of_host,
-            _ => &mut self.of_server,
+            Direction::In => &mut self.host_lines,
+            _ => &mut self.server_lines,
         }
     }
 
     /// What stands behind the last line feed.
-    fn last_line(&mut self, t: f64, direction: Direction) {
+    fn finish_line(&mut self, t: f64, direction: Direction) {
         let mut splitter = std::mem::replace(self.splitter(direction), LineSplitter::new(LONGEST));
         match splitter.finish() {
             Some(SplitLine::Line(rest)) => self.record(&Record::unended(t, direction, rest)),
@@ -135,39 +136,39 @@ impl Clerk {
             SplitLine::TooLong(length) => {
                 let bytes = *length as u64;
                 self.overlong += bytes;
-                self.keep(&Record::meta(t, &Meta::Lost { bytes }));
+                self.write_trace(&Record::meta(t, &Meta::Lost { bytes }));
             }
         }
     }
 
     /// Keeps and judges.
     fn record(&mut self, record: &Record<'_>) {
-        self.keep(record);
+        self.write_trace(record);
         if self.overlong == 0 {
             let findings = self.judge.observe(record);
-            self.tell(&findings);
+            self.report_findings(&findings);
         }
     }
 
-    fn keep(&mut self, record: &Record<'_>) {
+    fn write_trace(&mut self, record: &Record<'_>) {
         let Some(trace) = &mut self.trace else { return };
         if let Err(error) = trace.write(record) {
             self.trace = None;
-            self.say(&format!("the recording ends here: {error}"));
+            self.report_text(&format!("the recording ends here: {error}"));
         }
     }
 
-    fn tell(&mut self, findings: &[Finding]) {
+    fn report_findings(&mut self, findings: &[Finding]) {
         for Finding { violation, record, .. } in findings {
             let Violation { rule, tier, kind, state, .. } = violation;
             let row = self.counts.get_mut(rule.about().side as usize);
             if let Some(count) = row.and_then(|row| row.get_mut(*tier as usize)) {
                 *count += 1;
             }
-            if *tier <= self.tier && self.told.insert((*rule, *kind, state.flow)) {
+            if *tier <= self.tier && self.reported.insert((*rule, *kind, state.flow)) {
                 let expected: String = violation.expectation().chars().take(LONGEST_TEXT).collect();
                 let text = format!("{tier} {rule}: record {record}, {kind} in {state}: expected {expected}");
-                self.say(&harmless(&text));
+                self.report_text(&harmless(&text));
             }
         }
     }
@@ -201,7 +202,7 @@ impl Clerk {
     }
 
     /// Nobody may read it: that is no reason to stop.
-    fn say(&mut self, text: &str) {
+    fn report_text(&mut self, text: &str) {
         let _ = self.report.write_all(format!("tap: {text}\n").as_bytes());
     }
 }
