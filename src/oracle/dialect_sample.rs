@@ -1,39 +1,39 @@
-//! Whether a recording plainly belongs to another dialect than the one that it is judged by.
+//! Detects a recording that plainly belongs to another dialect than the one by which it is judged.
 
 use super::{Body, Direction, Record};
 use crate::protocol::{Dialect, DialectReady, DialectVersion, Outbound, read_versioned};
 use serde::Deserialize;
 use std::{borrow::Cow, collections::HashMap};
 
-/// Frames of a recording, a few of each kind, by which its dialect is known. What is kept does not grow with the recording.
+/// A few frames of each kind from a recording, to tell its dialect. Bounded by [`MAX_FRAMES`] and [`MAX_BYTES`].
 pub struct DialectSample {
     frames: Vec<Frame>,
-    /// How many of each kind are kept.
+    /// The number of frames seen, by kind.
     kinds: HashMap<String, usize>,
-    /// Frames that were looked at.
+    /// Frames of the server that were read.
     seen: usize,
     bytes: usize,
-    /// It begins with the start of a process.
+    /// Whether the recording begins with the start of a process.
     from_start: bool,
 }
 
 struct Frame {
-    /// The number of its record.
+    /// The number of the frame's record.
     record: u64,
     kind: String,
     line: Vec<u8>,
 }
 
-/// Frames that are looked at, from the first on.
+/// The most frames that are read, from the first on.
 const MAX_FRAMES: usize = 4096;
-/// Frames of one kind that are kept.
+/// The most frames of one kind that are kept.
 const MAX_PER_KIND: usize = 8;
-/// Bytes that are kept.
+/// The most bytes that are kept.
 const MAX_BYTES: usize = 1 << 20;
-/// So many frames that one dialect refuses and the other has tell which of the two it is.
+/// The number of frames that one dialect refuses and another accepts, from which on the recording belongs to the other.
 const MIN_TELLING_FRAMES: usize = 3;
 
-/// The members that say what a frame is.
+/// The members that identify a frame.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(borrow, rename = "type")]
@@ -43,12 +43,12 @@ struct Head<'a> {
 }
 
 impl DialectSample {
-    /// A sample before the first record.
+    /// An empty sample.
     pub fn new() -> Self {
         Self { frames: Vec::new(), kinds: HashMap::new(), seen: 0, bytes: 0, from_start: false }
     }
 
-    /// Sees the record with this number.
+    /// Adds the record with this number, unless there are enough of its kind.
     pub fn add(&mut self, number: u64, record: &Record<'_>) {
         let Body::Json(line) = &record.body else { return };
         if record.direction == Direction::Meta && self.seen == 0 {
@@ -71,8 +71,8 @@ impl DialectSample {
         }
     }
 
-    /// Why the recording cannot be one of `judged`, and which dialect it is: one that has everything that `judged` has of
-    /// it, and several frames that `judged` refuses.
+    /// Explains that the recording is not of the dialect `judged`, and names the right one: a dialect that accepts every frame
+    /// of the sample that `judged` accepts, and several that `judged` refuses. `None` if there is no such dialect.
     pub fn mismatch(&self, judged: Dialect) -> Option<String> {
         let own = self.refusals(judged);
         let others = Dialect::ALL.into_iter().filter(|other| {
@@ -105,7 +105,7 @@ impl DialectSample {
         )
     }
 
-    /// What the dialect refuses of each frame, whatever the version of its server.
+    /// Why the dialect refuses each frame, in any of its versions; `None` for a frame that it accepts.
     fn refusals(&self, dialect: Dialect) -> Vec<Option<String>> {
         let speaks = DialectVersion::from(dialect);
         let refused = |frame: &Frame| {
@@ -119,7 +119,7 @@ impl DialectSample {
         self.frames.first().is_some_and(|frame| frame.kind == READY)
     }
 
-    /// Whether the recording opens as the dialect does. One that begins in the middle opens as any.
+    /// Whether the recording may open a conversation of the dialect. One that begins in the middle always may.
     fn opens_like(&self, dialect: Dialect) -> bool {
         match dialect.record().ready {
             DialectReady::None => !self.begins_with_ready(),

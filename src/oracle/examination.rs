@@ -1,4 +1,4 @@
-//! One conversation, judged from its first record to its last: what is wrong, each cause once, with what was around it.
+//! Judges one conversation from its first record to its last, and collects the findings: each cause once, with an excerpt.
 
 use super::{
     Direction, Finding, Judge, Record, View,
@@ -13,35 +13,35 @@ use crate::{
 use serde::Deserialize;
 use std::collections::{HashMap, VecDeque};
 
-/// Watches one conversation. What it keeps does not grow with the conversation.
+/// Judges one conversation and collects what a report shows of it. Memory does not grow with the conversation.
 pub struct Examination {
     judge: Judge,
     subject: Subject,
     began: Option<f64>,
-    /// The records before the one that is looked at.
+    /// The latest records, the current one last.
     before: VecDeque<Preview>,
-    /// Earlier records that a finding may go back to.
+    /// Earlier records that may be the cause of a finding.
     recent_records: RecentRecords,
-    /// Findings that still want records after them, with how many.
+    /// Findings whose excerpt is not complete: their index, and the number of records still to add.
     waiting: Vec<(usize, usize)>,
-    /// Where a cause stands among the findings.
+    /// The index of the finding of each cause.
     causes: HashMap<(Rule, Kind, FlowState), usize>,
     keeps_timeline: bool,
-    /// The status that the last process exited with.
+    /// The exit status of the last process.
     status: Option<i64>,
 }
 
-/// Records that an excerpt shows before the one that it is about.
+/// Records that an excerpt shows before the record of the finding.
 const BEFORE: usize = 3;
-/// Records that it shows after it.
+/// Records that an excerpt shows after the record of the finding.
 const AFTER: usize = 2;
-/// The most records that a timeline holds.
+/// The most records in a timeline.
 const MAX_TIMELINE: usize = 5000;
-/// How many other things that a rule wanted are kept for one cause.
+/// The most further expectations that are kept for one cause.
 const MAX_ALSO_EXPECTED: usize = 4;
 
 impl Examination {
-    /// The examination of the scenario or recording called `name`, before its first record.
+    /// Starts the examination of the scenario or recording called `name`.
     pub fn new(name: impl Into<String>, spoken: impl Into<DialectVersion>, view: View) -> Self {
         let spoken = spoken.into();
         let sees = match view {
@@ -79,25 +79,25 @@ impl Examination {
         }
     }
 
-    /// Keeps the first 5,000 records with the state after each, shortened.
+    /// Keeps a timeline: the first 5,000 records, shortened, with the state after each.
     pub const fn with_timeline(mut self) -> Self {
         self.keeps_timeline = true;
         self
     }
 
-    /// Something else can be seen, too: how a process ends is noticed by itself.
+    /// Declares that the conversation shows what rules with this need look at. [`Need::End`] is noticed by itself.
     pub fn add_need(&mut self, need: Need) {
         if !self.subject.sees.contains(&need) {
             self.subject.sees.push(need);
         }
     }
 
-    /// Where the conversation stands.
+    /// The state after the last record.
     pub fn state(&self) -> State {
         self.judge.state()
     }
 
-    /// Sees the record with this number: its line in the recording. Gives what is wrong with it, unfolded.
+    /// Judges the record with this number (its line in the recording), and returns all its findings, repeated ones too.
     pub fn observe(&mut self, number: u64, record: &Record<'_>) -> Vec<Finding> {
         self.count_frame(record);
         let mut findings = self.judge.observe(record);
@@ -115,7 +115,7 @@ impl Examination {
         findings
     }
 
-    /// The conversation is over. The subject has passed unless something in it fails, which a report decides.
+    /// Ends the conversation. The outcome is `Passed` or `Error`; whether the findings make it fail, the report decides.
     pub fn finish(mut self) -> Subject {
         let last = self.before.back().map(Preview::record);
         for mut finding in self.judge.finish() {
@@ -137,7 +137,7 @@ impl Examination {
         self.subject
     }
 
-    /// There is no server, or something else in its place: what it left undone is no fault of a server.
+    /// Turns the subject into an error, without findings about the server: no program that speaks the protocol was there.
     fn discard_server_findings(&mut self) {
         let what = match self.subject.frames_out {
             0 => "the server never wrote anything",
@@ -170,7 +170,7 @@ impl Examination {
         }
     }
 
-    /// Notes the record as the last one, in the buffers of the one that falls out.
+    /// Adds the record to the latest ones, reusing the buffers of the oldest.
     fn remember(&mut self, number: u64, record: &Record<'_>) {
         let mut preview = match self.before.len() > BEFORE {
             true => self.before.pop_front().unwrap_or_default(),
@@ -180,7 +180,7 @@ impl Examination {
         self.before.push_back(preview);
     }
 
-    /// Adds the record to the excerpts that wait for it.
+    /// Adds the record to the excerpts that are not complete.
     fn quote_after(&mut self, number: u64, record: &Record<'_>) {
         if self.waiting.is_empty() {
             return;
@@ -196,7 +196,7 @@ impl Examination {
         self.waiting.retain(|(_, wants)| *wants > 0);
     }
 
-    /// Counts it where its cause is known, else adds it with the last record as its own. Gives its place.
+    /// Adds a finding, or counts it if its cause is known. Returns its index in the subject's list.
     fn add_finding(&mut self, finding: &Finding) -> usize {
         let violation = &finding.violation;
         let cause = (violation.rule, violation.kind, violation.state.flow);
@@ -230,7 +230,7 @@ impl Examination {
         place
     }
 
-    /// The last records, and before them the one that the finding goes back to.
+    /// The latest records, preceded by the one that caused the finding.
     fn excerpt(&self, finding: &Finding) -> Vec<Quote> {
         let last = self.before.len().saturating_sub(1);
         let quotes = self.before.iter().enumerate().map(|(at, preview)| preview.quote(at == last));
@@ -261,7 +261,7 @@ impl Examination {
     }
 }
 
-/// What happened to the process.
+/// The members of a `meta` record that count here.
 #[derive(Deserialize)]
 struct MetaFields {
     event: String,

@@ -1,4 +1,4 @@
-//! Failures that are known: a file that names them, each with the reason why it may stay.
+//! The expectations file: known failures, each with the reason why it may stay.
 
 use super::report::{ReportedFinding, Subject};
 use crate::machine::{Rule, Tier};
@@ -7,7 +7,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
-/// The failures that are known. The default: none.
+/// The known failures of a server or host. The default: none.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "pi-rpc expectations")]
@@ -15,7 +15,7 @@ pub struct Expectations {
     /// The schema of this file, for editors; not read.
     #[serde(rename = "$schema")]
     _schema: Option<String>,
-    /// The failures, in any order. The first that fits a finding explains it.
+    /// The failures, in any order. A finding belongs to the first one that fits.
     expected: Vec<ExpectedFailure>,
 }
 
@@ -23,7 +23,7 @@ pub struct Expectations {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedFailure {
-    /// The rule that is broken.
+    /// The broken rule.
     #[serde(deserialize_with = "rule")]
     #[schemars(with = "String")]
     pub rule: Rule,
@@ -32,16 +32,16 @@ pub struct ExpectedFailure {
     #[serde(default, alias = "scenario", deserialize_with = "glob")]
     #[schemars(with = "String")]
     trace: Option<GlobMatcher>,
-    /// The kind of frame that breaks it, as reports print it; any by default.
+    /// The kind of frame that breaks the rule, as reports print it; any by default.
     #[serde(default)]
     pub kind: Option<String>,
-    /// Why it may stay.
+    /// The reason why the failure may stay.
     #[serde(deserialize_with = "reason")]
     #[schemars(length(min = 1))]
     pub why: String,
 }
 
-/// Why a text names no known failures.
+/// A text is not an expectations file.
 #[derive(Debug, thiserror::Error)]
 #[error("expectations, {path}: {reason}")]
 pub struct ExpectationsError {
@@ -65,12 +65,12 @@ impl Expectations {
         Ok(read)
     }
 
-    /// The lines, in the order of the file.
+    /// The failures, in the order of the file.
     pub fn failures(&self) -> &[ExpectedFailure] {
         &self.expected
     }
 
-    /// Drops the lines about rules that ask less than `least` of every subject: nobody looks at those.
+    /// Drops failures of rules whose tier is below `least` for every subject: their findings are left out of the report.
     pub fn retain_tiers(&mut self, least: Tier, subjects: &[Subject]) {
         let asked = |failure: &ExpectedFailure| {
             subjects.iter().filter_map(|s| failure.rule.tier(s.dialect.base())).min()
@@ -78,19 +78,19 @@ impl Expectations {
         self.expected.retain(|failure| asked(failure).is_none_or(|tier| tier <= least));
     }
 
-    /// Drops the lines that are about none of `names`: those were left out on purpose, so nothing there can be stale.
+    /// Drops failures that apply to none of `names`: scenarios that were not selected cannot make them stale.
     pub fn retain_for(&mut self, names: &[&str]) {
         self.expected.retain(|failure| names.iter().any(|name| failure.applies_to(name)));
     }
 }
 
 impl ExpectedFailure {
-    /// The glob as it was written.
+    /// The glob over names, as in the file.
     pub fn trace(&self) -> &str {
         self.trace.as_ref().map_or("*", |trace| trace.glob().glob())
     }
 
-    /// Whether it speaks of the scenario or recording called `name`.
+    /// Whether the glob matches the scenario or recording called `name`.
     pub fn applies_to(&self, name: &str) -> bool {
         let last = name.rsplit('/').next().unwrap_or(name);
         let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
@@ -99,7 +99,7 @@ impl ExpectedFailure {
             .is_none_or(|trace| [name, last, stem].into_iter().any(|name| trace.is_match(name)))
     }
 
-    /// Whether it explains this finding in the subject called `name`.
+    /// Whether this is the known failure behind a finding in the subject called `name`.
     pub fn explains(&self, name: &str, found: &ReportedFinding) -> bool {
         self.rule == found.rule
             && self.kind.as_ref().is_none_or(|kind| *kind == found.kind)

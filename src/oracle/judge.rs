@@ -1,4 +1,4 @@
-//! Feeds what was seen to the machine, process by process, and tells what is wrong.
+//! The judge: feeds records to the state machine, process by process, and returns the violations.
 
 use super::{
     Body, Direction, Record,
@@ -19,39 +19,39 @@ use crate::{
 use serde_json::Value;
 use std::{collections::VecDeque, time::Duration};
 
-/// What can be seen of a conversation.
+/// The sides of a conversation that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     /// Both sides.
     Both,
-    /// Only what the server wrote: rules that need the host's side are not judged.
+    /// The server's output alone: rules that need the host's side are not judged.
     Server,
 }
 
-/// Something is wrong.
+/// A violation, and the place in the recording where it showed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The rule, the frame, the state that it met, and what was expected.
     pub violation: Violation,
     /// The number of the record, from 1, over the whole recording.
     pub record: u64,
-    /// When, in milliseconds since the recording began.
+    /// Milliseconds since the recording began.
     pub t: f64,
     /// The number of the process, from 1.
     pub process: u64,
 }
 
-/// Judges one recording, or one conversation as it goes. A copy goes its own way from here on.
+/// Judges one recording or one live conversation, record by record. A clone is independent of the original.
 #[derive(Clone)]
 pub struct Judge {
     dialect: Dialect,
-    /// The version of the server, where it is given.
+    /// The version of the server, if the caller knows it.
     version: Option<Version>,
     version_estimate: VersionEstimate,
     view: View,
     machine: Machine,
     process: Process,
-    /// What was said that the session's file repeats; it outlives processes.
+    /// The messages to compare session files with; kept across processes.
     session_file: SessionFileCheck,
     records: u64,
     processes: u64,
@@ -59,47 +59,47 @@ pub struct Judge {
     exercised: RuleSet,
     /// The kind of the server's last frame.
     kind: Kind,
-    /// A line of the server was an object with a type.
+    /// Whether a line of the server was an object with a `type`.
     server_wrote_frame: bool,
-    /// The host has written a command.
+    /// Whether the host has written a command.
     host_sent_command: bool,
 }
 
-/// What is known of the process that speaks.
+/// The state of the current process.
 #[derive(Clone, Default)]
 struct Process {
-    /// It wrote something.
+    /// Whether the process has written a line.
     wrote: bool,
-    /// What the host wrote that is no line yet.
+    /// The unterminated line of the host.
     lines: LineBuffer,
-    /// What the host gave as ids and can be none: objects and lists.
+    /// Invalid ids of the host: objects and arrays. Servers may echo them.
     odd_ids: VecDeque<Value>,
-    /// Dialogs that are over when their time has come, by the record's clock.
+    /// Dialogs with a timeout: the deadline by the recording's clock, and the id.
     deadlines: VecDeque<(f64, String)>,
-    /// When anything was last written by either side.
+    /// The time of the last line of either side.
     last: f64,
-    /// How the host takes what was added to try it.
+    /// How the host takes additions that it does not know.
     tolerance: Tolerance,
     end: End,
-    /// Its end was judged.
+    /// Whether the end was judged.
     ended: bool,
-    /// When its input ended there was nothing more to do.
+    /// Whether the server was idle with no outstanding command when its input ended.
     was_at_rest: bool,
 }
 
-/// Dialogs with a deadline that are remembered, the latest.
+/// The most dialogs with a timeout that are tracked; the latest are kept.
 const DEADLINES: usize = 4096;
-/// Ids that can be none and are remembered, the latest.
+/// The most invalid ids that are remembered; the latest are kept.
 const ODD_IDS: usize = 64;
 
-/// After so many milliseconds without a word nothing more is to be expected.
+/// Milliseconds of silence after which no outstanding output is expected any more.
 const QUIET_MS: f64 = 2000.0;
 
-/// A host that takes nothing for so long does not read.
+/// How long a host may leave output unread.
 pub const STALLED: Duration = Duration::from_secs(10);
 
 impl Judge {
-    /// A judge at the start of a conversation.
+    /// Creates a judge for a conversation of which nothing has been seen.
     pub fn new(spoken: impl Into<DialectVersion>, view: View) -> Self {
         let DialectVersion { dialect, version } = spoken.into();
         Self {
@@ -120,7 +120,7 @@ impl Judge {
         }
     }
 
-    /// Sees one record, and tells what is wrong with it.
+    /// Judges one record.
     pub fn observe(&mut self, record: &Record<'_>) -> Vec<Finding> {
         self.records += 1;
         self.t = record.t;
@@ -141,34 +141,35 @@ impl Judge {
         self.findings(violations)
     }
 
-    /// The recording is over: tells what never came.
+    /// Ends the recording, and returns findings about what is still owed.
     pub fn finish(&mut self) -> Vec<Finding> {
         let violations = self.end_process();
         self.findings(violations)
     }
 
-    /// Where the conversation stands.
+    /// The state after the last record.
     pub fn state(&self) -> State {
         self.machine.state()
     }
 
-    /// The version that the server is older than, as far as its frames tell.
+    /// The version that the server must be older than, by its frames.
     pub const fn older_than(&self) -> Option<Version> {
         self.version_estimate.upper_bound()
     }
 
-    /// Whether the host has asked for something and the server has never written a frame: then there is no server, or
-    /// another program in its place, and nothing that it could have done wrong.
+    /// Whether the host has sent a command and the server has never written a frame: no server is there, or another program
+    /// is in its place. Rules cannot be applied to it.
     pub const fn is_server_silent(&self) -> bool {
         self.host_sent_command && !self.server_wrote_frame
     }
 
-    /// The process that speaks, from 1, and how many frames it has read and written.
+    /// The number of the current process, from 1, and the number of frames it has read and written.
     pub fn position(&self) -> (u64, u64) {
         (self.processes.max(1), self.machine.frames())
     }
 
-    /// Whether the server's last frame is one of the many that go on with something: those explain no later one.
+    /// Whether the server's last frame only continues a message, a tool or a shell. Such a frame is never the cause of a later
+    /// finding.
     pub const fn is_last_frame_update(&self) -> bool {
         use AgentSessionEventKind as Event;
         matches!(
@@ -197,7 +198,7 @@ impl Judge {
         judged.map(|violation| Finding { violation, record, t, process }).collect()
     }
 
-    /// Whether the host goes on after it was tried: it must not stop in the middle of something.
+    /// Judges whether the host has tolerated an unknown addition: it must not stop in the middle of a run.
     fn check_tolerance(&mut self, record: &Record<'_>) -> Vec<Violation> {
         let state = self.machine.state();
         let under_way = state.flow != FlowState::Idle || self.machine.requests().waiting().next().is_some();
@@ -235,7 +236,7 @@ impl Judge {
                 self.host_sent_command |= matches!(frame, Inbound::Command(_));
                 let met = self.machine.state();
                 let mut violations = self.machine.inbound(&frame);
-                // Servers echo any scalar; the protocol has strings.
+                // Servers echo any scalar, but the protocol has strings.
                 if let Inbound::Command(command) = &frame
                     && command.id().is_some_and(|id| !id.is_string())
                 {
@@ -253,7 +254,7 @@ impl Judge {
         }
     }
 
-    /// Notes what a line gives as its id and can be none: servers echo it all the same.
+    /// Remembers the id of a line if it is an object or an array, since servers echo it all the same.
     fn note_odd_id(&mut self, line: &[u8]) {
         let Ok(Value::Object(members)) = serde_json::from_slice(line) else { return };
         let id = members.get("id").filter(|id| id.is_object() || id.is_array());
@@ -267,7 +268,7 @@ impl Judge {
         let bytes = body.bytes();
         let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         match str::from_utf8(line) {
-            // Half a character in an escape is JSON, if of the worst kind.
+            // An escaped lone surrogate is valid JSON.
             Ok(text) => self.outbound_text(&mend_surrogates(text), cut),
             Err(error) => self.not_a_frame(format!("valid UTF-8 ({error})")),
         }
@@ -316,7 +317,7 @@ impl Judge {
         violations
     }
 
-    /// Reads what a server wrote. An id that the host gave is right even if it is no string: the host is at fault.
+    /// Parses a frame of the server. An id that echoes an invalid one of the host is accepted: the host is at fault.
     fn read_frame(
         &self,
         text: &str,
@@ -337,7 +338,7 @@ impl Judge {
         }
     }
 
-    /// What turns out to be missing, of this frame and of earlier ones, now that this one tells how new the server is.
+    /// Violations for members that are missing in this frame or an earlier one, given what this frame shows of the version.
     fn missing_members(&mut self, faults: &Faults, name: &str, kind: Kind, state: State) -> Vec<Violation> {
         let place = self.position();
         let missing = self.version_estimate.observe(faults, |since, fault| {
@@ -360,7 +361,7 @@ impl Judge {
         self.machine.unread(Unread { kind: None, answer: None, rule: Rule::Framing, expected })
     }
 
-    /// An answer to a line that the host has not ended: some servers take a carriage return for its end.
+    /// Judges an unterminated line of the host that the server has answered: some servers take a carriage return as its end.
     fn unfinished_line(&mut self, id: Option<RequestId>) -> Vec<Violation> {
         if self.process.lines.is_empty() || id.is_none_or(|id| self.machine.requests().has(&id)) {
             return Vec::new();
@@ -373,7 +374,7 @@ impl Judge {
         violations
     }
 
-    /// Whether the first line of a process is what the dialect opens with.
+    /// Judges whether the first line of a process is the one that the dialect opens with.
     fn check_first_frame(&mut self, kind: &str, found: &mut Findings) {
         if std::mem::replace(&mut self.process.wrote, true) {
             return;
@@ -386,7 +387,7 @@ impl Judge {
         }
     }
 
-    /// Notes when a dialog is over without an answer.
+    /// Remembers the deadline of a dialog.
     fn track_dialog(&mut self, frame: &Outbound) {
         let Outbound::ExtensionUIRequest(request) = frame else { return };
         let timeout = match request {
@@ -476,10 +477,10 @@ impl Judge {
         self.t - self.process.last >= QUIET_MS
     }
 
-    /// The process is gone, or is not seen any more; once.
+    /// Judges the end of the process, once: it has exited, or the recording has ended.
     fn end_process(&mut self) -> Vec<Violation> {
         let ended = std::mem::replace(&mut self.process.ended, true);
-        // Of a process that never wrote, nothing is known unless it is seen to end.
+        // A process that has written nothing is judged only if it is known to have exited.
         if ended || !(self.process.wrote || self.process.end.gone) {
             return Vec::new();
         }
@@ -489,7 +490,7 @@ impl Judge {
     }
 }
 
-/// The frame without its id.
+/// The frame as JSON text, without its `id`.
 fn without_id(text: &str) -> Option<String> {
     let mut frame: Value = serde_json::from_str(text).ok()?;
     frame.as_object_mut()?.shift_remove("id");

@@ -1,17 +1,23 @@
-//! The oracle: judges any server, any host, any recording, by the machine and the schema that the server runs on.
+//! The oracle: judges servers, hosts and recordings by the state machine and the schema that this server itself runs on.
 //!
-//! - [`trace`](Record): what a recording is made of, read and written line by line; [`TraceWriter`] writes it.
-//! - [`Judge`]: feeds records to the machine and tells what is wrong, each with its rule.
-//! - [`Examination`]: a whole conversation: each cause once, with the records around it.
-//! - [`JudgeOptions`]: the same for a recording, read line by line.
-//! - [`Expectations`]: failures that are known, each with a reason.
-//! - [`report`]: what was found out, for people and for machines.
-//! - [`rules`]: the rules as people and programs read them.
-//! - [`replay`]: a recording as a server.
-//! - [`tap`]: between a live host and a live server.
-//! - [`random`]: conversations that a seed makes.
-//! - [`scenario`]: what a host says to a server to find out how it behaves.
-//! - [`live`]: scenarios played with a live server.
+//! It does not define the rules: those are in [`machine`](crate::machine) and `schema/rules`.
+//!
+//! Frames arrive as [`Record`]s, from a file ([`JudgeOptions`]), from a live conversation ([`tap`]) or from a scenario
+//! ([`live`]). A [`Judge`] feeds them to the machine and returns [`Finding`]s; an [`Examination`] folds repeated findings
+//! and adds the records around them; a [`Report`](report::Report) compares all of it with the [`Expectations`] and prints it.
+//!
+//! - [`Record`], [`TraceWriter`]: the lines of a recording, read and written.
+//! - [`Judge`]: judges records one by one, each finding with its rule.
+//! - [`Examination`]: judges one conversation, each cause once, with an excerpt.
+//! - [`JudgeOptions`]: judges a recording.
+//! - [`Expectations`]: known failures, each with a reason.
+//! - [`report`]: results for people and for programs.
+//! - [`rules`]: the table of rules.
+//! - [`replay`]: plays a recording as a server.
+//! - [`tap`]: records and judges between a live host and a live server.
+//! - [`random`]: random conversations from a seed, and their shrinking.
+//! - [`scenario`]: scenario files.
+//! - [`live`]: plays scenarios with a live server.
 
 mod dialect_sample;
 mod embedded;

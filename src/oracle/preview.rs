@@ -1,23 +1,24 @@
-//! A record as excerpts show it: its beginning and its end.
+//! Shortens a record for excerpts, to its beginning and its end.
 
 use super::{Direction, Record, report::Quote};
 use crate::harmless::harmless;
 
-/// A record, shortened. The buffers are used again for the next one.
+/// A shortened record, whose buffers can be used again.
 #[derive(Clone, Debug)]
 pub struct Preview {
     record: u64,
     t: f64,
     direction: Direction,
     head: Vec<u8>,
-    /// What comes after the gap; empty: there is none.
+    /// The end of a record that was shortened, else empty.
     tail: Vec<u8>,
 }
 
-/// How many bytes are shown of what has more than [`WHOLE`].
+/// Bytes shown of the beginning of a record with more than [`WHOLE`].
 const HEAD: usize = 112;
+/// Bytes shown of its end.
 const TAIL: usize = 44;
-/// What is shown as it is.
+/// The most bytes of a record that is shown whole.
 const WHOLE: usize = HEAD + TAIL + 4;
 
 impl Default for Preview {
@@ -27,7 +28,7 @@ impl Default for Preview {
 }
 
 impl Preview {
-    /// Looks at another record.
+    /// Replaces the record.
     pub fn set(&mut self, number: u64, record: &Record<'_>) {
         (self.record, self.t, self.direction) = (number, record.t, record.direction);
         self.head.clear();
@@ -47,7 +48,7 @@ impl Preview {
         self.record
     }
 
-    /// What is to be shown of it: no line break or other control character is left in it.
+    /// The shortened text, without line breaks and other control characters.
     pub fn text(&self) -> String {
         let shown = |bytes: &[u8]| harmless(&String::from_utf8_lossy(bytes));
         let mut text = shown(&self.head);
@@ -58,7 +59,7 @@ impl Preview {
         text
     }
 
-    /// It as a line of an excerpt.
+    /// The record as a line of an excerpt.
     pub fn quote(&self, marked: bool) -> Quote {
         Quote {
             record: self.record,
@@ -71,7 +72,7 @@ impl Preview {
     }
 }
 
-/// The last place up to `at` that does not cut a character of UTF-8 in half.
+/// The last index up to `at` that is not within a UTF-8 character.
 fn boundary(bytes: &[u8], at: usize) -> usize {
     let within = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
     // No character has more than three bytes after its first.

@@ -1,30 +1,30 @@
-//! What happened to a process, as recordings have it.
+//! Reads the `meta` records of a recording: events of the server's process.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a `meta` record says.
+/// An event of the server's process that counts for judging.
 pub enum ProcessEvent {
-    /// A process begins; whether it was told to load extensions.
+    /// The process starts.
     Spawn {
-        /// Its arguments name extensions.
+        /// Whether its arguments name extensions.
         has_extensions: bool,
     },
-    /// The host has closed its side.
+    /// The host has closed the server's input.
     InputClosed,
-    /// The process has exited with that status; none: a signal ended it.
+    /// The process has exited with this status; `None` if a signal ended it.
     Exit(Option<i64>),
-    /// It did not end by itself.
+    /// The process did not exit in time and was killed.
     Killed,
-    /// The host ends it: by a signal, or by closing what it writes to.
+    /// The host has asked the process to end, by a signal or by closing its output.
     StopRequested,
-    /// Somebody waited for a response in vain.
+    /// The host gave up waiting for a response.
     ResponseTimeout,
-    /// The host has not taken what the server wrote for so many milliseconds.
+    /// The host has not read the server's output for this many milliseconds.
     Stalled(f64),
-    /// The lines of the session's file.
+    /// The lines of the session file at the end of the process.
     SessionFile(Vec<Value>),
-    /// Nothing that is judged.
+    /// An event that is not judged.
     Other,
 }
 
@@ -41,7 +41,7 @@ struct MetaFields {
 }
 
 impl ProcessEvent {
-    /// Reads what a record holds; what is unknown counts for nothing.
+    /// Reads the body of a `meta` record. Unknown events are [`ProcessEvent::Other`].
     pub fn read(bytes: &[u8]) -> Self {
         let Ok(MetaFields { event, code, what, ms, argv, lines }) = serde_json::from_slice(bytes) else {
             return Self::Other;

@@ -1,36 +1,38 @@
-//! Earlier records that a finding may go back to, shortened: what the host wrote, and what the server wrote but for the
-//! frames that only go on with something.
+//! Keeps the latest records, shortened, so that a finding can show the earlier record that caused it.
+//!
+//! Kept are the lines of the host and those of the server, except the updates of a message, a tool or a shell: no finding
+//! has one of those as its cause.
 
 use super::{Direction, Record, preview::Preview, report::Quote};
 use std::collections::VecDeque;
 
-/// Where a frame stands: the number of its process, and of the frame in it.
+/// The position of a frame: the number of its process, and its number within the process.
 pub type FramePosition = (u64, u64);
 
-/// The latest records of each side. What is kept does not grow with the conversation.
+/// The latest records of each side, up to a fixed number.
 #[derive(Default)]
 pub struct RecentRecords {
     host: VecDeque<PastRecord>,
     server: VecDeque<PastRecord>,
-    /// The last frame of the record before.
+    /// The last frame of the previous record.
     last: FramePosition,
 }
 
-/// A record: frames up to `last` of its process, from `first` on. A record with pieces of lines has several frames.
+/// A record with the frames `first..=last`. A record with pieces of lines may have several.
 struct PastRecord {
     first: FramePosition,
     last: FramePosition,
     preview: Preview,
 }
 
-/// Records of the host that are kept: a request may wait for long.
+/// Records of the host that are kept: a command may be outstanding for long.
 const MAX_HOST_RECORDS: usize = 4096;
 /// Records of the server that are kept.
 const MAX_SERVER_RECORDS: usize = 1024;
 
 impl RecentRecords {
-    /// Keeps the record with this number, after which the conversation has come to `place`; `is_update`: it is a frame of
-    /// the server that only goes on with something.
+    /// Adds the record with this number, whose last frame is at `place`; `is_update` marks a frame of the server that only
+    /// continues a message, a tool or a shell.
     pub fn add(&mut self, number: u64, record: &Record<'_>, place: FramePosition, is_update: bool) {
         let before = std::mem::replace(&mut self.last, place);
         let first = if before.0 == place.0 { before.1 + 1 } else { 1 };
@@ -42,7 +44,7 @@ impl RecentRecords {
         if first > place.1 {
             return;
         }
-        // The buffers of the one that falls out are used again.
+        // The buffers of the oldest record are used again.
         let mut past = match kept.len() < limit {
             true => None,
             false => kept.pop_front(),
@@ -53,7 +55,7 @@ impl RecentRecords {
         kept.push_back(past);
     }
 
-    /// The record of the frame at `place`, where it is kept.
+    /// The record of the frame at `place`, if it is still kept.
     pub fn quote(&self, place: FramePosition) -> Option<Quote> {
         [&self.host, &self.server].into_iter().find_map(|kept| {
             let past = kept.get(kept.partition_point(|past| past.last < place))?;

@@ -1,4 +1,4 @@
-//! Recordings, read line by line: traces, and plain logs of what a server wrote.
+//! Judges recordings, line by line: traces of both sides, and plain logs of a server's output.
 
 use super::{
     Body, Direction, Examination, Record, View,
@@ -15,18 +15,18 @@ use std::{
     mem,
 };
 
-/// How a recording is judged.
+/// Options for judging a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JudgeOptions {
-    /// The dialect; `None`: the one that the recording names, else pi's.
+    /// The dialect; `None` for the one that the recording names, else pi's.
     pub dialect: Option<DialectVersion>,
-    /// Keeps every record, shortened, for a report that shows them.
+    /// Whether to keep a timeline of the records, shortened, for the report.
     pub timeline: bool,
 }
 
 impl JudgeOptions {
-    /// Judges the recording called `name`. Lines that are no records, or longer than [`LONGEST_LINE`], are told and
-    /// passed over; memory does not grow with the recording.
+    /// Judges the recording called `name`. Lines that are not records, or longer than [`LONGEST_LINE`], are reported and
+    /// skipped. Memory does not grow with the recording.
     pub fn judge(self, name: &str, from: impl BufRead) -> Subject {
         self.judge_within(name, from, LONGEST_LINE)
     }
@@ -58,41 +58,41 @@ impl JudgeOptions {
     }
 }
 
-/// A recording under way.
+/// A recording that is being judged.
 struct Recording<'a> {
     name: &'a str,
     options: JudgeOptions,
     form: Form,
-    /// Lines before the one that shows what it is; all together no longer than the longest line.
+    /// Lines before the first that shows the form of the file; together no longer than `longest`.
     undecided: Vec<Vec<u8>>,
     longest: usize,
     lines: u64,
     unread: Vec<UnreadableLine>,
     unread_lines: u64,
-    /// The dialect that it names and nobody knows.
+    /// The dialect that the recording names, if it is unknown.
     unknown: Option<String>,
-    /// What tells its dialect.
+    /// Frames that show the dialect.
     sample: DialectSample,
-    /// The line that is read now is the last, and has no end.
+    /// Whether the current line is the last one and has no line feed.
     is_last_unterminated: bool,
     remarks: Vec<String>,
 }
 
-/// What the file is.
+/// The form of the file.
 enum Form {
-    /// No line was JSON so far.
+    /// Unknown: no line was JSON so far.
     Undecided,
-    /// A line is a record.
+    /// Each line is a record.
     Trace(Box<Examination>),
-    /// A line is what the server wrote.
+    /// Each line is a line of the server.
     Log(Box<Examination>),
 }
 
-/// The longest line of a recording, in bytes: a frame of the longest that servers read by default, escaped.
+/// The longest line of a recording, in bytes: room for the longest frame that servers read by default, escaped.
 pub const LONGEST_LINE: usize = 2 * FRAME_LIMIT;
-/// How many lines that are no records are told.
+/// The most lines that are reported as not being records.
 const MAX_UNREADABLE_LINES: usize = 10;
-/// So many lines that are no JSON are waited for one that is.
+/// The most lines that are not JSON before the form of the file is decided without one.
 const MAX_UNDECIDED_LINES: usize = 16;
 
 impl<'a> Recording<'a> {
@@ -113,7 +113,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Sees a line.
+    /// Takes in a line.
     fn line(&mut self, line: SplitLine<'_>) {
         let line = match line {
             SplitLine::Line(line) => line,
@@ -127,7 +127,7 @@ impl<'a> Recording<'a> {
         self.judge(line);
     }
 
-    /// Passes over a line that is too long to be held.
+    /// Skips a line that is too long.
     fn too_long(&mut self, length: usize) {
         self.judge_undecided();
         self.lines += 1;
@@ -140,7 +140,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Tells whether it is known by now what the file is.
+    /// Decides the form of the file from a line. Returns false if further lines are needed.
     fn decide_form(&mut self, line: &[u8]) -> bool {
         let first = str::from_utf8(line).ok().and_then(LineHead::of);
         let held: usize = self.undecided.iter().map(Vec::len).sum();
@@ -195,7 +195,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Whoever recorded was stopped within the last line: the rest is as good as without it.
+    /// Remarks that the last line is incomplete: the recorder was stopped while writing it.
     fn note_cut_line(&mut self) {
         self.remarks.push(format!("line {}, the last, was cut off, and is left out", self.lines));
     }
@@ -222,7 +222,7 @@ impl<'a> Recording<'a> {
         };
         let reason = match broken {
             Some(error) => Some(format!("it cannot be read further: {error}")),
-            // What it breaks of another dialect says nothing.
+            // Findings by another dialect's rules are meaningless.
             None if let Some(unknown) = &self.unknown => {
                 subject.findings.clear();
                 Some(format!(
@@ -252,7 +252,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// Gives the record of a line to `see`. Half characters in it are replaced: recorders cut long strings anywhere.
+/// Parses a line and passes the record to `see`. Lone surrogates are replaced: recorders cut long strings anywhere.
 fn with_record(line: &[u8], see: impl FnOnce(&Record<'_>)) -> Result<(), String> {
     let text =
         str::from_utf8(line).map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to()))?;
@@ -264,11 +264,11 @@ fn with_record(line: &[u8], see: impl FnOnce(&Record<'_>)) -> Result<(), String>
     Ok(())
 }
 
-/// Whether a line is the beginning of a JSON value and no more.
+/// Whether a line is an incomplete JSON value.
 fn is_json_prefix(line: &[u8]) -> bool {
     let text = match str::from_utf8(line) {
         Ok(text) => text,
-        // It ends within a character.
+        // The line ends within a character.
         Err(error) if error.error_len().is_none() => {
             str::from_utf8(&line[..error.valid_up_to()]).unwrap_or_default()
         }
@@ -277,12 +277,12 @@ fn is_json_prefix(line: &[u8]) -> bool {
     serde_json::from_str::<&RawValue>(text).is_err_and(|error| error.is_eof())
 }
 
-/// Quicker than to look at every escape, of which JSON within JSON has many.
+/// Whether a line may have escaped surrogates. Faster than to check every escape, of which JSON within JSON has many.
 fn may_have_surrogates(line: &[u8]) -> bool {
     memchr::memmem::find(line, br"\ud").is_some() || memchr::memmem::find(line, br"\uD").is_some()
 }
 
-/// What the server wrote, as a record.
+/// The record of a line of the server.
 fn server_record(line: &[u8]) -> Record<'_> {
     let body = match serde_json::from_slice::<&RawValue>(line) {
         Ok(_) => Body::Json(Cow::Borrowed(line)),
@@ -291,7 +291,7 @@ fn server_record(line: &[u8]) -> Record<'_> {
     Record { t: 0.0, direction: Direction::Out, body, cut: false }
 }
 
-/// What the first line that is a JSON object tells.
+/// The members of the first JSON line that show the form of the file.
 #[derive(Deserialize)]
 struct LineHead<'a> {
     #[serde(borrow)]

@@ -1,8 +1,8 @@
-//! Recordings without what was said: letters become `x`, digits `0`, and what says nothing stays.
+//! Redacts recordings: letters become `x`, digits become `0`.
 //!
-//! What stays is what `x-redact` of the schema says, tags and enumerations, the names of members, numbers, and the texts
-//! that the protocol fixes. Blanks, punctuation and the number of characters stay, too: what was equal is equal again, and
-//! deltas still make up their message. What the schema does not know is redacted.
+//! Kept are the texts that `x-redact` in the schema names, tags and enumerations, the names of members, numbers, and the
+//! fixed texts of the protocol. Blanks, punctuation and the number of characters are kept, too: equal texts stay equal, and
+//! deltas still add up to their message. Values that the schema does not describe are redacted.
 
 mod json_text;
 
@@ -19,36 +19,36 @@ use std::{
 /// Redacts the records of one recording, in their order.
 #[derive(Debug, Default)]
 pub struct Redactor {
-    /// The arguments of the calls that a model is writing, by the place of the block in its message.
+    /// The partial arguments of tool calls, by content index.
     calls: HashMap<u64, JsonRedactor>,
 }
 
-/// What becomes of a text.
+/// How a text is redacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Redaction {
-    /// It stays.
+    /// Not at all.
     Keep,
-    /// It stays if it names a command.
+    /// Not at all if it names a command, else every character.
     Command,
-    /// Every character is redacted but those of texts that the protocol fixes.
+    /// Every character except those of the protocol's fixed texts.
     Text,
-    /// Every character is redacted.
+    /// Every character.
     All,
-    /// A piece of JSON: the names of members stay.
+    /// As a piece of JSON: the names of members are kept.
     Json,
 }
 
-/// A schema that a value fits, and what becomes of the texts in it.
+/// A schema that a value fits, with the redaction of its texts.
 type SchemaMatch = (&'static Value, Redaction);
 
-/// The least length of a fixed text, in bytes: a shorter one would be found in what was said.
+/// The least length of a fixed text, in bytes: a shorter one could occur in private text by chance.
 const MIN_FIXED_LENGTH: usize = 6;
 
-/// What the schema says of texts.
+/// The parts of the schema that decide about texts.
 struct SchemaTexts {
     defs: Value,
     commands: HashSet<String>,
-    /// What stands between the placeholders of fixed texts, by the first character, the longest first.
+    /// The pieces of fixed texts between their placeholders, by first character, the longest first.
     pieces: HashMap<char, Vec<String>>,
 }
 
@@ -74,7 +74,7 @@ static SCHEMA: LazyLock<SchemaTexts> = LazyLock::new(|| {
     SchemaTexts { defs, commands, pieces }
 });
 
-/// The pieces of a text around its `{placeholders}`.
+/// The pieces of a text between its `{placeholders}`.
 fn fixed_pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut rest, mut from) = (text, 0);
@@ -95,7 +95,7 @@ fn fixed_pieces(text: &str) -> Vec<&str> {
 }
 
 impl Redactor {
-    /// The record without what was said in it.
+    /// Redacts a record.
     pub fn redact(&mut self, record: &Record<'_>) -> Record<'static> {
         let Record { t, direction, ref body, cut } = *record;
         let bytes = body.bytes();
@@ -108,7 +108,7 @@ impl Redactor {
             Direction::Err => redact_unknown(frame, Redaction::All),
             Direction::Meta => self.meta(frame),
         };
-        // Texts and numbers: there is nothing that could fail.
+        // A JSON value always serializes.
         let mut redacted = serde_json::to_vec(&frame).unwrap_or_default();
         let body = match body {
             Body::Json(_) => Body::Json(Cow::Owned(redacted)),
@@ -120,7 +120,7 @@ impl Redactor {
         Record { t, direction, body, cut }
     }
 
-    /// What one side said. The `id` of a frame that nobody knows stays, too: it is answered with it.
+    /// Redacts a frame. The `id` is kept even if the frame is unknown, because the response repeats it.
     fn frame(&mut self, frame: Value, schemas: &[SchemaMatch]) -> Value {
         let id = frame.get("id").cloned();
         let mut redacted = self.value(frame, schemas);
@@ -130,7 +130,7 @@ impl Redactor {
         redacted
     }
 
-    /// What happened to a process: where it was started and what it was given is private, too.
+    /// Redacts the body of a `meta` record: paths and arguments of the process are private, too.
     fn meta(&mut self, frame: Value) -> Value {
         let Value::Object(mut members) = frame else { return redact_unknown(frame, Redaction::All) };
         for (key, value) in &mut members {
@@ -149,13 +149,13 @@ impl Redactor {
         Value::Object(members)
     }
 
-    /// A value that should fit one of `schemas`.
+    /// Redacts a value that should fit one of `schemas`.
     fn value(&mut self, value: Value, schemas: &[SchemaMatch]) -> Value {
         let mut fitting = Vec::new();
         for (schema, mode) in schemas {
             fits(schema, *mode, &value, &mut fitting);
         }
-        // What is below a text that is redacted as a whole is so even where no schema fits.
+        // Below a value that is redacted as a whole, a value that fits no schema is redacted as a whole, too.
         let whole = schemas.iter().any(|(_, mode)| *mode == Redaction::All);
         let unknown = if whole { Redaction::All } else { Redaction::Text };
         match value {
@@ -217,7 +217,7 @@ fn root(def: &str) -> Vec<SchemaMatch> {
     SCHEMA.defs.get(def).map(|def| (def, Redaction::Text)).into_iter().collect()
 }
 
-/// What a schema says itself.
+/// The redaction that a schema itself asks for.
 fn redaction_of(schema: &Value) -> Option<Redaction> {
     match schema.get("x-redact")?.as_str()? {
         "keep" => Some(Redaction::Keep),
@@ -227,7 +227,7 @@ fn redaction_of(schema: &Value) -> Option<Redaction> {
     }
 }
 
-/// The schemas without branches that `value` fits.
+/// Collects the schemas, below `oneOf` and `$ref`, that `value` fits.
 fn fits(schema: &'static Value, outer: Redaction, value: &Value, into: &mut Vec<SchemaMatch>) {
     let mode = redaction_of(schema).unwrap_or(outer);
     let target = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
@@ -265,14 +265,14 @@ fn has_type(schema: &Value, value: &Value) -> bool {
     }
 }
 
-/// Whether the members that are constant are as they should be.
+/// Whether all members that the schema fixes by `const` have that value.
 fn has_tags(schema: &Value, value: &Value) -> bool {
     let properties = schema.get("properties").and_then(Value::as_object);
     let mut tags = properties.into_iter().flatten().filter_map(|(key, own)| Some((key, own.get("const")?)));
     tags.all(|(key, tag)| value.get(key) == Some(tag))
 }
 
-/// A value that no schema describes.
+/// Redacts a value that no schema describes.
 fn redact_unknown(value: Value, mode: Redaction) -> Value {
     match value {
         Value::String(text) => Value::String(redact_text(text, mode)),
@@ -293,7 +293,7 @@ fn redact_text(text: String, mode: Redaction) -> String {
     }
 }
 
-/// Redacts what stands around the texts that the protocol fixes.
+/// Redacts every character outside of the protocol's fixed texts.
 fn redact_around_fixed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -324,7 +324,7 @@ const fn mask(c: char) -> char {
     }
 }
 
-/// The name of an option stays, its value does not.
+/// Redacts an argument, except the name of a long option.
 fn redact_argument(word: Value) -> Value {
     match word {
         Value::String(word) if word.starts_with("--") && !word.contains(char::is_whitespace) => {
@@ -335,7 +335,7 @@ fn redact_argument(word: Value) -> Value {
     }
 }
 
-/// What was waited for: whether it is a response is judged.
+/// Redacts what a timeout waited for, except a leading `response`, which the judge needs.
 fn redact_timeout(what: &str) -> String {
     let (start, rest) = what.split_at(if what.starts_with("response") { "response".len() } else { 0 });
     start.chars().chain(rest.chars().map(mask)).collect()
@@ -346,7 +346,7 @@ fn parsed(bytes: &[u8]) -> Option<Value> {
     serde_json::from_str(&mend_surrogates(text)).ok()
 }
 
-/// What is no JSON. What is no UTF-8 is none afterwards.
+/// Redacts a line that is not JSON. Invalid UTF-8 stays invalid.
 fn redact_bytes(bytes: &[u8]) -> Vec<u8> {
     let byte_masked = |byte: &u8| match byte {
         b'0'..=b'9' => b'0',

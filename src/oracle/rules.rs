@@ -1,4 +1,4 @@
-//! The rules as people and programs read them: all there is to say comes from the schema.
+//! The table of rules, as text and as JSON. All of its content comes from the schema.
 
 use crate::{
     machine::Rule,
@@ -7,8 +7,8 @@ use crate::{
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Every rule by area: its name, how much it asks in each base dialect, whose frames it judges, the rule in one
-/// sentence, and where it is written.
+/// All rules as text, by area: name, tier in each base dialect, the side that is judged, the rule in one sentence, and its
+/// sources.
 pub fn table() -> String {
     let mut text = String::new();
     let width = Rule::ALL.into_iter().map(|rule| rule.as_str().len()).max().unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn table() -> String {
     text
 }
 
-/// The same for programs.
+/// All rules as JSON.
 pub fn json() -> Value {
     let rule = |rule: Rule| {
         let about = rule.about();
@@ -47,7 +47,7 @@ pub fn json() -> Value {
     json!({ "rules": Rule::ALL.map(rule).to_vec() })
 }
 
-/// What a rule has to see, in words.
+/// What a rule with this need has to see, in words.
 pub const fn describe_need(need: Need) -> &'static str {
     match need {
         Need::Host => "what the host wrote",
@@ -57,7 +57,7 @@ pub const fn describe_need(need: Need) -> &'static str {
     }
 }
 
-/// The dialects that stand for themselves: one that extends another has its tiers.
+/// The base dialects. An overlay has the tiers of its base.
 fn bases() -> impl Iterator<Item = Dialect> {
     let extends = |dialect: &Dialect| Dialect::ALL.iter().find(|first| first.base() == dialect.base());
     Dialect::ALL.into_iter().filter(move |dialect| extends(dialect) == Some(dialect))

@@ -1,5 +1,7 @@
-//! How old a server is, as far as its frames tell: members that came later need not be there while nothing shows that the
-//! server is as new as they are.
+//! Estimates the version of a server from its frames.
+//!
+//! A member that a later version added may be missing as long as no frame shows that the server is that new. Missing
+//! members are remembered, and become violations once a frame shows a version that has them.
 
 use super::recent_records::FramePosition;
 use crate::{
@@ -7,49 +9,49 @@ use crate::{
     protocol::{Faults, Version},
 };
 
-/// What is known of the version of a server.
+/// The range of versions that a server may have, by its frames so far.
 #[derive(Clone, Debug, Default)]
 pub struct VersionEstimate {
-    /// The latest version of which something was there.
+    /// The latest version that some frame needed: a lower bound.
     newest: Option<Version>,
-    /// The earliest version of which something was missing.
+    /// The earliest version that a missing member belongs to: an exclusive upper bound.
     before: Option<Version>,
-    /// Members that were missing, as they would be of an older server.
+    /// Missing members that an older server would not have either.
     missing: Vec<MissingMember>,
 }
 
-/// A frame that lacks a member, unless the server is older than that.
+/// A member that a frame lacks: a violation unless the server is older than the member.
 #[derive(Clone, Debug)]
 pub struct MissingMember {
-    /// The version that brought the member.
+    /// The first version with the member.
     pub since: Version,
     /// The frame.
     pub place: FramePosition,
-    /// What the frame was.
+    /// The kind of the frame.
     pub kind: Kind,
-    /// The state that it met.
+    /// The state before the frame.
     pub state: State,
-    /// What was expected, in words.
+    /// The text of the finding.
     pub expected: String,
 }
 
-/// Members that are remembered, each once.
+/// The most missing members that are remembered, each once.
 const MISSING_MEMBERS: usize = 64;
 
 impl VersionEstimate {
-    /// The version that the server is older than, as far as it has shown nothing of that or of a later one.
+    /// The version that the server must be older than, if any.
     pub const fn upper_bound(&self) -> Option<Version> {
         self.before
     }
 
-    /// A frame was read that says and lacks this. Gives what turns out to be missing: what lacks a member though the
-    /// server is as new as that, this frame's own among it.
+    /// Takes in the version evidence of one frame. Returns the members, of this frame and of earlier ones, that are known to
+    /// be missing now: the server is new enough to have them.
     pub fn observe(
         &mut self,
         faults: &Faults,
         missing_member: impl Fn(Version, &dyn std::fmt::Display) -> MissingMember,
     ) -> Vec<MissingMember> {
-        // Nearly every frame says nothing new.
+        // Nearly every frame is without new evidence.
         if faults.later().is_empty() && faults.newest() <= self.newest {
             return Vec::new();
         }

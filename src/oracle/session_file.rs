@@ -1,4 +1,4 @@
-//! What a session's file holds, against what was said.
+//! Judges the file of a session against the messages of the conversation.
 //!
 //! Source: pi source, observed.
 
@@ -12,33 +12,34 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-/// Messages that are remembered, the latest.
+/// The most messages that are remembered; the latest are kept.
 const MAX_MESSAGES: usize = 4096;
-/// Who says what every server keeps as an entry of its own.
+/// The roles of messages that every server persists as entries.
 const ENTRY_ROLES: [&str; 4] = ["user", "assistant", "toolResult", "system"];
 
-/// What was said that a file repeats: of each message what tells it from others, and a digest of the whole; of messages
-/// that were said in one millisecond, all digests.
+/// The complete messages of a conversation, as digests, to compare session files with.
 #[derive(Clone, Default)]
 pub struct SessionFileCheck {
+    /// Digests by [`message_key`]: several if messages of one role came in the same millisecond.
     digests: BTreeMap<String, VecDeque<u64>>,
+    /// The keys in the order of the messages.
     order: VecDeque<String>,
     session: Session,
 }
 
-/// The session that is open.
+/// The open session.
 #[derive(Clone, Default)]
 struct Session {
-    /// Its id, where it was told.
+    /// The session's id, if a frame has shown it.
     id: Option<String>,
-    /// The messages that were said in it, the latest.
+    /// The keys of its latest messages.
     messages: VecDeque<String>,
-    /// Extensions act, which may change what they like.
+    /// Whether extensions may have changed the session without a frame.
     may_be_changed: bool,
 }
 
 impl SessionFileCheck {
-    /// A message is complete.
+    /// Adds a complete message.
     pub fn add_message(&mut self, message: &Value) {
         let Some(name) = message_key(message) else { return };
         self.digests.entry(name.clone()).or_default().push_back(digest(message));
@@ -60,17 +61,17 @@ impl SessionFileCheck {
         }
     }
 
-    /// A process begins, or something was said that may have led to another session.
+    /// Forgets the open session: another one may be open now.
     pub fn leave_session(&mut self) {
         (self.session.id, self.session.messages) = (None, VecDeque::new());
     }
 
-    /// A process begins; whether it was told to load extensions.
+    /// Starts a new process, which loads extensions or not.
     pub fn begin_process(&mut self, has_extensions: bool) {
         self.session = Session { may_be_changed: has_extensions, ..Session::default() };
     }
 
-    /// Follows the sessions.
+    /// Follows which session is open.
     pub fn observe(&mut self, frame: &Outbound) {
         use RpcSuccess as Success;
         match frame {
@@ -92,7 +93,7 @@ impl SessionFileCheck {
         }
     }
 
-    /// The lines of a session's file; `at_rest`: those that a process has left that had nothing more to do.
+    /// Judges the lines of a session file. With `at_rest` the process was idle when it exited, so the file must be complete.
     pub fn check(&self, lines: &[Value], at_rest: bool, found: &mut Findings) {
         if at_rest {
             self.check_completeness(lines, found);
@@ -100,7 +101,7 @@ impl SessionFileCheck {
         self.check_tree(lines, found);
     }
 
-    /// Whether the file of the session that is open has all messages that were said in it.
+    /// Judges whether the file of the open session has all its messages.
     fn check_completeness(&self, lines: &[Value], found: &mut Findings) {
         let id = lines.first().and_then(|header| header.get("id")?.as_str());
         if id.is_none() || id != self.session.id.as_deref() || self.session.may_be_changed {
@@ -115,7 +116,7 @@ impl SessionFileCheck {
         });
     }
 
-    /// Whether the lines are a header and a tree of entries.
+    /// Judges whether the lines are a header and a tree of entries.
     fn check_tree(&self, lines: &[Value], found: &mut Findings) {
         let text = |line: &Value, key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
         let Some((first, rest)) = lines.split_first() else { return };
@@ -135,7 +136,7 @@ impl SessionFileCheck {
                 format!("an id of its own in line {line}, not `{id}`")
             });
             let when = text(entry, "timestamp").unwrap_or_default();
-            // A fork takes marks along with the time that they had.
+            // A fork copies labels with their old timestamps.
             let copied = text(entry, "type").as_deref() == Some("label");
             found.expect(Rule::FileTree, is_time(&when) && (when >= last || copied), || {
                 format!("a time in line {line} that is not before `{last}`, not `{when}`")
@@ -151,7 +152,7 @@ impl SessionFileCheck {
         });
     }
 
-    /// Whether a message of the file is the one that was said; of those that were not, nothing is known.
+    /// Judges whether a message of the file equals the one in the conversation, if that was recorded.
     fn check_message(&self, message: &Value, line: usize, found: &mut Findings) {
         let said = message_key(message).and_then(|name| self.digests.get(&name));
         if let Some(said) = said {
@@ -162,7 +163,7 @@ impl SessionFileCheck {
     }
 }
 
-/// What tells a message from others: who says it, when, and of a result for which call.
+/// The key of a message: its role, timestamp and tool call.
 fn message_key(message: &Value) -> Option<String> {
     let role = message.get("role")?.as_str()?;
     let when = message.get("timestamp")?.as_u64()?;
@@ -170,7 +171,7 @@ fn message_key(message: &Value) -> Option<String> {
     Some(format!("{role} {when} {call}"))
 }
 
-/// A digest that does not look at the order of members.
+/// A digest that is independent of the order of members.
 fn digest(value: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
     hash(value, &mut hasher);
@@ -197,7 +198,7 @@ fn hash(value: &Value, hasher: &mut DefaultHasher) {
     }
 }
 
-/// Whether it is a time as files have it: `2026-01-31T12:00:00.000Z`.
+/// Whether the text is a timestamp such as `2026-01-31T12:00:00.000Z`.
 fn is_time(text: &str) -> bool {
     const SHAPE: &str = "0000-00-00T00:00:00.000Z";
     text.len() == SHAPE.len()

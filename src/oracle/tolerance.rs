@@ -1,17 +1,19 @@
-//! Whether a host stands what it does not know.
+//! Checks that a host tolerates unknown frames and members.
+//!
+//! A server in hazard mode adds them; a host that stops in the middle of something soon afterwards does not tolerate them.
 
 use crate::protocol::ADDED;
 use memchr::memmem::Finder;
 
-/// What a host has met that was added to try it, and what it did then.
+/// The outstanding trial of the host, if any: additions of the server to which it has not reacted.
 #[derive(Clone)]
 pub struct Tolerance {
     mark: Finder<'static>,
-    /// Frames since the last one that had something added, and nothing from the host since.
+    /// Frames since the last one with an addition, as long as the host has written nothing.
     frames_since: Option<u64>,
 }
 
-/// Frames that may be under way when a host gives up.
+/// Frames that the server may have written before it notices that the host has left.
 const FRAMES_IN_FLIGHT: u64 = 32;
 
 impl Default for Tolerance {
@@ -21,7 +23,7 @@ impl Default for Tolerance {
 }
 
 impl Tolerance {
-    /// The server wrote this line, which tells nothing of the host.
+    /// Takes in a line of the server. Never decides a trial.
     pub fn server_wrote(&mut self, line: &[u8]) -> Option<bool> {
         self.frames_since = match self.mark.find(line) {
             Some(_) => Some(0),
@@ -30,12 +32,13 @@ impl Tolerance {
         None
     }
 
-    /// The host wrote something: if it was frames_since, it has gone on.
+    /// Takes in a line of the host: an outstanding trial is passed.
     pub fn host_wrote(&mut self) -> Option<bool> {
         self.frames_since.take().map(|_| true)
     }
 
-    /// The host has gone, with something under way or not: if it was frames_since, whether it had gone on.
+    /// Decides an outstanding trial when the host has left: passed if nothing was `under_way`, or if the host had stayed long
+    /// enough after the addition.
     pub fn host_left(&mut self, under_way: bool) -> Option<bool> {
         let frames_since = self.frames_since.take()?;
         Some(!under_way || frames_since > FRAMES_IN_FLIGHT)

@@ -1,4 +1,4 @@
-//! A recording, line by line: JSON Lines with `t`, `dir` and `frame`, or `raw` for a line that was no JSON.
+//! The format of recordings: JSON Lines with `t`, `dir` and `frame`, or `raw` for a line that was not JSON.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use schemars::JsonSchema;
@@ -11,15 +11,15 @@ use std::borrow::Cow;
 pub struct Record<'a> {
     /// Milliseconds since the recording began.
     pub t: f64,
-    /// Whose it is.
+    /// The source of the line.
     pub direction: Direction,
-    /// What was said.
+    /// The content of the line.
     pub body: Body<'a>,
-    /// A long string was shortened: what it held is not judged.
+    /// Whether long strings were shortened; their content is not judged.
     pub cut: bool,
 }
 
-/// Whose line it is.
+/// The source of a recorded line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -27,18 +27,18 @@ pub enum Direction {
     In,
     /// Server to host.
     Out,
-    /// What the server wrote to stderr.
+    /// The server's stderr.
     Err,
-    /// What happened to the process: `spawn`, `stdin closed`, `exit`, `timeout`, `stderr`.
+    /// An event of the process: `spawn`, `stdin closed`, `exit`, `timeout`, `stderr`.
     Meta,
 }
 
-/// What was said.
+/// The content of a recorded line.
 #[derive(Clone, Debug)]
 pub enum Body<'a> {
     /// The bytes of one JSON value.
     Json(Cow<'a, [u8]>),
-    /// The bytes of a line that was no JSON.
+    /// The bytes of a line that was not JSON.
     Raw(Cow<'a, [u8]>),
 }
 
@@ -51,7 +51,7 @@ impl Body<'_> {
     }
 }
 
-/// Why a line is no record.
+/// A line is not a record.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// Not a JSON object with `dir`, and one of `frame`, `raw` and `raw64`.
@@ -80,7 +80,7 @@ struct Line<'a> {
     cut: bool,
 }
 
-/// A value that is there, also when it is `null`.
+/// Reads a present member as `Some`, even if it is `null`.
 fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
     Deserialize::deserialize(from).map(Some)
 }

@@ -9,24 +9,24 @@ use std::{
     io::{self, Write},
 };
 
-/// Writes records as [`read_record`](super::read_record) reads them. Every record is one write: whoever reads along
-/// sees whole lines.
+/// Writes records in the format that [`read_record`](super::read_record) reads. Every record is one write, so that a
+/// concurrent reader sees whole lines.
 #[derive(Debug)]
 pub struct TraceWriter<W> {
     to: W,
     line: Vec<u8>,
-    /// Takes what was said out of the records, where that is wished for.
+    /// Redacts records before they are written, if wanted.
     redactor: Option<Redactor>,
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// A writer to a file, a pipe or memory.
+    /// Creates a writer to a file, a pipe or memory.
     pub const fn new(to: W) -> Self {
         Self { to, line: Vec::new(), redactor: None }
     }
 
-    /// Writes records without what was said in them, if that `is_wanted`: a recording to be given away, of which the
-    /// judge says the same but for faults that lie in letters alone.
+    /// Redacts the records if `is_wanted`, for a recording to be shared. The judge finds the same in it, except violations
+    /// that lie in letters alone.
     #[must_use]
     pub fn redacting(self, is_wanted: bool) -> Self {
         Self { redactor: is_wanted.then(Redactor::default), ..self }
@@ -46,20 +46,20 @@ impl<W: Write> TraceWriter<W> {
         self.to.write_all(&self.line)
     }
 
-    /// What was written so far goes on its way, where the destination keeps it back.
+    /// Flushes the destination.
     pub fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
 
-    /// Gives back the destination.
+    /// Returns the destination.
     pub fn into_inner(self) -> W {
         self.to
     }
 }
 
 impl<'a> Record<'a> {
-    /// A line that was seen, given without its line feed, `t` milliseconds after the recording began. What the host
-    /// wrote and is no JSON is kept with the line feed: pieces of a line look alike.
+    /// Creates the record of a line, given without its line feed, `t` milliseconds after the recording began. A line of the
+    /// host that is not JSON is recorded with its line feed, to tell it from a piece of a line.
     pub fn line(t: f64, direction: Direction, line: &'a [u8]) -> Self {
         let body = match (is_json(line), direction) {
             (true, _) => Body::Json(Cow::Borrowed(line)),
@@ -69,73 +69,73 @@ impl<'a> Record<'a> {
         Self { t, direction, body, cut: false }
     }
 
-    /// What stands behind the last line feed.
+    /// Creates the record of an unterminated last line.
     pub const fn unended(t: f64, direction: Direction, rest: &'a [u8]) -> Self {
         Self { t, direction, body: Body::Raw(Cow::Borrowed(rest)), cut: false }
     }
 
-    /// Something that happened to the process.
+    /// Creates the record of an event of the process.
     pub fn meta(t: f64, meta: &Meta<'_>) -> Record<'static> {
-        // Text and numbers: there is nothing that could fail.
+        // Texts and numbers always serialize.
         let bytes = serde_json::to_vec(meta).unwrap_or_default();
         Record { t, direction: Direction::Meta, body: Body::Json(Cow::Owned(bytes)), cut: false }
     }
 }
 
-/// What can happen to a process.
+/// An event of the server's process, as recorded.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event")]
 pub enum Meta<'a> {
-    /// A process starts: what was known of the one before is void.
+    /// A process starts.
     #[serde(rename = "spawn")]
     Spawn {
         /// The program and its arguments.
         argv: &'a [String],
         /// The dialect that it is expected to speak.
         dialect: &'a str,
-        /// What the server is called.
+        /// The name of the server.
         server: &'a str,
     },
-    /// The host has ended the input.
+    /// The host has closed the server's input.
     #[serde(rename = "stdin closed")]
     StdinClosed,
-    /// The host has closed its end of the output.
+    /// The host has closed its end of the server's output.
     #[serde(rename = "stdout closed")]
     StdoutClosed,
     /// The host has sent a signal to the process.
     #[serde(rename = "signal")]
     Signal {
-        /// Its number.
+        /// The number of the signal.
         number: i32,
     },
     /// The process has ended.
     #[serde(rename = "exit")]
     Exit {
-        /// Its status; 128 and the number of the signal that has ended it.
+        /// The exit status; 128 plus the number of the signal if a signal ended the process.
         code: i32,
     },
-    /// Somebody waited for an answer in vain.
+    /// The host gave up waiting.
     #[serde(rename = "timeout")]
     Timeout {
-        /// For what.
+        /// Description of what the host waited for.
         what: &'a str,
     },
-    /// What the file of the process's session holds.
+    /// The content of the session file, read after the end of the process.
     #[serde(rename = "session file")]
     SessionFile {
-        /// Its lines; one that is no JSON as a string.
+        /// The lines; one that is not JSON as a string.
         lines: &'a [Value],
     },
-    /// The host did not take what the server wrote for so long.
+    /// The host did not read the server's output for some time.
     #[serde(rename = "stalled")]
     Stalled {
-        /// In milliseconds.
+        /// The time in milliseconds.
         ms: u64,
     },
-    /// Bytes went by that were not recorded.
+    /// Bytes were passed on without being recorded.
     #[serde(rename = "lost")]
     Lost {
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
 }
@@ -161,7 +161,7 @@ enum Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    /// Blanks around the value are not kept.
+    /// The payload for a line of JSON. Blanks around the value are dropped.
     fn of_line(bytes: &'a [u8]) -> Self {
         serde_json::from_slice(bytes).map_or_else(|_| Self::of_text(bytes), Self::Frame)
     }

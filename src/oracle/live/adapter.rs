@@ -1,4 +1,4 @@
-//! How a server is told where its model is: data, one file for each kind of server.
+//! The adapter file: how to start one kind of server, with its model, configuration and extension.
 
 use crate::{
     oracle::{embedded, scenario::Capability},
@@ -9,9 +9,9 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 use std::{collections::BTreeMap, fs, io, path::PathBuf};
 
-/// How pi-rpc starts a kind of server for its scenarios. Texts may hold `${home}`, `${agentDir}`, `${cwd}`, `${baseUrl}`,
-/// `${apiKey}`, `${dialect}`, `${extension}` (the folder with the files of `extension`), and, of the scripted model,
-/// `${contextWindow}`, `${maxTokens}` and `${reasoning}`.
+/// Describes how pi-rpc starts a kind of server for its scenarios. Texts may hold `${home}`, `${agentDir}`, `${cwd}`,
+/// `${baseUrl}`, `${apiKey}`, `${dialect}`, `${extension}` (the folder with the files of `extension`), and, of the scripted
+/// model, `${contextWindow}`, `${maxTokens}` and `${reasoning}`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "pi-rpc adapter")]
@@ -19,36 +19,36 @@ pub struct Adapter {
     /// The schema of this file, for editors; not read.
     #[serde(rename = "$schema")]
     _schema: Option<String>,
-    /// Its name, and that of the programs that it is for.
+    /// The name of the adapter, and of the programs that it is for.
     pub name: String,
-    /// What it is for, in one sentence.
+    /// What the adapter is for, in one sentence.
     pub title: String,
-    /// The dialect that the server speaks unless another is asked for.
+    /// The dialect of the server, unless the command line names another.
     #[serde(deserialize_with = "dialect")]
     #[schemars(with = "String")]
     pub dialect: Dialect,
-    /// Where the server looks for its configuration: `${agentDir}`.
+    /// The directory of the server's configuration: `${agentDir}`.
     pub agent_dir: String,
-    /// Options behind the command, the mode among them.
+    /// Options after the command, including the RPC mode.
     pub args: Vec<String>,
     /// Variables of the environment, besides `PATH`, `LANG`, `TERM`, `HOME` and `TMPDIR`.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Files to start with: path, and what is in them: a text, or JSON.
+    /// Files to create before the start: path, and content as a text or as JSON.
     #[serde(default)]
     pub files: BTreeMap<String, Value>,
-    /// The file of `files` that scenarios may add settings to.
+    /// The path in `files` of the settings file that scenarios may extend.
     pub settings: Option<String>,
-    /// How the test extension is loaded; a server without does not have extensions.
+    /// How the test extension is loaded; absent if the server has no extensions.
     pub extension: Option<Extension>,
-    /// Whether it keeps sessions in files, and knows `--session` and `--continue`.
+    /// Whether the server stores sessions in files, and has the options `--session` and `--continue`.
     #[serde(default)]
     pub sessions: bool,
-    /// Milliseconds that it may take to say something for the first time, beyond what a step allows.
+    /// Milliseconds until the first output that are allowed in addition to the time of a step.
     pub start_within_ms: u64,
-    /// Milliseconds that it may take to end when its input does, and again when it is told to.
+    /// Milliseconds that the server may take to exit after the end of its input, and again after a signal.
     pub end_within_ms: u64,
-    /// Where the files of `extension` are; with the binary when there is no folder.
+    /// The folder with the files of `extension`; `None` for files embedded in the binary.
     #[serde(skip)]
     folder: Option<PathBuf>,
 }
@@ -57,40 +57,40 @@ pub struct Adapter {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extension {
-    /// Files to copy to `${extension}`; beside the adapter's own file, or of those that come with pi-rpc.
+    /// Files to copy to `${extension}`, from beside the adapter's file or from those that come with pi-rpc.
     pub copy: Vec<String>,
-    /// Options that load it.
+    /// Options that load the extension.
     pub args: Vec<String>,
 }
 
-/// Why there is no such adapter.
+/// An adapter cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum AdapterError {
-    /// Neither a name nor a file.
+    /// The name is neither that of an adapter nor of a file.
     #[error("there is no adapter {0:?}; known: {known}", known = Adapter::names().join(", "))]
     Unknown(String),
     /// The file cannot be read.
     #[error("{path}: {error}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// Why the file cannot be read.
         error: io::Error,
     },
     /// The file has the wrong shape.
     #[error("adapter {name}: {place}: {error}")]
     Shape {
-        /// The name or the file.
+        /// The name or the path of the adapter.
         name: String,
-        /// The place in it.
+        /// The place in the file.
         place: String,
-        /// What was expected.
+        /// What was expected there.
         error: serde_json::Error,
     },
 }
 
 impl Adapter {
-    /// The adapter called `name`, or that of the file `name`.
+    /// Loads the adapter called `name`, or the one in the file `name`.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Adapter {
         Self::read(name, &text).map(|adapter| Self { folder, ..adapter })
     }
 
-    /// The names of those that come with pi-rpc.
+    /// The names of the adapters that come with pi-rpc.
     pub fn names() -> Vec<&'static str> {
         let mut names: Vec<_> =
             embedded::ADAPTERS.iter().filter_map(|(name, _)| name.strip_suffix(".json")).collect();
@@ -117,7 +117,7 @@ impl Adapter {
         names
     }
 
-    /// Whether it can do that for a scenario.
+    /// Whether the adapter has the capability.
     pub const fn offers(&self, capability: Capability) -> bool {
         match capability {
             Capability::Extension => self.extension.is_some(),
@@ -149,7 +149,7 @@ impl Adapter {
     }
 }
 
-/// A file that comes with the binary.
+/// A file that is embedded in the binary.
 fn built_in(name: &str) -> Option<&'static str> {
     embedded::ADAPTERS.iter().find(|(built_in, _)| *built_in == name).map(|(_, text)| *text)
 }

@@ -1,5 +1,4 @@
-//! What is said between the host and a server: everything goes past the judge, and what the server says is kept until
-//! the host looks at it.
+//! The conversation between the scenario's host and a server: recorded, judged, and queued for the steps of the scenario.
 
 use crate::{
     client::{Heard, Process, Signal, What, status_of},
@@ -23,52 +22,52 @@ use tokio::{
     time::{Instant as Deadline, timeout_at},
 };
 
-/// Lines of stderr that are kept for the report.
+/// The number of last lines of stderr that are kept for the report.
 const STDERR_LINES: usize = 5;
 
-/// A conversation, over all processes of one scenario.
+/// A conversation with all processes of one scenario.
 pub struct Conversation {
-    /// What the server said and nobody has looked at.
+    /// Frames of the server that no step has consumed.
     pub unread_frames: VecDeque<Value>,
-    /// Every dialog is answered as soon as it is heard of.
+    /// Whether dialogs are answered as soon as they arrive.
     pub answers_dialogs: bool,
-    /// Dialogs that are to be answered.
+    /// Dialogs to answer.
     dialogs: VecDeque<RpcExtensionUIRequest>,
-    /// A command that the dialect has and the server does not know.
+    /// A command of the dialect that the server has refused as unknown.
     pub unknown_command: Option<RpcCommandKind>,
     dialect: DialectVersion,
     examination: Examination,
     records: u64,
-    /// Where the conversation is kept.
+    /// The recording.
     trace: Option<TraceWriter<BufWriter<File>>>,
-    /// Why it could not be kept.
+    /// The first error in writing the recording.
     trace_error: Option<io::Error>,
     process: Option<Process>,
-    /// What was written, to be split into lines.
+    /// Bytes written to the server, to be split into lines.
     written: LineSplitter,
-    /// The ids of the requests that have no response, oldest first.
+    /// The ids of outstanding commands, oldest first.
     open_requests: Vec<String>,
-    /// How the last process ended.
+    /// The exit status of the last process, if it has ended.
     status: Option<i32>,
-    /// Where the server keeps its session, as it said last.
+    /// The path of the session file, by the latest `get_state` response.
     session_file: Option<PathBuf>,
     has_server_written: bool,
     stderr_tail: VecDeque<String>,
     since: Instant,
 }
 
-/// Why nothing more came.
+/// The reason why no more output came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitError {
-    /// The time is over.
+    /// The deadline has passed.
     TimedOut,
-    /// The server has ended, with this status.
+    /// The server has exited with this status.
     Ended(i32),
 }
 
 impl Conversation {
-    /// A conversation that has not begun, for the scenario called `name`. It is kept in `trace`, if that is given,
-    /// and for a report that shows it with `timeline`.
+    /// Creates a conversation without a process, for the scenario called `name`. It is recorded in `trace`, if given, and with
+    /// `timeline` also for the report.
     pub fn new(
         name: &str,
         dialect: DialectVersion,
@@ -97,11 +96,11 @@ impl Conversation {
         }
     }
 
-    /// Starts a process.
+    /// Starts a server process.
     ///
     /// # Errors
     ///
-    /// When it cannot be started.
+    /// When the process cannot be started.
     pub fn start(&mut self, command: Command) -> io::Result<()> {
         let std = command.as_std();
         let words = std::iter::once(std.get_program()).chain(std.get_args());
@@ -121,7 +120,7 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// When the server does not read its input any more.
+    /// When the server has closed its input.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.take_pending_output();
         let now = Instant::now();
@@ -135,11 +134,11 @@ impl Conversation {
         }
     }
 
-    /// Waits until the server does something more.
+    /// Waits for the next output or event of the server.
     ///
     /// # Errors
     ///
-    /// When it does nothing until `deadline`, or has ended.
+    /// When none comes until `deadline`, or the server has exited.
     pub async fn wait_for_output(&mut self, deadline: Deadline) -> Result<(), WaitError> {
         let Some(process) = &mut self.process else { return Err(WaitError::Ended(self.status.unwrap_or(0))) };
         match timeout_at(deadline, process.next()).await {
@@ -153,18 +152,18 @@ impl Conversation {
         }
     }
 
-    /// Answers what was asked, while the server reads.
+    /// Answers the queued dialogs with default responses.
     async fn answer_dialogs(&mut self, deadline: Deadline) {
         while let Some(request) = self.dialogs.pop_front() {
             let Some(answer) = default_response(&request) else { continue };
             let Ok(mut line) = serde_json::to_vec(&Inbound::ExtensionUIResponse(answer)) else { continue };
             line.push(b'\n');
-            // One that does not read any more, or has ended, shows in what it says.
+            // That a server has closed its input or exited, its next event shows.
             let _ = timeout_at(deadline, self.write(&line)).await;
         }
     }
 
-    /// Ends the server's input.
+    /// Closes the server's input.
     pub fn close_input(&mut self) {
         self.take_pending_output();
         let rest = match self.written.finish() {
@@ -189,7 +188,7 @@ impl Conversation {
         }
     }
 
-    /// Stops to read the server's output, or goes on.
+    /// Stops or resumes reading the server's output.
     pub fn set_listening(&mut self, listens: bool) {
         if let Some(process) = &mut self.process {
             process.set_listening(listens);
@@ -205,7 +204,7 @@ impl Conversation {
         }
     }
 
-    /// Notes that somebody waited for `what` in vain.
+    /// Records that a step waited for `what` in vain.
     pub fn record_timeout(&mut self, what: &str) {
         self.record_meta(&Meta::Timeout { what });
     }
@@ -215,18 +214,18 @@ impl Conversation {
         self.process.is_some() && self.status.is_none()
     }
 
-    /// How the process has ended, if it has.
+    /// The exit status of the process, if it has ended.
     pub const fn status(&self) -> Option<i32> {
         self.status
     }
 
-    /// Whether the process has said something.
+    /// Whether the process has written a line.
     pub const fn has_written(&self) -> bool {
         self.has_server_written
     }
 
-    /// Whether no run, compaction, retry, dialog and request is open, as far as frames tell; `None`: a prompt was
-    /// acknowledged, which may or may not begin a run.
+    /// Whether no run, compaction, retry, dialog or command is outstanding, judging by frames; `None` if a prompt was
+    /// acknowledged and it is open whether a run begins.
     pub fn is_idle(&self) -> Option<bool> {
         let state = self.examination.state();
         let quiet = state.asks == 0 && state.shell == 0 && self.open_requests.is_empty();
@@ -241,13 +240,13 @@ impl Conversation {
         self.stderr_tail.iter().map(String::as_str)
     }
 
-    /// The conversation is over: what there is to say of it, and why it could not be kept, if it could not.
+    /// Ends the conversation. Returns the subject for the report, and the error in writing the recording, if any.
     pub fn finish(mut self) -> (Subject, Option<io::Error>) {
         let flushed = self.trace.as_mut().map_or(Ok(()), TraceWriter::flush);
         (self.examination.finish(), self.trace_error.or(flushed.err()))
     }
 
-    /// Takes what was heard already, so that it stands before what is written next.
+    /// Records output that has already arrived, so that it precedes what is written next.
     fn take_pending_output(&mut self) {
         while let Some(heard) = self.process.as_mut().and_then(Process::heard) {
             self.handle(heard);
@@ -286,7 +285,7 @@ impl Conversation {
                 let status = status_of(status);
                 self.status = Some(status);
                 self.record_meta(&Meta::Exit { code: status });
-                // A server that was killed may not have written all of it.
+                // A server that was killed may not have written the whole file.
                 if let Some(file) = self.session_file.take().filter(|_| status < 128) {
                     self.record_session_file(&file);
                 }
@@ -294,14 +293,14 @@ impl Conversation {
         }
     }
 
-    /// Notes what a frame of the server means for the host.
+    /// Tracks outstanding commands, the session file and unknown commands by a response.
     fn track_response(&mut self, frame: &Value) {
         if frame["type"] != "response" {
             return;
         }
         match frame["id"].as_str() {
             Some(id) => self.open_requests.retain(|open| open != id),
-            // A refusal that does not say whose it is; those that do not are given in order.
+            // An error response without an id belongs to the oldest outstanding command.
             None if !self.open_requests.is_empty() => drop(self.open_requests.remove(0)),
             None => {}
         }
@@ -316,7 +315,7 @@ impl Conversation {
         }));
     }
 
-    /// Shows the judge what the server has kept, if it has.
+    /// Records the content of the session file, if there is one.
     fn record_session_file(&mut self, file: &Path) {
         let Ok(text) = fs::read_to_string(file) else { return };
         let line = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| line.into());
@@ -348,7 +347,7 @@ impl Conversation {
     }
 }
 
-/// What somebody in a hurry answers: the first choice, yes, any text. `None`: it is no dialog.
+/// The response of a host without a user: the first choice, yes, or some text. `None` if the request is not a dialog.
 fn default_response(request: &RpcExtensionUIRequest) -> Option<RpcExtensionUIResponse> {
     let id = request.id().to_owned();
     let value = match request {

@@ -1,12 +1,12 @@
-//! Frames that a step waits for, in any order.
+//! The frames that a step waits for, in any order.
 
 use crate::oracle::scenario::Pattern;
 use serde_json::Value;
 
-/// The most characters that are told of a frame.
+/// The most characters of a frame in an error text.
 const MAX_CHARACTERS: usize = 200;
 
-/// The patterns of a step, each with the frame that it has found.
+/// The patterns of a step, each with the frame that has matched.
 pub(super) struct ExpectedFrames(Vec<(Pattern, Option<Value>)>);
 
 impl ExpectedFrames {
@@ -18,7 +18,7 @@ impl ExpectedFrames {
         self.0.iter().all(|(_, found)| found.is_some())
     }
 
-    /// Takes a frame that one of them waits for; gives back any other.
+    /// Takes a frame that fits an unmatched pattern; returns any other frame.
     pub fn take(&mut self, frame: Value) -> Option<Value> {
         let place = self.0.iter_mut().find(|(pattern, found)| found.is_none() && pattern.fits(&frame));
         match place {
@@ -30,19 +30,19 @@ impl ExpectedFrames {
         }
     }
 
-    /// What is still waited for, in words.
+    /// The unmatched patterns, as text.
     pub fn missing(&self) -> String {
         let missing = self.0.iter().filter(|(_, found)| found.is_none());
         missing.map(|(pattern, _)| pattern.to_string()).collect::<Vec<_>>().join(" and ")
     }
 
-    /// What was found.
+    /// The matched frames, in the order of the patterns.
     pub fn found(self) -> Vec<Value> {
         self.0.into_iter().filter_map(|(_, found)| found).collect()
     }
 }
 
-/// A frame, shortened.
+/// The text of a frame, shortened.
 pub(super) fn shortened(frame: &Value) -> String {
     let text = frame.to_string();
     match text.char_indices().nth(MAX_CHARACTERS) {

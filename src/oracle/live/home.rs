@@ -1,4 +1,4 @@
-//! The place where a server lives while a scenario is played: nothing of the user's, and gone afterwards.
+//! The temporary home and working directory of a server while a scenario is played, separate from the user's.
 
 use super::{Adapter, Server};
 use crate::oracle::scenario::{Scenario, Variables};
@@ -12,15 +12,15 @@ use std::{
 use tempfile::TempDir;
 use tokio::process::Command;
 
-/// What servers inherit of our environment.
+/// The environment variables that servers inherit.
 const INHERITED: [&str; 3] = ["PATH", "LANG", "TERM"];
 
-/// The key that servers send to the scripted model, which takes any.
+/// The API key for the scripted model, which accepts any.
 const KEY: &str = "key";
 
-/// A home with a working directory beside it, both new.
+/// A temporary home directory with a working directory beside it. Dropping it removes both.
 pub struct Home {
-    /// What `${name}` stands for so far.
+    /// The variables of the scenario so far.
     pub variables: Variables,
     adapter: Adapter,
     cwd: PathBuf,
@@ -30,16 +30,16 @@ pub struct Home {
 }
 
 impl Home {
-    /// Makes one for a scenario, with the files of the adapter and of the scenario.
+    /// Creates the directories for a scenario, with the files of the adapter and of the scenario.
     ///
     /// # Errors
     ///
-    /// A sentence that says what could not be made.
+    /// When something could not be created; the text names the path.
     pub fn make(server: &Server, scenario: &Scenario, model: SocketAddr) -> Result<Self, String> {
         let adapter = server.adapter.clone();
         let dir = tempfile::Builder::new().prefix("pi-rpc-").tempdir();
         let dir = dir.map_err(|error| format!("no temporary directory: {error}"))?;
-        // Servers tell paths as the system sees them.
+        // Servers report canonical paths.
         let root = dir.path().canonicalize().map_err(|error| error.to_string())?;
         let (home, cwd, extension) = (root.join("home"), root.join("work"), root.join("extension"));
         let mut variables = Variables::default();
@@ -65,7 +65,7 @@ impl Home {
         Ok(made)
     }
 
-    /// The command that starts the server, with these options behind all others.
+    /// The command that starts the server, with `more` options after all others.
     ///
     /// # Errors
     ///
@@ -87,7 +87,7 @@ impl Home {
         Ok(command)
     }
 
-    /// A path of the scenario: its names filled in, seen from the working directory.
+    /// Resolves a path of the scenario: variables are filled in, and it is relative to the working directory.
     ///
     /// # Errors
     ///
@@ -96,11 +96,11 @@ impl Home {
         self.variables.fill_text(written).map(|path| self.cwd.join(path))
     }
 
-    /// Puts a file there, and the folders that it is in.
+    /// Writes a file and creates its parent folders.
     ///
     /// # Errors
     ///
-    /// A sentence that says what could not be written.
+    /// When something could not be written; the text names the path.
     pub fn put(&self, written: &str, content: &[u8]) -> Result<PathBuf, String> {
         let path = self.path(written)?;
         let folder = path.parent().unwrap_or(&self.cwd);
@@ -126,7 +126,7 @@ impl Home {
         Ok(())
     }
 
-    /// Copies the test extension, and has it loaded.
+    /// Copies the files of the test extension, and adds the options that load it.
     fn install_extension(&mut self, folder: &Path) -> Result<(), String> {
         let Some(extension) = &self.adapter.extension else { return Ok(()) };
         for name in &extension.copy {
@@ -142,7 +142,7 @@ impl Home {
     }
 }
 
-/// Puts `added` over `settings`, member by member.
+/// Merges `added` into `settings`, member by member.
 fn merge(settings: &mut Map<String, Value>, added: &Map<String, Value>) {
     for (key, value) in added {
         match (settings.get_mut(key), value) {

@@ -1,8 +1,8 @@
-//! Scenarios played with a live server.
+//! Plays scenarios with a live server.
 //!
-//! Each has a clean [home](Home), a scripted model of its own, and a process as the [`Adapter`] says. A
-//! [`Conversation`] is what is said there: everything goes past the judge as it is said. [`play`] does the steps, then
-//! ends the server and tells what came out.
+//! [`play`] gives each scenario a clean [home](Home), a scripted model and a server process, started as the [`Adapter`]
+//! describes. It does the steps, ends the server, and returns a [`Subject`](super::report::Subject) for the report. All
+//! frames go through a [`Conversation`], which records and judges them. [`play_all`] plays many scenarios in parallel.
 
 mod adapter;
 mod conversation;

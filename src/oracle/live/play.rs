@@ -1,4 +1,4 @@
-//! One scenario, from its clean home to what came out.
+//! Plays one scenario, from the creation of its home to the result.
 
 use super::{
     Adapter, Conversation, Home, PlayOptions,
@@ -16,18 +16,18 @@ use crate::{
 };
 use std::{ffi::OsString, io::BufWriter, net::Ipv4Addr, num::NonZeroU32, path::PathBuf};
 
-/// A server that scenarios are played with.
+/// A server to play scenarios with.
 #[derive(Clone, Debug)]
 pub struct Server {
     /// The program.
     pub program: PathBuf,
-    /// Its arguments, before those of the adapter.
+    /// The arguments of the program, before those of the adapter.
     pub args: Vec<OsString>,
-    /// How it is told where its model is.
+    /// How the server is started and configured.
     pub adapter: Adapter,
-    /// What it speaks.
+    /// The dialect of the server.
     pub dialect: Dialect,
-    /// Its version, where members that came later are not to be asked for.
+    /// The version of the server, if later members are not to be required.
     pub version: Option<Version>,
 }
 
@@ -37,8 +37,7 @@ impl Server {
     }
 }
 
-/// Plays a scenario, and tells what came out. Needs a tokio runtime of its own: what is left open ends
-/// with it.
+/// Plays a scenario and returns the result. Needs a tokio runtime of its own, so that everything left open ends with it.
 pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>) -> Subject {
     let file = options
         .keep
@@ -73,12 +72,12 @@ pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>
     let factor = options.patience.map_or(1, NonZeroU32::get);
     let mut host = Host::new(server, home, conversation, scenario.tolerates_unknown, factor);
     let stop = steps(&mut host, scenario).await.err();
-    // However far it went, the server is ended; one that does not end then is no news.
+    // The server is ended after a failed step, too; the first failure is the reported one.
     let stop = stop.or(host.end().await.err());
     serving.abort();
     let mut subject = subject(host.conversation, stop.clone());
     if let (Some(StopReason::TimedOut(text)), Some(_)) = (stop, options.patience) {
-        // What else was found may come of the same slowness.
+        // The findings may have the same slowness as their cause.
         subject.findings.clear();
         (subject.outcome, subject.reason) =
             (Outcome::NotExercised, Some(format!("not judged, too slow: {text}")));
@@ -86,7 +85,7 @@ pub async fn play(server: &Server, scenario: &Scenario, options: PlayOptions<'_>
     subject
 }
 
-/// Why the server is not asked.
+/// The reason why the server does not support the scenario, if so.
 fn unsupported(server: &Server, scenario: &Scenario) -> Option<String> {
     if !scenario.is_for(server.dialect) {
         return Some(format!("the scenario is not for {}", server.dialect));
@@ -95,7 +94,7 @@ fn unsupported(server: &Server, scenario: &Scenario) -> Option<String> {
     Some(format!("the adapter {} does not offer `{lacking}`", server.adapter.name))
 }
 
-/// What came out, but for what the findings say.
+/// Builds the result from the conversation and the reason why the steps stopped.
 fn subject(conversation: Conversation, stop: Option<StopReason>) -> Subject {
     let stderr_tail: String = conversation.stderr_tail().map(|line| format!("\nstderr: {line}")).collect();
     let (mut subject, stop) = match conversation.finish() {
@@ -104,10 +103,10 @@ fn subject(conversation: Conversation, stop: Option<StopReason>) -> Subject {
             (subject, Some(StopReason::Error(format!("the conversation was not kept: {error}"))))
         }
     };
-    // What is wrong with the host's side was meant so.
+    // The host of a scenario breaks rules on purpose.
     subject.findings.retain(|found| found.rule.about().side == Side::Server);
     if subject.outcome == Outcome::Error {
-        // What it did not do says nothing: it never wrote a frame.
+        // The failed step adds nothing: the server never wrote a frame.
         subject.reason = subject.reason.map(|reason| reason + &stderr_tail);
         return subject;
     }
@@ -132,7 +131,7 @@ async fn steps(host: &mut Host<'_>, scenario: &Scenario) -> Result<(), StopReaso
 }
 
 impl StopReason {
-    /// The same, with the place in the scenario before it.
+    /// The same reason, prefixed with the place in the scenario.
     fn at(self, place: &str) -> Self {
         let put = |text: String| format!("{place}: {text}");
         match self {

@@ -1,4 +1,4 @@
-//! Many scenarios, several at a time.
+//! Plays many scenarios, several at a time.
 
 use super::{Server, play};
 use crate::oracle::{report::Subject, scenario::Scenario};
@@ -17,21 +17,21 @@ use tokio::{
     signal::unix::{SignalKind, signal},
 };
 
-/// How scenarios are played.
+/// Options for playing scenarios.
 #[derive(Clone, Copy, Debug)]
 pub struct PlayOptions<'a> {
-    /// How many at a time.
+    /// The number of scenarios played at a time.
     pub jobs: NonZeroUsize,
-    /// The directory where the conversations are kept, one file each.
+    /// The directory for recordings of the conversations, one file each.
     pub keep: Option<&'a Path>,
-    /// Whether they are kept without what was said.
+    /// Whether the recordings are redacted.
     pub redact: bool,
     /// Whether the report shows the conversations.
     pub timeline: bool,
-    /// Multiplies every deadline of the scenarios; one that is missed all the same is not judged. Without it a missed
-    /// deadline fails.
+    /// A factor for every deadline of the scenarios. With it, a scenario that misses a deadline all the same is not judged;
+    /// without it, the scenario fails.
     pub patience: Option<NonZeroU32>,
-    /// Once it is set, no further scenario begins.
+    /// A flag: once set, no further scenario begins.
     pub stop: Option<&'a AtomicBool>,
 }
 
@@ -48,11 +48,11 @@ impl Default for PlayOptions<'_> {
     }
 }
 
-/// Plays scenarios, and gives what came out of those that were played, in their order; `done` hears of each as it ends.
+/// Plays scenarios, and returns the results in their order. `done` is called with each result as it arrives.
 ///
 /// # Errors
 ///
-/// When we are told to stop, all servers having been ended; or when the system has no room for another thread's IO.
+/// When SIGINT or SIGTERM arrives, after all servers were ended; or when no runtime can be created.
 pub fn play_all(
     server: &Server,
     scenarios: &[Scenario],
@@ -86,7 +86,7 @@ pub fn play_all(
     Ok(played.into_iter().map(|(_, subject)| subject).collect())
 }
 
-/// Plays one in a runtime of its own: whatever it leaves open ends with it.
+/// Plays one scenario in a runtime of its own, so that everything it leaves open ends with the runtime.
 fn play_one(server: &Server, scenario: &Scenario, options: PlayOptions<'_>) -> io::Result<Subject> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let played = runtime.block_on(async {

@@ -1,4 +1,4 @@
-//! The steps of a scenario, one by one.
+//! Executes the steps of a scenario, one by one.
 
 use super::{
     Home, Server,
@@ -16,24 +16,24 @@ use serde_json::{Map, Value, json};
 use std::{borrow::Cow, collections::BTreeMap, fs, time::Duration};
 use tokio::time::{Instant, timeout};
 
-/// How long a step waits if it does not say.
+/// Milliseconds that a step waits by default.
 const PATIENCE_MS: u64 = 15_000;
 
-/// How often a file is looked for.
+/// The interval at which an expected file is read again.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Why a scenario goes no further.
+/// The reason why a scenario stops before its last step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// The server did not do what was expected.
     Failed(String),
-    /// The server did not do it in time.
+    /// The server did not do what was expected in time.
     TimedOut(String),
-    /// The server does not know what the scenario is about.
+    /// The server does not implement what the scenario needs.
     NotSupported(String),
-    /// A race did not reach what the scenario is about.
+    /// The conversation did not reach the situation of the scenario, because of a race.
     NotExercised(String),
-    /// It is not the server's fault.
+    /// An error that is not the server's fault.
     Error(String),
 }
 
@@ -41,22 +41,22 @@ type StepResult<T = ()> = Result<T, StopReason>;
 
 /// The host of one scenario.
 pub struct Host<'a> {
-    /// What it starts.
+    /// The server to start.
     pub server: &'a Server,
-    /// Where.
+    /// The home of the server.
     pub home: Home,
-    /// What is said.
+    /// The conversation with the server.
     pub conversation: Conversation,
-    /// A command that the server does not know does not end the scenario.
+    /// Whether the scenario goes on after the server has refused a command as unknown.
     tolerates_unknown: bool,
-    /// Multiplies every deadline.
+    /// A factor for every deadline.
     patience_factor: u32,
-    /// The requests that were given an id.
+    /// The number of commands that were given an id.
     sent: u64,
 }
 
 impl<'a> Host<'a> {
-    /// A host before its first process.
+    /// Creates a host without a process.
     pub const fn new(
         server: &'a Server,
         home: Home,
@@ -67,7 +67,7 @@ impl<'a> Host<'a> {
         Self { server, home, conversation, tolerates_unknown, patience_factor, sent: 0 }
     }
 
-    /// Starts a process with these options behind all others.
+    /// Starts a process with `more` options after all others.
     pub fn start(&mut self, more: &[String]) -> StepResult {
         let command = self.home.command(self.server, more).map_err(StopReason::Error)?;
         self.conversation.start(command).map_err(|error| {
@@ -75,7 +75,7 @@ impl<'a> Host<'a> {
         })
     }
 
-    /// Does one step.
+    /// Executes one step.
     pub async fn step(&mut self, step: &Step) -> StepResult {
         match step {
             Step::Send(it) => self.send(&it.send).await,
@@ -106,12 +106,12 @@ impl<'a> Host<'a> {
                 self.end().await?;
                 self.start(&it.restart)
             }
-            // These are spread out before.
+            // `Scenario::steps_for` has flattened these.
             Step::Only(Only { .. }) => Ok(()),
         }
     }
 
-    /// Ends the process: its input first, then by signals.
+    /// Ends the process: closes its input, then sends SIGTERM, then SIGKILL.
     pub async fn end(&mut self) -> StepResult {
         let patience = self.scaled(self.server.adapter.end_within_ms);
         self.conversation.set_listening(true);
@@ -197,7 +197,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Sends a command, and takes its response out of what comes.
+    /// Sends a command and waits for its response. Other frames stay in the queue.
     async fn call(&mut self, command: &Value, deadline: Instant) -> StepResult<Value> {
         let mut at = self.conversation.unread_frames.len();
         self.write(format!("{command}\n").as_bytes()).await?;
@@ -256,8 +256,9 @@ impl<'a> Host<'a> {
         self.capture(&step.capture, &found)
     }
 
-    /// What frames tell is not enough: a retry or a compaction may be about to begin. So the server is asked, and asked
-    /// again where a prompt was acknowledged and no run began: it was a command of an extension, or the run is late.
+    /// Waits until the server is idle. Frames alone do not show that, as a retry or a compaction may be about to begin, so
+    /// `get_state` is sent; twice if a prompt was acknowledged and no run began, which may be a command of an extension or a
+    /// run that is late.
     async fn idle(&mut self, step: &Idle) -> StepResult {
         let what = || "the server to be idle".to_owned();
         let deadline = self.deadline(step.within_ms);
@@ -274,7 +275,7 @@ impl<'a> Host<'a> {
             match self.conversation.is_idle() {
                 Some(true) if times >= 1 => break,
                 None if times >= 2 => break,
-                // Frames say that nothing goes on, and the server that something does: more will come.
+                // Idle by the frames but not by the state: more frames will come.
                 Some(true) | None if busy => self.wait_for_output(deadline, what).await?,
                 _ => {}
             }
@@ -317,7 +318,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Waits until the server does something more, while `what` is awaited.
+    /// Waits for the next output of the server; `what` describes the expectation in an error.
     async fn wait_for_output(&mut self, deadline: Instant, what: impl FnOnce() -> String) -> StepResult {
         let more = self.conversation.wait_for_output(deadline).await;
         if let Some(command) = self.conversation.unknown_command.filter(|_| !self.tolerates_unknown) {
@@ -359,7 +360,7 @@ impl<'a> Host<'a> {
         Instant::now() + self.patience(within_ms)
     }
 
-    /// A server that is starting is given more time.
+    /// The time that a step may take, longer while the server is starting.
     fn patience(&self, within_ms: Option<u64>) -> Duration {
         let start = if self.conversation.has_written() { 0 } else { self.server.adapter.start_within_ms };
         self.scaled(within_ms.unwrap_or(PATIENCE_MS).saturating_add(start))
@@ -370,7 +371,7 @@ impl<'a> Host<'a> {
     }
 }
 
-/// What is missing in a file.
+/// The first expectation that the text of a file does not meet, as an error text.
 fn missing(text: &str, contains: Option<&str>, lines: &[Pattern]) -> Option<String> {
     if let Some(part) = contains.filter(|part| !text.contains(part)) {
         return Some(format!("expected the text `{part}` in it"));

@@ -1,10 +1,11 @@
-//! Choices from a string of bytes, a byte or two for each: where a byte changes, one choice does.
+//! A source of random choices that can be replayed: each choice takes one or two bytes, so that changing a byte changes one
+//! choice.
 
 use fastrand::Rng;
 use std::collections::VecDeque;
 
-/// Hands out choices. The bytes come from a fuzzer, from a recording, or from a seeded generator, which never ends; of
-/// the others every choice beyond the last byte is the first one.
+/// Random choices from bytes of a fuzzer or of an earlier run, or from a seeded generator. When the bytes are used up, every
+/// further choice is the first option; a seeded generator never ends.
 pub struct Choices {
     taken: Vec<u8>,
     source: Source,
@@ -16,22 +17,22 @@ enum Source {
 }
 
 impl Choices {
-    /// The choices that these bytes make.
+    /// Creates a source from bytes.
     pub fn new(bytes: &[u8]) -> Self {
         Self { taken: Vec::new(), source: Source::Bytes(bytes.iter().copied().collect()) }
     }
 
-    /// The choices that a seed makes.
+    /// Creates a source from a seed.
     pub fn seeded(seed: u64) -> Self {
         Self { taken: Vec::new(), source: Source::Seed(Rng::with_seed(seed)) }
     }
 
-    /// The bytes that made the choices so far: [`Choices::new`] makes the same of them.
+    /// The bytes used so far, from which [`Choices::new`] makes the same choices.
     pub fn taken(&self) -> &[u8] {
         &self.taken
     }
 
-    /// A number below `count`, which is from 1 to 65536.
+    /// Draws a number below `count`, which is from 1 to 65536.
     pub fn below(&mut self, count: usize) -> usize {
         match count {
             ..=256 => usize::from(self.byte()) % count,
@@ -39,12 +40,12 @@ impl Choices {
         }
     }
 
-    /// One of `options`.
+    /// Draws one of `options`.
     pub fn pick<T: Clone>(&mut self, options: &[T]) -> T {
         options[self.below(options.len())].clone()
     }
 
-    /// One of `options`, each as often as its weight has it.
+    /// Draws one of `options` by weight.
     pub fn weighted<'o, T>(&mut self, options: &'o [(u32, T)]) -> &'o T {
         let all: u32 = options.iter().map(|(weight, _)| weight).sum();
         let mut left = self.below(all as usize) as u32;
@@ -56,12 +57,12 @@ impl Choices {
         &chosen.unwrap_or(&options[0]).1
     }
 
-    /// True once in `odds`, never when the bytes are used up.
+    /// Draws true with a probability of 1 in `odds`; false when the bytes are used up.
     pub fn once_in(&mut self, odds: usize) -> bool {
         self.below(odds) == odds - 1
     }
 
-    /// Fewer than `count`, as long as there are bytes.
+    /// Draws a list of fewer than `count` items, shorter when the bytes are used up.
     pub fn several<T>(&mut self, count: usize, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
         let count = self.below(count);
         let mut all = Vec::new();

@@ -1,11 +1,11 @@
-//! A command, drawn from the schema.
+//! Draws commands from the schema.
 
 use super::Choices;
 use crate::protocol::{BUNDLE, Dialect, RpcCommandKind};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// The values that a member with a meaning may have, as JSON; none for other members.
+/// Returns the values to draw for the member of this name, as JSON; none for a member whose schema is enough.
 pub type MemberValues = fn(member: &str) -> &'static [&'static str];
 
 /// The definitions of the schema.
@@ -14,7 +14,7 @@ static DEFS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     bundle["$defs"].as_object().cloned().unwrap_or_default()
 });
 
-/// The commands of a dialect, as the schema has them.
+/// A generator of commands of one dialect.
 pub struct Commands {
     defs: &'static Map<String, Value>,
     kinds: Vec<(u32, RpcCommandKind)>,
@@ -24,8 +24,8 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// The commands of `dialect` that have a weight, with the values of `values`. One of `spoil_odds` has a member that is
-    /// missing or of another type; none for 0.
+    /// Creates a generator of the commands of `dialect` that have a weight, with the values of `values`. One command in
+    /// `spoil_odds` gets a member that is missing or of another type; none for 0.
     pub fn new(
         dialect: Dialect,
         weight: impl Fn(RpcCommandKind) -> u32,
@@ -37,7 +37,7 @@ impl Commands {
         Self { defs: &DEFS, kinds, dialect, values, spoil_odds }
     }
 
-    /// Any of them, with its members; without an id.
+    /// Draws a command with its members, without an id.
     pub fn draw(&self, choices: &mut Choices) -> Map<String, Value> {
         let kind = *choices.weighted(&self.kinds);
         let mut command = self.draw_kind(kind, 3, choices);
@@ -47,8 +47,8 @@ impl Commands {
         command
     }
 
-    /// What would show that the command has done nothing: a read that tells a member which it changes, else a prompt. `None`
-    /// where it changes nothing.
+    /// Draws a command that shows the effect of `of`: a read of a member that `of` changes, else a prompt. `None` if `of`
+    /// changes nothing.
     pub fn witness(&self, of: RpcCommandKind, choices: &mut Choices) -> Option<Map<String, Value>> {
         let changed = of.changes();
         let shows = |kind: &RpcCommandKind| {
@@ -63,7 +63,8 @@ impl Commands {
         (!changed.is_empty()).then(|| self.draw_kind(kind, 0, choices))
     }
 
-    /// A command of that kind with its members, one of `odds` of those that it may leave out, and none for 0; without an id.
+    /// Draws a command of this kind, without an id: with its required members, and one in `odds` of the optional ones (none for
+    /// 0).
     fn draw_kind(&self, kind: RpcCommandKind, odds: usize, choices: &mut Choices) -> Map<String, Value> {
         let mut command = Map::from_iter([("type".to_owned(), json!(kind.as_str()))]);
         for (name, schema, required) in self.members(kind.as_str()) {
@@ -75,7 +76,7 @@ impl Commands {
         command
     }
 
-    /// The members of a command beside its type and id: name, schema, whether it has to be there.
+    /// The members of a command except `type` and `id`: name, schema, whether required.
     fn members(&self, kind: &str) -> impl Iterator<Item = (&str, &Value, bool)> {
         let def = self.defs.values().find(|def| def["properties"]["type"]["const"] == kind);
         let required = def.and_then(|def| def["required"].as_array());
@@ -94,7 +95,7 @@ impl Commands {
         only.is_none_or(|only| only.iter().any(|one| base.is_some_and(|base| one == base.as_str())))
     }
 
-    /// A value for a member: of its type, and with some meaning where the name has one.
+    /// Draws a value for a member, from the values of its name or by its schema.
     fn value(&self, name: &str, schema: &Value, choices: &mut Choices) -> Option<Value> {
         let values = (self.values)(name);
         if !values.is_empty() {
@@ -114,7 +115,7 @@ impl Commands {
     }
 }
 
-/// Takes a member away, or makes it something else.
+/// Removes a member, or gives it a value of another type.
 fn spoil(command: &mut Map<String, Value>, choices: &mut Choices) {
     let names: Vec<String> = command.keys().filter(|name| *name != "type").cloned().collect();
     let name = choices.pick(&names);

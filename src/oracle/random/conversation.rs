@@ -1,19 +1,19 @@
-//! A conversation, drawn step by step.
+//! Draws a conversation, step by step.
 
 use super::{Choices, Commands};
 use crate::protocol::{Dialect, RpcCommandKind};
 use serde_json::{Map, Value, json};
 
-/// What the model says.
+/// The script of the model.
 const SCRIPT: &str = include_str!("script.json");
 
-/// How long a moment is waited for that may never come.
+/// Milliseconds to wait for a moment that may never come.
 const MOMENT_MS: u64 = 300;
 
-/// How long the server may take to come to rest: longer than anything that the script says.
+/// Milliseconds to wait for an idle server: more than any turn of the script takes.
 const REST_MS: u64 = 8000;
 
-/// Lines that are no command.
+/// Lines that are not commands.
 pub const JUNK: [&str; 9] = [
     "{bad",
     "",
@@ -26,8 +26,8 @@ pub const JUNK: [&str; 9] = [
     " \r",
 ];
 
-/// What is written for members that have a meaning. The model's script knows most of the messages; the shell commands do no
-/// harm and end soon.
+/// The values of members that need one with a meaning. The script knows most of the messages; the shell commands are
+/// harmless and short.
 fn values(member: &str) -> &'static [&'static str] {
     match member {
         "message" => &[
@@ -54,13 +54,13 @@ fn values(member: &str) -> &'static [&'static str] {
     }
 }
 
-/// As often as all other commands together.
+/// The weight of `prompt`: about that of all other commands together.
 const PROMPTS: u32 = 32;
 
-/// One of so many commands has a member that is missing or of another type.
+/// One command in this many has a member that is missing or of another type.
 const SPOIL_ODDS: usize = 8;
 
-/// The scenario that a seed makes, as its file has it.
+/// Draws a scenario from a seed, in the format of scenario files.
 pub fn conversation(seed: u64, dialect: Dialect) -> Value {
     let weight = |kind| if kind == RpcCommandKind::Prompt { PROMPTS } else { 1 };
     let commands = Commands::new(dialect, weight, values, SPOIL_ODDS);
@@ -78,13 +78,14 @@ pub fn conversation(seed: u64, dialect: Dialect) -> Value {
         "title": format!("What seed {seed} makes the host say."),
         "dialects": [dialect.as_str()],
         "toleratesUnknown": true,
-        // A server may ask at any time; nobody else would answer.
+        // A server may open a dialog at any time.
         "answersDialogs": true,
         "script": serde_json::from_str::<Value>(SCRIPT).unwrap_or_default(),
         "steps": generator.steps,
     })
 }
 
+/// A conversation that is being drawn.
 struct Generator {
     choices: Choices,
     commands: Commands,
@@ -93,7 +94,7 @@ struct Generator {
 }
 
 impl Generator {
-    /// Something is said to the server.
+    /// Adds a command, a dialog response or an invalid line.
     fn push_command(&mut self) {
         let frame = match self.choices.below(20) {
             18 => {
@@ -115,7 +116,7 @@ impl Generator {
         }
     }
 
-    /// What would show that the command has done nothing is asked: at once, or when all is quiet.
+    /// Adds a command that shows the effect of `kind`, at once or when the server is idle.
     fn push_witness(&mut self, kind: RpcCommandKind) {
         let Some(witness) = self.commands.witness(kind, &mut self.choices) else { return };
         if self.choices.once_in(2) {
@@ -125,7 +126,7 @@ impl Generator {
         self.steps.push(json!({ "send": witness }));
     }
 
-    /// Gives a command the next id.
+    /// Gives a command the next id, unless it has one.
     fn with_id(&mut self, command: Map<String, Value>) -> Map<String, Value> {
         if command.contains_key("id") {
             return command;
@@ -135,7 +136,7 @@ impl Generator {
         std::iter::once(id).chain(command).collect()
     }
 
-    /// A moment is waited for, which may never come.
+    /// Adds an optional wait for a moment of the run.
     fn push_wait(&mut self) {
         let last = format!("c{}", self.sent);
         let moments = [

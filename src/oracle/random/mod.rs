@@ -1,11 +1,10 @@
-//! Conversations that nobody thought of: a seed makes one, and one that fails is made as short as it can be.
+//! Random conversations, drawn from a seed, and the shrinking of those that fail.
 //!
-//! A conversation is a scenario file like any other, so what is found is kept as one. [`conversation`] draws commands from
-//! the schema, legal and illegal, and says them at moments of a run that are drawn, too; [`shrink_scenario`] leaves out steps as
-//! long as what is left still fails.
+//! A random conversation is a scenario file like any other. [`conversation`] draws commands from the schema, legal and
+//! illegal, and the moments of a run at which they are sent; [`shrink_scenario`] leaves out steps as long as the rest still
+//! fails.
 //!
-//! [`Choices`] and [`Commands`] are what every generator of conversations draws from: this one, the engine's tests and the
-//! fuzz targets.
+//! [`Choices`] and [`Commands`] are shared by all generators: this one, those of the engine's tests, and the fuzz targets.
 
 mod choices;
 mod command;

@@ -1,9 +1,9 @@
-//! The shortest conversation that still fails.
+//! Shrinks a failing conversation.
 
 use serde_json::Value;
 
-/// Leaves out steps of a scenario, and then what its model would say, as long as what is left still fails. `fails` is asked
-/// at most `tries` times.
+/// Leaves out steps of a scenario, then turns of its script, as long as the rest still fails. Calls `fails` at most `tries`
+/// times.
 pub fn shrink_scenario(scenario: &Value, mut tries: usize, mut fails: impl FnMut(&Value) -> bool) -> Value {
     let mut best = scenario.clone();
     for list in ["/steps", "/script/turns"] {
@@ -20,8 +20,8 @@ pub fn shrink_scenario(scenario: &Value, mut tries: usize, mut fails: impl FnMut
     best
 }
 
-/// Leaves out some of `all`, many at a time and then one by one, as long as what is left still fails. `fails` is asked at
-/// most `tries` times, which are counted down.
+/// Leaves out items of `all`, many at a time and then one by one, as long as the rest still fails. Calls `fails` at most
+/// `tries` times, and counts `tries` down.
 pub fn shrink_list<T: Clone>(all: &[T], tries: &mut usize, mut fails: impl FnMut(&[T]) -> bool) -> Vec<T> {
     let mut best = all.to_vec();
     let mut size = (best.len() / 2).max(usize::from(best.len() == 1));
@@ -38,7 +38,7 @@ pub fn shrink_list<T: Clone>(all: &[T], tries: &mut usize, mut fails: impl FnMut
                 at += size;
             }
         }
-        // What one of them was needed for may be gone.
+        // An item may have become superfluous with another one.
         size = if was_shortened && size == 1 && *tries > 0 { 1 } else { size / 2 };
     }
     best

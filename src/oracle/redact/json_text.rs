@@ -1,20 +1,20 @@
-//! JSON text that comes in pieces, redacted as its value would be: the names of members and numbers stay.
+//! Redacts JSON text that comes in pieces: the names of members and numbers are kept.
 
 use super::mask;
 
-/// Where a text stands after the pieces so far.
+/// The parser state after the pieces so far.
 #[derive(Debug, Default)]
 pub struct JsonRedactor {
-    /// The objects (true) and lists that are open.
+    /// The open objects (true) and arrays (false).
     open: Vec<bool>,
-    /// The next string is the name of a member.
+    /// Whether the next string is the name of a member.
     names: bool,
     place: Place,
-    /// The letters outside of strings that came last.
+    /// The latest letters outside of strings: a literal so far.
     letters: String,
 }
 
-/// Where the next character stands.
+/// The context of the next character.
 #[derive(Debug, Default)]
 enum Place {
     #[default]
@@ -32,7 +32,7 @@ enum Place {
 const LITERALS: [&str; 5] = ["true", "false", "null", "e", "E"];
 
 impl JsonRedactor {
-    /// The next piece. Half an escape is kept back until its other half comes.
+    /// Redacts the next piece. An incomplete escape is held back until it is complete.
     pub fn redact(&mut self, piece: &str) -> String {
         let mut out = String::with_capacity(piece.len());
         for c in piece.chars() {
@@ -114,7 +114,7 @@ impl JsonRedactor {
     }
 }
 
-/// What an escape of four digits becomes; of a character that takes two escapes, the second stands for it.
+/// Redacts a `\u` escape of four digits. Of a surrogate pair only the second escape yields a character.
 fn code(digits: &str) -> String {
     match u32::from_str_radix(digits, 16) {
         Ok(0xd800..=0xdbff) => String::new(),

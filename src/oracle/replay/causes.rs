@@ -1,23 +1,23 @@
-//! Which request of the host a frame of the server is the work of, as far as frames tell: a client that leaves a request out
-//! is not told of what followed from it.
+//! Attributes frames of the server to the requests that caused them, as far as frames show it: when a host leaves out a
+//! request, the replay skips the frames that the request had caused.
 
 use super::ids::{Request, kind_of};
 use crate::protocol::{AgentSessionEventKind, RpcCommandKind};
 
-/// What the server works on.
+/// The requests that the server is working on.
 #[derive(Default)]
 pub struct Causes {
-    /// The step of the last request that makes the server do something.
+    /// The step of the latest request with effects of its own.
     latest: Option<usize>,
-    /// The step of the last prompt.
+    /// The step of the latest prompt.
     prompt: Option<usize>,
-    /// The step of the prompt whose run is open.
+    /// The step of the prompt that began the current run, or the last one.
     run: Option<usize>,
     is_open: bool,
 }
 
 impl Causes {
-    /// The host wrote something at that step.
+    /// Takes in the line of the host at this step.
     pub fn host_sent(&mut self, at: usize, request: Option<&Request>) {
         use RpcCommandKind as Command;
         let Some(command) = request.and_then(|request| RpcCommandKind::parse(&request.command)) else {
@@ -27,7 +27,7 @@ impl Causes {
             Command::Prompt | Command::AbortAndPrompt => {
                 (self.prompt, self.latest) = (Some(at), Some(at));
             }
-            // They have effects on what goes on, and none of their own.
+            // These affect what is running, and have no effects of their own.
             Command::Steer
             | Command::FollowUp
             | Command::Abort
@@ -38,12 +38,12 @@ impl Causes {
         }
     }
 
-    /// The server wrote a frame that is no response. Gives the step that it is the work of; none where it may be nobody's.
+    /// The step of the request that caused a frame other than a response; `None` if it is unknown.
     pub fn cause_of(&mut self, line: &[u8]) -> Option<usize> {
         let kind = kind_of(line)?;
         match AgentSessionEventKind::parse(&kind) {
             Some(AgentSessionEventKind::AgentStart) => {
-                // A prompt that was queued into the run before goes on with it.
+                // A prompt that was queued into the previous run continues that run.
                 if !self.is_open {
                     self.run = self.prompt;
                 }

@@ -1,4 +1,4 @@
-//! The ids that tie responses to requests: found, compared and replaced, with nothing else of a frame touched.
+//! Finds, compares and replaces the ids of commands and responses, and leaves the rest of a frame as it is.
 
 use crate::protocol::RequestId;
 use serde::{
@@ -9,7 +9,7 @@ use serde::{
 use serde_json::{Value, value::RawValue};
 use std::{borrow::Cow, fmt};
 
-/// A line of the host that is owed a response.
+/// A line of the host that has a response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     pub command: String,
@@ -22,10 +22,10 @@ impl Request {
     }
 }
 
-/// Frames of the host whose `id` is not theirs but that of what they answer.
+/// Inbound frames whose `id` is that of the outbound frame that they answer.
 const ID_OF_OTHERS: [&str; 3] = ["extension_ui_response", "host_tool_update", "host_tool_result"];
 
-/// The request that a line of the host is, if it is one.
+/// Parses a line of the host as a request, if it is one.
 pub fn request(line: &[u8]) -> Option<Request> {
     let head: Head = serde_json::from_slice(line).ok()?;
     let command = head.kind.filter(|kind| !ID_OF_OTHERS.contains(&kind.as_str()))?;
@@ -43,7 +43,7 @@ pub fn kind_of(line: &[u8]) -> Option<String> {
     serde_json::from_slice::<Head>(line).ok()?.kind
 }
 
-/// Members that say what a line is; those of other types say nothing.
+/// The members that identify a line; members of a wrong type count as absent.
 #[derive(Deserialize)]
 struct Head {
     #[serde(rename = "type", default, deserialize_with = "lenient")]
@@ -58,7 +58,8 @@ fn lenient<'de, D: Deserializer<'de>, T: for<'a> Deserialize<'a>>(from: D) -> Re
     Value::deserialize(from).map(|value| T::deserialize(&value).ok())
 }
 
-/// The shape of a line of the host: everything but what differs from one conversation to the next. `None`: no JSON object.
+/// The shape of a line of the host, for comparison: all members except its id and timestamp. `None` if it is not a JSON
+/// object.
 pub fn shape(line: &[u8]) -> Option<Value> {
     let mut value: Value = serde_json::from_slice(line).ok()?;
     let members = value.as_object_mut()?;
@@ -68,7 +69,7 @@ pub fn shape(line: &[u8]) -> Option<Value> {
     Some(value)
 }
 
-/// The frame with that id in place of its own, at the front if it had none; without an id, without one.
+/// Replaces the id of a frame, or inserts it at the front; `None` removes the id.
 pub fn with_id(line: &[u8], id: Option<&RequestId>) -> Vec<u8> {
     let Ok(Members(mut members)) = serde_json::from_slice::<Members<'_>>(line) else { return line.to_vec() };
     let own = id.and_then(|id| serde_json::value::to_raw_value(id).ok());
@@ -86,7 +87,7 @@ pub fn with_id(line: &[u8], id: Option<&RequestId>) -> Vec<u8> {
     serde_json::to_vec(&Members(members)).unwrap_or_else(|_| line.to_vec())
 }
 
-/// The members of an object as they were written.
+/// The members of an object, with the original text of each value.
 struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {

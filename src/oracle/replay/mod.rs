@@ -1,11 +1,12 @@
-//! A recording as a server: what the host sends is looked up in it, and answered with what followed there.
+//! Replays a recording as a server: each line of the host is looked up in the recording, and answered with the output that
+//! followed it there.
 //!
-//! - [`RecordedProcess`]: one process of a recording, as steps: what came in, what was said, how it ended.
-//! - [`Replay`]: plays the steps. A frame is said once everything that had come in before it has come in again; ids of
-//!   requests may differ, and responses carry those of now. What the host leaves out is passed over with what followed
-//!   from it, once the host pauses behind something later, or ends its input.
+//! - [`RecordedProcess`]: one process of a recording, as steps: input, output, exit.
+//! - [`Replay`]: plays the steps. A recorded frame is written once all input that preceded it has arrived again. Command ids
+//!   may differ; responses carry the current ones. Input that the host leaves out is skipped, together with the output that
+//!   it caused, once the host pauses after some later input or closes its input.
 //!
-//! Neither reads nor writes: [`crate::cli`] has the pipes and the clock.
+//! Neither does IO: [`crate::cli`] has the pipes and the clock.
 
 mod causes;
 mod ids;

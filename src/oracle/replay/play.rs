@@ -6,55 +6,56 @@ use super::{
 };
 use crate::protocol::{Dialect, Encoder, Outbound, RequestId, RpcErrorResponse, RpcResponse, read_line};
 
-/// A process that is played.
+/// A recorded process that is being replayed.
 pub struct Replay {
     dialect: Dialect,
     steps: Vec<Step>,
     /// The next step to play.
     at: usize,
-    /// What the host sent for each step that came in: its id. Later steps may have come before their time.
+    /// The input that has arrived for each step, in any order.
     arrivals: Vec<Option<Arrival>>,
-    /// Which steps that did not come are waited for no more.
+    /// Whether the replay no longer waits for the input of each step.
     left_out: Vec<bool>,
     input_ended: bool,
     remarks: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
+/// Input of the host that matched a step.
 struct Arrival {
     id: Option<RequestId>,
 }
 
-/// What to do next.
+/// The next action of the replaying server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Write this line, `after` so many milliseconds since the step before it.
+    /// Write a line to stdout, `after` a delay.
     Write {
         /// The line, with its line feed.
         line: Vec<u8>,
-        /// Milliseconds between the two in the recording.
+        /// Milliseconds since the previous step, by the recording.
         after: f64,
     },
-    /// Write this to stderr.
+    /// Write bytes to stderr.
     WriteStderr(Vec<u8>),
-    /// Wait for the host.
+    /// Wait for input of the host.
     Wait,
-    /// End with this status.
+    /// Exit with this status.
     Exit(u8),
 }
 
-/// What the host sends.
+/// Input of the host.
 pub enum HostInput<'a> {
     /// A line, without its line feed.
     Line(&'a [u8]),
-    /// Nothing for a while.
+    /// No input for a while.
     Pause,
-    /// The end of its input.
+    /// The end of the input.
     End,
 }
 
 impl Replay {
-    /// Before the first step.
+    /// Creates a replay before the first step.
     pub fn new(part: RecordedProcess, dialect: Dialect) -> Self {
         let (arrivals, left_out) = (vec![None; part.steps.len()], vec![false; part.steps.len()]);
         Self {
@@ -68,7 +69,8 @@ impl Replay {
         }
     }
 
-    /// Hears the host. Gives the line to write for what the recording does not have, if it is owed an answer.
+    /// Handles input of the host. Returns the line to write at once: the error response to a command that the recording does
+    /// not have, or the response to one that came too late.
     pub fn handle(&mut self, heard: &HostInput<'_>) -> Option<Vec<u8>> {
         match heard {
             HostInput::Line(line) => self.line(line),
@@ -83,11 +85,11 @@ impl Replay {
         }
     }
 
-    /// What to do next. Repeats itself when it is told to listen.
+    /// The next action. Returns [`Action::Wait`] again until [`Self::handle`] has brought the awaited input.
     pub fn advance(&mut self) -> Action {
         loop {
             let Some(step) = self.steps.get(self.at) else {
-                // The recording breaks off: as long as the host stays, so do we.
+                // The recording breaks off: stay until the host closes the input.
                 return if self.input_ended { Action::Exit(0) } else { Action::Wait };
             };
             let before =
@@ -116,18 +118,18 @@ impl Replay {
         }
     }
 
-    /// Whether the host has sent something behind what is waited for: it may have left that out.
+    /// Whether input has arrived for a later step than the awaited one, which the host may have left out.
     pub fn has_skipped_ahead(&self) -> bool {
         self.next_arrival().is_some()
     }
 
-    /// The first step behind the next one that has come.
+    /// The first step, from the current one on, whose input has arrived.
     fn next_arrival(&self) -> Option<usize> {
         let came = self.arrivals.iter().enumerate().skip(self.at);
         came.filter(|(_, came)| came.is_some()).map(|(at, _)| at).next()
     }
 
-    /// Waits no more for what stands before that step.
+    /// Gives up waiting for the input of steps before `until`.
     fn leave_out(&mut self, until: usize) {
         let waiting = self.left_out.iter_mut().zip(&self.arrivals).take(until).skip(self.at);
         for (left_out, _) in waiting.filter(|(_, came)| came.is_none()) {
@@ -139,13 +141,13 @@ impl Replay {
         self.left_out.get(at).copied().unwrap_or_default() || self.arrival_at(at).is_some()
     }
 
-    /// Whether one of these requests was left out, and what followed from it is, too.
+    /// Whether one of these requests was left out, so that its output is to be skipped.
     fn is_left_out(&self, steps: [Option<usize>; 2]) -> bool {
         let is_left_out = |at: usize| self.left_out.get(at).copied().unwrap_or_default();
         steps.into_iter().flatten().any(|at| is_left_out(at) && self.arrival_at(at).is_none())
     }
 
-    /// What the host sent that the recording does not have, and what it has not sent so far, in words.
+    /// The differences from the recording so far, as text: unexpected input, and input that has not arrived.
     pub fn remarks(&self) -> Vec<String> {
         let missing = self.steps.iter().zip(&self.arrivals).filter(|(_, came)| came.is_none());
         let missing = missing.filter_map(|(step, _)| match &step.kind {
@@ -162,7 +164,7 @@ impl Replay {
         let own = shape(line);
         let fits = |kind: &StepKind| match kind {
             StepKind::In { shape: Some(recorded), cut, .. } => own.as_ref().is_some_and(|own| match cut {
-                // What was shortened cannot be compared.
+                // Shortened lines cannot be compared as a whole.
                 true => own.get("type") == recorded.get("type"),
                 false => own == recorded,
             }),
@@ -187,14 +189,14 @@ impl Replay {
         }
     }
 
-    /// The first step that was left out, has not come since, and fits.
+    /// The first left-out step that fits and whose input has not arrived since.
     fn find_left_out(&self, fits: impl Fn(&StepKind) -> bool) -> Option<usize> {
         let passed = self.steps.iter().enumerate().take(self.at);
         let mut passed = passed.filter(|(at, _)| self.is_left_out([Some(*at), None]));
         passed.find(|(_, step)| fits(&step.kind)).map(|(at, _)| at)
     }
 
-    /// Something comes that was left out: it has its response, and nothing else follows from it.
+    /// Handles the late input of a left-out step: returns its response, and nothing else that it caused.
     fn answer_late(&mut self, at: usize, id: Option<RequestId>) -> Option<Vec<u8>> {
         *self.arrivals.get_mut(at)? = Some(Arrival { id });
         let response = self.steps.iter().find_map(|step| match &step.kind {
@@ -206,7 +208,7 @@ impl Replay {
 
     fn unexpected(&mut self, line: &[u8], id: Option<RequestId>) -> Option<Vec<u8>> {
         let response = match read_line(line, self.dialect) {
-            // A blank line is nothing.
+            // A blank line is ignored.
             Ok(None) => return None,
             Err(error) if !error.is_answered() => None,
             Err(error) => Some(error.response(self.dialect)),
@@ -224,14 +226,14 @@ impl Replay {
         })
     }
 
-    /// Goes on with what followed the end of the input in the recording, behind the answers to all that has come.
+    /// Handles the end of the input: input that is still awaited before the last arrival is left out.
     fn end_input(&mut self) {
         self.input_ended = true;
         let last = self.arrivals.iter().rposition(Option::is_some).unwrap_or_default();
         self.leave_out(last);
     }
 
-    /// The next step at which the input, or the process, ends.
+    /// The next step at which the recorded input or process ends.
     fn next_end(&self) -> usize {
         let ends = |step: &Step| matches!(step.kind, StepKind::EndOfInput | StepKind::Exit(_));
         let rest = self.steps.iter().skip(self.at).position(ends);
@@ -242,7 +244,7 @@ impl Replay {
         self.arrivals.get(at).and_then(Option::as_ref)
     }
 
-    /// The line with the id of the request that came now, where the recorded one had its own.
+    /// The recorded line with the id of the current request instead of the recorded one.
     fn with_current_id(&self, line: &[u8], answers: Option<usize>) -> Vec<u8> {
         let mut line = match answers.and_then(|at| self.arrival_at(at)) {
             Some(came) => with_id(line, came.id.as_ref()),
@@ -253,7 +255,7 @@ impl Replay {
     }
 }
 
-/// The most of a line that a remark repeats, in characters.
+/// The most characters of a line that a remark quotes.
 const EXCERPT: usize = 200;
 
 fn excerpt(line: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! One process of a recording.
+//! Reads one process of a recording into steps.
 
 use super::{
     causes::Causes,
@@ -11,41 +11,41 @@ use crate::{
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Everything that was recorded of one process, in order.
+/// The recorded steps of one process, in order.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedProcess {
     pub(super) steps: Vec<Step>,
     /// The dialect that the recording names.
     pub dialect: Option<Dialect>,
-    /// Strings were shortened when it was recorded.
+    /// Whether the recorder shortened long strings.
     pub cut: bool,
 }
 
-/// One record.
+/// One record of the process.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// Its number in the recording, from 1.
+    /// The number of the record, from 1.
     pub record: usize,
-    /// When, in milliseconds.
+    /// Milliseconds since the recording began.
     pub t: f64,
     pub kind: StepKind,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum StepKind {
-    /// A line of the host, and what it is compared by.
+    /// A line of the host, with its shape for comparison.
     In {
         line: Vec<u8>,
         shape: Option<Value>,
         cut: bool,
     },
-    /// A line of the server, the step of the request that it answers, and that of the one that it is the work of.
+    /// A line of the server, with the step of the request that it answers, and of the request that caused it.
     Out {
         line: Vec<u8>,
         answers: Option<usize>,
         caused_by: Option<usize>,
     },
-    /// What the server wrote to stderr.
+    /// A line of the server's stderr.
     Err(Vec<u8>),
     EndOfInput,
     Exit(u8),
@@ -57,29 +57,29 @@ impl StepKind {
     }
 }
 
-/// Why a recording cannot be played.
+/// A recording cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedProcessError {
-    /// A line is no record.
+    /// A line is not a record.
     #[error("line {line}: {error}")]
     Line {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Why the line is not a record.
         error: TraceError,
     },
-    /// There are not so many processes.
+    /// The recording has fewer processes.
     #[error("no process {wanted}: the recording has {found}")]
     NoProcess {
-        /// The one that was asked for, from 1.
+        /// The number of the wanted process, from 1.
         wanted: usize,
-        /// How many there are.
+        /// The number of processes in the recording.
         found: usize,
     },
 }
 
 impl RecordedProcess {
-    /// Reads process number `process`, from 1, of a recording. What stands before the first `spawn` belongs to the first.
+    /// Reads process number `process`, from 1, of a recording. Records before the first `spawn` belong to the first process.
     pub fn read(text: &str, process: usize) -> Result<Self, RecordedProcessError> {
         let (mut part, mut spawned, mut found) = (Self::default(), 0, 0);
         let mut pieces = LineBuffer::default();
@@ -87,7 +87,7 @@ impl RecordedProcess {
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let record = match read_record(line) {
                 Ok(record) => record,
-                // Whoever recorded was stopped within the last line.
+                // The recorder was stopped within the last line.
                 Err(TraceError::Line(error)) if error.is_eof() && at + 1 == last && !text.ends_with('\n') => {
                     break;
                 }
@@ -128,7 +128,7 @@ impl RecordedProcess {
         self.steps.push(Step { record: number, t: record.t, kind });
     }
 
-    /// Lines that were recorded as they were written, in pieces.
+    /// Adds lines of the host that were recorded in pieces.
     fn push_lines(&mut self, record: usize, t: f64, lines: Vec<Vec<u8>>) {
         self.steps.extend(lines.into_iter().map(|line| Step {
             record,
@@ -137,8 +137,8 @@ impl RecordedProcess {
         }));
     }
 
-    /// Finds the request of each response: of that id and command, else the oldest without an id that has none yet; and of
-    /// every other frame the request that it is the work of.
+    /// Links each response to its request (the latest with its id and command; without an id the oldest unanswered one), and
+    /// every other frame to the request that caused it.
     fn with_requests(mut self) -> Self {
         let mut asked: Vec<(usize, Request)> = Vec::new();
         let mut answered: Vec<usize> = Vec::new();
@@ -171,7 +171,7 @@ impl RecordedProcess {
     }
 }
 
-/// What happened to the process.
+/// The members of a `meta` record that count for a replay.
 #[derive(Default, Deserialize)]
 struct MetaFields {
     #[serde(default)]
@@ -181,7 +181,7 @@ struct MetaFields {
 }
 
 impl MetaFields {
-    /// What is no such object happened to nobody.
+    /// Reads a `meta` record; an invalid one has no effect.
     fn read(body: &Body<'_>) -> Self {
         serde_json::from_slice(body.bytes()).unwrap_or_default()
     }
@@ -195,7 +195,7 @@ impl MetaFields {
     }
 }
 
-/// The status for that code; a negative one is the number of a signal.
+/// The exit status for a recorded code; a negative code is the number of a signal.
 fn status(code: i64) -> u8 {
     let number = if code < 0 { code.unsigned_abs() | 128 } else { code.unsigned_abs() };
     u8::try_from(number).unwrap_or(u8::MAX)

@@ -1,4 +1,4 @@
-//! The report for people: what is wrong with each subject, the sums, and what to fix first.
+//! The report as text for a terminal: the findings of each subject, the sums, and what to fix first.
 
 use super::{Outcome, Report, ReportedFinding, Subject, Tally};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 use anstyle::{AnsiColor, Style};
 use std::fmt::{self, Display, Write as _};
 
-/// How many things to fix are named at the end.
+/// The number of rules named at the end as the first to fix.
 const FIRST: usize = 3;
 
 const BOLD: Style = Style::new().bold();
@@ -20,7 +20,7 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 const ODD: Style = AnsiColor::Yellow.on_default();
 
 impl Report {
-    /// The report for people, in colours; whoever prints it takes them out where they do not belong.
+    /// The report as text with ANSI colours, which the caller strips where they do not belong.
     pub fn to_human(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
@@ -51,7 +51,7 @@ impl Report {
         writeln!(to, "rules exercised: {} of {} applicable", coverage.exercised.len(), coverage.applicable)
     }
 
-    /// How many subjects came out how.
+    /// The number of subjects by outcome, as a sentence.
     pub(super) fn counts(&self) -> String {
         let sums = &self.summary;
         let counts = [
@@ -97,7 +97,7 @@ impl Report {
         Ok(())
     }
 
-    /// The rules whose violations fail, with the number of subjects that break them; the gravest first.
+    /// The broken rules that make subjects fail, with their tier and the number of those subjects; the gravest first.
     pub fn rules_to_fix(&self) -> Vec<(Tier, Rule, usize)> {
         let broken = |subject: &&Subject, rule| subject.findings.iter().any(|f| f.rule == rule && f.fails());
         let mut rules: Vec<(Tier, Rule, usize)> = Rule::ALL

@@ -1,4 +1,4 @@
-//! From subjects and known failures to a report.
+//! Builds a report from subjects and known failures: outcomes, coverage, sums.
 
 use super::{
     Coverage, NotExercised, Outcome, Report, ReportedFinding, StaleExpectation, Subject, Summary, Tally, Tool,
@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl Report {
-    /// Judges: findings of tiers below `least` are left out, known ones are marked, and a subject that went well so far
-    /// fails if it has one of tier MUST or SHOULD that is not known.
+    /// Builds the report. Findings of tiers below `least` are left out and known ones are marked; a subject that passed so
+    /// far fails if it has an unknown finding of tier MUST or SHOULD.
     pub fn new(mut subjects: Vec<Subject>, mut expectations: Expectations, least: Tier) -> Self {
         expectations.retain_tiers(least, &subjects);
         let failures = expectations.failures();
@@ -46,7 +46,7 @@ impl Report {
         Self { tool, subjects, coverage, stale, summary }
     }
 
-    /// The exit status: 3 if something could not be judged, 1 if something failed or a known failure is stale, else 0.
+    /// The exit status: 3 if a subject could not be judged, 1 if one failed or a known failure is stale, else 0.
     pub fn status(&self) -> u8 {
         match () {
             () if self.summary.errors > 0 => 3,
@@ -55,37 +55,37 @@ impl Report {
         }
     }
 
-    /// The strictest tier that a rule has in the dialects that were judged by.
+    /// The strictest tier of a rule in the dialects of the subjects.
     pub fn tier(&self, rule: Rule) -> Option<Tier> {
         tier(&self.subjects, rule)
     }
 }
 
 impl ReportedFinding {
-    /// Whether it fails its subject.
+    /// Whether the finding makes its subject fail.
     pub fn fails(&self) -> bool {
         self.known.is_none() && self.tier != Tier::Observed
     }
 
-    /// What the rule wanted instead, with the member that is wrong, where it is one.
+    /// What the rule expected, with the differing member if there is one.
     pub fn expectation(&self) -> String {
         Difference::behind(&self.expected, self.difference.as_ref())
     }
 }
 
 impl Subject {
-    /// The dialect, with the version where one was assumed.
+    /// The dialect, with the version if one is known.
     pub fn dialect_version(&self) -> String {
         let version = self.version.as_ref().map(|version| format!(" ({version})")).unwrap_or_default();
         format!("{}{version}", self.dialect)
     }
 
-    /// Whether `rule` holds here, and what it needs can be seen.
+    /// Whether `rule` applies to the dialect, and the recording shows what the rule needs.
     pub fn can_test(&self, rule: Rule) -> bool {
         rule.tier(self.dialect.base()).is_some() && self.unseen(rule).next().is_none()
     }
 
-    /// What `rule` needs and cannot be seen here.
+    /// The needs of `rule` that the recording does not show.
     fn unseen(&self, rule: Rule) -> impl Iterator<Item = Need> {
         rule.about().needs.iter().copied().filter(|need| !self.sees.contains(need))
     }
@@ -110,7 +110,7 @@ impl Coverage {
         coverage
     }
 
-    /// Whether what `rule` needs could be seen.
+    /// Whether `rule` could have been exercised.
     fn is_applicable(&self, rule: Rule) -> bool {
         self.exercised.contains(&rule)
             || self.not_exercised.iter().any(|not| not.rule == rule && not.applicable)

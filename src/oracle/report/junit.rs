@@ -1,5 +1,5 @@
-//! The report as JUnit XML: a suite for each subject, a case for each rule that was put to the test there, and one
-//! suite for the rules that nothing put to the test.
+//! The report as JUnit XML: a suite for each subject with a case for each exercised rule, and one suite for the rules that
+//! were not exercised.
 
 use super::{Coverage, NotExercised, Outcome, Quote, Report, ReportedFinding, StaleExpectation, Subject};
 use crate::{harmless::harmless, machine::Rule};
@@ -7,11 +7,11 @@ use quick_junit::{NonSuccessKind, SerializeError, TestCase, TestCaseStatus, Test
 use std::time::Duration;
 
 impl Report {
-    /// The report as JUnit XML. What is known does not fail; what was not put to the test is skipped.
+    /// The report as JUnit XML. Known failures pass; rules that were not exercised are skipped.
     ///
     /// # Errors
     ///
-    /// When the XML writer fails, which strings do not make it do.
+    /// When the XML writer fails, which cannot happen in memory.
     pub fn to_junit(&self) -> Result<String, SerializeError> {
         let mut junit = quick_junit::Report::new(self.tool.name);
         junit.add_test_suites(self.subjects.iter().map(Subject::suite));
@@ -28,14 +28,14 @@ impl Report {
 impl Subject {
     fn suite(&self) -> TestSuite {
         let mut suite = TestSuite::new(harmless(&self.name));
-        // A recording may claim any time.
+        // A recording may have any times.
         suite.set_time(Duration::try_from_secs_f64(self.duration_ms / 1000.0).unwrap_or_default());
         suite.add_test_case(self.case());
         suite.add_test_cases(self.exercised.iter().map(|rule| self.case_of(*rule)));
         suite
     }
 
-    /// The subject as a whole: what no rule tells.
+    /// The case for the subject as a whole: its outcome and reason.
     fn case(&self) -> TestCase {
         let reason = harmless(self.reason.as_deref().unwrap_or_default());
         let mut status = match self.outcome {
@@ -130,7 +130,7 @@ fn findings_text(found: &[&ReportedFinding]) -> String {
     text
 }
 
-/// The finding is about this record, goes back to it, or neither.
+/// The mark of an excerpt line: `>` for the record of the finding, `*` for its cause.
 const fn mark(quote: &Quote) -> char {
     match (quote.marked, quote.cause) {
         (true, _) => '>',

@@ -1,9 +1,9 @@
-//! What was found out, for people and for machines.
+//! Reports of judged scenarios and recordings, for people and for programs.
 //!
-//! - [`model`](Report): the report as data; `pi-rpc schema --format report` prints its schema.
-//! - [`judgement`](Report::new): from subjects and known failures to outcomes, coverage and sums.
-//! - the formats: [for people](Report::to_human), [JUnit](Report::to_junit), [a page](Report::to_page); JSON is the
-//!   model itself.
+//! An [`Examination`](crate::oracle::Examination) fills one [`Subject`] for each scenario or recording; [`Report::new`]
+//! compares their findings with the known failures and adds outcomes, coverage and sums. The formats are
+//! [text](Report::to_human), [JUnit](Report::to_junit), [an HTML page](Report::to_page), and JSON, which is the serialized
+//! [`Report`]; `pi-rpc schema --format report` prints its schema.
 
 mod human;
 mod judgement;

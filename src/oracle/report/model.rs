@@ -1,4 +1,4 @@
-//! The report as data.
+//! The data of a report, and its JSON schema.
 
 use crate::{
     machine::{Difference, Rule, Tier},
@@ -10,24 +10,24 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt::Display;
 
-/// What was judged, and what came out.
+/// The result of judging scenarios or recordings.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(title = "pi-rpc report")]
 pub struct Report {
-    /// Who made it.
+    /// The program that made the report.
     pub tool: Tool,
     /// The scenarios or recordings, in the order in which they were judged.
     pub subjects: Vec<Subject>,
-    /// Which rules were put to the test.
+    /// The rules that were exercised, and those that were not.
     pub coverage: Coverage,
     /// Known failures that did not occur.
     pub stale: Vec<StaleExpectation>,
-    /// The same in sums.
+    /// The sums.
     pub summary: Summary,
 }
 
-/// Who made a report.
+/// The program that made a report.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
@@ -37,26 +37,26 @@ pub struct Tool {
     pub version: &'static str,
 }
 
-/// A scenario that was played, or a recording that was read.
+/// A scenario or recording that was judged.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Subject {
-    /// The scenario, or the recording as it was given.
+    /// The name of the scenario, or the path of the recording as given.
     pub name: String,
-    /// What came out.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why, where the findings do not say it.
+    /// The reason for the outcome, if the findings do not show it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The dialect that it was judged by.
+    /// The dialect that the subject was judged by.
     #[serde(serialize_with = "named")]
     #[schemars(schema_with = "dialects")]
     pub dialect: Dialect,
-    /// The version of the server, where members that came later were not asked for: as it was given, or `before` the
-    /// version whose members it lacks.
+    /// The version of the server, if later members were not required: as given, or `before` the first version whose members
+    /// are missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What could be seen besides the frames of the server.
+    /// What the recording shows besides the frames of the server.
     #[serde(serialize_with = "all_named")]
     #[schemars(schema_with = "needs")]
     pub sees: Vec<Need>,
@@ -66,45 +66,45 @@ pub struct Subject {
     pub frames_in: u64,
     /// Frames of the server.
     pub frames_out: u64,
-    /// From the first record to the last.
+    /// Milliseconds from the first record to the last.
     pub duration_ms: f64,
-    /// What is wrong, in the order of the records.
+    /// The findings, in the order of the records.
     pub findings: Vec<ReportedFinding>,
-    /// The rules that were put to the test.
+    /// The rules that were exercised.
     #[serde(serialize_with = "all_named")]
     #[schemars(schema_with = "rules")]
     pub exercised: Vec<Rule>,
-    /// Lines that are no records; the first ten.
+    /// The first ten lines that are not records.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<UnreadableLine>,
-    /// What is to be known of it and is no fault of anybody's.
+    /// Remarks that are not faults.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
-    /// The conversation, record by record, where it was kept; for the page alone.
+    /// The conversation, record by record, if it was kept; for the HTML page alone.
     #[serde(skip)]
     pub timeline: Vec<TimelineEntry>,
-    /// Records after the last one of the timeline.
+    /// The number of records after the last one of the timeline.
     #[serde(skip)]
     pub left_out: u64,
 }
 
-/// What came out of a subject.
+/// The outcome of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Nothing that counts is wrong, but for known failures.
+    /// No rule of tier MUST or SHOULD is broken, except for known failures.
     Passed,
-    /// A rule that counts is broken, or a step of the scenario was in vain.
+    /// A rule of tier MUST or SHOULD is broken, or a step of the scenario failed.
     Failed,
-    /// The server does not implement what the scenario is about.
+    /// The server does not implement what the scenario needs.
     NotSupported,
-    /// A race did not reach what the scenario is about.
+    /// The conversation did not reach the situation of the scenario, because of a race.
     NotExercised,
-    /// It could not be judged.
+    /// The subject could not be judged.
     Error,
 }
 
-/// Something is wrong. What is the same again is counted, not repeated.
+/// A violation of a rule. Repeated violations with one cause are one finding with a count.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportedFinding {
@@ -112,98 +112,98 @@ pub struct ReportedFinding {
     #[serde(serialize_with = "named")]
     #[schemars(schema_with = "rule")]
     pub rule: Rule,
-    /// How much it asks in this dialect.
+    /// The tier of the rule in this dialect.
     #[serde(serialize_with = "named")]
     #[schemars(schema_with = "tier")]
     pub tier: Tier,
-    /// How often it was broken by this kind of frame in this state.
+    /// How often this kind of frame broke the rule in this state.
     pub count: u64,
-    /// The number of the record, from 1: its line in the recording. The first, as all that follows.
+    /// The number of the record, from 1: its line in the recording. This and what follows is of the first occurrence.
     pub record: u64,
-    /// When, in milliseconds since the recording began.
+    /// Milliseconds since the recording began.
     pub t: f64,
     /// The number of the process, from 1.
     pub process: u64,
-    /// What the frame was.
+    /// The kind of the frame.
     pub kind: String,
-    /// The state that it met.
+    /// The state before the frame.
     pub state: String,
-    /// What the rule wanted instead.
+    /// What the rule expected.
     pub expected: String,
-    /// The member that is wrong, with the values that were expected and met there, where it is one.
+    /// The member that differs, with its expected and its actual value, if the violation lies in one member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
-    /// What it wanted instead at other times; the first four that differ.
+    /// Other expectations of the rule, at later occurrences; at most four.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_expected: Vec<String>,
-    /// Why it may stay, if it is a known failure.
+    /// The reason why the failure may stay, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
-    /// The records around it, and before them the one that it goes back to: of a response the request.
+    /// The records around the finding, and before them the record that caused it: of a response, its command.
     pub excerpt: Vec<Quote>,
 }
 
-/// A record, shortened.
+/// A shortened record in an excerpt.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Quote {
-    /// Its number.
+    /// The number of the record.
     pub record: u64,
-    /// When, in milliseconds since the recording began.
+    /// Milliseconds since the recording began.
     pub t: f64,
-    /// Whose it is.
+    /// The source of the record.
     pub direction: Direction,
-    /// Its beginning and its end.
+    /// The beginning and the end of the record.
     pub text: String,
-    /// The finding is about this one.
+    /// Whether the finding is about this record.
     pub marked: bool,
-    /// The finding goes back to this one.
+    /// Whether this record caused the finding.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cause: bool,
 }
 
-/// A record, and where the conversation stood after it.
+/// A shortened record, with the state of the conversation after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineEntry {
-    /// Its number.
+    /// The number of the record.
     pub record: u64,
-    /// When, in milliseconds since the recording began.
+    /// Milliseconds since the recording began.
     pub t: f64,
-    /// Whose it is.
+    /// The source of the record.
     pub direction: Direction,
-    /// Its beginning and its end.
+    /// The beginning and the end of the record.
     pub text: String,
-    /// The state after it.
+    /// The state after the record.
     pub state: String,
-    /// The findings about it, as places in the subject's list.
+    /// The findings about the record, as indices of the subject's list.
     pub findings: Vec<usize>,
 }
 
-/// A line that is no record.
+/// A line that is not a record.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnreadableLine {
-    /// Its number, from 1.
+    /// The number of the line, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// Why the line is not a record.
     pub reason: String,
 }
 
-/// Which rules were put to the test.
+/// The rules that were exercised, and those that were not.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
-    /// Rules that a dialect has, and whose needs could be seen.
+    /// The number of rules that apply to a dialect of the subjects, and whose needs the recordings show.
     pub applicable: usize,
-    /// Those of them that were put to the test.
+    /// The rules that were exercised.
     #[serde(serialize_with = "all_named")]
     #[schemars(schema_with = "rules")]
     pub exercised: Vec<Rule>,
-    /// The rules of the dialects that were not, applicable or not.
+    /// The rules of the dialects that were not exercised, applicable or not.
     pub not_exercised: Vec<NotExercised>,
 }
 
-/// A rule that was not put to the test.
+/// A rule that was not exercised.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NotExercised {
@@ -211,9 +211,9 @@ pub struct NotExercised {
     #[serde(serialize_with = "named")]
     #[schemars(schema_with = "rule")]
     pub rule: Rule,
-    /// Whether what it needs could be seen.
+    /// Whether the recordings show what the rule needs.
     pub applicable: bool,
-    /// Why it was not.
+    /// Why the rule was not exercised.
     pub reason: String,
 }
 
@@ -227,14 +227,14 @@ pub struct StaleExpectation {
     pub rule: Rule,
     /// The glob over names.
     pub trace: String,
-    /// The kind of frame.
+    /// The kind of frame, if the expectation names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Why it was to stay.
+    /// The reason why the failure was expected to stay.
     pub why: String,
 }
 
-/// Sums.
+/// The sums of a report.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
@@ -242,9 +242,9 @@ pub struct Summary {
     pub passed: usize,
     /// Subjects that failed.
     pub failed: usize,
-    /// Subjects that the server does not support.
+    /// Scenarios that the server does not support.
     pub not_supported: usize,
-    /// Subjects that were not reached.
+    /// Scenarios whose situation was not reached.
     pub not_exercised: usize,
     /// Subjects that could not be judged.
     pub errors: usize,
@@ -258,17 +258,17 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tally {
-    /// The tier or area.
+    /// The name of the tier or area.
     pub name: &'static str,
-    /// Rules that are applicable.
+    /// Applicable rules.
     pub applicable: usize,
-    /// Rules that were put to the test.
+    /// Exercised rules.
     pub exercised: usize,
-    /// Rules that were broken, known or not.
+    /// Broken rules, known or not.
     pub broken: usize,
-    /// Findings that are not known.
+    /// Findings that are not known failures.
     pub findings: usize,
-    /// Findings that are known.
+    /// Findings that are known failures.
     pub known: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The report as one page that stands alone: the sums, and each conversation with the state beside every frame.
+//! The report as one self-contained HTML page: the sums, and each conversation with the state beside every frame.
 
 use super::{Outcome, Report, ReportedFinding, Subject, Tally, TimelineEntry};
 use crate::{
@@ -13,7 +13,7 @@ use maud::{DOCTYPE, Markup, html};
 const STYLE: &str = include_str!("page.css");
 
 impl Report {
-    /// The report as one HTML page. Nothing in it is loaded from elsewhere, and nothing runs: rules unfold by themselves.
+    /// The report as one HTML page, without scripts and without references to other files.
     pub fn to_page(&self) -> String {
         let page = html! {
             (DOCTYPE)
@@ -171,7 +171,7 @@ impl Subject {
         }
     }
 
-    /// Every record; what failed is unfolded.
+    /// The timeline as a table, unfolded if the subject has findings or did not pass.
     fn conversation(&self) -> Markup {
         let shown = !self.findings.is_empty() || self.outcome != Outcome::Passed;
         let before = |at: usize| at.checked_sub(1).and_then(|at| self.timeline.get(at));
@@ -193,7 +193,7 @@ impl Subject {
                 } }
                 @if self.left_out > 0 { p { (self.left_out) " records more are not shown." } }
             }
-            // What is about records that are not shown.
+            // Findings about records that are not shown.
             @for found in self.findings.iter().filter(|found| !self.shows(found)) { (found.with_excerpt()) }
         }
     }
@@ -235,7 +235,7 @@ impl ReportedFinding {
         }
     }
 
-    /// What is wrong; the rule unfolds. `first`: in full, else as the same again.
+    /// The finding, with the rule to unfold. `first`: with the expectation, else as a repetition.
     fn details(&self, first: bool) -> Markup {
         let about = self.rule.about();
         html! {
@@ -288,7 +288,7 @@ fn seconds(milliseconds: f64) -> String {
     format!("{:.3}", milliseconds / 1000.0)
 }
 
-/// The name that links to a subject use: its own could be anything.
+/// The anchor of a subject. Its name could be anything, so the anchor is its number.
 fn place(number: usize) -> String {
     format!("s{}", number + 1)
 }

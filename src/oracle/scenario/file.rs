@@ -10,7 +10,7 @@ use std::{
     fmt,
 };
 
-/// A scenario of pi-rpc: a conversation to be had with a server.
+/// A scenario of pi-rpc: a conversation with a server.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(title = "pi-rpc scenario")]
@@ -18,50 +18,50 @@ pub struct Scenario {
     /// The schema of this file, for editors; not read.
     #[serde(rename = "$schema")]
     _schema: Option<String>,
-    /// Its name, which options and reports use: `area-what`, in small letters.
+    /// The name for options and reports: `area-what`, in small letters.
     pub name: String,
-    /// What it shows, in one sentence.
+    /// What the scenario shows, in one sentence.
     pub title: String,
-    /// The dialects that it is for; a base stands for all that are built on it. By default all.
+    /// The dialects of the scenario; a base covers all its overlays. By default all.
     #[serde(default, deserialize_with = "dialects")]
     #[schemars(with = "Vec<String>")]
     pub dialects: Vec<Dialect>,
-    /// What it needs: a server whose adapter cannot do that is not asked.
+    /// The capabilities that the adapter must have; without them the scenario is *not supported*.
     #[serde(default)]
     pub needs: BTreeSet<Capability>,
-    /// What the server's model answers. By default it says `Yes.` to everything.
+    /// The script of the server's model. By default it answers `Yes.` to everything.
     #[serde(default = "yes")]
     pub script: Script,
-    /// Files to start with: path, seen from the working directory, and what is in them: a text, or JSON. Both may hold
-    /// `${name}`.
+    /// Files to create before the start: path, relative to the working directory, and content as a text or as JSON. Both may
+    /// hold `${name}`.
     #[serde(default)]
     pub files: BTreeMap<String, Value>,
-    /// What the settings file of the server holds besides what the adapter puts there.
+    /// Members to add to the adapter's settings file.
     #[serde(default)]
     pub settings: Map<String, Value>,
     /// Options to start with, besides those of the adapter. They may hold `${name}`.
     #[serde(default)]
     pub args: Vec<String>,
-    /// A command that the server does not know does not end the scenario as *not supported*.
+    /// Whether to go on when the server does not know a command, instead of ending as *not supported*.
     #[serde(default)]
     pub tolerates_unknown: bool,
-    /// The host answers every dialog at once: with the first choice, yes, or a text.
+    /// Whether the host answers every dialog at once: with the first choice, yes, or a text.
     #[serde(default)]
     pub answers_dialogs: bool,
-    /// What is done. At the end the input is closed, and the server has to end.
+    /// The steps. After the last one the input is closed, and the server has to exit.
     pub steps: Vec<Step>,
 }
 
-/// Something that the adapter of a server can do for a scenario.
+/// A capability of an adapter that a scenario may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Capability {
-    /// Load the test extension: the commands `dlg`, `fire`, `boom` and `usermsg`, the tool `asker`, and a hook that blocks
+    /// Loading the test extension: the commands `dlg`, `fire`, `boom` and `usermsg`, the tool `asker`, and a hook that blocks
     /// a bash command with the word `forbidden`.
     Extension,
-    /// Keep sessions in files, and start with one by `--session` or `--continue`.
+    /// Storing sessions in files, and opening one by `--session` or `--continue`.
     Sessions,
-    /// Take settings from a file.
+    /// Reading settings from a file.
     Settings,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Capability {
     }
 }
 
-/// Why a scenario cannot be played: the place in the file, and what was expected there.
+/// A text is not a scenario file.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// The text is not JSON.
@@ -86,17 +86,17 @@ pub enum ScenarioError {
     Invalid {
         /// The place in the file, such as `steps[3]`; `.` is the whole file.
         path: String,
-        /// What is wrong there, and what was expected.
+        /// What was expected there.
         reason: String,
     },
 }
 
 impl Scenario {
-    /// Reads the text of a scenario file.
+    /// Parses a scenario file.
     ///
     /// # Errors
     ///
-    /// When the text is not JSON, or has the wrong shape. The error says where, and what was expected there.
+    /// When the text is not JSON, or has the wrong shape. The error names the place and what was expected there.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
         let mut json = serde_json::Deserializer::from_str(text);
         let read = serde_path_to_error::deserialize(&mut json).map_err(ScenarioError::from)?;
@@ -104,12 +104,12 @@ impl Scenario {
         Ok(read)
     }
 
-    /// Whether it is for that dialect.
+    /// Whether the scenario is for this dialect.
     pub fn is_for(&self, dialect: Dialect) -> bool {
         self.dialects.is_empty() || self.dialects.iter().any(|listed| covers(*listed, dialect))
     }
 
-    /// The steps for that dialect, each with its place in the file.
+    /// The steps for this dialect, each with its place in the file.
     pub fn steps_for(&self, dialect: Dialect) -> Vec<(String, &Step)> {
         let mut flat = Vec::new();
         flatten(&self.steps, "", dialect, &mut flat);
@@ -131,7 +131,7 @@ fn flatten<'a>(steps: &'a [Step], place: &str, dialect: Dialect, flat: &mut Vec<
     }
 }
 
-/// Whether `listed` is the dialect or what it is built on.
+/// Whether `listed` is the dialect or its base.
 fn covers(listed: Dialect, dialect: Dialect) -> bool {
     let is_base = Dialect::ALL.into_iter().find(|first| first.base() == listed.base()) == Some(listed);
     listed == dialect || is_base && listed.base() == dialect.base()
@@ -148,7 +148,7 @@ pub(super) fn dialects<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
     names.into_iter().map(parse).collect()
 }
 
-/// A model that says yes to everything.
+/// The script of a model that answers `Yes.` to everything.
 fn yes() -> Script {
     let script = Script::from_json(r#"{"turns": [{"repeat": true, "say": [{"text": "Yes."}]}]}"#);
     script.unwrap_or_else(|_| Script::demo())

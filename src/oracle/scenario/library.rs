@@ -4,11 +4,11 @@ use super::{Scenario, ScenarioError};
 use crate::oracle::embedded;
 
 impl Scenario {
-    /// Those that come with pi-rpc, by name.
+    /// The scenarios that come with pi-rpc, by name.
     ///
     /// # Errors
     ///
-    /// When one cannot be read, which a test of pi-rpc rules out.
+    /// When one cannot be parsed, which a test of pi-rpc rules out.
     pub fn built_in() -> Result<Vec<Self>, ScenarioError> {
         embedded::SCENARIOS.iter().map(|(_, text)| Self::from_json(text)).collect()
     }

@@ -1,8 +1,9 @@
-//! Scenarios: what a host says to a server, what it waits for, and what the server's model answers meanwhile.
+//! Scenario files: what a host sends to a server, what it waits for, and what the server's model answers.
 //!
-//! A [`Scenario`] is a file: a script for the scripted model, files and settings to start with, and [`Step`]s. What a step
-//! waits for is a [`Pattern`]; what it finds may be kept in [`Variables`] for later steps. Whether the conversation keeps
-//! the rules is judged beside that, so scenarios say nothing of rules: they lead a server to where rules apply.
+//! A [`Scenario`] has a script for the scripted model, files and settings to start with, and [`Step`]s. A step waits for
+//! frames that fit a [`Pattern`], and may store parts of them in [`Variables`] for later steps. Scenarios do not mention
+//! rules: they lead a server into situations, and the judge applies the rules to every frame. [`live`](super::live) plays
+//! them.
 
 mod file;
 mod library;

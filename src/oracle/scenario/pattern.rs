@@ -1,4 +1,4 @@
-//! What a step waits for: the part of a frame that matters.
+//! Patterns of frames: the members that matter to a step.
 
 use super::Variables;
 use schemars::JsonSchema;
@@ -6,11 +6,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::fmt;
 
-/// A JSON value that has to be there. An object asks for its members, whatever else there is; an array for each of its
-/// items, no more and no fewer; anything else for itself. An object with one key that begins with `$` asks for something
-/// else: `{"$any": true}` for any value, `{"$absent": true}` for none, `{"$prefix": "text"}` for a string that begins so,
-/// `{"$contains": …}` for a string with that text or an array with an item that fits, `{"$one": […]}` for one of several,
-/// `{"$not": …}` for anything else.
+/// A pattern of a JSON value. An object fits an object with at least its members; an array fits an array with exactly its
+/// items; any other value fits itself. An object with one key that begins with `$` is an operator: `{"$any": true}` fits any
+/// value, `{"$absent": true}` none, `{"$prefix": "text"}` a string that begins so, `{"$contains": …}` a string with that text
+/// or an array with an item that fits, `{"$one": […]}` any of several, `{"$not": …}` everything that does not fit.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "Value")]
 #[schemars(with = "Value")]
@@ -22,16 +21,16 @@ impl Pattern {
         Self(Value::Object(serde_json::Map::new()))
     }
 
-    /// The pattern with every `${name}` replaced.
+    /// Replaces every `${name}` in the pattern.
     ///
     /// # Errors
     ///
-    /// Names what is not known.
+    /// Names a variable that has no value.
     pub fn fill(&self, variables: &Variables) -> Result<Self, String> {
         variables.fill(&self.0).map(Self)
     }
 
-    /// Whether `value` is what it asks for.
+    /// Whether `value` fits the pattern.
     pub fn fits(&self, value: &Value) -> bool {
         fits(&self.0, Some(value))
     }
@@ -82,7 +81,7 @@ fn fits(pattern: &Value, value: Option<&Value>) -> bool {
         (Value::Array(wanted), Some(Value::Array(items))) => {
             wanted.len() == items.len() && wanted.iter().zip(items).all(|(one, item)| fits(one, Some(item)))
         }
-        // 0 and 0.0 are one number to most who write JSON.
+        // JSON does not tell 0 and 0.0 apart.
         (Value::Number(wanted), Some(Value::Number(number))) => wanted.as_f64() == number.as_f64(),
         (wanted, Some(value)) => wanted == value,
         (_, None) => false,

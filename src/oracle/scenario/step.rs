@@ -1,4 +1,4 @@
-//! The steps of a scenario. Each is told by one key: `send`, `expect`, ….
+//! The steps of a scenario. One key determines the kind of step: `send`, `expect`, ….
 
 use super::{Pattern, file::dialects};
 use crate::protocol::Dialect;
@@ -10,7 +10,7 @@ use serde::{
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// One thing that the host does or waits for.
+/// An action of the host, or something to wait for.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(untagged)]
 pub enum Step {
@@ -22,21 +22,21 @@ pub enum Step {
     Ask(Ask),
     /// Waits for frames.
     Expect(Expect),
-    /// Waits until the server has nothing more to do.
+    /// Waits until the server is idle.
     Idle(Idle),
-    /// Puts a file somewhere.
+    /// Writes a file.
     Put(Put),
     /// Waits for a file.
     ExpectFile(ExpectFile),
     /// Sends a signal.
     Signal(SignalStep),
-    /// Ends the server's input.
+    /// Closes the server's input.
     CloseInput(CloseInput),
     /// Closes the host's end of the server's output.
     CloseOutput(CloseOutput),
-    /// Stops to read the server's output, or goes on.
+    /// Stops or resumes reading the server's output.
     Reading(Reading),
-    /// Waits for the end of the process.
+    /// Waits for the exit of the process.
     ExpectExit(ExpectExit),
     /// Ends the process if it runs, and starts another in the same home.
     Restart(Restart),
@@ -60,7 +60,7 @@ pub struct SendRaw {
     pub send_raw: Vec<Chunk>,
 }
 
-/// Some bytes.
+/// Bytes to write.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Chunk {
@@ -71,22 +71,22 @@ pub enum Chunk {
         /// In the standard alphabet, with padding.
         base64: String,
     },
-    /// A text again and again.
+    /// A text, repeated.
     Repeat {
         /// The text.
         repeat: String,
-        /// How often.
+        /// The number of repetitions.
         times: usize,
     },
 }
 
-/// Writes a command and waits for its response. Other frames that come meanwhile are kept for the steps behind it.
+/// Writes a command and waits for its response. Other frames that come meanwhile are kept for the following steps.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Ask {
-    /// The command; one without an `id` is given one. Strings may hold `${name}`.
+    /// The command; without an `id` it is given one. Strings may hold `${name}`.
     pub ask: Map<String, Value>,
-    /// What the response has to be like; by default `{"success": true}`.
+    /// The pattern that the response has to fit; by default `{"success": true}`.
     pub response: Option<Pattern>,
     /// Names for parts of the response: a JSON pointer for each.
     #[serde(default)]
@@ -95,21 +95,21 @@ pub struct Ask {
     pub within_ms: Option<u64>,
 }
 
-/// Waits for a frame; those before it are passed over.
+/// Waits for a frame; frames before it are skipped.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expect {
-    /// What the frame is like; of several patterns each has to find a frame of its own, in any order.
+    /// The pattern of the frame; of several patterns each has to fit a frame of its own, in any order.
     pub expect: Patterns,
-    /// A frame of this kind that comes first is a failure; `{}`: no frame may be passed over.
+    /// A frame that fits this pattern and comes first is a failure; with `{}` no frame may be skipped.
     pub without: Option<Pattern>,
-    /// A frame of this kind that comes first ends the scenario as *not exercised*: what it is for was not reached.
+    /// A frame that fits this pattern and comes first ends the scenario as *not exercised*.
     pub unless: Option<Pattern>,
-    /// Nothing is wrong if it does not come in time: the steps behind go on.
+    /// Whether the scenario goes on if the frame does not come in time.
     #[serde(default)]
     pub optional: bool,
-    /// Names for parts of the frame: a JSON pointer for each. Where there are several patterns, it begins with the number
-    /// of the pattern, from 0.
+    /// Names for parts of the frame: a JSON pointer for each. With several patterns the pointer begins with the number of the
+    /// pattern, from 0.
     #[serde(default)]
     pub capture: BTreeMap<String, String>,
     /// Milliseconds to wait at most (default 15000).
@@ -127,8 +127,8 @@ pub enum Patterns {
     All(Vec<Pattern>),
 }
 
-/// Waits until no run, compaction, retry, dialog and request is open, and the server's state says so. All frames up to
-/// there are passed over.
+/// Waits until no run, compaction, retry, dialog or command is outstanding, and `get_state` shows the same. All frames up to
+/// then are skipped.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Idle {
@@ -138,13 +138,13 @@ pub struct Idle {
     pub within_ms: Option<u64>,
 }
 
-/// Puts a file somewhere, for the server or its tools to find.
+/// Writes a file for the server or its tools.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Put {
-    /// Its path, seen from the working directory. It may hold `${name}`.
+    /// The path, relative to the working directory. It may hold `${name}`.
     pub put: String,
-    /// What is in it (default nothing).
+    /// The content (default empty).
     #[serde(default)]
     pub text: String,
 }
@@ -153,22 +153,22 @@ pub struct Put {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExpectFile {
-    /// Its path, seen from the working directory. It may hold `${name}`.
+    /// The path, relative to the working directory. It may hold `${name}`.
     pub expect_file: String,
-    /// A text that is in it.
+    /// A text that the file contains.
     pub contains: Option<String>,
-    /// What some of its lines are like, in this order; each line is a JSON value.
+    /// Patterns that lines of the file have to fit, in this order; each line is a JSON value.
     #[serde(default)]
     pub lines: Vec<Pattern>,
     /// Milliseconds to wait at most (default 15000).
     pub within_ms: Option<u64>,
 }
 
-/// Sends a signal to the server and what it has started.
+/// Sends a signal to the server's process group.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignalStep {
-    /// Which.
+    /// The signal.
     pub signal: SignalName,
 }
 
@@ -176,17 +176,17 @@ pub struct SignalStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum SignalName {
-    /// Please end.
+    /// SIGTERM.
     Term,
-    /// Interrupted.
+    /// SIGINT.
     Int,
-    /// The terminal is gone.
+    /// SIGHUP.
     Hup,
-    /// End.
+    /// SIGKILL.
     Kill,
 }
 
-/// Ends the server's input.
+/// Closes the server's input.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CloseInput {
@@ -202,19 +202,19 @@ pub struct CloseOutput {
     pub close_output: True,
 }
 
-/// Stops to read the server's output, or goes on.
+/// Stops or resumes reading the server's output.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
-    /// Whether it is read from now on.
+    /// Whether output is read from now on.
     pub reading: bool,
 }
 
-/// Waits for the end of the process; frames up to there are passed over.
+/// Waits for the exit of the process; frames up to then are skipped.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExpectExit {
-    /// What the status is like, such as `0`; 128 and the number of the signal for one that was killed.
+    /// The pattern of the exit status, such as `0`; 128 plus the number of the signal for a killed process.
     pub expect_exit: Pattern,
     /// Milliseconds to wait at most (default 15000).
     pub within_ms: Option<u64>,
@@ -232,15 +232,15 @@ pub struct Restart {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Only {
-    /// The dialects; a base stands for all that are built on it.
+    /// The dialects; a base covers all its overlays.
     #[serde(deserialize_with = "dialects")]
     #[schemars(with = "Vec<String>")]
     pub only: Vec<Dialect>,
-    /// What is done in them.
+    /// The steps for these dialects.
     pub steps: Vec<Step>,
 }
 
-/// Nothing but `true`: what is asked for by being there.
+/// The value `true`, for steps that have no other parameter.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "bool")]
 #[schemars(with = "bool", extend("const" = true))]
@@ -285,7 +285,7 @@ const KEYS: [&str; 14] = [
     "only",
 ];
 
-/// A step is what its telling key says. (A derived untagged enum could only say that nothing fits.)
+/// Deserializes a step by its determining key. (The errors of a derived untagged enum would not name the place.)
 impl<'de> Deserialize<'de> for Step {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let map = Map::deserialize(deserializer)?;

@@ -1,23 +1,23 @@
-//! Names for what is only known while a scenario runs: `${name}` in its texts.
+//! Variables of a scenario: `${name}` in its texts.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What the names of `${name}` stand for.
+/// The values of the variables.
 #[derive(Clone, Debug, Default)]
 pub struct Variables(BTreeMap<String, Value>);
 
 impl Variables {
-    /// Gives a name a value; the last one counts.
+    /// Sets a variable.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<Value>) {
         self.0.insert(name.into(), value.into());
     }
 
-    /// The text with every `${name}` replaced. What is no string stands there as JSON.
+    /// Replaces every `${name}` in a text. A value that is not a string is inserted as JSON.
     ///
     /// # Errors
     ///
-    /// Names what is not known.
+    /// Names a variable that has no value.
     pub fn fill_text(&self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -33,11 +33,11 @@ impl Variables {
         Ok(filled)
     }
 
-    /// The value with every `${name}` in its strings replaced; a string that is nothing but a name becomes the value itself.
+    /// Replaces every `${name}` in the strings of a value. A string that is nothing but `${name}` becomes the value itself.
     ///
     /// # Errors
     ///
-    /// Names what is not known.
+    /// Names a variable that has no value.
     pub fn fill(&self, value: &Value) -> Result<Value, String> {
         Ok(match value {
             Value::String(text) => match next_name(text) {
@@ -60,7 +60,7 @@ impl Variables {
     }
 }
 
-/// What stands before the first name, the name, and what stands behind it.
+/// Splits a text into the part before the first `${name}`, the name, and the part after it.
 fn next_name(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once("${")?;
     let (name, after) = rest.split_once('}')?;

@@ -1,13 +1,13 @@
-//! Sits between a host and a server: passes every byte on as it comes, and has both sides judged beside that.
+//! Sits between a host and a server: passes every byte on as it comes, and records and judges both sides.
 //!
 //! ```text
 //! our stdin ──→ pump ──→ the server ──→ pump ──→ our stdout      each pump a thread that knows bytes only
-//!                 └──── what was seen ───┴──→ observer             a thread: lines, recording, judge, report
+//!                 └──── copies of bytes ─┴──→ observer             a thread: lines, recording, judge, report
 //! ```
 //!
-//! A pump tells the observer before it passes bytes on, so that a request is seen before its answer; telling is a copy
-//! into memory and never waits. What the observer cannot keep up with, up to [`Observer`]'s limit, is lost to it, not to
-//! the host.
+//! A pump copies bytes to the observer before it passes them on, so that a command is seen before its response; it never
+//! waits for the observer. When the observer falls behind by more than its limit, further bytes are lost to the recording,
+//! not to the host or the server.
 
 mod observer;
 mod pump;

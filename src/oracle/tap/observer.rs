@@ -1,4 +1,4 @@
-//! What the pumps have seen, on its way to the recording and the judge.
+//! The queue of observed bytes and events between the pumps and the recorder's thread.
 
 use super::recorder::{Recorder, TapOptions};
 use crate::oracle::{Direction, Meta};
@@ -13,18 +13,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Bytes that may wait for a judge or a disk that is slower than the conversation: 256 MiB. What comes when so many
-/// wait is not recorded and not judged, nor is anything after it.
+/// The most pending bytes, in case the judge or the disk is slower than the conversation: 256 MiB. Bytes beyond the limit,
+/// and everything after them, are neither recorded nor judged.
 const LIMIT: usize = 256 * 1024 * 1024;
 
-/// Sees a conversation go by: records it and has it judged, on a thread of its own.
+/// Records and judges a conversation on a thread of its own.
 pub struct Observer {
     handle: ObserverHandle,
     recorder: JoinHandle<()>,
 }
 
 impl Observer {
-    /// Starts with the record of the process, which is about to be started.
+    /// Starts the thread, which first records the start of the process.
     pub fn start(sheet: TapOptions) -> io::Result<Self> {
         let (sender, receiver) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -34,32 +34,32 @@ impl Observer {
         Ok(Self { handle: ObserverHandle(Arc::new(Mutex::new(queue))), recorder })
     }
 
-    /// For one of the pumps.
+    /// A handle for a pump.
     pub fn handle(&self) -> ObserverHandle {
         self.handle.clone()
     }
 
-    /// The process has ended with that status: waits until everything is recorded, judged and reported.
+    /// Records the exit of the process, and waits until everything is recorded, judged and reported.
     pub fn finish(self, code: u8) {
         self.handle.send(|lost| Observation::Exit { code, lost });
-        // It has told its own panic.
+        // A panic has printed its own message.
         let _ = self.recorder.join();
     }
 }
 
-/// What a pump tells. Never waits for more than the other pump's telling.
+/// The sending end of the queue, for a pump. Sending waits only for the other pumps' copies.
 #[derive(Clone)]
 pub struct ObserverHandle(Arc<Mutex<Queue>>);
 
 struct Queue {
     sender: Sender<(f64, Observation)>,
     waiting: Arc<AtomicUsize>,
-    /// Bytes since there was no room any more.
+    /// Bytes lost since the queue was full.
     lost: u64,
     start: Instant,
 }
 
-/// Something that was seen.
+/// An observation of a pump or of the process.
 enum Observation {
     Bytes(Direction, Vec<u8>),
     Event(Meta<'static>),
@@ -67,33 +67,33 @@ enum Observation {
 }
 
 impl ObserverHandle {
-    /// The host wrote `bytes`.
+    /// Sends bytes of the host.
     pub fn host_wrote(&self, bytes: &[u8]) {
         self.bytes(Direction::In, bytes);
     }
 
-    /// The server wrote `bytes`.
+    /// Sends bytes of the server.
     pub fn server_wrote(&self, bytes: &[u8]) {
         self.bytes(Direction::Out, bytes);
     }
 
-    /// The host has ended the input.
+    /// Sends that the host has closed the server's input.
     pub fn end_of_input(&self) {
         self.send(|_| Observation::Event(Meta::StdinClosed));
     }
 
-    /// The host has closed its end of the output.
+    /// Sends that the host has closed its end of the server's output.
     pub fn end_of_output(&self) {
         self.send(|_| Observation::Event(Meta::StdoutClosed));
     }
 
-    /// The host has not taken what the server wrote for so long.
+    /// Sends that the host has left output unread for this long.
     pub fn stalled(&self, time: Duration) {
         let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.send(|_| Observation::Event(Meta::Stalled { ms }));
     }
 
-    /// The host has sent a signal.
+    /// Sends that the host has sent a signal.
     pub fn signal(&self, number: i32) {
         self.send(|_| Observation::Event(Meta::Signal { number }));
     }
@@ -118,12 +118,12 @@ impl ObserverHandle {
 impl Queue {
     fn send(&self, seen: Observation) {
         let t = self.start.elapsed().as_secs_f64() * 1000.0;
-        // A recorder that has finished takes nothing more.
+        // A recorder that has finished receives nothing more.
         let _ = self.sender.send((t, seen));
     }
 }
 
-/// Takes what is seen, until the process has ended.
+/// Feeds observations to the recorder, until the process has exited.
 fn run(mut recorder: Recorder, seen: &Receiver<(f64, Observation)>, waiting: &AtomicUsize) {
     for (t, seen) in seen {
         match seen {

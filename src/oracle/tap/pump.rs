@@ -1,4 +1,4 @@
-//! The way of the bytes: from one pipe to another, as they come.
+//! Passes bytes from one pipe to another, as they come.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use std::{
@@ -7,20 +7,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The most that is passed on at once, in bytes: what a pipe holds.
+/// The most bytes that are passed on at once: the capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 
-/// Why nothing more is passed on.
+/// The reason why a pump has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PumpEnd {
-    /// Nothing more comes.
+    /// The input has ended.
     Ended,
-    /// Nobody takes it any more.
+    /// The reader of the output has closed its end.
     ReaderClosed,
 }
 
-/// Passes on what comes `from` there, and tells `seen` of it just before and `waited` how long it took. Returns when `from` has ended, when nobody has
-/// the other end of `to`, also while nothing comes, or when nothing more stands in `from` and `stop` is closed.
+/// Passes bytes on from `from` to `to`. Calls `seen` just before each write, and `waited` with its duration just after.
+/// Returns when `from` has ended, when the reader of `to` has closed its end (also while nothing comes), or when `from` is
+/// empty and `stop` is closed.
 pub fn pump(
     from: &mut File,
     to: &mut File,
@@ -54,7 +55,7 @@ pub fn pump(
     }
 }
 
-/// Waits until there is something to read, or a reason to stop.
+/// Waits until there are bytes to read (`None`), or a reason to end.
 fn ready(from: &File, to: &File, stop: Option<&PipeReader>) -> rustix::io::Result<Option<PumpEnd>> {
     let gone = PollFlags::ERR | PollFlags::HUP;
     loop {

@@ -1,4 +1,4 @@
-//! Makes lines of what was seen, keeps them, has them judged and reports.
+//! Splits observed bytes into lines, records and judges them, and reports violations.
 
 use crate::{
     harmless::harmless,
@@ -8,17 +8,17 @@ use crate::{
 };
 use std::{collections::HashSet, fs::File, io::Write};
 
-/// What is to be recorded, judged and reported.
+/// Options for recording, judging and reporting.
 pub struct TapOptions {
     /// The dialect to judge by.
     pub spoken: DialectVersion,
     /// The server and its arguments, for the recording.
     pub argv: Vec<String>,
-    /// Where the recording goes.
+    /// The file of the recording.
     pub trace: Option<File>,
-    /// The recording is to be without what was said.
+    /// Whether the recording is redacted.
     pub redact: bool,
-    /// Where violations go, a line each, and the summary.
+    /// The output for violations, a line each, and for the summary.
     pub report: Box<dyn Write + Send>,
     /// The least tier that is reported.
     pub tier: Tier,
@@ -27,9 +27,10 @@ pub struct TapOptions {
 /// The longest line that is recorded and judged, in bytes.
 const LONGEST: usize = 256 * 1024 * 1024;
 
-/// The most that is told of what was expected, in characters.
+/// The most characters of an expectation in the report.
 const LONGEST_TEXT: usize = 400;
 
+/// Records and judges one process of a server.
 pub struct Recorder {
     spoken: DialectVersion,
     host_lines: LineSplitter,
@@ -39,9 +40,9 @@ pub struct Recorder {
     report: Box<dyn Write + Send>,
     tier: Tier,
     counts: Counts,
-    /// Causes that were told: each is told once, and counted as often as it shows.
+    /// Causes that were reported: each is reported once, and counted every time.
     reported: HashSet<(Rule, Kind, FlowState)>,
-    /// Bytes of lines that were too long: what comes after them is not judged.
+    /// Bytes of lines that were too long; nothing after them is judged.
     overlong: u64,
 }
 
@@ -49,7 +50,7 @@ pub struct Recorder {
 type Counts = [[u64; Tier::ALL.len()]; Side::ALL.len()];
 
 impl Recorder {
-    /// Begins with the record of the process.
+    /// Creates a recorder and records the start of the process.
     pub fn start(sheet: TapOptions) -> Self {
         let TapOptions { spoken, argv, trace, redact, report, tier } = sheet;
         let mut recorder = Self {
@@ -71,10 +72,10 @@ impl Recorder {
         recorder
     }
 
-    /// One side wrote `bytes`, which may end anywhere.
+    /// Takes in bytes of one side, which may end anywhere.
     pub fn bytes(&mut self, t: f64, direction: Direction, bytes: &[u8]) {
         self.splitter(direction).push(bytes);
-        // Taken out while it lends its lines to the rest of us.
+        // Taken out, because its lines borrow from it.
         let mut splitter = std::mem::replace(self.splitter(direction), LineSplitter::new(LONGEST));
         while let Some(line) = splitter.next_line() {
             self.line(t, direction, &line);
@@ -82,7 +83,7 @@ impl Recorder {
         *self.splitter(direction) = splitter;
     }
 
-    /// The host has done something to the process.
+    /// Takes in an action of the host on the process.
     pub fn event(&mut self, t: f64, what: &Meta<'_>) {
         if matches!(what, Meta::StdinClosed) {
             self.finish_line(t, Direction::In);
@@ -90,7 +91,7 @@ impl Recorder {
         self.record(&Record::meta(t, what));
     }
 
-    /// The process has ended, and `lost` bytes were not seen.
+    /// Ends the recording: the process has exited, and `lost` bytes were not observed.
     pub fn exit(mut self, t: f64, code: u8, lost: u64) {
         self.finish_line(t, Direction::In);
         self.finish_line(t, Direction::Out);
@@ -120,7 +121,7 @@ impl Recorder {
         }
     }
 
-    /// What stands behind the last line feed.
+    /// Records the unterminated last line, if there is one.
     fn finish_line(&mut self, t: f64, direction: Direction) {
         let mut splitter = std::mem::replace(self.splitter(direction), LineSplitter::new(LONGEST));
         match splitter.finish() {
@@ -141,7 +142,7 @@ impl Recorder {
         }
     }
 
-    /// Keeps and judges.
+    /// Writes a record to the recording, and judges it.
     fn record(&mut self, record: &Record<'_>) {
         self.write_trace(record);
         if self.overlong == 0 {
@@ -173,7 +174,7 @@ impl Recorder {
         }
     }
 
-    /// What both sides broke, and how many of the rules that could be tested were.
+    /// The number of violations by side and tier, and the number of rules exercised.
     fn summary(&self, lost: u64) -> String {
         let side = |side: Side| {
             let counts = self.counts.get(side as usize).into_iter().flatten();
@@ -186,7 +187,7 @@ impl Recorder {
         };
         let exercised = self.judge.exercised();
         let base = self.spoken.base();
-        // A host that reads, and one that nobody tries, show nothing.
+        // A tap shows the clock only when a host stalls, and has no hazards.
         let shown = |need: &Need| !matches!(need, Need::Clock | Need::Hazard);
         let of_tap = |rule: &Rule| exercised.contains(*rule) || rule.about().needs.iter().all(shown);
         let applicable =
@@ -201,7 +202,7 @@ impl Recorder {
         format!("violations of the {}; of the {}; {coverage}{unseen}", side(Side::Server), side(Side::Host))
     }
 
-    /// Nobody may read it: that is no reason to stop.
+    /// Writes a line of the report. Errors are ignored, as the tap must go on.
     fn report_text(&mut self, text: &str) {
         let _ = self.report.write_all(format!("tap: {text}\n").as_bytes());
     }

@@ -1,4 +1,4 @@
-//! The server behind the tap: its pipes, its signals, its end.
+//! Runs the server behind the tap: its pipes, its signals, its exit.
 
 use super::{
     Observer,
@@ -24,7 +24,7 @@ use tokio::{
     sync::oneshot,
 };
 
-/// What to start.
+/// The command that starts the server.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// The program, as the shell would find it.
@@ -33,21 +33,21 @@ pub struct Command {
     pub arguments: Vec<OsString>,
 }
 
-/// How it went.
+/// The end of a tap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TapEnd {
-    /// The status that the server ended with: 128 and the number of the signal, if one has ended it.
+    /// The exit status of the server: 128 plus the number of the signal if one has ended it.
     pub status: u8,
-    /// Everything that was seen is recorded and reported: there was time for it.
+    /// Whether there was time to record and report everything.
     pub is_reported: bool,
 }
 
-/// How long the recording and the report may take when everything else is over.
+/// How long recording and reporting may take after the server has exited.
 const LAST_RECORDS: Duration = Duration::from_secs(10);
 
-/// Starts the server between our stdin and our stdout, and waits for its end. Fails if it cannot be started.
+/// Starts the server between our stdin and our stdout, and waits for its exit. Fails if it cannot be started.
 pub async fn tap(command: &Command, observer: Observer) -> io::Result<TapEnd> {
-    // Before the server is there: none may be lost to it.
+    // Before the server starts, so that no signal is lost.
     let mut signals = ForwardedSignals::listen()?;
     let mut server = start(command)?;
     let (stop, stopped) = io::pipe().map(|(reader, writer)| (writer, reader))?;
@@ -61,7 +61,7 @@ pub async fn tap(command: &Command, observer: Observer) -> io::Result<TapEnd> {
             }
         }
     };
-    // What the server has left in its pipe still goes by; what its children keep open does not matter.
+    // Bytes that the server has left in its pipe are still passed on; pipes that its children keep open do not matter.
     drop(stop);
     tokio::select! {
         _ = passed => {}
@@ -78,19 +78,19 @@ pub async fn tap(command: &Command, observer: Observer) -> io::Result<TapEnd> {
     Ok(TapEnd { status, is_reported })
 }
 
-/// In a process group of its own, so that a signal from a terminal reaches it once, by us.
+/// Starts the server in a process group of its own, so that a signal from a terminal reaches it once, through us.
 fn start(command: &Command) -> io::Result<Child> {
     let mut process = Process::new(&command.program);
     process.args(&command.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-    // A terminal is not the server's to move about in; a file gets the bytes as they are.
+    // Control characters are filtered for a terminal; a file gets the bytes as they are.
     if io::stderr().is_terminal() {
         process.stderr(Stdio::piped());
     }
     process.spawn()
 }
 
-/// Starts both pumps, and the one of stderr if that is a terminal; gives word when everything that the server wrote was
-/// passed on.
+/// Starts the pumps of stdin and stdout, and of stderr if that is a terminal. The receiver resolves when all output of the
+/// server was passed on.
 fn start_pumps(
     server: &mut Child,
     stop: PipeReader,
@@ -126,17 +126,17 @@ fn start_pumps(
         if over == PumpEnd::ReaderClosed {
             handle.end_of_output();
         }
-        // In this order: nobody may be told before the server's next write fails, as it would without us.
+        // First of all, so that the server's next write fails as it would without us.
         drop((from_server, to_host));
-        // A thread that has panicked shows nothing more.
+        // A panicked thread forwards nothing more.
         let _ = stderr_thread.map(thread::JoinHandle::join);
-        // Nobody waits once a signal has ended us.
+        // The receiver is gone once a signal has ended us.
         let _ = passed.send(());
     })?;
     Ok(all_passed)
 }
 
-/// Shows what the server writes to stderr on our terminal, without what would move its cursor or hide something.
+/// Forwards the server's stderr to our terminal, without control characters.
 fn forward_stderr(mut from: File, stop: PipeReader) -> io::Result<thread::JoinHandle<()>> {
     let mut nowhere = dev_null()?;
     thread::Builder::new().name("stderr".to_owned()).spawn(move || {
@@ -146,14 +146,14 @@ fn forward_stderr(mut from: File, stop: PipeReader) -> io::Result<thread::JoinHa
             let whole = complete_characters(&partial);
             let text = harmless_lines(&String::from_utf8_lossy(&partial[..whole]));
             partial.drain(..whole);
-            // A terminal that is gone shows nothing more.
+            // The terminal may be gone.
             let _ = io::stderr().write_all(text.as_bytes());
         };
         pump(&mut from, &mut nowhere, Some(&stop), show, |_| {});
     })
 }
 
-/// How many bytes there are before a letter whose end has not come yet.
+/// The number of bytes before an incomplete character at the end.
 fn complete_characters(bytes: &[u8]) -> usize {
     match str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -165,7 +165,7 @@ fn dev_null() -> io::Result<File> {
     File::options().read(true).write(true).open("/dev/null")
 }
 
-/// Passes a signal on; a server that has just ended needs none.
+/// Sends a signal to the server, unless it has exited.
 fn forward_signal(server: &Child, signal: Signal) {
     let pid = server.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     if let Some(pid) = pid {
@@ -178,7 +178,7 @@ fn status_of(status: ExitStatus) -> u8 {
     code.or_else(|| status.signal().map(status_of_signal)).unwrap_or(u8::MAX)
 }
 
-/// The shells' convention.
+/// The exit status of a process ended by a signal, by the convention of shells.
 fn status_of_signal(number: i32) -> u8 {
     u8::try_from(number).map_or(u8::MAX, |number| 128 | number)
 }
