@@ -100,8 +100,8 @@ impl DialectSample {
     fn reason(&self, first: &Frame, why: &str, judged: Dialect, other: Dialect) -> String {
         let Frame { record, kind, .. } = first;
         format!(
-            "it is no recording of {judged}: line {record}, a `{kind}`, is not as {judged} has it ({why}); \
-             `--dialect {other}` judges it"
+            "not a recording of {judged}: line {record}, a `{kind}`, is invalid in {judged} ({why}); \
+             use `--dialect {other}`"
         )
     }
 

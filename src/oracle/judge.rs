@@ -214,7 +214,7 @@ impl Judge {
         };
         let Some(kept) = kept else { return Vec::new() };
         let mut found = Findings::default();
-        found.expect(Rule::HostTolerates, kept, || "it to go on after what it does not know".to_owned());
+        found.expect(Rule::HostTolerates, kept, || "the host to go on after an unknown addition".to_owned());
         self.machine.report(found, Kind::EndOfInput, state)
     }
 

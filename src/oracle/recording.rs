@@ -221,25 +221,21 @@ impl<'a> Recording<'a> {
             false => self.sample.mismatch(subject.dialect),
         };
         let reason = match broken {
-            Some(error) => Some(format!("it cannot be read further: {error}")),
+            Some(error) => Some(format!("reading failed: {error}")),
             // Findings by another dialect's rules are meaningless.
             None if let Some(unknown) = &self.unknown => {
                 subject.findings.clear();
-                Some(format!(
-                    "it names the dialect `{unknown}`, which is unknown; `--dialect` says by which to judge it"
-                ))
+                Some(format!("unknown dialect `{unknown}` in the recording; choose another with `--dialect`"))
             }
             None if other.is_some() => {
                 subject.findings.clear();
                 subject.timeline.iter_mut().for_each(|moment| moment.findings.clear());
                 other
             }
-            None if self.unread_lines == 1 => Some("a line of it is no record".to_owned()),
-            None if self.unread_lines > 1 => {
-                Some(format!("{} lines of it are no records", self.unread_lines))
-            }
+            None if self.unread_lines == 1 => Some("one line is not a record".to_owned()),
+            None if self.unread_lines > 1 => Some(format!("{} lines are not records", self.unread_lines)),
             None if subject.frames_in + subject.frames_out + subject.processes == 0 => {
-                Some("it holds no record".to_owned())
+                Some("the file has no records".to_owned())
             }
             None => None,
         };

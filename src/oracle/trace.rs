@@ -55,13 +55,13 @@ impl Body<'_> {
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// Not a JSON object with `dir`, and one of `frame`, `raw` and `raw64`.
-    #[error("no record of a trace: {0}")]
+    #[error("not a record: {0}")]
     Line(#[from] serde_json::Error),
     /// `raw64` is not base64.
     #[error("`raw64`: {0}")]
     Raw64(#[from] base64::DecodeError),
     /// None of `frame`, `raw` and `raw64` is there.
-    #[error("no record of a trace: expected `frame`, `raw` or `raw64`")]
+    #[error("not a record: expected `frame`, `raw` or `raw64`")]
     Empty,
 }
 

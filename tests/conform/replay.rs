@@ -302,7 +302,7 @@ fn each_process_of_a_recording_can_be_played() {
         assert!(matches!(missing, RecordedProcessError::NoProcess { found: 2, .. }), "{missing}");
     }
     let bad = RecordedProcess::read("{}\n", 1).unwrap_err().to_string();
-    assert_eq!(bad, "line 1: no record of a trace: missing field `dir` at line 1 column 2");
+    assert_eq!(bad, "line 1: not a record: missing field `dir` at line 1 column 2");
 }
 
 /// One conversation with a server, ids beginning with `prefix`: every frame.
@@ -393,7 +393,7 @@ fn options_and_files_that_cannot_be_are_told_in_a_sentence() {
     let (code, _, told) = replay("nonsense\n", &[], "");
     assert_eq!(
         (code, told.as_str()),
-        (Some(3), "Error: trace.jsonl: line 1: no record of a trace: expected ident at line 1 column 2\n")
+        (Some(3), "Error: trace.jsonl: line 1: not a record: expected ident at line 1 column 2\n")
     );
     let (code, _, told) = replay("", &["--process", "2"], "");
     assert_eq!((code, told.as_str()), (Some(3), "Error: trace.jsonl: no process 2: the recording has 0\n"));

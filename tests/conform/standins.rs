@@ -84,7 +84,7 @@ fn late_server_with_patience_is_not_judged() {
     let steps = json!([{ "ask": { "type": "get_state" }, "withinMs": 20 }]);
     let patient = PlayOptions { patience: NonZeroU32::new(3), ..PlayOptions::default() };
     let (subject, _) = play_by(&adapter(), "cat >/dev/null", steps, patient);
-    let reason = "not judged, too slow: steps[0]: waited in vain for the response to {\"type\":\"get_state\",\"id\":\"ask-1\"}";
+    let reason = "not judged, too slow: steps[0]: timed out waiting for the response to {\"type\":\"get_state\",\"id\":\"ask-1\"}";
     assert_eq!((subject.outcome, subject.reason.as_deref()), (Outcome::NotExercised, Some(reason)));
     assert!(subject.duration_ms >= 60.0, "{}", subject.duration_ms);
 }
@@ -155,7 +155,7 @@ fn several_frames_are_waited_for_in_any_order_and_each_counts_once() {
         says(&[json!({"type": "b", "n": 2}), json!({"type": "a", "n": 1}), json!({"type": "b", "n": 3})]);
     let all = json!([{ "type": "a" }, { "type": "b" }, { "type": "b" }]);
     let steps = json!([{ "expect": all, "capture": { "first": "/1/n", "second": "/2/n" } }, { "expect": "${first} ${second}", "withinMs": 1 }]);
-    assert_eq!(outcome(&script, steps), failed("steps[1]: waited in vain for a frame like \"2 3\""));
+    assert_eq!(outcome(&script, steps), failed("steps[1]: timed out waiting for a frame like \"2 3\""));
 }
 
 #[test]

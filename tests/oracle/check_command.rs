@@ -79,11 +79,8 @@ fn the_dialect_is_asked_for_or_named_by_the_recording_or_pi() {
     let told = at.report(&["unnamed.jsonl"], 3)["subjects"][0].clone();
     assert_eq!(told["findings"], json!([]));
     let reason = told["reason"].as_str().unwrap();
-    assert!(
-        reason.starts_with("it is no recording of pi: line 3, a `ready`, is not as pi has it"),
-        "{reason}"
-    );
-    assert!(reason.ends_with("; `--dialect xcsh` judges it"), "{reason}");
+    assert!(reason.starts_with("not a recording of pi: line 3, a `ready`, is invalid in pi"), "{reason}");
+    assert!(reason.ends_with("; use `--dialect xcsh`"), "{reason}");
 }
 
 #[test]
@@ -131,7 +128,7 @@ fn what_holds_no_record_does_not_pass() {
     let at = Directory::with(&[("empty.jsonl", ""), ("prose.txt", "one\ntwo\n")]);
     let report = at.report(&["empty.jsonl", "prose.txt"], 3);
     let told = |at: usize| report["subjects"][at]["reason"].as_str().unwrap().to_owned();
-    assert_eq!([told(0), told(1)], ["it holds no record", "2 lines of it are no records"]);
+    assert_eq!([told(0), told(1)], ["the file has no records", "2 lines are not records"]);
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn a_recording_that_breaks_off_is_judged_until_there() {
     let subject = JudgeOptions::default().judge("half", from);
     assert_eq!(
         (subject.outcome, subject.frames_out, subject.reason.as_deref()),
-        (Outcome::Error, 13, Some("it cannot be read further: the disk is gone"))
+        (Outcome::Error, 13, Some("reading failed: the disk is gone"))
     );
 }
 
@@ -83,7 +83,7 @@ fn the_first_ten_lines_that_are_no_records_are_told() {
     let log = format!("{}{}", PLAIN, "{\"t\":\n".repeat(30));
     let subject = judged(log.as_bytes());
     assert_eq!(subject.unread.len(), 10);
-    assert_eq!(subject.reason.as_deref(), Some("30 lines of it are no records"));
+    assert_eq!(subject.reason.as_deref(), Some("30 lines are not records"));
 }
 
 #[test]

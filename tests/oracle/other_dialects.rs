@@ -17,7 +17,7 @@ fn judged(by: Dialect, records: &[Value]) -> Subject {
 
 /// Whether it is told, and nothing else, that the recording is one of `of`.
 fn is_known_as(of: Dialect, subject: &Subject) -> bool {
-    let wish = format!("`--dialect {of}` judges it");
+    let wish = format!("use `--dialect {of}`");
     let told = subject.reason.as_ref().is_some_and(|reason| reason.ends_with(&wish));
     told && subject.outcome == Outcome::Error && subject.findings.is_empty()
 }
@@ -38,8 +38,8 @@ fn recording_of_other_dialect_is_told_once() {
         }
     }
     let plain = judged(Pi, &valid("pi-1/plain"));
-    let reason = "it is no recording of pi: line 8, a `message_start`, is not as pi has it \
-                  (`message`: `system` does not exist in this dialect); `--dialect pi-1` judges it";
+    let reason = "not a recording of pi: line 8, a `message_start`, is invalid in pi \
+                  (`message`: `system` does not exist in this dialect); use `--dialect pi-1`";
     assert_eq!(plain.reason.as_deref(), Some(reason));
 }
 

@@ -32,7 +32,7 @@ pub fn report(least: Tier) -> Report {
         }],
         ..subject("spoilt.jsonl")
     };
-    let unread = UnreadableLine { line: 3, reason: "no record of a trace".to_owned() };
+    let unread = UnreadableLine { line: 3, reason: "not a record".to_owned() };
     let subjects = vec![
         Subject {
             exercised: vec![Rule::RespOnce],
@@ -43,7 +43,7 @@ pub fn report(least: Tier) -> Report {
         Subject { sees: Vec::new(), ..subject("stdout.log") },
         Subject {
             outcome: Outcome::Error,
-            reason: Some("a line of it is no record".to_owned()),
+            reason: Some("one line is not a record".to_owned()),
             unread: vec![unread],
             ..subject("broken\x1b[2J.jsonl")
         },

@@ -334,7 +334,7 @@ impl<'a> Host<'a> {
             Err(WaitError::TimedOut) => {
                 let what = what();
                 self.conversation.record_timeout(&what);
-                Err(StopReason::TimedOut(format!("waited in vain for {what}")))
+                Err(StopReason::TimedOut(format!("timed out waiting for {what}")))
             }
         }
     }

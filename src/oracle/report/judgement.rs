@@ -119,7 +119,7 @@ impl Coverage {
 
 fn why_not(subjects: &[Subject], rule: Rule, applicable: bool) -> String {
     if applicable {
-        return "nothing put it to the test".to_owned();
+        return "not exercised by any conversation".to_owned();
     }
     let unseen = subjects.iter().flat_map(|subject| subject.unseen(rule)).min();
     format!("needs {}", unseen.map_or("what cannot be seen here", describe_need))

@@ -106,7 +106,7 @@ impl Report {
     fn not_exercised(&self) -> Markup {
         html! {
             section aria-labelledby="unexercised" {
-                h2 id="unexercised" { "Rules that were not put to the test" }
+                h2 id="unexercised" { "Rules that were not exercised" }
                 details {
                     summary { (self.coverage.not_exercised.len()) " rules" }
                     table {

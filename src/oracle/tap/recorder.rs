@@ -196,7 +196,7 @@ impl Recorder {
         let unseen = match lost {
             0 => String::new(),
             lost => format!(
-                "; {lost} bytes went by too fast or in too long a line: nothing was judged from there on"
+                "; {lost} bytes were not recorded (too fast, or a line too long): nothing after them was judged"
             ),
         };
         format!("violations of the {}; of the {}; {coverage}{unseen}", side(Side::Server), side(Side::Host))
