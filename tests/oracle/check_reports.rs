@@ -107,9 +107,9 @@ fn expectations_about_other_subjects_are_left_out_when_only_some_are_judged() {
     let text = r#"{"expected":[{"rule":"resp-once","scenario":"abort/*","why":"so"}]}"#;
     let mut expectations = Expectations::from_json(text).unwrap();
     expectations.retain_for(&["abort/idle"]);
-    assert_eq!(expectations.lines().len(), 1);
+    assert_eq!(expectations.failures().len(), 1);
     expectations.retain_for(&["plain"]);
-    assert_eq!(expectations.lines().len(), 0);
+    assert_eq!(expectations.failures().len(), 0);
 }
 
 fn expectations(rule: &str) -> Expectations {
