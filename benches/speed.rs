@@ -7,8 +7,8 @@ use divan::{Bencher, counter::BytesCount, counter::ItemsCount};
 use pi_rpc::{
     machine::Machine,
     protocol::{
-        AgentMessage, AgentSessionEvent, AssistantContent, AssistantMessage, Dialect, Encoder, Inbound,
-        MessageUpdateEvent, Outbound, RpcCommandKind, Said, TextContent, TextDeltaUpdate, read, read_line,
+        AgentMessage, AgentSessionEvent, AssistantContent, AssistantMessage, Dialect, Emission, Encoder,
+        Inbound, MessageUpdateEvent, Outbound, RpcCommandKind, TextContent, TextDeltaUpdate, read, read_line,
     },
 };
 use std::{
@@ -128,7 +128,7 @@ fn framing(bencher: Bencher, deltas: usize) {
 fn framing_by_serialising(bencher: Bencher, deltas: usize) {
     let Some(AgentMessage::Assistant(message)) =
         conversation(deltas).into_iter().find_map(|said| match said {
-            Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) => {
+            Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) => {
                 matches!(end.message, AgentMessage::Assistant(_)).then_some(end.message)
             }
             _ => None,

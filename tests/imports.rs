@@ -152,7 +152,7 @@ fn every_module_has_its_place() {
 #[test]
 fn a_wrong_import_is_found() {
     assert_eq!(
-        upward("machine", &["protocol"], "use crate::{engine::Now, protocol::Said};"),
+        upward("machine", &["protocol"], "use crate::{engine::Now, protocol::Emission};"),
         ["crate::engine"]
     );
     assert_eq!(upward("engine", &["machine"], "let x = crate::server::serve();"), ["crate::server"]);
@@ -183,9 +183,9 @@ fn files_of_machine_and_engine_form_no_circle() {
 
 #[test]
 fn imports_are_read_from_trees() {
-    let text = "use crate::{engine::{io::{Input, Output}, core::Engine}, protocol::Said};\npub use super::Kind as K;";
+    let text = "use crate::{engine::{io::{Input, Output}, core::Engine}, protocol::Emission};\npub use super::Kind as K;";
     let read = ["crate::engine::io::Input", "crate::engine::io::Output", "crate::engine::core::Engine"];
-    assert_eq!(imports(text), [&read[..], &["crate::protocol::Said", "super::Kind"]].concat());
+    assert_eq!(imports(text), [&read[..], &["crate::protocol::Emission", "super::Kind"]].concat());
     let known = BTreeSet::from(["engine", "engine::io", "engine::run::turns"]);
     assert_eq!(place(&known, "engine::core", "crate::engine::io::Input").as_deref(), Some("engine::io"));
     assert_eq!(

@@ -50,7 +50,7 @@ fn filled(pieces: &[&[u8]], limit: usize) -> Vec<Found> {
         let space = splitter.space(piece.len() + 7);
         assert!(space.len() >= piece.len() + 7);
         space[..piece.len()].copy_from_slice(piece);
-        splitter.filled(piece.len());
+        splitter.commit(piece.len());
         take(&mut splitter, &mut found);
     }
     found.extend(splitter.finish().map(own));

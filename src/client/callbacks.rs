@@ -121,7 +121,7 @@ impl Callbacks {
                 self.call_off(&cancel.target_id)
             }
             Outbound::HostToolCancel(cancel) => self.call_off(&cancel.target_id),
-            Outbound::ExtensionUIRequest(request) if request.kind().wants_answer() => {
+            Outbound::ExtensionUIRequest(request) if request.kind().is_dialog() => {
                 return Some(Task::Decide(request.clone(), self.decide.clone()));
             }
             Outbound::HostToolCall(call) => {

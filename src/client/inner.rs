@@ -12,8 +12,8 @@ use super::{
 use crate::{
     machine::{Envelope, State},
     protocol::{
-        AgentMessage, AgentSessionEvent, AssistantMessage, Dialect, FlowState, Inbound, Outbound, ReadError,
-        RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcResponse, RpcSuccess, Said,
+        AgentMessage, AgentSessionEvent, AssistantMessage, Dialect, Emission, FlowState, Inbound, Outbound,
+        ReadError, RequestId, RpcCommand, RpcCommandKind, RpcErrorResponse, RpcResponse, RpcSuccess,
     },
 };
 use std::{collections::HashMap, time::Duration};
@@ -142,9 +142,9 @@ impl Inner {
             error.id = self.origin_of(error).map(|id| RequestId::from(id.as_str()));
         }
         let (before, moves) = (self.state().flow, self.expected.moves());
-        let said = Said::Frame(frame);
+        let said = Emission::Frame(frame);
         self.session.outbound_with_ids(&said);
-        let Said::Frame(mut frame) = said else { return None };
+        let Emission::Frame(mut frame) = said else { return None };
         let flow = self.state().flow;
         self.expected.seen(&frame, before, flow);
         if let Outbound::Response(response) = frame {

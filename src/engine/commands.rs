@@ -8,9 +8,10 @@ use crate::engine::{
     store::next_session::NextSession,
 };
 use crate::protocol::{
-    DialectReady, Disposition, GetAvailableModelsResponse, GetBranchMessagesResponse, GetCommandsResponse,
-    GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse, GetStateResponse,
-    LastAssistantText, ModelList, Outbound, ReadyFrame, RequestId, RpcCommand, RpcCommandKind, Said, errors,
+    DialectReady, Disposition, Emission, GetAvailableModelsResponse, GetBranchMessagesResponse,
+    GetCommandsResponse, GetForkMessagesResponse, GetLastAssistantTextResponse, GetSessionStatsResponse,
+    GetStateResponse, LastAssistantText, ModelList, Outbound, ReadyFrame, RequestId, RpcCommand,
+    RpcCommandKind, errors,
 };
 
 impl Engine {
@@ -111,7 +112,7 @@ impl Engine {
             }
             RpcCommand::GetMessages(_) => {
                 let messages = self.store.session.encoded_messages(self.dialect.base());
-                let response = Said::messages(id, messages);
+                let response = Emission::messages(id, messages);
                 self.emit(response);
             }
             RpcCommand::GetLastAssistantText(_) => {

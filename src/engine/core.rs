@@ -24,8 +24,8 @@ use crate::engine::{
 use crate::{
     machine::{Machine, Rule, Step},
     protocol::{
-        AgentMessage, AgentSessionEvent, AgentSessionEventKind, Dialect, FlowState, Inbound, Outbound,
-        RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess, Said, Side, read,
+        AgentMessage, AgentSessionEvent, AgentSessionEventKind, Dialect, Emission, FlowState, Inbound,
+        Outbound, RequestId, RpcCommandKind, RpcErrorResponse, RpcSuccess, Side, read,
     },
     session::{Session, new_header},
 };
@@ -373,14 +373,14 @@ impl Engine {
     }
 
     /// Emits a frame: the machine checks it first.
-    pub(in crate::engine) fn emit(&mut self, said: impl Into<Said>) {
+    pub(in crate::engine) fn emit(&mut self, said: impl Into<Emission>) {
         let mut said = said.into();
         said.fit(self.dialect.base());
         let violations = match &said {
             // Where the checks look at what is told, they look at the bytes.
-            Said::Line { line, .. } if self.machine.is_checked() => {
+            Emission::Line { line, .. } if self.machine.is_checked() => {
                 match read(line.trim_ascii_end(), self.dialect) {
-                    Ok(frame) => self.machine.outbound(&Said::Frame(frame)),
+                    Ok(frame) => self.machine.outbound(&Emission::Frame(frame)),
                     Err(_) => self.machine.outbound(&said),
                 }
             }
@@ -399,7 +399,7 @@ impl Engine {
     /// Emits an event; where the shutdown withholds events, only the machine and the extensions see it.
     pub(in crate::engine) fn emit_event(&mut self, event: impl Into<AgentSessionEvent>) {
         let event = Outbound::AgentSessionEvent(event.into());
-        let said = Said::from(event);
+        let said = Emission::from(event);
         let awaited = self.extensions.awaited(&said);
         match self.withholds_events() {
             true => {

@@ -16,7 +16,7 @@ use crate::engine::{
 use crate::{
     model::types::{StreamEvent, ToolSpec},
     protocol::{
-        AgentToolResult, ExtensionTool, HookName, PromptDisposition, QueueDisposition, Said,
+        AgentToolResult, Emission, ExtensionTool, HookName, PromptDisposition, QueueDisposition,
         SessionStartHook, SessionStartReason, ToExtension, ToolResultHook, errors,
     },
 };
@@ -89,7 +89,7 @@ impl Engine {
     }
 
     /// Sends an event to the extensions that observe it.
-    pub(in crate::engine) fn observe(&mut self, said: &Said) {
+    pub(in crate::engine) fn observe(&mut self, said: &Emission) {
         self.extensions.observe(said);
         self.drain_extensions();
     }

@@ -6,8 +6,8 @@ use crate::{
     model::types::{StreamEvent, ToolSpec},
     prompt::Commands,
     protocol::{
-        AgentMessage, AgentToolResult, Dialect, ExtensionAnswer, ExtensionQuery, FromExtension, HookEvent,
-        Inbound, JsonObject, LineError, Model, Said, ThinkingLevel, ToExtension, errors,
+        AgentMessage, AgentToolResult, Dialect, Emission, ExtensionAnswer, ExtensionQuery, FromExtension,
+        HookEvent, Inbound, JsonObject, LineError, Model, ThinkingLevel, ToExtension, errors,
     },
     session::{OpenedSession, Write},
 };
@@ -145,7 +145,7 @@ pub enum Input {
 #[allow(clippy::large_enum_variant, reason = "most outputs are frames")]
 pub enum Output {
     /// Write this frame to the host.
-    Emit(Said),
+    Emit(Emission),
     /// Ask a model.
     CallModel(Box<ModelCall>),
     /// Stop asking; whatever it still says is not heard.

@@ -9,7 +9,7 @@ use crate::engine::{
 use crate::{
     model::types::StreamEvent,
     protocol::{
-        AgentMessage, MessageContent, MessageStartEvent, Said, TextContent, ThinkingLevel, UserContent,
+        AgentMessage, Emission, MessageContent, MessageStartEvent, TextContent, ThinkingLevel, UserContent,
         UserMessage,
     },
     session::SummaryRequest,
@@ -84,7 +84,7 @@ impl Engine {
         match (request.partial.apply(event, now), &request.continuation) {
             (Progress::Over, _) => self.complete_answer(call),
             (Progress::Update(update), ModelContinuation::Turn) => {
-                self.emit(Said::Update(update.clone()));
+                self.emit(Emission::Update(update.clone()));
                 self.watch(call, &update);
             }
             // Nobody sees how these grow.

@@ -2,8 +2,8 @@
 
 use crate::protocol::{
     AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, AssistantMessageEventKind,
-    Base, CompactionReason, Fires, Inbound, Outbound, PromptDisposition, RpcCommandKind,
-    RpcExtensionUIRequestKind, RpcResponse, RpcSuccess, Said, StopReason, fires,
+    Base, CompactionReason, Emission, Fires, Inbound, Outbound, PromptDisposition, RpcCommandKind,
+    RpcExtensionUIRequestKind, RpcResponse, RpcSuccess, StopReason, fires,
 };
 use std::fmt;
 
@@ -148,10 +148,10 @@ impl Kind {
     }
 
     /// The kind of what is said.
-    pub fn of_said(said: &Said) -> Self {
+    pub fn of_said(said: &Emission) -> Self {
         match said {
-            Said::Frame(frame) | Said::Line { frame, .. } => Self::of_outbound(frame),
-            Said::Update(update) => Self::MessageUpdate(update.kind()),
+            Emission::Frame(frame) | Emission::Line { frame, .. } => Self::of_outbound(frame),
+            Emission::Update(update) => Self::MessageUpdate(update.kind()),
         }
     }
 

@@ -1,8 +1,8 @@
 //! The four regions together.
 
 use crate::protocol::{
-    AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, FlowState, Inbound,
-    LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, Said, SessionMember,
+    AgentSessionEvent, Case, Dialect, DialectEndOfInput, DialectPromptAck, DialectReady, Emission, FlowState,
+    Inbound, LineError, MemberValue, Outbound, RpcCommand, RpcCommandKind, SessionMember,
 };
 use crate::{
     machine::{
@@ -174,7 +174,7 @@ impl Machine {
     }
 
     /// Moves on by an event that is withheld from the host.
-    pub fn withheld(&mut self, event: &Said) {
+    pub fn withheld(&mut self, event: &Emission) {
         self.flow.handle_with_context(&Kind::of_said(event), &mut Verdict::default());
     }
 
@@ -235,22 +235,22 @@ impl Machine {
     }
 
     /// Something is said. Gives what is wrong with it, and goes on from where it leads.
-    pub fn outbound(&mut self, said: &Said) -> Vec<Violation> {
+    pub fn outbound(&mut self, said: &Emission) -> Vec<Violation> {
         self.see(said, false)
     }
 
     /// The same of a frame of a recording; `cut`: a string in it was shortened, so what it says is not compared.
-    pub fn see(&mut self, said: &Said, cut: bool) -> Vec<Violation> {
+    pub fn see(&mut self, said: &Emission, cut: bool) -> Vec<Violation> {
         let kind = Kind::of_said(said);
         let answer = match said {
-            Said::Frame(Outbound::Response(response))
-            | Said::Line { frame: Outbound::Response(response), .. } => Some(Answer::of(response)),
+            Emission::Frame(Outbound::Response(response))
+            | Emission::Line { frame: Outbound::Response(response), .. } => Some(Answer::of(response)),
             _ => None,
         };
         let mut found = Findings::about(self.frames + 1);
         let (met, verdict, answered) = self.step(kind, answer.as_ref(), &mut found);
         let mut is_doubtful = false;
-        if let Said::Frame(frame) | Said::Line { frame, .. } = said {
+        if let Emission::Frame(frame) | Emission::Line { frame, .. } = said {
             self.regions(frame, &mut found);
             if met.flow == FlowState::StreamingTurn && breaks_down(frame) {
                 self.strayed = None;
@@ -415,7 +415,7 @@ impl Machine {
         match frame {
             // A dialog that is told twice is one, and may have been answered in between.
             Outbound::ExtensionUIRequest(request)
-                if request.kind().wants_answer()
+                if request.kind().is_dialog()
                     && !self.beside.as_ref().is_some_and(|it| it.has_asked(request.id())) =>
             {
                 self.asks.insert(request.id().to_owned());

@@ -284,10 +284,10 @@ fn convert_other<'a>(message: &'a AgentMessage, images: &Images) -> Option<Turn<
         AgentMessage::Custom(message) => user(content(&message.content, images)),
         AgentMessage::HookMessage(message) => user(content(&message.content, images)),
         AgentMessage::Developer(message) => Some(Turn::Developer(content(&message.content, images))),
-        AgentMessage::BashExecution(message) => message.told().and_then(text),
-        AgentMessage::PythonExecution(message) => message.told().and_then(text),
-        AgentMessage::CompactionSummary(message) => text(message.told()),
-        AgentMessage::BranchSummary(message) => text(message.told()),
+        AgentMessage::BashExecution(message) => message.model_text().and_then(text),
+        AgentMessage::PythonExecution(message) => message.model_text().and_then(text),
+        AgentMessage::CompactionSummary(message) => text(message.model_text()),
+        AgentMessage::BranchSummary(message) => text(message.model_text()),
         AgentMessage::FileMention(message) => user(files(message, images)),
         // What a system message says goes ahead of the conversation.
         AgentMessage::Assistant(_) | AgentMessage::ToolResult(_) | AgentMessage::System(_) => None,
@@ -334,7 +334,7 @@ fn parts<'a>(blocks: &'a [UserContent], images: &Images) -> Vec<Part<'a>> {
 }
 
 fn files<'a>(message: &'a FileMentionMessage, images: &Images) -> Vec<Part<'a>> {
-    let mut content = vec![Part::Text(message.told().into())];
+    let mut content = vec![Part::Text(message.model_text().into())];
     content.extend(message.files.iter().filter_map(|found| found.image.as_ref()).map(|image| match images {
         Images::Shown => Part::Image(image),
         Images::Replaced(text) => Part::Text((*text).into()),

@@ -84,7 +84,7 @@ pub enum BlockStart {
 pub struct TokenCounts {
     /// Read by the model, without those from or to its cache.
     pub input: u64,
-    /// Said by the model.
+    /// Emission by the model.
     pub output: u64,
     /// Read from the provider's cache.
     pub cache_read: u64,

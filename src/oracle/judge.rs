@@ -11,8 +11,8 @@ use super::{
 use crate::{
     machine::{End, Envelope, Findings, Kind, Machine, Rule, RuleSet, State, Unread, Violation},
     protocol::{
-        AgentSessionEventKind, Dialect, DialectReady, DialectVersion, Faults, FlowState, Inbound, Need,
-        Outbound, ReadError, RequestId, RpcExtensionUIRequest, Said, Version, Versioned, mend_surrogates,
+        AgentSessionEventKind, Dialect, DialectReady, DialectVersion, Emission, Faults, FlowState, Inbound,
+        Need, Outbound, ReadError, RequestId, RpcExtensionUIRequest, Version, Versioned, mend_surrogates,
         read_line, read_versioned,
     },
 };
@@ -298,7 +298,7 @@ impl Judge {
                 }
                 self.session_file.observe(&frame);
                 self.track_dialog(&frame);
-                let said = Said::Frame(frame);
+                let said = Emission::Frame(frame);
                 violations.extend(self.machine.see(&said, cut));
                 let seen = Kind::of_said(&said);
                 violations.extend(self.missing_members(&faults, &kind, seen, met));

@@ -52,11 +52,11 @@ impl VersionEstimate {
         missing_member: impl Fn(Version, &dyn std::fmt::Display) -> MissingMember,
     ) -> Vec<MissingMember> {
         // Nearly every frame is without new evidence.
-        if faults.later().is_empty() && faults.newest() <= self.newest {
+        if faults.late_members().is_empty() && faults.newest() <= self.newest {
             return Vec::new();
         }
         self.newest = self.newest.max(faults.newest());
-        for later in faults.later() {
+        for later in faults.late_members() {
             let missing_member = missing_member(later.since, &later.fault);
             let known = self.missing.iter().any(|known| known.expected == missing_member.expected);
             if !known && self.missing.len() < MISSING_MEMBERS {

@@ -2,7 +2,7 @@
 //!
 //! A server in hazard mode adds them; a host that stops in the middle of something soon afterwards does not tolerate them.
 
-use crate::protocol::ADDED;
+use crate::protocol::HAZARD_PREFIX;
 use memchr::memmem::Finder;
 
 /// The outstanding trial of the host, if any: additions of the server to which it has not reacted.
@@ -18,7 +18,7 @@ const FRAMES_IN_FLIGHT: u64 = 32;
 
 impl Default for Tolerance {
     fn default() -> Self {
-        Self { mark: Finder::new(&format!("\"{ADDED}")).into_owned(), frames_since: None }
+        Self { mark: Finder::new(&format!("\"{HAZARD_PREFIX}")).into_owned(), frames_since: None }
     }
 }
 

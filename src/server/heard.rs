@@ -77,8 +77,8 @@ fn text_of(message: &AgentMessage) -> String {
             texts.collect()
         }
         AgentMessage::BashExecution(bash) => bash.output.clone(),
-        AgentMessage::CompactionSummary(summary) => summary.told(),
-        AgentMessage::BranchSummary(summary) => summary.told(),
+        AgentMessage::CompactionSummary(summary) => summary.model_text(),
+        AgentMessage::BranchSummary(summary) => summary.model_text(),
         _ => String::new(),
     }
 }

@@ -10,8 +10,8 @@ use super::{
     print_mode::PrintMode,
 };
 use crate::protocol::{
-    AgentMessage, AgentSessionEvent, AssistantContent, Dialect, DialectMessageUpdate, Encoder, Outbound,
-    Said, SessionHeader, Step as Grown, Update,
+    AgentMessage, AgentSessionEvent, AssistantContent, Dialect, DialectMessageUpdate, Emission, Encoder,
+    Outbound, SessionHeader, Step as Grown, Update,
 };
 use std::{collections::VecDeque, io};
 use tokio::sync::watch;
@@ -100,7 +100,7 @@ impl Outbox {
     }
 
     /// Adds what is said; [`flush`](Self::flush) writes it.
-    pub fn say(&mut self, said: Said) {
+    pub fn say(&mut self, said: Emission) {
         if self.broken {
             return;
         }
@@ -110,7 +110,7 @@ impl Outbox {
         };
         let Some(said) = said else { return };
         // What is bytes already is not copied to a batch, unless there is one.
-        match self.is_full() || matches!(said, Said::Line { .. }) {
+        match self.is_full() || matches!(said, Emission::Line { .. }) {
             true => self.queue.push(said),
             false => {
                 let length = self.pipe.say(&said, &mut self.encoder);
@@ -189,11 +189,11 @@ impl Outbox {
 }
 
 impl Queue {
-    fn push(&mut self, said: Said) {
+    fn push(&mut self, said: Emission) {
         let frame = match said {
-            Said::Frame(frame) => frame,
-            Said::Update(_) => return self.push_update(said),
-            Said::Line { line, .. } => {
+            Emission::Frame(frame) => frame,
+            Emission::Update(_) => return self.push_update(said),
+            Emission::Line { line, .. } => {
                 self.weight += line.len();
                 let item = Item { weight: line.len(), what: Waiting::Frame(line, None), progress_of: None };
                 return self.items.push_back(item);
@@ -208,14 +208,14 @@ impl Queue {
         let mut bytes = Vec::new();
         Encoder::encode_frame(&frame, &mut bytes);
         self.weight += bytes.len();
-        let said = Said::Frame(frame);
+        let said = Emission::Frame(frame);
         self.grows(&said, bytes.len());
         let follow = is_followed(&said).then(|| Box::new(said));
         let weight = bytes.len();
         self.items.push_back(Item { what: Waiting::Frame(bytes, follow), weight, progress_of });
     }
 
-    fn push_update(&mut self, said: Said) {
+    fn push_update(&mut self, said: Emission) {
         let added = delta_len(&said);
         self.grows(&said, 0);
         let more = if self.repeats { 2 * added } else { added };
@@ -238,7 +238,7 @@ impl Queue {
     }
 
     /// Sees what was said in so many bytes.
-    fn grows(&mut self, said: &Said, bytes: usize) {
+    fn grows(&mut self, said: &Emission, bytes: usize) {
         self.growing = if is_followed(said) { bytes } else { self.growing + delta_len(said) };
     }
 
@@ -272,12 +272,12 @@ fn progress(frame: &Outbound) -> Option<&str> {
 }
 
 /// Whether the encoder must see it: the edges of an assistant message.
-const fn is_followed(said: &Said) -> bool {
+const fn is_followed(said: &Emission) -> bool {
     match said {
-        Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
+        Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
             matches!(start.message, AgentMessage::Assistant(_))
         }
-        Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) => {
+        Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) => {
             matches!(end.message, AgentMessage::Assistant(_))
         }
         _ => false,
@@ -285,17 +285,17 @@ const fn is_followed(said: &Said) -> bool {
 }
 
 /// By how much a growing message grows.
-fn delta_len(said: &Said) -> usize {
+fn delta_len(said: &Emission) -> usize {
     match said {
-        Said::Update(Update { step: Grown::Delta(text), .. }) => text.len(),
+        Emission::Update(Update { step: Grown::Delta(text), .. }) => text.len(),
         _ => 0,
     }
 }
 
 /// What an update says by itself: a delta, or the whole block at its end.
-fn said_len(said: &Said) -> usize {
+fn said_len(said: &Emission) -> usize {
     match said {
-        Said::Update(Update { step: Grown::End(block), .. }) => match block {
+        Emission::Update(Update { step: Grown::End(block), .. }) => match block {
             AssistantContent::Text(block) => block.text.len(),
             AssistantContent::Thinking(block) => block.thinking.len(),
             AssistantContent::ToolCall(call) => {

@@ -4,7 +4,7 @@ use super::{
     hazard::{Hazards, Step},
     sink::Sink,
 };
-use crate::protocol::{Encoder, Said};
+use crate::protocol::{Emission, Encoder};
 use std::{
     collections::VecDeque,
     io::{self, ErrorKind, IoSlice},
@@ -62,7 +62,7 @@ impl Pipe {
     }
 
     /// Adds what is said to the batch, while it [is open](Self::is_open). Gives its length in bytes.
-    pub fn say(&mut self, said: &Said, encoder: &mut Encoder) -> usize {
+    pub fn say(&mut self, said: &Emission, encoder: &mut Encoder) -> usize {
         let before = self.batch.bytes.len();
         self.batch.say(said, encoder);
         self.batch.bytes.len() - before
@@ -142,9 +142,9 @@ impl Pipe {
 /// What waits to be written.
 pub enum Waiting {
     /// A frame's bytes; `Some` if it begins or ends an assistant message, which the encoder follows.
-    Frame(Vec<u8>, Option<Box<Said>>),
+    Frame(Vec<u8>, Option<Box<Emission>>),
     /// A message that grows.
-    Update(Box<Said>),
+    Update(Box<Emission>),
 }
 
 impl Batch {
@@ -152,7 +152,7 @@ impl Batch {
         self.bytes.len() < BATCH && self.holes.is_empty()
     }
 
-    fn say(&mut self, said: &Said, encoder: &mut Encoder) {
+    fn say(&mut self, said: &Emission, encoder: &mut Encoder) {
         encoder.encode_around(said, &mut self.bytes, &mut self.holes);
     }
 }

@@ -7,8 +7,8 @@
 use crate::{
     engine::Input,
     protocol::{
-        AgentMessage, AssistantContent, Inbound, Outbound, PromptCommand, RequestId, RpcCommand,
-        RpcExtensionUIRequest, RpcExtensionUIResponse, RpcResponse, Said, SessionHeader, StopReason,
+        AgentMessage, AssistantContent, Emission, Inbound, Outbound, PromptCommand, RequestId, RpcCommand,
+        RpcExtensionUIRequest, RpcExtensionUIResponse, RpcResponse, SessionHeader, StopReason,
         UICancelledResponse,
     },
 };
@@ -88,16 +88,16 @@ impl PrintMode {
     }
 
     /// Takes a frame on its way to the host; gives back what is printed at once.
-    pub fn pass(&mut self, said: Said) -> Option<Said> {
+    pub fn pass(&mut self, said: Emission) -> Option<Emission> {
         match &said {
-            Said::Update(_) | Said::Frame(Outbound::AgentSessionEvent(_)) => {
+            Emission::Update(_) | Emission::Frame(Outbound::AgentSessionEvent(_)) => {
                 return (self.printed == Printed::Events).then_some(said);
             }
-            Said::Frame(Outbound::Response(RpcResponse::ErrorResponse(response))) => {
+            Emission::Frame(Outbound::Response(RpcResponse::ErrorResponse(response))) => {
                 self.refused.get_or_insert_with(|| response.error.clone());
             }
-            Said::Frame(Outbound::ExtensionUIRequest(request)) => self.answer(request),
-            Said::Frame(Outbound::ExtensionError(error)) => {
+            Emission::Frame(Outbound::ExtensionUIRequest(request)) => self.answer(request),
+            Emission::Frame(Outbound::ExtensionError(error)) => {
                 tracing::error!("extension {} ({}): {}", error.extension_path, error.event, error.error);
             }
             _ => {}

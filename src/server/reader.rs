@@ -50,7 +50,7 @@ impl Lines {
             self.readable().await;
             match self.from.read(self.splitter.space(CHUNK)) {
                 Ok(0) => return Some(self.end()),
-                Ok(count) => self.splitter.filled(count),
+                Ok(count) => self.splitter.commit(count),
                 // A host may have made its end, and so ours, non-blocking.
                 Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
                 Err(error) => {

@@ -78,16 +78,16 @@ fn every_command_with_effects_has_its_witness() {
                 sent.iter().map(|frame| RpcCommandKind::parse(frame["type"].as_str().unwrap_or_default()));
             let kinds: Vec<RpcCommandKind> = kinds.flatten().collect();
             let follows = |pair: &[RpcCommandKind]| {
-                pair[0].changes().iter().any(|member| pair[1].tells().contains(member))
+                pair[0].changes().iter().any(|member| pair[1].reported_members().contains(member))
             };
             shown.extend(kinds.windows(2).filter(|pair| follows(pair)).map(|pair| pair[0].as_str()));
         }
         let told: Vec<_> =
             RpcCommandKind::ALL.into_iter().filter(|kind| kind.is_in(dialect.base())).collect();
         let is_told = |kind: &&RpcCommandKind| {
-            kind.changes()
-                .iter()
-                .any(|member| told.iter().any(|read| read.is_read() && read.tells().contains(member)))
+            kind.changes().iter().any(|member| {
+                told.iter().any(|read| read.is_read() && read.reported_members().contains(member))
+            })
         };
         let all: BTreeSet<&str> = told.iter().filter(is_told).map(|kind| kind.as_str()).collect();
         assert_eq!(all.difference(&shown).collect::<Vec<_>>(), Vec::<&&str>::new(), "{dialect}");

@@ -91,7 +91,7 @@ fn broken_http_and_broken_streams_are_errors_with_what_had_come() {
         let said = talk.run("hello?");
         let expected = json!("terminated: the provider's answer is not UTF-8");
         assert_eq!((&said["errorMessage"], text_of(&said)), (&expected, "Half"), "{api}");
-        // Said to be packed, and is not: nothing was asked to be.
+        // Emission to be packed, and is not: nothing was asked to be.
         let headers = "content-encoding: gzip\r\ncontent-type: text/event-stream\r\n";
         endpoint.says(answer(200, headers, stream(api, &["Plain."]).as_bytes()));
         assert_eq!(text_of(&talk.run("hello?")), "Plain.");
@@ -106,17 +106,17 @@ fn broken_http_and_broken_streams_are_errors_with_what_had_come() {
 
 /// Events in another order and shape than documented, and the text that they make; `None`: an error.
 fn odd_streams(api: &str) -> Vec<(String, Option<&'static str>)> {
-    let (first, said, last) = (start(api), delta(api, "Said."), end(api));
+    let (first, said, last) = (start(api), delta(api, "Emission."), end(api));
     let unknown = "event: brand_new\ndata: {\"type\":\"brand_new\",\"index\":7}\n\n";
     let nothings = "data:\n\ndata: null\n\ndata: []\n\ndata: 7\n\ndata: \"x\"\n\nid: 1\n\nretry: 5\n\n";
     let deep = format!("data: {}\n\n", "[".repeat(20_000));
     let bare = first.replace("\"id\":", "\"no\":");
     let alike = [first.as_str(), &said, &last].concat().replace('\n', "\r\n");
     vec![
-        (format!("{first}{unknown}{nothings}{said}{last}"), Some("Said.")),
-        (format!("\u{feff}{first}{said}{last}{last}{said}"), Some("Said.")),
-        (format!("{bare}{said}{last}"), Some("Said.")),
-        (alike, Some("Said.")),
+        (format!("{first}{unknown}{nothings}{said}{last}"), Some("Emission.")),
+        (format!("\u{feff}{first}{said}{last}{last}{said}"), Some("Emission.")),
+        (format!("{bare}{said}{last}"), Some("Emission.")),
+        (alike, Some("Emission.")),
         (format!("{first}{said}{deep}{last}"), None),
         (last.clone(), Some("")),
         (nothings.to_owned(), None),
@@ -145,7 +145,7 @@ fn streams_in_another_order_and_shape_are_read_or_are_errors() {
         }
         // What begins twice is legal to the host in any case: the oracle has judged it.
         for body in [
-            format!("{0}{0}{1}{2}", start(api), delta(api, "Said."), end(api)),
+            format!("{0}{0}{1}{2}", start(api), delta(api, "Emission."), end(api)),
             delta(api, "Lost.") + &end(api),
         ] {
             endpoint.says(format!("{OPEN}{body}"));

@@ -5,7 +5,7 @@ use jsonschema::Validator;
 use pi_rpc::{
     export::{Examples, Outcome, json_schema, meta, reference_page},
     machine::{Machine, edges},
-    protocol::{BUNDLE, Dialect, Inbound, Outbound, Said, read},
+    protocol::{BUNDLE, Dialect, Emission, Inbound, Outbound, read},
 };
 use serde_json::{Value, json};
 use std::{
@@ -254,7 +254,7 @@ fn the_conversation_that_opens_the_page_breaks_no_rule() {
             let line = frame.to_string();
             broken.extend(match def.ends_with("Command") {
                 true => machine.inbound(&read::<Inbound>(line.as_bytes(), base).unwrap()),
-                false => machine.outbound(&Said::Frame(read::<Outbound>(line.as_bytes(), base).unwrap())),
+                false => machine.outbound(&Emission::Frame(read::<Outbound>(line.as_bytes(), base).unwrap())),
             });
         }
         assert_eq!(broken, Vec::new(), "{base}");

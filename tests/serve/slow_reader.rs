@@ -5,7 +5,7 @@ use pi_rpc::{
     machine::Machine,
     protocol::{
         Dialect::{self, Pi, Pi1, Xcsh},
-        Inbound, Outbound, Said, read,
+        Emission, Inbound, Outbound, read,
     },
 };
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ fn at_any_speed_of_reading_the_same_message_is_read_and_no_rule_is_broken() {
                 }
                 let line = server.next_line().expect("the run has not ended");
                 let frame = read::<Outbound>(&line, dialect).unwrap();
-                assert_eq!(machine.outbound(&Said::Frame(frame)), [], "{dialect}, {speed}");
+                assert_eq!(machine.outbound(&Emission::Frame(frame)), [], "{dialect}, {speed}");
                 let frame: Value = serde_json::from_slice(&line).unwrap();
                 let event = &frame["assistantMessageEvent"];
                 if let (Some(delta), true) = (event["delta"].as_str(), grown.is_empty()) {

@@ -2,7 +2,7 @@
 
 use crate::session_support::*;
 use pi_rpc::{
-    protocol::{Base, Dialect, EntryTree, GetTreeResponse, Outbound, Said},
+    protocol::{Base, Dialect, Emission, EntryTree, GetTreeResponse, Outbound},
     session::{MAX_TREE_DEPTH, Totals, Tree},
 };
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn a_tree_as_deep_as_it_may_be_fits_a_small_stack() {
     let tree = chain(MAX_TREE_DEPTH);
     let written = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
         let data = EntryTree { tree: tree.entry_tree(Base::Pi1).unwrap(), leaf_id: None };
-        let mut said: Said = Outbound::Response(pi_rpc::protocol::RpcResponse::Success(
+        let mut said: Emission = Outbound::Response(pi_rpc::protocol::RpcResponse::Success(
             GetTreeResponse { id: None, data }.into(),
         ))
         .into();

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use pi_rpc::{
     engine::{Engine, Now},
     machine::Machine,
-    protocol::{Dialect, Encoder, Inbound, Said, read_line},
+    protocol::{Dialect, Emission, Encoder, Inbound, read_line},
     session::{Session, Tree},
 };
 use std::{hint::black_box, path::Path, sync::Arc};
@@ -53,7 +53,7 @@ fn watched_reading(line: &str) -> usize {
 
 /// Frames of a turn, through a machine that checks nothing beside its states.
 #[inline(never)]
-fn watched_machine(prompt: &Inbound, said: &[Said]) -> usize {
+fn watched_machine(prompt: &Inbound, said: &[Emission]) -> usize {
     for _ in 0..TIMES {
         let mut machine = Machine::new(Dialect::Pi, false);
         machine.inbound(prompt);
@@ -66,7 +66,7 @@ fn watched_machine(prompt: &Inbound, said: &[Said]) -> usize {
 
 /// A message that grows, with its snapshots, to bytes.
 #[inline(never)]
-fn watched_encoding(said: &[Said]) {
+fn watched_encoding(said: &[Emission]) {
     black_box(framed(black_box(said)));
 }
 

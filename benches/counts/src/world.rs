@@ -4,7 +4,7 @@
 use pi_rpc::{
     engine::{Choice, Engine, Extending, Input, Modes, Now, Output, Place, Setup, Toolbox, limits::Limits},
     model::types::{BlockStart, Finish, StreamEvent, TokenCounts},
-    protocol::{Dialect, Encoder, Inbound, Model, Outbound, Said, ThinkingLevel, read, read_line},
+    protocol::{Dialect, Emission, Encoder, Inbound, Model, Outbound, ThinkingLevel, read, read_line},
 };
 use serde_json::json;
 use std::{hint::black_box, time::Duration};
@@ -51,7 +51,7 @@ pub fn engine() -> (Engine, Now) {
 }
 
 /// What the engine says when a model answers one prompt with so many deltas.
-pub fn conversation(deltas: usize) -> Vec<Said> {
+pub fn conversation(deltas: usize) -> Vec<Emission> {
     let (mut engine, now) = engine();
     let mut said = Vec::new();
     let mut call = 0;
@@ -74,12 +74,12 @@ pub fn conversation(deltas: usize) -> Vec<Said> {
         engine.handle(Input::Model { call, event }, now);
         take(&mut engine, &mut call);
     }
-    assert!(matches!(said.last(), Some(Said::Frame(Outbound::AgentSessionEvent(_)))));
+    assert!(matches!(said.last(), Some(Emission::Frame(Outbound::AgentSessionEvent(_)))));
     said
 }
 
 /// Bytes of everything said, encoded into one reused buffer as the writer does it.
-pub fn framed(said: &[Said]) -> usize {
+pub fn framed(said: &[Emission]) -> usize {
     let mut encoder = Encoder::new(Dialect::Pi);
     let mut out = Vec::new();
     let mut bytes = 0;

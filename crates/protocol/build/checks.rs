@@ -71,7 +71,7 @@ fn struct_check(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
     let required = strings(def, "required").unwrap_or_default();
     let mut out = TokenStream::new();
     if let Some(version) = since(def) {
-        out.extend(quote! { faults.shows(#version); });
+        out.extend(quote! { faults.note_version(#version); });
     }
     for field in Field::all(def, properties) {
         let (name, ident) = (field.name, field_ident(field.name));
@@ -90,7 +90,7 @@ fn struct_check(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
         }
         let mut check = TokenStream::new();
         if let Some(version) = version {
-            check.extend(quote! { if self.#ident.is_some() { faults.shows(#version); } });
+            check.extend(quote! { if self.#ident.is_some() { faults.note_version(#version); } });
         }
         if has_type(bundle, field.schema) {
             check.extend(quote! {

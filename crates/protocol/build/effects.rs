@@ -370,12 +370,12 @@ fn tells(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
     }
     Ok(quote! {
         /// Reads which members a success tells, each with the JSON pointer to its value.
-        pub fn told_by(success: &RpcSuccess, base: Base, to: &mut dyn FnMut(&'static str, MemberValue)) {
+        pub fn members_of_success(success: &RpcSuccess, base: Base, to: &mut dyn FnMut(&'static str, MemberValue)) {
             match success { #arms _ => {} }
         }
         impl RpcCommandKind {
             /// The members of the session's state that its success tells.
-            pub const fn tells(self) -> &'static [SessionMember] { match self { #names _ => &[] } }
+            pub const fn reported_members(self) -> &'static [SessionMember] { match self { #names _ => &[] } }
         }
     })
 }

@@ -297,7 +297,7 @@ fn dialogs(bundle: &Bundle) -> Result<TokenStream, String> {
     Ok(quote! {
         impl RpcExtensionUIRequestKind {
             /// Whether the host must answer it: a dialog, not a notice.
-            pub const fn wants_answer(self) -> bool { matches!(self, #(Self::#asking)|*) }
+            pub const fn is_dialog(self) -> bool { matches!(self, #(Self::#asking)|*) }
         }
         impl RpcExtensionUIRequest {
             /// What an answer names it by.

@@ -16,7 +16,7 @@ pub trait Check {
     fn is_refused(&self, base: Base) -> bool {
         let mut faults = Faults::default();
         self.check(base, &mut faults);
-        faults.ask_for(None);
+        faults.require_until(None);
         !faults.is_empty()
     }
 }
@@ -179,13 +179,13 @@ pub fn prune(value: &mut Value, shape: &Shape, base: Base, null_is_absent: bool)
 
 /// The required members that `value` lacks at any depth, in words; none where it lacks none. Those that came later than
 /// `version` are not asked for, and where it is not known none that came later.
-pub fn lacking(value: &Value, shape: &Shape, base: Base, version: Option<Version>) -> Vec<String> {
+pub fn missing_members(value: &Value, shape: &Shape, base: Base, version: Option<Version>) -> Vec<String> {
     let mut found = Vec::new();
-    lacks(value, shape, base, version, "", &mut found);
+    collect_missing(value, shape, base, version, "", &mut found);
     found
 }
 
-fn lacks(
+fn collect_missing(
     value: &Value,
     shape: &Shape,
     base: Base,
@@ -196,7 +196,7 @@ fn lacks(
     match (value, shape) {
         (Value::Array(items), shape) => {
             for (index, item) in items.iter().enumerate() {
-                lacks(item, shape, base, version, &format!("{path}[{index}]"), found);
+                collect_missing(item, shape, base, version, &format!("{path}[{index}]"), found);
             }
         }
         (Value::Object(map), Shape::Object(properties, required)) => {
@@ -213,7 +213,14 @@ fn lacks(
             for property in *properties {
                 if let (Some(value), Some(inner)) = (map.get(property.name), property.inner) {
                     let joint = if path.is_empty() { "" } else { "." };
-                    lacks(value, inner, base, version, &format!("{path}{joint}{}", property.name), found);
+                    collect_missing(
+                        value,
+                        inner,
+                        base,
+                        version,
+                        &format!("{path}{joint}{}", property.name),
+                        found,
+                    );
                 }
             }
         }
@@ -224,7 +231,7 @@ fn lacks(
                 _ => return,
             };
             if let Some((_, shape)) = branches.iter().find(|(value, _)| *value == name) {
-                lacks(value, shape, base, version, path, found);
+                collect_missing(value, shape, base, version, path, found);
             }
         }
         // Which branch was meant, nobody knows.

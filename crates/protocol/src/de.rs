@@ -18,7 +18,7 @@ pub fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Resu
 
 /// A whole number from `MIN` to `MAX`; `5.0` is one, as in JSON Schema.
 pub fn int<'de, D: Deserializer<'de>, const MIN: i64, const MAX: i64>(from: D) -> Result<i64, D::Error> {
-    from.deserialize_any(Whole::<MIN, MAX>)
+    from.deserialize_any(IntegerVisitor::<MIN, MAX>)
 }
 
 /// [`int`] for bounds that are not negative.
@@ -46,7 +46,7 @@ pub fn word<'de, D: Deserializer<'de>, T>(
     parse: fn(&str) -> Option<T>,
     words: &'static [&'static str],
 ) -> Result<T, D::Error> {
-    from.deserialize_str(Word { parse, words })
+    from.deserialize_str(WordVisitor { parse, words })
 }
 
 /// A string, or a list of `T`: the JSON type decides.
@@ -64,9 +64,9 @@ pub fn text_or_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from.deserialize_any(TextOrListVisitor(PhantomData))
 }
 
-struct Whole<const MIN: i64, const MAX: i64>;
+struct IntegerVisitor<const MIN: i64, const MAX: i64>;
 
-impl<const MIN: i64, const MAX: i64> Whole<MIN, MAX> {
+impl<const MIN: i64, const MAX: i64> IntegerVisitor<MIN, MAX> {
     fn bounded<E: de::Error>(self, number: i64) -> Result<i64, E> {
         match (MIN..=MAX).contains(&number) {
             true => Ok(number),
@@ -75,7 +75,7 @@ impl<const MIN: i64, const MAX: i64> Whole<MIN, MAX> {
     }
 }
 
-impl<const MIN: i64, const MAX: i64> de::Visitor<'_> for Whole<MIN, MAX> {
+impl<const MIN: i64, const MAX: i64> de::Visitor<'_> for IntegerVisitor<MIN, MAX> {
     type Value = i64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,12 +99,12 @@ impl<const MIN: i64, const MAX: i64> de::Visitor<'_> for Whole<MIN, MAX> {
     }
 }
 
-struct Word<T> {
+struct WordVisitor<T> {
     parse: fn(&str) -> Option<T>,
     words: &'static [&'static str],
 }
 
-impl<T> de::Visitor<'_> for Word<T> {
+impl<T> de::Visitor<'_> for WordVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,23 +1,23 @@
-//! What is said, to bytes. A growing message is never serialised again: its bytes are kept, the escaped delta is
+//! What is said, to bytes. A partial message is never serialised again: its bytes are kept, the escaped delta is
 //! appended, and the snapshot that the dialect wants is spliced together.
 
 use super::{
     AgentMessage, AgentSessionEvent, AssistantContent, AssistantMessage, AssistantMessageEvent, BlockKind,
-    Cost, Dialect, DialectMessageUpdate, MessageUpdateEvent, Outbound, Said, Step, StopReason,
+    Cost, Dialect, DialectMessageUpdate, Emission, MessageUpdateEvent, Outbound, Step, StopReason,
     TextDeltaUpdate, TextEndUpdate, TextStartUpdate, ThinkingDeltaUpdate, ThinkingEndUpdate,
     ThinkingStartUpdate, ToolcallDeltaUpdate, ToolcallEndUpdate, ToolcallStartUpdate, Update, Usage,
-    growing::{Growing, MARK, bytes, find, write, write_inner},
+    encoded_partial::{EncodedPartial, MARK, bytes, find, write, write_inner},
 };
 use std::io::IoSlice;
 
 /// Encodes what one server says, in order. Where updates repeat the whole message, it keeps a copy of the one that is
-/// growing.
+/// partial.
 #[derive(Debug)]
 pub struct Encoder {
     /// An empty message, whose bytes mark where the snapshots go; `None`: updates carry only what was added.
     mark: Option<Mark>,
-    growing: Option<Growing>,
-    /// Tokens and cost of the message that is growing.
+    partial: Option<EncodedPartial>,
+    /// Tokens and cost of the message that is partial.
     usage: Option<Usage>,
 }
 
@@ -58,7 +58,7 @@ impl Encoder {
             }
             DialectMessageUpdate::Delta => None,
         };
-        Self { mark, growing: None, usage: None }
+        Self { mark, partial: None, usage: None }
     }
 
     /// Appends a whole frame and its line feed to `out`. Needs no memory of what was said before.
@@ -70,14 +70,14 @@ impl Encoder {
     /// Appends what is said and its line feed to `out`.
     ///
     /// An update without an open message is left out; the machine reports it.
-    pub fn encode(&mut self, said: &Said, out: &mut Vec<u8>) {
-        self.encode_below(usize::MAX, said, out, &mut Vec::new());
+    pub fn encode(&mut self, emission: &Emission, out: &mut Vec<u8>) {
+        self.encode_below(usize::MAX, emission, out, &mut Vec::new());
     }
 
     /// The same, but a long message that grows is not copied: `holes` are the places in `out` where it belongs, and
     /// [`filled`](Self::filled) puts it there. Nothing more may be encoded before that is written.
-    pub fn encode_around(&mut self, said: &Said, out: &mut Vec<u8>, holes: &mut Vec<usize>) {
-        self.encode_below(COPIED, said, out, holes);
+    pub fn encode_around(&mut self, emission: &Emission, out: &mut Vec<u8>, holes: &mut Vec<usize>) {
+        self.encode_below(COPIED, emission, out, holes);
     }
 
     /// `bytes` with the message so far in its `holes`.
@@ -86,21 +86,27 @@ impl Encoder {
         let mut from = 0;
         for &hole in holes {
             slices.push(&bytes[from..hole]);
-            slices.extend(self.growing.iter().flat_map(Growing::parts));
+            slices.extend(self.partial.iter().flat_map(EncodedPartial::parts));
             from = hole;
         }
         slices.push(&bytes[from..]);
         slices.into_iter().filter(|slice| !slice.is_empty()).map(IoSlice::new).collect()
     }
 
-    fn encode_below(&mut self, copied: usize, said: &Said, out: &mut Vec<u8>, holes: &mut Vec<usize>) {
-        match said {
-            Said::Frame(frame) => {
-                self.follow(said);
+    fn encode_below(
+        &mut self,
+        copied: usize,
+        emission: &Emission,
+        out: &mut Vec<u8>,
+        holes: &mut Vec<usize>,
+    ) {
+        match emission {
+            Emission::Frame(frame) => {
+                self.follow(emission);
                 return Self::encode_frame(frame, out);
             }
-            Said::Line { line, .. } => return out.extend_from_slice(line),
-            Said::Update(update) => match &mut self.mark {
+            Emission::Line { line, .. } => return out.extend_from_slice(line),
+            Emission::Update(update) => match &mut self.mark {
                 None => {
                     let Some(usage) = &mut self.usage else { return };
                     if let Some(rest) = &update.rest {
@@ -111,9 +117,9 @@ impl Encoder {
                     write(&MessageUpdateEvent { usage, assistant_message_event, message: None }, out);
                 }
                 Some(mark) => {
-                    let Some(growing) = &mut self.growing else { return };
-                    growing.apply(update);
-                    let copies = growing.size() < copied;
+                    let Some(partial) = &mut self.partial else { return };
+                    partial.apply(update);
+                    let copies = partial.size() < copied;
                     let once;
                     let (frame, text) = match &update.step {
                         Step::Delta(text) => (mark.delta(update), text.as_str()),
@@ -127,7 +133,7 @@ impl Encoder {
                         match part {
                             Part::Text => write_inner(text, out),
                             Part::Message if copies => {
-                                growing.parts().for_each(|it| out.extend_from_slice(it))
+                                partial.parts().for_each(|it| out.extend_from_slice(it))
                             }
                             Part::Message => holes.push(out.len()),
                             Part::End => {}
@@ -140,16 +146,16 @@ impl Encoder {
     }
 
     /// Sees a frame that was encoded elsewhere: the edges of an assistant message matter here.
-    pub fn follow(&mut self, said: &Said) {
-        match said {
-            Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
+    pub fn follow(&mut self, emission: &Emission) {
+        match emission {
+            Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
                 if let AgentMessage::Assistant(message) = &start.message {
-                    self.growing = self.mark.is_some().then(|| Growing::new(message));
+                    self.partial = self.mark.is_some().then(|| EncodedPartial::new(message));
                     self.usage = Some(message.usage.clone());
                 }
             }
-            Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(_))) => {
-                self.growing = None;
+            Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(_))) => {
+                self.partial = None;
                 self.usage = None;
             }
             _ => {}

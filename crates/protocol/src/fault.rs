@@ -7,12 +7,12 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     path: String,
-    wrong: Wrong,
+    kind: FaultKind,
 }
 
 /// What is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Wrong {
+enum FaultKind {
     Missing(&'static str),
     Foreign(&'static str),
     NotAString,
@@ -21,7 +21,7 @@ enum Wrong {
 impl Fault {
     /// The member at `path` is to be a string.
     pub(super) fn not_a_string(path: &str) -> Self {
-        Self { path: path.to_owned(), wrong: Wrong::NotAString }
+        Self { path: path.to_owned(), kind: FaultKind::NotAString }
     }
 
     fn within(&mut self, step: &str) {
@@ -35,17 +35,17 @@ impl fmt::Display for Fault {
         if !self.path.is_empty() {
             write!(f, "`{}`: ", self.path)?;
         }
-        match self.wrong {
-            Wrong::Missing(field) => write!(f, "missing field `{field}`"),
-            Wrong::Foreign(value) => write!(f, "`{value}` does not exist in this dialect"),
-            Wrong::NotAString => f.write_str("expected a string"),
+        match self.kind {
+            FaultKind::Missing(field) => write!(f, "missing field `{field}`"),
+            FaultKind::Foreign(value) => write!(f, "`{value}` does not exist in this dialect"),
+            FaultKind::NotAString => f.write_str("expected a string"),
         }
     }
 }
 
 /// A required member that is missing, and that came with a later version than the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Later {
+pub struct LateMember {
     /// The version that brought it.
     pub since: Version,
     /// Where it is missing.
@@ -57,7 +57,7 @@ pub struct Later {
 pub struct Faults {
     found: Vec<Fault>,
     /// Members that came later and are missing: whether they had to be there depends on the version.
-    later: Vec<Later>,
+    later: Vec<LateMember>,
     /// The latest version of which something is there.
     newest: Option<Version>,
 }
@@ -69,20 +69,20 @@ pub struct Mark(usize, usize);
 impl Faults {
     /// A required member is missing; `since`: the version that brought it, if it came later.
     pub(super) fn missing(&mut self, field: &'static str, since: Option<Version>) {
-        let fault = Fault { path: String::new(), wrong: Wrong::Missing(field) };
+        let fault = Fault { path: String::new(), kind: FaultKind::Missing(field) };
         match since {
-            Some(since) => self.later.push(Later { since, fault }),
+            Some(since) => self.later.push(LateMember { since, fault }),
             None => self.found.push(fault),
         }
     }
 
     /// A value, or a branch, is none of the dialect's.
     pub(super) fn foreign(&mut self, value: &'static str) {
-        self.found.push(Fault { path: String::new(), wrong: Wrong::Foreign(value) });
+        self.found.push(Fault { path: String::new(), kind: FaultKind::Foreign(value) });
     }
 
     /// Something is there that this version brought.
-    pub(super) fn shows(&mut self, version: Version) {
+    pub(super) fn note_version(&mut self, version: Version) {
         self.newest = self.newest.max(Some(version));
     }
 
@@ -122,13 +122,13 @@ impl Faults {
     }
 
     /// Members that are missing and came later become faults, unless they came later than `version`.
-    pub(super) fn ask_for(&mut self, version: Option<Version>) {
-        let owed = |later: &mut Later| version.is_none_or(|version| later.since <= version);
+    pub(super) fn require_until(&mut self, version: Option<Version>) {
+        let owed = |later: &mut LateMember| version.is_none_or(|version| later.since <= version);
         self.found.extend(self.later.extract_if(.., owed).map(|later| later.fault));
     }
 
     /// Members that are missing, and may be, if the speaker is older.
-    pub fn later(&self) -> &[Later] {
+    pub fn late_members(&self) -> &[LateMember] {
         &self.later
     }
 
@@ -143,9 +143,9 @@ impl Faults {
     }
 
     /// Whether the frame as a whole is of a type that only other dialects have.
-    pub fn is_foreign_type(&self, kind: &str) -> bool {
-        let foreign = |wrong: &Wrong| matches!(wrong, Wrong::Foreign(value) if *value == kind);
-        matches!(&*self.found, [Fault { path, wrong }] if path.is_empty() && foreign(wrong))
+    pub fn is_foreign_type(&self, name: &str) -> bool {
+        let foreign = |kind: &FaultKind| matches!(kind, FaultKind::Foreign(value) if *value == name);
+        matches!(&*self.found, [Fault { path, kind }] if path.is_empty() && foreign(kind))
     }
 }
 
@@ -155,14 +155,14 @@ impl fmt::Display for Faults {
         while let Some((fault, others)) = rest.split_first() {
             let joint = if rest.len() < self.found.len() { "; " } else { "" };
             let missing =
-                |other: &&Fault| other.path == fault.path && matches!(other.wrong, Wrong::Missing(_));
-            let together = match fault.wrong {
-                Wrong::Missing(_) => 1 + others.iter().take_while(missing).count(),
+                |other: &&Fault| other.path == fault.path && matches!(other.kind, FaultKind::Missing(_));
+            let together = match fault.kind {
+                FaultKind::Missing(_) => 1 + others.iter().take_while(missing).count(),
                 _ => 1,
             };
             let (these, behind) = rest.split_at(together);
-            let names = these.iter().filter_map(|fault| match fault.wrong {
-                Wrong::Missing(name) => Some(name),
+            let names = these.iter().filter_map(|fault| match fault.kind {
+                FaultKind::Missing(name) => Some(name),
                 _ => None,
             });
             match together {

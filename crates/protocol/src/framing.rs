@@ -43,10 +43,10 @@ impl LineSplitter {
     /// Adds what was read.
     pub fn push(&mut self, chunk: &[u8]) {
         self.space(chunk.len())[..chunk.len()].copy_from_slice(chunk);
-        self.filled(chunk.len());
+        self.commit(chunk.len());
     }
 
-    /// Where at least `length` bytes can be read to; [`filled`](Self::filled) says how many were.
+    /// Where at least `length` bytes can be read to; [`commit`](Self::commit) says how many were.
     pub fn space(&mut self, length: usize) -> &mut [u8] {
         self.drop_taken();
         let needed = self.filled + length;
@@ -57,7 +57,7 @@ impl LineSplitter {
     }
 
     /// So many bytes of the [`space`](Self::space) were read.
-    pub fn filled(&mut self, count: usize) {
+    pub fn commit(&mut self, count: usize) {
         self.filled = self.buffer.len().min(self.filled + count);
     }
 

@@ -15,22 +15,22 @@
 mod check;
 mod command;
 mod de;
+mod emission;
+mod encoded_partial;
 mod encoder;
 mod fault;
 mod framing;
-mod growing;
 mod id;
 mod legality;
 mod line;
 mod map;
 mod member;
+mod model_text;
 mod number;
 mod partial_json;
 mod plain;
 mod read;
-mod said;
 mod surrogates;
-mod told;
 mod tool_result;
 mod version;
 
@@ -53,12 +53,13 @@ mod generated {
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 
 /// What the names of types and members begin with that a server adds to try its host.
-pub const ADDED: &str = "hazard_";
+pub const HAZARD_PREFIX: &str = "hazard_";
 
 pub use check::Check;
 pub use command::Command;
+pub use emission::{BlockKind, Emission, Step, Update};
 pub use encoder::Encoder;
-pub use fault::{Fault, Faults, Later};
+pub use fault::{Fault, Faults, LateMember};
 pub use framing::{FRAME_LIMIT, LineSplitter, SplitLine};
 pub use generated::*;
 pub use id::RequestId;
@@ -69,7 +70,6 @@ pub use partial_json::parse_partial;
 pub use plain::{Bases, Form, Member, PlainMessage};
 pub use read::read_scalar_id;
 pub use read::{ReadError, Versioned, read, read_versioned};
-pub use said::{BlockKind, Said, Step, Update};
 pub use surrogates::mend_surrogates;
 pub use version::{DialectVersion, Version};
 

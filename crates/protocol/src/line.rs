@@ -3,8 +3,8 @@
 use super::{
     Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, RequestId, RpcCommand,
     RpcCommandKind, RpcErrorResponse, errors,
-    map::{Early, EarlyVisitor, FromMap as _, Head, TextSeed},
-    read::{fitted, json_words, read_scalar_id},
+    map::{EarlyValue, EarlyVisitor, FromMap as _, Head, TextSeed},
+    read::{check_and_fit, json_words, read_scalar_id},
     surrogates::mend_surrogates,
 };
 use serde::{
@@ -71,7 +71,7 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
     let envelope: Envelope =
         serde_json::from_slice(text.as_bytes()).map_err(|e| parse(plain(&e.to_string())))?;
     let command = envelope.command.filter(|command| command.kind().is_in(dialect.base()));
-    if let Some(command) = command.and_then(|command| fitted(command, dialect).ok()) {
+    if let Some(command) = command.and_then(|command| check_and_fit(command, dialect).ok()) {
         return Ok(Some(Inbound::Command(command)));
     }
     let Some(kind) = envelope.kind else {
@@ -89,15 +89,15 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
 }
 
 /// What a host says of a call of one of its tools.
-const HOST_TOOL_ANSWERS: [&str; 2] = ["host_tool_update", "host_tool_result"];
+const HOST_TOOL_FRAMES: [&str; 2] = ["host_tool_update", "host_tool_result"];
 
-const DIALOG_ANSWER: &str = "extension_ui_response";
+const DIALOG_RESPONSE: &str = "extension_ui_response";
 
 impl LineError {
     /// Whether the host is told. No response is ever made for the answer to a dialog, not even for a bad one: a host
     /// would take it for the answer to something else.
     pub fn is_answered(&self) -> bool {
-        !matches!(self, Self::Field { kind, .. } if kind == DIALOG_ANSWER)
+        !matches!(self, Self::Field { kind, .. } if kind == DIALOG_RESPONSE)
     }
 
     /// Whether the line is a command that lacks what it needs.
@@ -132,8 +132,8 @@ impl LineError {
 fn is_inbound(kind: &str, dialect: Dialect) -> bool {
     let lanes = &dialect.record().lanes;
     match kind {
-        DIALOG_ANSWER => true,
-        kind if HOST_TOOL_ANSWERS.contains(&kind) => lanes.host_tools,
+        DIALOG_RESPONSE => true,
+        kind if HOST_TOOL_FRAMES.contains(&kind) => lanes.host_tools,
         kind => RpcCommandKind::parse(kind).is_some_and(|kind| kind.is_in(dialect.base())),
     }
 }
@@ -144,18 +144,18 @@ fn plain(text: &str) -> String {
 }
 
 /// The id that `value` is; nothing but a scalar is one.
-fn id_of(value: Early) -> Option<RequestId> {
+fn id_of(value: EarlyValue) -> Option<RequestId> {
     match value {
-        Early::Str(text) => Some(RequestId::String(text.into_owned())),
-        Early::Bool(flag) => Some(RequestId::Bool(flag)),
-        Early::Other(value) => RequestId::deserialize(value).ok(),
+        EarlyValue::Str(text) => Some(RequestId::String(text.into_owned())),
+        EarlyValue::Bool(flag) => Some(RequestId::Bool(flag)),
+        EarlyValue::Other(value) => RequestId::deserialize(value).ok(),
     }
 }
 
 /// The members that every inbound frame has, read leniently; the whole line is scanned for duplicate keys.
 #[derive(Default)]
 struct Envelope<'de> {
-    id: Option<Early<'de>>,
+    id: Option<EarlyValue<'de>>,
     kind: Option<Cow<'de, str>>,
     /// The command, if it is one and all its members are scalars: it needs no second look at the line.
     command: Option<RpcCommand>,
@@ -185,7 +185,7 @@ impl<'de> de::Visitor<'de> for EnvelopeVisitor {
             let Scanned(value) = map.next_value()?;
             match (key.as_ref(), &value) {
                 ("id", value) => envelope.id.clone_from(value),
-                ("type", Some(Early::Str(kind))) => envelope.kind = Some(kind.clone()),
+                ("type", Some(EarlyValue::Str(kind))) => envelope.kind = Some(kind.clone()),
                 _ => {}
             }
             match value {
@@ -202,7 +202,7 @@ impl<'de> de::Visitor<'de> for EnvelopeVisitor {
 }
 
 /// Any value, scanned for duplicate keys; a scalar is kept.
-struct Scanned<'de>(Option<Early<'de>>);
+struct Scanned<'de>(Option<EarlyValue<'de>>);
 
 impl<'de> Deserialize<'de> for Scanned<'de> {
     fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -254,7 +254,7 @@ impl<'de> de::Visitor<'de> for ScannedVisitor {
 }
 
 impl<'de> Scanned<'de> {
-    const fn scalar(value: Early<'de>) -> Self {
+    const fn scalar(value: EarlyValue<'de>) -> Self {
         Self(Some(value))
     }
 }

@@ -33,12 +33,12 @@ pub enum Const {
 /// Members that were read while looking for a tag.
 #[derive(Default)]
 pub struct Head<'de> {
-    members: VecDeque<(Cow<'de, str>, Early<'de>)>,
+    members: VecDeque<(Cow<'de, str>, EarlyValue<'de>)>,
 }
 
 /// A member's value before its type is known.
 #[derive(Clone)]
-pub(super) enum Early<'de> {
+pub(super) enum EarlyValue<'de> {
     Str(Cow<'de, str>),
     Bool(bool),
     Other(Value),
@@ -46,7 +46,7 @@ pub(super) enum Early<'de> {
 
 impl<'de> Head<'de> {
     /// Keeps a member.
-    pub(super) fn push(&mut self, key: Cow<'de, str>, value: Early<'de>) {
+    pub(super) fn push(&mut self, key: Cow<'de, str>, value: EarlyValue<'de>) {
         self.members.push_back((key, value));
     }
 
@@ -60,7 +60,7 @@ impl<'de> Head<'de> {
             return value.tag(tag);
         }
         while let Some(key) = rest.next_key_seed(TextSeed)? {
-            let value: Early<'de> = rest.next_value()?;
+            let value: EarlyValue<'de> = rest.next_value()?;
             let found = key == tag;
             let text = if found { Some(value.tag(tag)) } else { None };
             self.members.push_back((key, value));
@@ -72,7 +72,7 @@ impl<'de> Head<'de> {
     }
 }
 
-impl<'de> Early<'de> {
+impl<'de> EarlyValue<'de> {
     fn tag<E: de::Error>(&self, tag: &'static str) -> Result<Cow<'de, str>, E> {
         match self {
             Self::Str(text) => Ok(text.clone()),
@@ -99,7 +99,7 @@ pub fn unknown_tag<E: de::Error>(tag: &'static str, found: &str, known: &[&str])
 pub struct Fields<'de, A> {
     head: Head<'de>,
     rest: A,
-    pending: Option<Early<'de>>,
+    pending: Option<EarlyValue<'de>>,
     consts: &'static [(&'static str, Const)],
     seen: u32,
 }
@@ -111,7 +111,7 @@ impl<'de, A: MapAccess<'de>> Fields<'de, A> {
     }
 
     /// Notes the constant at `index` in the list: its value must be the right one, and come once.
-    fn see(&mut self, index: usize, value: &Early<'de>) -> Result<(), A::Error> {
+    fn see(&mut self, index: usize, value: &EarlyValue<'de>) -> Result<(), A::Error> {
         let (name, expected) = self.consts[index];
         if self.seen & (1 << index) != 0 {
             return Err(de::Error::duplicate_field(name));
@@ -161,10 +161,10 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'de, A> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
         match self.pending.take() {
-            Some(Early::Str(text)) => seed.deserialize(EarlyText(text, PhantomData)),
+            Some(EarlyValue::Str(text)) => seed.deserialize(EarlyText(text, PhantomData)),
             // As a value, which unlike serde's plain flag can be read as optional.
-            Some(Early::Bool(flag)) => seed.deserialize(Value::Bool(flag)).map_err(de::Error::custom),
-            Some(Early::Other(value)) => seed.deserialize(value).map_err(de::Error::custom),
+            Some(EarlyValue::Bool(flag)) => seed.deserialize(Value::Bool(flag)).map_err(de::Error::custom),
+            Some(EarlyValue::Other(value)) => seed.deserialize(value).map_err(de::Error::custom),
             None => self.rest.next_value_seed(seed),
         }
     }
@@ -246,7 +246,7 @@ impl<'de> de::Visitor<'de> for TextSeed {
     }
 }
 
-impl<'de> Deserialize<'de> for Early<'de> {
+impl<'de> Deserialize<'de> for EarlyValue<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(EarlyVisitor)
     }
@@ -255,36 +255,36 @@ impl<'de> Deserialize<'de> for Early<'de> {
 pub(super) struct EarlyVisitor;
 
 impl<'de> de::Visitor<'de> for EarlyVisitor {
-    type Value = Early<'de>;
+    type Value = EarlyValue<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
     fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Early::Str(Cow::Borrowed(text)))
+        Ok(EarlyValue::Str(Cow::Borrowed(text)))
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Early::Str(Cow::Owned(text.to_owned())))
+        Ok(EarlyValue::Str(Cow::Owned(text.to_owned())))
     }
     fn visit_bool<E: de::Error>(self, flag: bool) -> Result<Self::Value, E> {
-        Ok(Early::Bool(flag))
+        Ok(EarlyValue::Bool(flag))
     }
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Early::Other(number.into()))
+        Ok(EarlyValue::Other(number.into()))
     }
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Early::Other(number.into()))
+        Ok(EarlyValue::Other(number.into()))
     }
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(Early::Other(number.into()))
+        Ok(EarlyValue::Other(number.into()))
     }
     fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(Early::Other(Value::Null))
+        Ok(EarlyValue::Other(Value::Null))
     }
     fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-        Value::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(Early::Other)
+        Value::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(EarlyValue::Other)
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Value::deserialize(de::value::MapAccessDeserializer::new(map)).map(Early::Other)
+        Value::deserialize(de::value::MapAccessDeserializer::new(map)).map(EarlyValue::Other)
     }
 }

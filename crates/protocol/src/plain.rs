@@ -93,59 +93,59 @@ impl<'de> DeserializeSeed<'de> for PlainMessage {
     type Value = (Bases, Option<AgentMessageKind>);
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        let (bases, role) = Seed(MESSAGE_FORM).deserialize(from)?;
+        let (bases, role) = FormSeed(MESSAGE_FORM).deserialize(from)?;
         Ok((bases, role.and_then(AgentMessageKind::parse)))
     }
 }
 
 /// Passes over a value of the form. With a tag its value is given, too.
 #[derive(Clone, Copy)]
-struct Seed(&'static Form);
+struct FormSeed(&'static Form);
 
-type Seen = (Bases, Option<&'static str>);
+type PlainValue = (Bases, Option<&'static str>);
 
-impl<'de> DeserializeSeed<'de> for Seed {
-    type Value = Seen;
+impl<'de> DeserializeSeed<'de> for FormSeed {
+    type Value = PlainValue;
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Seen, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<PlainValue, D::Error> {
         from.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Seed {
-    type Value = Seen;
+impl<'de> Visitor<'de> for FormSeed {
+    type Value = PlainValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
-    fn visit_bool<E>(self, _: bool) -> Result<Seen, E> {
+    fn visit_bool<E>(self, _: bool) -> Result<PlainValue, E> {
         Ok(plain(matches!(self.0, Form::Flag | Form::Free)))
     }
-    fn visit_i64<E>(self, number: i64) -> Result<Seen, E> {
+    fn visit_i64<E>(self, number: i64) -> Result<PlainValue, E> {
         Ok(plain(match self.0 {
             Form::Whole(least, most) => (*least..=*most).contains(&number),
             form => matches!(form, Form::Number | Form::Free),
         }))
     }
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Seen, E> {
+    fn visit_u64<E: Error>(self, number: u64) -> Result<PlainValue, E> {
         match i64::try_from(number) {
             Ok(number) => self.visit_i64(number),
             Err(_) => self.visit_f64(number as f64),
         }
     }
-    fn visit_f64<E>(self, _: f64) -> Result<Seen, E> {
+    fn visit_f64<E>(self, _: f64) -> Result<PlainValue, E> {
         Ok(plain(matches!(self.0, Form::Number | Form::Free)))
     }
-    fn visit_unit<E>(self) -> Result<Seen, E> {
+    fn visit_unit<E>(self) -> Result<PlainValue, E> {
         Ok(plain(matches!(self.0, Form::Free)))
     }
-    fn visit_str<E>(self, text: &str) -> Result<Seen, E> {
+    fn visit_str<E>(self, text: &str) -> Result<PlainValue, E> {
         Ok(plain(match self.0 {
             Form::Word(words) => words.contains(&text),
             form => matches!(form, Form::Text | Form::TextOrList(_) | Form::Free),
         }))
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Seen, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<PlainValue, A::Error> {
         let form = match self.0 {
             Form::List(form) | Form::TextOrList(form) => form,
             Form::Free => &Form::Free,
@@ -157,7 +157,7 @@ impl<'de> Visitor<'de> for Seed {
         }
         Ok(if matches!(form, Form::Odd) { plain(false) } else { (bases, None) })
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Seen, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PlainValue, A::Error> {
         match self.0 {
             Form::Object(members) => Ok((object(&mut map, members)?, None)),
             Form::Tagged(tag, branches) => tagged(&mut map, tag, branches),
@@ -167,21 +167,21 @@ impl<'de> Visitor<'de> for Seed {
     }
 }
 
-const fn plain(is: bool) -> Seen {
+const fn plain(is: bool) -> PlainValue {
     (if is { Bases::ALL } else { Bases::NONE }, None)
 }
 
 fn object<'de, A: MapAccess<'de>>(map: &mut A, members: &'static [Member]) -> Result<Bases, A::Error> {
     let (mut bases, mut seen) = (Bases::ALL, 0_u64);
     let mut next = 0;
-    while let Some(found) = map.next_key_seed(Key { members, next })? {
+    while let Some(found) = map.next_key_seed(MemberKey { members, next })? {
         let new = found.filter(|at| seen & (1 << at) == 0);
         match new.map(|at| (at, &members[at])) {
             Some((at, member)) => {
                 seen |= 1 << at;
                 next = at + 1;
                 bases &= member.bases;
-                bases &= map.next_value_seed(Seed(member.form))?.0;
+                bases &= map.next_value_seed(FormSeed(member.form))?.0;
             }
             None => {
                 bases = Bases::NONE;
@@ -197,22 +197,22 @@ fn tagged<'de, A: MapAccess<'de>>(
     map: &mut A,
     tag: &'static str,
     branches: &'static [(&'static str, &'static Form)],
-) -> Result<Seen, A::Error> {
-    if map.next_key_seed(Is(tag))? != Some(true) {
+) -> Result<PlainValue, A::Error> {
+    if map.next_key_seed(TagKey(tag))? != Some(true) {
         map.next_value::<IgnoredAny>()?;
         return odd(map);
     }
-    match map.next_value_seed(Branch(branches))? {
+    match map.next_value_seed(BranchName(branches))? {
         Some((value, Form::Object(members))) => Ok((object(map, members)?, Some(value))),
         _ => odd(map),
     }
 }
 
 /// Any object; one in which a member comes twice says different things to different readers.
-fn free<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Seen, A::Error> {
+fn free<'de, A: MapAccess<'de>>(map: &mut A) -> Result<PlainValue, A::Error> {
     let (mut bases, mut keys) = (Bases::ALL, Vec::new());
     while let Some(key) = map.next_key::<String>()? {
-        bases &= map.next_value_seed(Seed(&Form::Free))?.0;
+        bases &= map.next_value_seed(FormSeed(&Form::Free))?.0;
         keys.push(key);
     }
     let count = keys.len();
@@ -223,18 +223,18 @@ fn free<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Seen, A::Error> {
     Ok(if keys.len() < count { plain(false) } else { (bases, None) })
 }
 
-fn odd<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Seen, A::Error> {
+fn odd<'de, A: MapAccess<'de>>(map: &mut A) -> Result<PlainValue, A::Error> {
     while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
     Ok(plain(false))
 }
 
 /// Finds a key among members, first where it stands if none is left out.
-struct Key {
+struct MemberKey {
     members: &'static [Member],
     next: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for Key {
+impl<'de> DeserializeSeed<'de> for MemberKey {
     type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
@@ -242,7 +242,7 @@ impl<'de> DeserializeSeed<'de> for Key {
     }
 }
 
-impl Visitor<'_> for Key {
+impl Visitor<'_> for MemberKey {
     type Value = Option<usize>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -257,9 +257,9 @@ impl Visitor<'_> for Key {
 }
 
 /// Whether a key is this one.
-struct Is(&'static str);
+struct TagKey(&'static str);
 
-impl<'de> DeserializeSeed<'de> for Is {
+impl<'de> DeserializeSeed<'de> for TagKey {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<bool, D::Error> {
@@ -267,7 +267,7 @@ impl<'de> DeserializeSeed<'de> for Is {
     }
 }
 
-impl Visitor<'_> for Is {
+impl Visitor<'_> for TagKey {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -279,9 +279,9 @@ impl Visitor<'_> for Is {
 }
 
 /// The branch that a tag names.
-struct Branch(&'static [(&'static str, &'static Form)]);
+struct BranchName(&'static [(&'static str, &'static Form)]);
 
-impl<'de> DeserializeSeed<'de> for Branch {
+impl<'de> DeserializeSeed<'de> for BranchName {
     type Value = Option<(&'static str, &'static Form)>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
@@ -289,7 +289,7 @@ impl<'de> DeserializeSeed<'de> for Branch {
     }
 }
 
-impl Visitor<'_> for Branch {
+impl Visitor<'_> for BranchName {
     type Value = Option<(&'static str, &'static Form)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,7 @@
 
 use super::{
     Base, Dialect, DialectVersion, Fault, Faults, RequestId, Version,
-    check::{Check, Root, lacking, prune},
+    check::{Check, Root, missing_members, prune},
 };
 use serde_json::Value;
 
@@ -30,8 +30,8 @@ pub fn read<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
 
 /// [`read`] that lets a request's id be any scalar, as our server does.
 pub fn read_scalar_id<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
-    let frame = well_typed(bytes, dialect.into())?;
-    fitted(frame, dialect)
+    let frame = deserialize(bytes, dialect.into())?;
+    check_and_fit(frame, dialect)
 }
 
 /// A frame that may have been written by an older version.
@@ -50,14 +50,14 @@ pub fn read_versioned<T: Root>(
     spoken: DialectVersion,
     any_id: bool,
 ) -> Result<Versioned<T>, ReadError> {
-    let mut frame: T = well_typed(bytes, spoken)?;
+    let mut frame: T = deserialize(bytes, spoken)?;
     if !any_id {
         frame = with_string_id(frame, T::NULL_IS_ABSENT)?;
     }
     let mut faults = Faults::default();
     frame.check(spoken.base(), &mut faults);
     if spoken.version.is_some() {
-        faults.ask_for(spoken.version);
+        faults.require_until(spoken.version);
     }
     if !faults.is_empty() {
         return Err(ReadError::Dialect(faults));
@@ -78,20 +78,20 @@ fn with_string_id<T: Root>(frame: T, null_is_absent: bool) -> Result<T, ReadErro
     }
 }
 
-fn well_typed<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadError> {
+fn deserialize<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadError> {
     match serde_json::from_slice::<T>(bytes) {
         Ok(frame) if !frame.is_provisional() => Ok(frame),
         // Slower, only for what is small, has `null` for an absent property, or is on the way to an error: without what
         // the dialect does not look at, and with the path.
-        _ => pruned(bytes, spoken),
+        _ => deserialize_pruned(bytes, spoken),
     }
 }
 
 /// A well-typed frame, if the dialect has it so; without what the dialect does not have.
-pub(super) fn fitted<T: Check>(mut frame: T, dialect: Dialect) -> Result<T, ReadError> {
+pub(super) fn check_and_fit<T: Check>(mut frame: T, dialect: Dialect) -> Result<T, ReadError> {
     let mut faults = Faults::default();
     frame.check(dialect.base(), &mut faults);
-    faults.ask_for(None);
+    faults.require_until(None);
     if !faults.is_empty() {
         return Err(ReadError::Dialect(faults));
     }
@@ -99,12 +99,12 @@ pub(super) fn fitted<T: Check>(mut frame: T, dialect: Dialect) -> Result<T, Read
     Ok(frame)
 }
 
-fn pruned<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadError> {
+fn deserialize_pruned<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadError> {
     let mut value: Value =
         serde_json::from_slice(bytes).map_err(|error| ReadError::Type(error.to_string()))?;
     prune(&mut value, T::SHAPE, spoken.base(), T::NULL_IS_ABSENT);
     serde_path_to_error::deserialize(&value).map_err(|error| {
-        let text = located(&error.path().to_string(), &json_words(&error.inner().to_string()));
+        let text = error_at(&error.path().to_string(), &json_words(&error.inner().to_string()));
         ReadError::Type(all_missing::<T>(&value, spoken.base(), spoken.version, text))
     })
 }
@@ -114,10 +114,10 @@ fn all_missing<T: Root>(value: &Value, base: Base, version: Option<Version>, tex
     if !text.contains("missing field") {
         return text;
     }
-    let lacking = lacking(value, T::SHAPE, base, version);
+    let missing = missing_members(value, T::SHAPE, base, version);
     // What stands in a branch that only its shape tells is not looked into.
-    match lacking.iter().any(|lacks| lacks.len() >= text.len() && lacks.contains(name_in(&text))) {
-        true => lacking.join("; "),
+    match missing.iter().any(|lacks| lacks.len() >= text.len() && lacks.contains(name_in(&text))) {
+        true => missing.join("; "),
         false => text,
     }
 }
@@ -128,7 +128,7 @@ fn name_in(text: &str) -> &str {
 }
 
 /// The text of an error below `path`; one that names a field itself, as those about tags do, names it in full.
-fn located(path: &str, text: &str) -> String {
+fn error_at(path: &str, text: &str) -> String {
     match text.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
         _ if path == "." => text.to_owned(),
         Some((field, text)) => format!("`{path}.{field}`: {text}"),

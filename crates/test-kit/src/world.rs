@@ -16,7 +16,7 @@ use crate::{
 use pi_rpc::{
     engine::{CallId, Engine, Input, Now, Output},
     model::scripted::{Player, Script},
-    protocol::{Dialect, Encoder, ExtensionAnswer, Outbound, Said, read, read_line},
+    protocol::{Dialect, Emission, Encoder, ExtensionAnswer, Outbound, read, read_line},
     session::Write,
 };
 use serde_json::{Value, json};
@@ -439,7 +439,7 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    fn say(&mut self, said: &Said) -> Checked {
+    fn say(&mut self, said: &Emission) -> Checked {
         let mut line = Vec::new();
         self.encoder.encode(said, &mut line);
         let line = line.strip_suffix(b"\n").ok_or("not a whole line")?;

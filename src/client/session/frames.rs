@@ -5,8 +5,9 @@ use crate::{
     client::error_origin::origin_of_error,
     machine::Unread,
     protocol::{
-        AgentMessage, AgentSessionEvent, FlowState, Inbound, Outbound, RequestId, RpcCommand, RpcCommandKind,
-        RpcExtensionUIRequest, RpcResponse, RpcSuccess, Said, SessionMember as Member, told_by,
+        AgentMessage, AgentSessionEvent, Emission, FlowState, Inbound, Outbound, RequestId, RpcCommand,
+        RpcCommandKind, RpcExtensionUIRequest, RpcResponse, RpcSuccess, SessionMember as Member,
+        members_of_success,
     },
 };
 
@@ -49,16 +50,16 @@ impl SessionState {
             let origin = self.open.iter().find(|open| Some(open.since) == origin);
             error.id = origin.and_then(|open| open.id.clone());
         }
-        self.outbound_with_ids(&Said::Frame(frame));
+        self.outbound_with_ids(&Emission::Frame(frame));
     }
 
     /// [`outbound`](Self::outbound), where errors have the id of their command.
-    pub(in crate::client) fn outbound_with_ids(&mut self, said: &Said) {
+    pub(in crate::client) fn outbound_with_ids(&mut self, said: &Emission) {
         self.take(|state| {
             let before = state.machine.flow();
             state.machine.outbound(said);
             state.moved(before);
-            let Said::Frame(frame) = said else { return };
+            let Emission::Frame(frame) = said else { return };
             match frame {
                 Outbound::Response(RpcResponse::Success(success)) => state.succeeded(success, before),
                 Outbound::Response(RpcResponse::ErrorResponse(error)) => state.failed(error.id.as_ref()),
@@ -73,7 +74,7 @@ impl SessionState {
                 Outbound::ExtensionUIRequest(RpcExtensionUIRequest::Cancel(cancel)) => {
                     state.close_dialog(&cancel.target_id);
                 }
-                Outbound::ExtensionUIRequest(request) if request.kind().wants_answer() => {
+                Outbound::ExtensionUIRequest(request) if request.kind().is_dialog() => {
                     state.dialogs.push(request.clone());
                     state.revision += 1;
                 }
@@ -176,7 +177,7 @@ impl SessionState {
             return;
         }
         let mut told = Vec::new();
-        told_by(success, self.dialect.base(), &mut |_, value| told.push(value));
+        members_of_success(success, self.dialect.base(), &mut |_, value| told.push(value));
         for value in told {
             let member = value.member();
             if self.is_steady(member, open.since) {

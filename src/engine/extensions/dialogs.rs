@@ -28,7 +28,7 @@ impl ExtensionHost {
         let ExtensionUICall { origin, request } = call;
         // A request that is over has left its dialogs to the extension.
         let origin = origin.and_then(|origin| self.origin(process, &origin));
-        if !request.kind().wants_answer() {
+        if !request.kind().is_dialog() {
             return self.show_notice(request, origin.is_some(), context);
         }
         let own = request.id().to_owned();

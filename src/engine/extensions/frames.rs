@@ -8,8 +8,8 @@ use crate::engine::{
     io::{CallId, Output},
 };
 use crate::protocol::{
-    AgentSessionEventKind, AssistantContent, EventHook, ExtensionEvent, ExtensionFault, ExtensionRegister,
-    FromExtension, JsonObject, ObservedStep, ObservedUpdate, Outbound, Said, Step, errors,
+    AgentSessionEventKind, AssistantContent, Emission, EventHook, ExtensionEvent, ExtensionFault,
+    ExtensionRegister, FromExtension, JsonObject, ObservedStep, ObservedUpdate, Outbound, Step, errors,
 };
 
 impl ExtensionHost {
@@ -66,7 +66,7 @@ impl ExtensionHost {
     /// default, an action fails.
     fn decline_frame(&mut self, process: CallId, frame: FromExtension, context: &Context<'_>) {
         match frame {
-            FromExtension::Ui(it) if it.request.kind().wants_answer() => {
+            FromExtension::Ui(it) if it.request.kind().is_dialog() => {
                 self.decline_dialog(process, it.request.id().to_owned());
             }
             action => self.decline(process, &action, context),
@@ -107,11 +107,11 @@ impl ExtensionHost {
     }
 
     /// Sends an event to the extensions that observe it.
-    pub fn observe(&mut self, said: &Said) {
+    pub fn observe(&mut self, said: &Emission) {
         let kind = match said {
-            Said::Frame(Outbound::AgentSessionEvent(event)) => event.kind(),
-            Said::Update(_) => AgentSessionEventKind::MessageUpdate,
-            Said::Frame(_) | Said::Line { .. } => return,
+            Emission::Frame(Outbound::AgentSessionEvent(event)) => event.kind(),
+            Emission::Update(_) => AgentSessionEventKind::MessageUpdate,
+            Emission::Frame(_) | Emission::Line { .. } => return,
         };
         let observers = self.all.iter().filter(|extension| extension.observes(kind.as_str()));
         let observers: Vec<CallId> = observers.filter_map(|extension| extension.process).collect();
@@ -125,8 +125,8 @@ impl ExtensionHost {
     }
 
     /// The event, for the extensions that the engine waits for; `None` if there are none.
-    pub fn awaited(&self, said: &Said) -> Option<EventHook> {
-        let Said::Frame(Outbound::AgentSessionEvent(event)) = said else { return None };
+    pub fn awaited(&self, said: &Emission) -> Option<EventHook> {
+        let Emission::Frame(Outbound::AgentSessionEvent(event)) = said else { return None };
         let kind = event.kind().as_str();
         let is_awaited = self.all.iter().any(|extension| extension.awaits(kind));
         is_awaited.then(|| observed(said)).flatten().map(|event| EventHook { event })
@@ -151,10 +151,10 @@ fn is_progress(event: &str) -> bool {
 }
 
 /// An event as extensions receive it: updates have no snapshot.
-fn observed(said: &Said) -> Option<JsonObject> {
+fn observed(said: &Emission) -> Option<JsonObject> {
     let value = match said {
-        Said::Frame(Outbound::AgentSessionEvent(event)) => serde_json::to_value(event),
-        Said::Update(update) => {
+        Emission::Frame(Outbound::AgentSessionEvent(event)) => serde_json::to_value(event),
+        Emission::Update(update) => {
             let (delta, content, tool_call) = match &update.step {
                 Step::Start(_) => (None, None, None),
                 Step::Delta(delta) => (Some(delta.clone()), None, None),
@@ -168,7 +168,7 @@ fn observed(said: &Said) -> Option<JsonObject> {
             let step = ObservedStep { type_: kind, content_index, delta, content, tool_call };
             serde_json::to_value(ObservedUpdate { assistant_message_event: step })
         }
-        Said::Frame(_) | Said::Line { .. } => return None,
+        Emission::Frame(_) | Emission::Line { .. } => return None,
     };
     value.ok()?.as_object().cloned()
 }

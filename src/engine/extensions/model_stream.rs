@@ -215,11 +215,11 @@ pub fn portable(message: &AgentMessage) -> Option<AgentMessage> {
         AgentMessage::Developer(it) => (it.content.clone(), it.timestamp),
         AgentMessage::Custom(it) => (it.content.clone(), it.timestamp),
         AgentMessage::HookMessage(it) => (it.content.clone(), it.timestamp),
-        AgentMessage::BashExecution(it) => (MessageContent::Text(it.told()?), it.timestamp),
-        AgentMessage::PythonExecution(it) => (MessageContent::Text(it.told()?), it.timestamp),
-        AgentMessage::BranchSummary(it) => (MessageContent::Text(it.told()), it.timestamp),
-        AgentMessage::CompactionSummary(it) => (MessageContent::Text(it.told()), it.timestamp),
-        AgentMessage::FileMention(it) => (MessageContent::Text(it.told()), it.timestamp),
+        AgentMessage::BashExecution(it) => (MessageContent::Text(it.model_text()?), it.timestamp),
+        AgentMessage::PythonExecution(it) => (MessageContent::Text(it.model_text()?), it.timestamp),
+        AgentMessage::BranchSummary(it) => (MessageContent::Text(it.model_text()), it.timestamp),
+        AgentMessage::CompactionSummary(it) => (MessageContent::Text(it.model_text()), it.timestamp),
+        AgentMessage::FileMention(it) => (MessageContent::Text(it.model_text()), it.timestamp),
     };
     let content = match content {
         MessageContent::Text(text) => {

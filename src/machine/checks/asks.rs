@@ -43,7 +43,7 @@ impl Asks {
         {
             self.known.remove(&oldest);
         }
-        if request.kind().wants_answer() {
+        if request.kind().is_dialog() {
             self.open.push_back((found.frame(), request.clone()));
             if self.open.len() > REMEMBERED {
                 self.open.pop_front();

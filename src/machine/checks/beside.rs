@@ -34,8 +34,8 @@ use crate::{
         state::State,
     },
     protocol::{
-        AgentSessionEvent, DialectPromptAck, Inbound, Outbound, PromptDisposition, RpcResponse, RpcSuccess,
-        RuleId as Rule, Said,
+        AgentSessionEvent, DialectPromptAck, Emission, Inbound, Outbound, PromptDisposition, RpcResponse,
+        RpcSuccess, RuleId as Rule,
     },
 };
 
@@ -131,7 +131,7 @@ impl Beside {
     /// Sees what is said.
     pub fn outbound(
         &mut self,
-        said: &Said,
+        said: &Emission,
         kind: Kind,
         requests: &Requests,
         at: &Moment,
@@ -141,11 +141,11 @@ impl Beside {
         let at = &Moment { extended: self.extensions.seen, ..*at };
         self.moved(kind, at, found);
         self.facts.said(said, at, found);
-        if let Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) = said {
+        if let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) = said {
             self.answers.begins(&start.message, at, found);
         }
         match said {
-            Said::Frame(Outbound::AgentSessionEvent(event)) => {
+            Emission::Frame(Outbound::AgentSessionEvent(event)) => {
                 let (unqueued, retries) = (self.queues.is_empty(), self.switches.retries());
                 self.tail.event(event, at, unqueued, retries, &mut self.promises, found);
                 let waits = |text: &str| self.queues.may_hold(text);
@@ -170,22 +170,22 @@ impl Beside {
                     _ => {}
                 }
             }
-            Said::Frame(Outbound::ExtensionUIRequest(request)) => {
+            Emission::Frame(Outbound::ExtensionUIRequest(request)) => {
                 self.asks.request(request, found);
                 self.session.ui_request(request);
             }
-            Said::Frame(Outbound::ExtensionError(_)) => self.session.extension_error(),
-            Said::Frame(Outbound::HostToolCall(call)) => {
+            Emission::Frame(Outbound::ExtensionError(_)) => self.session.extension_error(),
+            Emission::Frame(Outbound::HostToolCall(call)) => {
                 self.tools.call(call, at, found);
                 self.delays.call(call);
             }
-            Said::Frame(Outbound::HostToolCancel(cancel)) => {
+            Emission::Frame(Outbound::HostToolCancel(cancel)) => {
                 // Steering may interrupt what a tool does.
                 let calm = !self.turns.is_stopped() && !self.queues.may_steer();
                 let has_cause = !calm || !at.whole || at.extended || at.now.closing;
                 self.tools.cancel(cancel, has_cause, found);
             }
-            Said::Frame(_) | Said::Line { .. } | Said::Update(_) => {}
+            Emission::Frame(_) | Emission::Line { .. } | Emission::Update(_) => {}
         }
     }
 
@@ -229,14 +229,14 @@ impl Beside {
         &mut self,
         answer: &Answer,
         answered: &Answered,
-        said: Option<&Said>,
+        said: Option<&Emission>,
         requests: &Requests,
         at: &Moment,
         found: &mut Findings,
     ) {
         let at = &Moment { extended: self.extensions.seen, ..*at };
         let success = match said {
-            Some(Said::Frame(Outbound::Response(RpcResponse::Success(success)))) => Some(success),
+            Some(Emission::Frame(Outbound::Response(RpcResponse::Success(success)))) => Some(success),
             _ => None,
         };
         let starts = self.answers.answered(answer, answered, outcome(success), requests, at, found);

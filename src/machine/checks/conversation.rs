@@ -8,8 +8,8 @@ use super::{
 use crate::{
     machine::findings::Findings,
     protocol::{
-        AgentEndEvent, AgentMessage, AgentSessionEvent, CompactionReason, Dialect, Outbound, RuleId as Rule,
-        Said, StopReason, fires_anywhere,
+        AgentEndEvent, AgentMessage, AgentSessionEvent, CompactionReason, Dialect, Emission, Outbound,
+        RuleId as Rule, StopReason, fires_anywhere,
     },
 };
 
@@ -46,20 +46,20 @@ impl Checks {
     }
 
     /// Sees one thing that is said.
-    pub fn see(&mut self, said: &Said, found: &mut Findings) {
+    pub fn see(&mut self, said: &Emission, found: &mut Findings) {
         match said {
-            Said::Update(update) => {
+            Emission::Update(update) => {
                 if let Some(growing) = self.run.as_mut().and_then(Run::growing) {
                     growing.update(update, found);
                 }
             }
-            Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageUpdate(update))) => {
+            Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageUpdate(update))) => {
                 if let Some(growing) = self.run.as_mut().and_then(Run::growing) {
                     growing.shown(update, found);
                 }
             }
-            Said::Frame(Outbound::AgentSessionEvent(event)) => self.event(event, found),
-            Said::Frame(_) | Said::Line { .. } => {}
+            Emission::Frame(Outbound::AgentSessionEvent(event)) => self.event(event, found),
+            Emission::Frame(_) | Emission::Line { .. } => {}
         }
     }
 
@@ -72,20 +72,20 @@ impl Checks {
 
     /// What was said was out of place, and the conversation goes on from where it leads: what was open there is
     /// forgotten, and followed again from the next beginning.
-    pub fn lost(&mut self, said: &Said) {
+    pub fn lost(&mut self, said: &Emission) {
         use AgentSessionEvent as Event;
-        if let Said::Frame(Outbound::AgentSessionEvent(Event::CompactionStart(start))) = said {
+        if let Emission::Frame(Outbound::AgentSessionEvent(Event::CompactionStart(start))) = said {
             self.compaction = Start::For(start.reason);
         }
         self.run = match said {
-            Said::Frame(Outbound::AgentSessionEvent(
+            Emission::Frame(Outbound::AgentSessionEvent(
                 Event::AgentEnd(_) | Event::AgentSettled(_) | Event::CompactionStart(_),
             )) => None,
-            Said::Frame(Outbound::AgentSessionEvent(Event::AutoRetryStart(start))) => {
+            Emission::Frame(Outbound::AgentSessionEvent(Event::AutoRetryStart(start))) => {
                 (self.attempt, self.tried) = (Some(start.attempt), false);
                 None
             }
-            Said::Frame(Outbound::AgentSessionEvent(Event::TurnStart(_))) => {
+            Emission::Frame(Outbound::AgentSessionEvent(Event::TurnStart(_))) => {
                 Some(Run::torn(Some(Turn::default())))
             }
             _ => Some(Run::torn(None)),
@@ -93,8 +93,8 @@ impl Checks {
     }
 
     /// What was said was out of place, and nothing follows from it, but that retries are over.
-    pub fn stray(&mut self, said: &Said) {
-        if let Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::AutoRetryEnd(_))) = said {
+    pub fn stray(&mut self, said: &Emission) {
+        if let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::AutoRetryEnd(_))) = said {
             self.attempt = None;
         }
     }

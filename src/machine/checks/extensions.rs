@@ -2,8 +2,8 @@
 //! says so.
 
 use crate::protocol::{
-    AgentMessage, AgentSessionEvent, CommandSource, Outbound, PromptDisposition, RpcExtensionUIRequest,
-    RpcResponse, RpcSuccess, Said,
+    AgentMessage, AgentSessionEvent, CommandSource, Emission, Outbound, PromptDisposition,
+    RpcExtensionUIRequest, RpcResponse, RpcSuccess,
 };
 
 /// What has shown of extensions.
@@ -21,8 +21,8 @@ const OWN_WIDGET: &str = "autoresearch";
 
 impl Extensions {
     /// Looks at a frame of the server.
-    pub fn outbound(&mut self, said: &Said) {
-        let Said::Frame(frame) = said else { return };
+    pub fn outbound(&mut self, said: &Emission) {
+        let Emission::Frame(frame) = said else { return };
         self.seen |= match frame {
             Outbound::ExtensionError(_) => true,
             Outbound::ExtensionUIRequest(RpcExtensionUIRequest::SetWidget(it)) => it.widget_key != OWN_WIDGET,

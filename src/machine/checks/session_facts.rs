@@ -12,9 +12,9 @@ use crate::{
         },
     },
     protocol::{
-        AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, CommandSource, FlowState,
-        MemberValue, Outbound, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule, Said,
-        SessionMember as Member, told_by,
+        AgentMessage, AgentSessionEvent, AgentSessionEventKind, AssistantMessage, CommandSource, Emission,
+        FlowState, MemberValue, Outbound, RpcCommand, RpcCommandKind, RpcSuccess, RuleId as Rule,
+        SessionMember as Member, members_of_success,
     },
 };
 
@@ -99,8 +99,8 @@ impl StateChecks {
     }
 
     /// Something was said.
-    pub fn said(&mut self, said: &Said, at: &Moment, found: &mut Findings) {
-        let Said::Frame(frame) = said else { return };
+    pub fn said(&mut self, said: &Emission, at: &Moment, found: &mut Findings) {
+        let Emission::Frame(frame) = said else { return };
         match frame {
             Outbound::AgentSessionEvent(event) => self.event(event, at, found),
             Outbound::ExtensionError(_) => self.facts.extension_acts(),
@@ -159,7 +159,7 @@ impl StateChecks {
             asked::levels_agree(&self.facts, &list.data.levels, at, found);
         }
         let mut told = Vec::new();
-        told_by(success, at.base(), &mut |pointer, value| told.push((pointer, value)));
+        members_of_success(success, at.base(), &mut |pointer, value| told.push((pointer, value)));
         for (pointer, value) in told {
             let member = value.member();
             if at.cut && may_be_cut(&value) {

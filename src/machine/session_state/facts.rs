@@ -12,7 +12,7 @@ use crate::{
         AgentMessage, AgentMessageKind, AgentSessionEvent, AgentSessionEventKind, Base,
         DialectCleansSessionName, DialectRecord, Effect, EffectCode, MemberValue, Model, RpcCommand,
         RpcExtensionUIRequest, RpcSuccess, SessionMember as Member, ThinkingLevel, TodoPhase,
-        effects_of_event, effects_of_success, told_by,
+        effects_of_event, effects_of_success, members_of_success,
     },
 };
 use serde_json::Value;
@@ -124,7 +124,7 @@ impl Facts {
 
     /// Takes what a success tells as it is, without judging it.
     pub fn learn(&mut self, success: &RpcSuccess, at: &Moment) {
-        told_by(success, at.base(), &mut |_, value| {
+        members_of_success(success, at.base(), &mut |_, value| {
             self.slots[value.member() as usize].change(at.frame, Knowledge::Known(value));
         });
     }

@@ -108,7 +108,7 @@ impl Turn {
 pub struct ScriptedUsage {
     /// Read by the model, without the cache; estimated by default.
     pub input: Option<u64>,
-    /// Said by the model; estimated by default.
+    /// Emission by the model; estimated by default.
     pub output: Option<u64>,
     /// Read from the cache (default 0).
     pub cache_read: u64,

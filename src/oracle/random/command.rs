@@ -52,7 +52,7 @@ impl Commands {
     pub fn witness(&self, of: RpcCommandKind, choices: &mut Choices) -> Option<Map<String, Value>> {
         let changed = of.changes();
         let shows = |kind: &RpcCommandKind| {
-            let tells = kind.tells().iter().any(|member| changed.contains(member));
+            let tells = kind.reported_members().iter().any(|member| changed.contains(member));
             tells && kind.is_read() && kind.is_in(self.dialect.base())
         };
         let reads: Vec<RpcCommandKind> = RpcCommandKind::ALL.into_iter().filter(shows).collect();

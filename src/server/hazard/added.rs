@@ -2,8 +2,8 @@
 
 use super::Hazard;
 use crate::protocol::{
-    ADDED, ConfirmRequest, Encoder, InputRequest, NotifyRequest, NotifyType, Outbound, RpcExtensionUIRequest,
-    SelectRequest,
+    ConfirmRequest, Encoder, HAZARD_PREFIX, InputRequest, NotifyRequest, NotifyType, Outbound,
+    RpcExtensionUIRequest, SelectRequest,
 };
 use fastrand::Rng;
 use serde_json::json;
@@ -53,21 +53,22 @@ const VALUES: [&str; 8] = [
 
 fn strange(random: &mut Rng) -> Vec<u8> {
     let value = random.choice(VALUES).unwrap_or_default();
-    format!("\"{ADDED}{}\":{value}", random.u16(..)).into_bytes()
+    format!("\"{HAZARD_PREFIX}{}\":{value}", random.u16(..)).into_bytes()
 }
 
 fn awkward(random: &mut Rng) -> Vec<u8> {
-    format!("\"{ADDED}text\":{}", json!(text(random))).into_bytes()
+    format!("\"{HAZARD_PREFIX}text\":{}", json!(text(random))).into_bytes()
 }
 
 fn huge(_: &mut Rng) -> Vec<u8> {
-    format!("\"{ADDED}filling\":{}", json!(long())).into_bytes()
+    format!("\"{HAZARD_PREFIX}filling\":{}", json!(long())).into_bytes()
 }
 
 /// An event of a type that does not exist.
 fn event(random: &mut Rng, out: &mut Vec<u8>) {
     let kind = random.choice(["note", "agent_start", "progress"]).unwrap_or_default();
-    let frame = json!({"type": format!("{ADDED}{kind}"), "message": text(random), "value": random.u8(..)});
+    let frame =
+        json!({"type": format!("{HAZARD_PREFIX}{kind}"), "message": text(random), "value": random.u8(..)});
     out.extend_from_slice(frame.to_string().as_bytes());
     out.push(b'\n');
 }
@@ -102,7 +103,7 @@ const PATIENCE_MS: std::ops::Range<u64> = 50..5000;
 
 /// A dialog. It has a time limit, so that a host need not answer; nothing waits for its answer.
 fn dialog(random: &mut Rng, out: &mut Vec<u8>) {
-    let (id, title) = (id(random), format!("{ADDED}dialog"));
+    let (id, title) = (id(random), format!("{HAZARD_PREFIX}dialog"));
     let timeout = Some(random.u64(PATIENCE_MS));
     let request: RpcExtensionUIRequest = match random.u8(0..3) {
         0 => SelectRequest {

@@ -7,7 +7,7 @@
 //! frames ─→ ends: ends of blocks together ─→ order: some later than others ─→ added: members, frames ─→ cut: writes and pauses ─→ pipe
 //! ```
 //!
-//! What is added in a place where no schema has anything bears the mark [`ADDED`](crate::protocol::ADDED) in its name.
+//! What is added in a place where no schema has anything bears the mark [`HAZARD_PREFIX`](crate::protocol::HAZARD_PREFIX) in its name.
 
 mod added;
 mod cut;

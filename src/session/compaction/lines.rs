@@ -47,11 +47,11 @@ fn paragraphs(message: &AgentMessage) -> Vec<String> {
         AgentMessage::Developer(message) => content(&message.content),
         AgentMessage::Custom(message) => content(&message.content),
         AgentMessage::HookMessage(message) => content(&message.content),
-        AgentMessage::BashExecution(message) => message.told().unwrap_or_default(),
-        AgentMessage::PythonExecution(message) => message.told().unwrap_or_default(),
-        AgentMessage::BranchSummary(message) => message.told(),
-        AgentMessage::CompactionSummary(message) => message.told(),
-        AgentMessage::FileMention(message) => message.told(),
+        AgentMessage::BashExecution(message) => message.model_text().unwrap_or_default(),
+        AgentMessage::PythonExecution(message) => message.model_text().unwrap_or_default(),
+        AgentMessage::BranchSummary(message) => message.model_text(),
+        AgentMessage::CompactionSummary(message) => message.model_text(),
+        AgentMessage::FileMention(message) => message.model_text(),
     };
     labelled("User", &text).into_iter().collect()
 }

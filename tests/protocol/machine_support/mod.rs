@@ -2,7 +2,7 @@
 
 use pi_rpc::{
     machine::{End, Machine, Rule},
-    protocol::{BlockKind, Dialect, Outbound, Said, Step, Update, read, read_line},
+    protocol::{BlockKind, Dialect, Emission, Outbound, Step, Update, read, read_line},
 };
 use serde_json::{Value, json};
 
@@ -154,7 +154,7 @@ pub fn judge(machine: &mut Machine, dialect: Dialect, talk: &Talk) -> Vec<Rule> 
                     read(line.as_bytes(), dialect).unwrap_or_else(|error| panic!("{name}: {error}\n{line}"));
                 machine.outbound(&frame.into())
             }
-            Frame::Grows(update) => machine.outbound(&Said::Update(update.clone())),
+            Frame::Grows(update) => machine.outbound(&Emission::Update(update.clone())),
             Frame::Over => {
                 machine.end_of_input();
                 Vec::new()

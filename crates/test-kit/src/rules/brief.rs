@@ -12,9 +12,9 @@ use pi_rpc::{
     engine::{CallId, Engine, Input, Now, Output, ShellEnd, Toolbox},
     model::types::StreamEvent,
     protocol::{
-        AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectEndOfInput, DialectReady, ErrorText,
-        FlowState, Inbound, MessageContent, Outbound, RpcCommand, RpcErrorResponse, RpcResponse, RpcSuccess,
-        Said, UserContent, UserMessage, errors, read,
+        AgentMessage, AgentSessionEvent, BashCommand, Dialect, DialectEndOfInput, DialectReady, Emission,
+        ErrorText, FlowState, Inbound, MessageContent, Outbound, RpcCommand, RpcErrorResponse, RpcResponse,
+        RpcSuccess, UserContent, UserMessage, errors, read,
     },
     tools::specs,
 };
@@ -306,27 +306,30 @@ impl Brief {
         Ok(())
     }
 
-    fn said(&mut self, said: &Said) -> Checked {
+    fn said(&mut self, said: &Emission) -> Checked {
         self.wire.said(said)?;
         self.frames += 1;
         // What is told by its bytes says what these say.
         let read = match said {
-            Said::Line { line, .. } => {
+            Emission::Line { line, .. } => {
                 let frame = read::<Outbound>(line.trim_ascii_end(), self.dialect);
-                Some(Said::Frame(frame.map_err(|error| error.to_string())?))
+                Some(Emission::Frame(frame.map_err(|error| error.to_string())?))
             }
             _ => None,
         };
         let said = read.as_ref().unwrap_or(said);
         let greets = self.frames == 1 && self.dialect.record().ready != DialectReady::None;
-        ensure!(greets == matches!(said, Said::Frame(Outbound::ReadyFrame(_))), "`ready` is the first frame");
+        ensure!(
+            greets == matches!(said, Emission::Frame(Outbound::ReadyFrame(_))),
+            "`ready` is the first frame"
+        );
         let event = match said {
-            Said::Frame(Outbound::AgentSessionEvent(event)) => Some(event),
+            Emission::Frame(Outbound::AgentSessionEvent(event)) => Some(event),
             _ => None,
         };
         self.talk.said(event)?;
         match said {
-            Said::Frame(Outbound::Response(response)) => self.response(response),
+            Emission::Frame(Outbound::Response(response)) => self.response(response),
             _ => event.map_or(Ok(()), |event| self.event(event)),
         }
     }

@@ -11,7 +11,7 @@ use crate::{Checked, Disk, ensure, kept};
 use pi_rpc::{
     engine::{CallId, Engine, Input, ModelCall, Now, Output, Purpose},
     model::types::StreamEvent,
-    protocol::{Dialect, DialectEndOfInput, DialectPromptAck, Said},
+    protocol::{Dialect, DialectEndOfInput, DialectPromptAck, Emission},
 };
 use serde_json::Value;
 use std::{
@@ -207,7 +207,7 @@ impl Watcher for Lasting {
         Ok(())
     }
 
-    fn frame(&mut self, _: &Said, frame: &Value, disk: &Disk) -> Checked {
+    fn frame(&mut self, _: &Emission, frame: &Value, disk: &Disk) -> Checked {
         self.said(frame, disk)
     }
 

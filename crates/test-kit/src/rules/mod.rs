@@ -24,7 +24,7 @@ pub use stored::Stored;
 use crate::{Checked, Disk};
 use pi_rpc::{
     engine::{CallId, Engine, Input, Now, Output},
-    protocol::Said,
+    protocol::Emission,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ pub trait Watcher {
     }
 
     /// A frame came out, as the host reads it.
-    fn frame(&mut self, _said: &Said, _frame: &Value, _disk: &Disk) -> Checked {
+    fn frame(&mut self, _said: &Emission, _frame: &Value, _disk: &Disk) -> Checked {
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::Watcher;
 use crate::{Checked, Disk, ensure};
-use pi_rpc::protocol::Said;
+use pi_rpc::protocol::Emission;
 use serde_json::Value;
 
 /// Holds frames against the disk.
@@ -14,7 +14,7 @@ pub struct Stored {
 }
 
 impl Watcher for Stored {
-    fn frame(&mut self, _: &Said, frame: &Value, disk: &Disk) -> Checked {
+    fn frame(&mut self, _: &Emission, frame: &Value, disk: &Disk) -> Checked {
         match frame["type"].as_str() {
             Some("agent_start") => self.run_open = true,
             Some("agent_end") => (self.run_open, self.failed) = (false, false),

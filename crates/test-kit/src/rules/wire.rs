@@ -3,8 +3,8 @@
 
 use crate::{Checked, ensure};
 use pi_rpc::protocol::{
-    AgentMessage, AgentSessionEvent, AssistantMessage, BlockKind, Dialect, DialectMessageUpdate, Encoder,
-    Outbound, Said, Step, StopReason, Update, parse_partial, read,
+    AgentMessage, AgentSessionEvent, AssistantMessage, BlockKind, Dialect, DialectMessageUpdate, Emission,
+    Encoder, Outbound, Step, StopReason, Update, parse_partial, read,
 };
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub struct Wire {
     plain: Reader,
     joined: Reader,
     /// What may still be joined to.
-    held: Option<Said>,
+    held: Option<Emission>,
     /// Every other delta is joined, or all of them.
     all: bool,
     count: usize,
@@ -41,7 +41,7 @@ impl Wire {
         Self { dialect, plain, joined, held: None, all, count: 0 }
     }
 
-    pub fn said(&mut self, said: &Said) -> Checked {
+    pub fn said(&mut self, said: &Emission) -> Checked {
         self.plain.read(said, self.dialect)?;
         self.count += 1;
         let mut next = Some(said.clone());
@@ -70,16 +70,16 @@ impl Wire {
 }
 
 impl Reader {
-    fn read(&mut self, said: &Said, dialect: Dialect) -> Checked {
+    fn read(&mut self, said: &Emission, dialect: Dialect) -> Checked {
         let mut line = Vec::new();
         self.encoder.encode(said, &mut line);
-        if self.updates_only && matches!(said, Said::Frame(_)) {
+        if self.updates_only && matches!(said, Emission::Frame(_)) {
             return Ok(());
         }
         ensure!(line.pop() == Some(b'\n') && !line.contains(&b'\n'), "one frame, one line");
         read::<Outbound>(&line, dialect)
             .map_err(|error| format!("no frame: {error}: {}", String::from_utf8_lossy(&line)))?;
-        let Said::Update(update) = said else { return Ok(()) };
+        let Emission::Update(update) = said else { return Ok(()) };
         let mut frame: Value = serde_json::from_slice(&line).map_err(|error| error.to_string())?;
         if dialect.record().message_update == DialectMessageUpdate::Delta {
             let bare =
@@ -136,8 +136,8 @@ impl Reader {
     }
 }
 
-fn finished(said: &Said) -> Option<&AssistantMessage> {
-    let Said::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) = said else {
+fn finished(said: &Emission) -> Option<&AssistantMessage> {
+    let Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageEnd(end))) = said else {
         return None;
     };
     match &end.message {

@@ -9,7 +9,7 @@ use super::{
 /// One thing said. Snapshots of a growing message are not among them: the encoder makes those.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "most are frames; they are queued, not copied")]
-pub enum Said {
+pub enum Emission {
     /// A frame as it is.
     Frame(Outbound),
     /// The assistant message that the last `message_start` opened has grown.
@@ -184,7 +184,7 @@ impl AssistantContent {
     }
 }
 
-impl Said {
+impl Emission {
     /// The answer to `get_messages` with these messages, each as its JSON.
     pub fn messages<M: AsRef<[u8]>>(id: Option<RequestId>, messages: impl IntoIterator<Item = M>) -> Self {
         let data = MessageList { messages: Vec::new() };
@@ -236,7 +236,7 @@ impl Said {
     }
 }
 
-impl<T: Into<Outbound>> From<T> for Said {
+impl<T: Into<Outbound>> From<T> for Emission {
     fn from(frame: T) -> Self {
         Self::Frame(frame.into())
     }

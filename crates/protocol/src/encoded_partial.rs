@@ -6,9 +6,9 @@ use super::{
 use serde::Serialize;
 use std::io;
 
-/// The bytes of a growing message: what is before its content, its blocks, what is after.
+/// The bytes of a partial message: what is before its content, its blocks, what is after.
 #[derive(Debug)]
-pub struct Growing {
+pub struct EncodedPartial {
     before: Vec<u8>,
     blocks: Vec<Block>,
     after: Vec<u8>,
@@ -26,13 +26,13 @@ struct Block {
     call: Option<ToolCall>,
 }
 
-impl Growing {
+impl EncodedPartial {
     /// The message as it begins.
     pub fn new(message: &AssistantMessage) -> Self {
-        let mut growing = Self { before: Vec::new(), blocks: Vec::new(), after: Vec::new() };
-        growing.rest(message);
-        growing.blocks.extend(message.content.iter().map(Block::open));
-        growing
+        let mut partial = Self { before: Vec::new(), blocks: Vec::new(), after: Vec::new() };
+        partial.rest(message);
+        partial.blocks.extend(message.content.iter().map(Block::open));
+        partial
     }
 
     fn rest(&mut self, message: &AssistantMessage) {

@@ -9,7 +9,7 @@ use super::{
 
 impl BashExecutionMessage {
     /// The command and what came of it; `None` where the user keeps it from the model.
-    pub fn told(&self) -> Option<String> {
+    pub fn model_text(&self) -> Option<String> {
         let mut text = format!("Ran `{}`\n", self.command);
         text += &ending(&self.output, self.cancelled, self.exit_code);
         if self.truncated {
@@ -24,7 +24,7 @@ impl BashExecutionMessage {
 
 impl PythonExecutionMessage {
     /// The code and what came of it; `None` where the user keeps it from the model.
-    pub fn told(&self) -> Option<String> {
+    pub fn model_text(&self) -> Option<String> {
         let mut text = format!("Ran Python:\n```python\n{}\n```\n\n", self.code);
         text += &ending(&self.output, self.cancelled, self.exit_code);
         if self.truncated {
@@ -36,21 +36,21 @@ impl PythonExecutionMessage {
 
 impl CompactionSummaryMessage {
     /// The summary, and what it is a summary of.
-    pub fn told(&self) -> String {
+    pub fn model_text(&self) -> String {
         texts::told_compaction(&self.summary)
     }
 }
 
 impl BranchSummaryMessage {
     /// The summary, and what it is a summary of.
-    pub fn told(&self) -> String {
+    pub fn model_text(&self) -> String {
         texts::told_branch(&self.summary)
     }
 }
 
 impl FileMentionMessage {
     /// The files with their contents; images come beside the text.
-    pub fn told(&self) -> String {
+    pub fn model_text(&self) -> String {
         let files = self.files.iter();
         let files = files.map(|file| format!("<file path=\"{}\">\n{}\n</file>", file.path, file.content));
         let files: Vec<String> = files.collect();
