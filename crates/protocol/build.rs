@@ -26,7 +26,7 @@ mod unions;
 
 use std::{env, fs, path::Path};
 
-/// The schema belongs to the whole project, and stands at its root.
+/// Path of the schema, at the root of the project.
 const SCHEMA: &str = "../../schema";
 
 fn main() {

@@ -1,9 +1,9 @@
-//! Reads `schema/` into one bundle and says of each def what it is.
+//! Reads `schema/` into one bundle and classifies each def.
 
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// Everything that `schema/` holds.
+/// Contents of `schema/`.
 pub struct Bundle {
     /// `$defs` of all family files, in the order of the files and inside them.
     pub defs: Map<String, Value>,
@@ -35,7 +35,7 @@ const FAMILIES: [&str; 9] = [
     "extension",
 ];
 
-/// Reads every file; the error names the file and the def.
+/// Reads every file. An error names the file and the def.
 pub fn read(dir: &Path) -> Result<Bundle, String> {
     let mut defs = Map::new();
     for family in FAMILIES {
@@ -64,22 +64,22 @@ pub fn read(dir: &Path) -> Result<Bundle, String> {
     Ok(bundle)
 }
 
-/// What a def is, for the generator.
+/// Kind of a def, for the generator.
 pub enum Shape<'a> {
-    /// An object with properties: a struct.
+    /// Object with properties: a struct.
     Struct(&'a Map<String, Value>),
-    /// A union decided by the constant in property `tag`: value → def.
+    /// Union decided by the constant in property `tag`: value → def.
     Tagged { tag: &'a str, branches: Vec<(String, &'a str)> },
-    /// A union of which exactly one branch fits.
+    /// Union of which exactly one branch fits.
     Either(Vec<&'a Value>),
-    /// A string out of a list.
+    /// Enumeration of strings.
     Enum(Vec<&'a str>),
-    /// A scalar or free-form value: no type of its own.
+    /// Scalar or free-form value, without a type of its own.
     Plain(&'a Value),
 }
 
 impl Bundle {
-    /// The bundle as the library embeds it.
+    /// The bundle in the form in which the library embeds it.
     pub fn to_json(&self) -> Value {
         json!({
             "$defs": self.defs,
@@ -118,7 +118,7 @@ impl Bundle {
         }
     }
 
-    /// The constants that the branch `name` may have in property `tag`, each once.
+    /// Distinct constants that the branch `name` may have in property `tag`.
     fn values_of(&self, name: &str, tag: &str) -> Vec<String> {
         let def = &self.defs[name];
         if let Some(value) = def.pointer(&format!("/properties/{tag}/const")) {
@@ -130,8 +130,8 @@ impl Bundle {
         values.into_iter().collect()
     }
 
-    /// Names the overlays that have frames of their own wherever they have what their base has: from here on lists of
-    /// dialects are complete.
+    /// Adds overlays with frames of their own to every list that has their base, so that lists of
+    /// dialects are complete from here on.
     fn spell_out(&mut self) -> Result<(), String> {
         let id = |dialect: &Value, key: &str| dialect[key].as_str().unwrap_or_default().to_owned();
         let own = self.dialects.iter().filter(|dialect| dialect["frames"] == dialect["id"]);
@@ -175,13 +175,13 @@ impl Bundle {
     }
 }
 
-/// A dialect with frames of its own, and the base that it differs from; empty: it is a base.
+/// Dialect with frames of its own.
 struct Flavour {
     id: String,
     of: String,
 }
 
-/// Completes every list of dialects in `value`; the error is an id that no frames belong to.
+/// Completes every list of dialects in `value`. The error is an id without frames of its own.
 fn lists(value: &mut Value, own: &[Flavour]) -> Result<(), String> {
     match value {
         Value::Object(map) => map.iter_mut().try_for_each(|(key, value)| match (key.as_str(), value) {
@@ -196,7 +196,7 @@ fn lists(value: &mut Value, own: &[Flavour]) -> Result<(), String> {
     }
 }
 
-/// `["pi", "!pi@0.73"]`: an overlay is in a list that has its base, unless the list takes it out.
+/// Completes one list: an overlay is in a list with its base, unless the list excludes it (`["pi", "!pi@0.73"]`).
 fn complete(list: &mut Value, own: &[Flavour]) -> Result<(), String> {
     let named: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let known = |id: &str| own.iter().any(|flavour| flavour.id == id);
@@ -211,7 +211,7 @@ fn complete(list: &mut Value, own: &[Flavour]) -> Result<(), String> {
     Ok(())
 }
 
-/// The property that decides a union, if one does.
+/// Property that decides a union; `None`: its branches are told apart by shape.
 fn tag(def: &Value) -> Option<&str> {
     match def.get("x-union").and_then(Value::as_str) {
         Some("families") => Some("type"),
@@ -220,22 +220,22 @@ fn tag(def: &Value) -> Option<&str> {
     }
 }
 
-/// The def that `{"$ref": "#/$defs/X"}` names.
+/// Name of the def in `{"$ref": "#/$defs/X"}`.
 pub fn ref_name(value: &Value) -> Option<&str> {
     value.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
 }
 
-/// A string list under `key`.
+/// List of strings under `key`.
 pub fn strings<'a>(value: &'a Value, key: &str) -> Option<Vec<&'a str>> {
     Some(value.get(key)?.as_array()?.iter().filter_map(Value::as_str).collect())
 }
 
-/// The description that every def and property has.
+/// Description of a def or a property.
 pub fn description(value: &Value) -> &str {
     value.get("description").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A constant as text: `true`, `prompt`.
+/// Constant as text, such as `true` or `prompt`.
 pub fn tag_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,5 +1,5 @@
-//! What a dialect adds to the union types: presence, values and branches that only some dialects have; and the
-//! shapes that tell which properties a dialect does not know.
+//! Emits the checks of one dialect on the union types (presence, values and branches that only some dialects have), and the
+//! shapes that list foreign properties.
 
 use crate::{
     bundle::{Bundle, Shape, ref_name, strings},
@@ -11,7 +11,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use serde_json::{Map, Value};
 
-/// Emits `Check` for every type, and its `Shape`.
+/// Emits `Check` and the `Shape` of every type.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut out = TokenStream::new();
     for (name, def) in &bundle.defs {
@@ -109,7 +109,7 @@ fn struct_check(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
     out
 }
 
-/// The version of pi that brought it, if it came later.
+/// Version of pi that added the property, if not the first.
 pub fn since(schema: &Value) -> Option<TokenStream> {
     let mut numbers = schema.get("x-since")?.as_str()?.split('.').map(|number| number.parse::<u16>());
     let mut next = || numbers.next().and_then(Result::ok);
@@ -117,7 +117,7 @@ pub fn since(schema: &Value) -> Option<TokenStream> {
     Some(quote!(Version(#major, #minor, #patch)))
 }
 
-/// Drops what the dialect does not have.
+/// Emits the removal of members that the dialect does not have.
 fn struct_fit(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -> TokenStream {
     let mut out = TokenStream::new();
     for field in Field::all(def, properties) {
@@ -193,13 +193,13 @@ fn struct_shape(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
         let only = bases(schema, "x-dialects");
         let inner = inner_shape(bundle, schema);
         let is_required = required.contains(&name.as_str());
-        // A request's id is echoed as it came, `null` included.
+        // The id of a request is echoed as it came, even `null`.
         let is_request_id = ref_name(schema) == Some("RequestId");
         let since = since(schema);
         if only.is_none() && since.is_none() && inner.is_none() && (is_required || is_request_id) {
             return None;
         }
-        // Where the dialect does not have a required property, it is taken away before this counts.
+        // A required property that the dialect does not have is removed before this applies.
         let required_in = match is_required {
             true => quote!(&Base::ALL),
             false => bases(schema, "x-required-in").unwrap_or(quote!(&[])),
@@ -211,7 +211,7 @@ fn struct_shape(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -
             Property { name: #name, only: #only, required_in: #required_in, since: #since, inner: #inner }
         })
     });
-    // Those that the list of fields leaves out.
+    // Properties that the list of fields omits.
     let others = properties.iter().filter(|(name, schema)| {
         let is_plain = bases(schema, "x-dialects").is_none() && inner_shape(bundle, schema).is_none();
         required.contains(&name.as_str())
@@ -236,7 +236,7 @@ fn shape_shape(bundle: &Bundle, branches: &[&Value]) -> Option<TokenStream> {
     Some(quote!(Shape::Any(&[#(&#shapes),*])))
 }
 
-/// The shape of what a property holds, through arrays and nullables.
+/// Shape of the value of a property, or of its elements.
 fn inner_shape(bundle: &Bundle, schema: &Value) -> Option<TokenStream> {
     let name = inner_ref(schema)?;
     match bundle.shape(name) {

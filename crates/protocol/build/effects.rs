@@ -1,4 +1,4 @@
-//! The state of a session: its members, and what commands and events make of them.
+//! Emits the members of the session state, and the effects of commands and events on them.
 
 use crate::{
     bundle::{Bundle, Shape, description, ref_name, strings},
@@ -11,7 +11,7 @@ use quote::quote;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Emits `SessionMember`, `MemberValue`, `SessionFacts`, `Effect`, `EffectCode`, and the functions that read effects out of frames.
+/// Emits `SessionMember`, `MemberValue`, `SessionFacts`, `Effect`, `EffectCode`, and the functions that read effects from frames.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let members: Vec<Member> = Member::all(bundle)?;
     let parts = [
@@ -25,13 +25,13 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     Ok(parts.into_iter().collect())
 }
 
-/// A member of the session's state.
+/// Member of the session state.
 struct Member<'a> {
     name: &'a str,
     about: &'a Value,
-    /// The type of its value; `None`: the value is kept by code of its own.
+    /// Type of the value; `None`: the member is implemented by hand.
     ty: Option<TokenStream>,
-    /// It may have no value.
+    /// Whether the member may have no value.
     absent: bool,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Member<'a> {
         Some(if self.absent { quote!(Option<#ty>) } else { ty.clone() })
     }
 
-    /// The arm of `first_value`, where there is one.
+    /// Arm of `first_value`, if the member has one.
     fn first_value(&self) -> Option<TokenStream> {
         let is_list = self.about["type"]["type"] == "array";
         let first = match (is_list, self.absent) {
@@ -95,37 +95,37 @@ fn member_types(members: &[Member]) -> TokenStream {
     let value_docs = typed.iter().map(|member| docs(description(member.about)));
     let firsts = typed.iter().filter_map(|member| member.first_value());
     quote! {
-        /// A member of the session's state, as `session.json` lists them.
+        /// Member of the session state, from `session.json`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum SessionMember { #(#variant_docs #variants),* }
         impl SessionMember {
-            /// Every one.
+            /// All members.
             pub const ALL: [Self; #count] = [#(Self::#variants),*];
-            /// As the schema spells it.
+            /// Name in the schema.
             pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #names),* } }
-            /// Whether an extension may change it without a frame that says so.
+            /// Whether an extension may change the member without a frame that reports the change.
             pub const fn is_silent(self) -> bool { matches!(self, #(Self::#silent)|*) }
-            /// Whether a new process begins with its first value.
+            /// Whether a new process starts with the first value of the member.
             pub const fn is_fresh(self) -> bool { matches!(self, #(Self::#fresh)|*) }
-            /// What it begins with: no value, or an empty list; `None`: the server chooses, or it is kept by code of its own.
+            /// First value: no value, or an empty list; `None`: the server chooses it, or the member is implemented by hand.
             pub const fn first_value(self) -> Option<MemberValue> { match self { #(#firsts)* _ => None } }
         }
         impl ::std::fmt::Display for SessionMember {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.write_str(self.as_str()) }
         }
 
-        /// The value of a member. Serializes as the value alone.
+        /// Value of a member. Serializes as the value alone.
         #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
         #[serde(untagged)]
         pub enum MemberValue { #(#value_docs #values(#types)),* }
         impl MemberValue {
-            /// The member whose value it is.
+            /// Member that has the value.
             pub const fn member(&self) -> SessionMember { match self { #(Self::#values(_) => SessionMember::#values),* } }
         }
     }
 }
 
-/// The struct of the members that `get_state` tells: its server knows each.
+/// Emits the struct of the members that `get_state` returns.
 fn facts(bundle: &Bundle, members: &[Member]) -> TokenStream {
     let told = &bundle.defs["GetStateResponse"]["x-tells"];
     let typed: Vec<&Member> =
@@ -136,11 +136,11 @@ fn facts(bundle: &Bundle, members: &[Member]) -> TokenStream {
     let field_docs = typed.iter().map(|member| docs(description(member.about)));
     let count = typed.len();
     quote! {
-        /// The members of the session's state that `get_state` tells, as its server knows them.
+        /// Values of the members of the session state that `get_state` returns, from the server's own knowledge.
         #[derive(Clone, Debug, PartialEq)]
         pub struct SessionFacts { #(#field_docs pub #fields: #types),* }
         impl SessionFacts {
-            /// The values, each with its member.
+            /// The values, each tagged with its member.
             pub fn into_values(self) -> [MemberValue; #count] { [#(MemberValue::#variants(self.#fields)),*] }
         }
     }
@@ -152,41 +152,41 @@ fn codes(bundle: &Bundle) -> TokenStream {
     let variants: Vec<_> = names.iter().map(|name| camel(name)).collect();
     let variant_docs = map.values().map(|text| docs(text.as_str().unwrap_or_default()));
     quote! {
-        /// An effect that the vocabulary cannot say.
+        /// Effect that is implemented by hand, as the vocabulary of the schema does not cover it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum EffectCode { #(#variant_docs #variants),* }
         impl EffectCode {
-            /// As the schema spells it.
+            /// Name in the schema.
             pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #names),* } }
         }
 
-        /// What a frame does to the session's state.
+        /// Effect of a frame on the session state.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Effect {
-            /// The member has this value from now on.
+            /// Sets the member to the value.
             Set(MemberValue),
-            /// The member has its first value again: none, or an empty list.
+            /// Resets the member to its first value: none, or an empty list.
             Reset(SessionMember),
-            /// The member has another value, which the frame does not tell.
+            /// Makes the value of the member unknown.
             Forget(SessionMember),
-            /// The member, a list, has one more item.
+            /// Appends an item to the member, a list.
             Append(SessionMember),
-            /// The frame adds to the member, a sum.
+            /// Adds to the member, a sum.
             Add(SessionMember),
-            /// The member has the value that follows its own in the second member, a list: this one, as the frame tells.
+            /// Sets the member to the value that follows the current one in the second member, a list; the frame reports which.
             Next(MemberValue, SessionMember),
-            /// The member has the value of the second member, a list, that is nearest to this one: the next higher, else the
-            /// next lower. `None`: to the value that it has.
+            /// Sets the member to the value in the second member, a list, that is nearest to the given one: equal, else the next
+            /// higher, else the next lower. `None`: nearest to the current one.
             Clamp(SessionMember, Option<MemberValue>, SessionMember),
-            /// The member has this value, changed by a code.
+            /// Sets the member to the value after a change that is implemented by hand.
             Changed(MemberValue, EffectCode),
-            /// A code of that name says what becomes of these members.
+            /// Changes the members by an effect that is implemented by hand.
             Code(EffectCode, &'static [SessionMember]),
         }
     }
 }
 
-/// The functions that read the effects out of a command with its success, and out of an event.
+/// Emits the functions that read effects from a command with its success, and from an event.
 fn effects(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
     let mut commands = TokenStream::new();
     for (value, name) in branches(bundle, "RpcCommand")? {
@@ -211,12 +211,12 @@ fn effects(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
         events.extend(quote! { AgentSessionEvent::#variant(event) => { let _ = event; #(#rows)* } });
     }
     Ok(quote! {
-        /// Reads what a command that succeeded has done, in order. Commands and successes of different kinds do nothing.
+        /// Passes the effects of a successful command to `to`, in order; none if the command and the success are of different kinds.
         #[allow(clippy::too_many_lines)]
         pub fn effects_of_success(command: &RpcCommand, success: &RpcSuccess, base: Base, to: &mut dyn FnMut(Effect)) {
             match (command, success) { #commands _ => {} }
         }
-        /// Reads what an event does, in order.
+        /// Passes the effects of an event to `to`, in order.
         pub fn effects_of_event(event: &AgentSessionEvent, base: Base, to: &mut dyn FnMut(Effect)) {
             match event { #events _ => {} }
         }
@@ -230,7 +230,7 @@ fn branches<'a>(bundle: &'a Bundle, union: &str) -> Result<Vec<(String, &'a str)
     }
 }
 
-/// The statement of one row of `x-effects`.
+/// Statement for one row of `x-effects`.
 fn effect(row: &Value, roots: &Roots, members: &[Member]) -> Result<TokenStream, String> {
     let member = |key: &str| -> Result<Option<&Member>, String> {
         let Some(name) = row.get(key).and_then(Value::as_str) else { return Ok(None) };
@@ -288,7 +288,7 @@ fn effect(row: &Value, roots: &Roots, members: &[Member]) -> Result<TokenStream,
     })
 }
 
-/// An expression for the value that the frame tells of `member`: an `Option<MemberValue>`.
+/// Expression of type `Option<MemberValue>` for the value of `member` in the frame.
 fn value_of(member: &Member, path: &str, roots: &Roots) -> Result<TokenStream, String> {
     let (variant, ty) = (camel(member.name), member.value_type());
     let ty = ty.ok_or(format!("`{}` is kept by code of its own", member.name))?;
@@ -298,7 +298,7 @@ fn value_of(member: &Member, path: &str, roots: &Roots) -> Result<TokenStream, S
     })
 }
 
-/// The frames that a path may begin with.
+/// Frames that a path may begin with.
 struct Roots<'a> {
     bundle: &'a Bundle,
     command: Option<&'a str>,
@@ -307,7 +307,7 @@ struct Roots<'a> {
 }
 
 impl Roots<'_> {
-    /// An expression for what stands at `path`: an `Option` of a reference, `None` where a step on the way is absent.
+    /// Expression of type `Option<&T>` for the value at `path`; `None` if a step on the way is absent.
     fn read(&self, path: &str) -> Result<TokenStream, String> {
         let mut steps = path.split('.');
         let root = steps.next().unwrap_or_default();
@@ -339,7 +339,7 @@ impl Roots<'_> {
     }
 }
 
-/// The function that reads which members a success tells.
+/// Emits the function that reads members from a success.
 fn tells(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
     let (mut arms, mut names) = (TokenStream::new(), TokenStream::new());
     for (value, command) in branches(bundle, "RpcCommand")? {
@@ -369,18 +369,18 @@ fn tells(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
         }
     }
     Ok(quote! {
-        /// Reads which members a success tells, each with the JSON pointer to its value.
+        /// Passes the members that a success reports to `to`, each with the JSON pointer of its value.
         pub fn members_of_success(success: &RpcSuccess, base: Base, to: &mut dyn FnMut(&'static str, MemberValue)) {
             match success { #arms _ => {} }
         }
         impl RpcCommandKind {
-            /// The members of the session's state that its success tells.
+            /// Members of the session state that the success of the command reports.
             pub const fn reported_members(self) -> &'static [SessionMember] { match self { #names _ => &[] } }
         }
     })
 }
 
-/// The members that a command may change, whatever comes of it.
+/// Emits the members that a command may change.
 fn changes(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
     let mut arms = TokenStream::new();
     for (value, name) in branches(bundle, "RpcCommand")? {
@@ -400,7 +400,7 @@ fn changes(bundle: &Bundle, members: &[Member]) -> Result<TokenStream, String> {
     }
     Ok(quote! {
         impl RpcCommandKind {
-            /// The members of the session's state that its success may change.
+            /// Members of the session state that the success of the command may change.
             pub const fn changes(self) -> &'static [SessionMember] { match self { #arms _ => &[] } }
         }
     })

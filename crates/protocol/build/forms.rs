@@ -1,4 +1,4 @@
-//! How messages are written: of each def that a message is made of, its members, and which dialects have them.
+//! Emits the forms of plain messages: the members of each def within a message, and the dialects that have them.
 
 use crate::{
     bundle::{Bundle, Shape, ref_name},
@@ -11,13 +11,13 @@ use quote::{format_ident, quote};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// What every form is reached from.
+/// Def from which all forms are reached.
 const ROOT: &str = "AgentMessage";
 
-/// The most members that a def may have: a reader notes in a word which it has seen.
+/// Maximum number of members of a def, as a reader has one bit for each.
 const MOST_MEMBERS: usize = 64;
 
-/// Emits a `Form` for every def that a message is made of, and the names of the roles.
+/// Emits a `Form` for every def within a message.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let (mut found, mut next) = (BTreeSet::from([ROOT]), vec![ROOT]);
     while let Some(name) = next.pop() {
@@ -49,7 +49,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     }
     let root = constant(ROOT);
     out.extend(quote! {
-        /// How messages are written.
+        /// Form of a plain message.
         pub static MESSAGE_FORM: &Form = &#root;
     });
     Ok(out)
@@ -75,7 +75,7 @@ fn object(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -> Resu
         return Err("too many members".to_owned());
     }
     let fields = Field::all(def, properties);
-    // Absent and null are written in one way in the end.
+    // Null is encoded as absent, so a value with null is not plain.
     if fields.iter().any(|field| field.nullable) {
         return Ok(quote!(Form::Odd));
     }
@@ -87,7 +87,7 @@ fn object(bundle: &Bundle, def: &Value, properties: &Map<String, Value>) -> Resu
     Ok(quote!(Form::Object(&[#(#members),*])))
 }
 
-/// Text, or a list, is known; nothing else is.
+/// Form of a union by shape: a text or a list, else `Odd`.
 fn either(bundle: &Bundle, branches: &[&Value]) -> TokenStream {
     match branches {
         [text, list] if text["type"] == "string" && list["type"] == "array" => {
@@ -100,7 +100,7 @@ fn either(bundle: &Bundle, branches: &[&Value]) -> TokenStream {
 
 fn form(bundle: &Bundle, schema: &Value) -> TokenStream {
     if let Some(name) = ref_name(schema) {
-        // Its members are those behind the tag that a union has read; here nobody has.
+        // The members of a tagged branch follow its tag, which is not read here.
         if has_constant(&bundle.defs[name]) {
             return quote!(Form::Odd);
         }
@@ -133,7 +133,7 @@ fn has_constant(def: &Value) -> bool {
     properties.is_some_and(|all| all.values().any(|property| property.get("const").is_some()))
 }
 
-/// Whether members that no def names may be what they like.
+/// Whether unnamed members may have any value.
 fn is_anything(additional: &Value) -> bool {
     match additional {
         Value::Object(schema) => schema.is_empty(),

@@ -1,33 +1,33 @@
-//! Names: from the wire's spelling to Rust's.
+//! Conversion of names of the wire into Rust identifiers.
 
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-/// A type or variant name.
+/// Name of a type or a variant.
 pub fn camel(name: &str) -> Ident {
     let name = name.replace(['.', '@'], "_").to_upper_camel_case();
     let name = if name.starts_with(|c: char| c.is_ascii_digit()) { format!("V{name}") } else { name };
     Ident::new(&name, Span::call_site())
 }
 
-/// A type's name as the schema spells it.
+/// Name of a type, spelled as in the schema.
 pub fn exact(name: &str) -> Ident {
     Ident::new(name, Span::call_site())
 }
 
-/// A field or function name; keywords become raw identifiers.
+/// Name of a field or a function; keywords become raw identifiers.
 pub fn snake(name: &str) -> Ident {
     let name = name.replace(['.', '-'], "_").to_snake_case();
     syn::parse_str::<Ident>(&name).unwrap_or_else(|_| Ident::new_raw(&name, Span::call_site()))
 }
 
-/// A constant's name.
+/// Name of a constant.
 pub fn shout(name: &str) -> Ident {
     Ident::new(&name.replace(['.', '@', '-'], "_").to_shouty_snake_case(), Span::call_site())
 }
 
-/// A doc attribute for each paragraph of `text`.
+/// Doc attributes for the lines of `text`.
 pub fn docs(text: &str) -> TokenStream {
     let lines = text.lines().map(|line| format!(" {line}"));
     quote! { #(#[doc = #lines])* }

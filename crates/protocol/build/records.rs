@@ -1,4 +1,4 @@
-//! The dialects: their list, and a record of constants for each.
+//! Emits the list of dialects, and a record of constants for each.
 
 use crate::{
     bundle::{Bundle, description},
@@ -31,20 +31,20 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
         .map(|d| literal("DialectRecord", properties, d))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(quote! {
-        /// The dialects that have frames of their own; every other one speaks the frames of one of these.
+        /// Dialect with frames of its own; every other dialect has the frames of one of these.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Base { #(#base_docs #base_variants),* }
 
         impl Base {
-            /// Every one, those that extend nothing first.
+            /// All of them, bases first.
             pub const ALL: [Self; #base_count] = [#(Self::#base_variants),*];
-            /// The dialect that it is.
+            /// Name of the dialect.
             pub const fn as_str(self) -> &'static str { match self { #(Self::#base_variants => #base_ids),* } }
-            /// Whether it is in the list.
+            /// Whether the list contains the dialect.
             pub fn is_in(self, list: &[Self]) -> bool { list.contains(&self) }
         }
 
-        /// The dialects of the protocol.
+        /// Dialect of the protocol.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Dialect { #(#dialect_docs #variants),* }
 
@@ -57,9 +57,9 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
             pub fn parse(name: &str) -> Option<Self> {
                 match name { #(#ids => Some(Self::#variants),)* _ => None }
             }
-            /// The dialect whose frames it speaks.
+            /// Dialect that defines the frames.
             pub const fn base(self) -> Base { match self { #(Self::#variants => Base::#base_of),* } }
-            /// Everything that makes it differ.
+            /// Record with the properties of the dialect.
             pub const fn record(self) -> &'static DialectRecord {
                 match self { #(Self::#variants => &const { #records }),* }
             }

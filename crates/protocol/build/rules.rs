@@ -1,4 +1,4 @@
-//! The rules that frames are judged by: their list, and what is said of each.
+//! Emits the list of rules, and the properties of each.
 
 use crate::{
     bundle::{Bundle, description},
@@ -23,33 +23,34 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
         .iter()
         .map(|(name, rule)| tiers(rule, &bases).map_err(|error| format!("rules.json: {name}: {error}")))
         .collect::<Result<Vec<_>, _>>()?;
-    let tier = enumeration("Tier", "How much a rule asks.", &TIERS);
-    let side = enumeration("Side", "Whose frames a rule judges.", &SIDES);
-    let need = enumeration("Need", "What a rule has to see besides the frames of the server.", &NEEDS);
+    let tier = enumeration("Tier", "Obligation of a rule.", &TIERS);
+    let side = enumeration("Side", "Side whose frames a rule judges.", &SIDES);
+    let need =
+        enumeration("Need", "Observation that a rule needs in addition to the frames of the server.", &NEEDS);
     let listed: BTreeSet<&str> = rules.values().filter_map(|rule| rule["area"].as_str()).collect();
     let areas: Vec<(&str, &str)> = listed.into_iter().map(|area| (area, "")).collect();
-    let area = enumeration("Area", "What a rule is about; reports group by it.", &areas);
+    let area = enumeration("Area", "Subject of a rule; reports group by it.", &areas);
     Ok(quote! {
         #tier
         #side
         #need
         #area
-        /// The rules that frames are judged by. The name is stable: reports and expectation files use it.
+        /// Rule that frames are judged by. The name is stable: reports and expectation files use it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum RuleId { #(#variant_docs #variants),* }
 
-        /// What is said of a rule.
+        /// Properties of a rule.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct RuleAbout {
             /// The rule in one sentence.
             pub sentence: &'static str,
-            /// Whose frames it judges.
+            /// Side whose frames the rule judges.
             pub side: Side,
-            /// What it is about.
+            /// Area that reports group the rule in.
             pub area: Area,
-            /// What it has to see besides the frames of the server.
+            /// Observations that the rule needs in addition to the frames of the server.
             pub needs: &'static [Need],
-            /// Where it is written; `schema/README.md` names the sources.
+            /// Documents that contain the rule; `schema/README.md` describes the names.
             pub sources: &'static [&'static str],
         }
 
@@ -62,11 +63,11 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
             pub fn parse(name: &str) -> Option<Self> {
                 match name { #(#names => Some(Self::#variants),)* _ => None }
             }
-            /// What is said of it.
+            /// Properties of the rule.
             pub const fn about(self) -> &'static RuleAbout {
                 match self { #(Self::#variants => &#about),* }
             }
-            /// How much it asks in dialects built on `base`; `None`: it does not hold there.
+            /// Tier of the rule in `base`; `None`: the rule does not apply there.
             pub const fn tier(self, base: Base) -> Option<Tier> {
                 match self { #(Self::#variants => #tiers),* }
             }
@@ -78,17 +79,20 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
 }
 
 const TIERS: [(&str, &str); 3] = [
-    ("MUST", "A document demands it, or the protocol does not work without it: breaking it fails."),
-    ("SHOULD", "The originals keep it, but for known exceptions: breaking it fails unless only MUST counts."),
-    ("OBSERVED", "What the originals do and nobody demands: what differs is told and never fails."),
+    ("MUST", "A document requires this, or the protocol does not work without it: a violation fails."),
+    ("SHOULD", "The originals do this, with known exceptions: a violation fails unless only MUST counts."),
+    (
+        "OBSERVED",
+        "The originals do this, but no document requires it: a difference is reported and never fails.",
+    ),
 ];
 const SIDES: [(&str, &str); 2] =
-    [("server", "What the server writes, and how it ends."), ("host", "What the host writes.")];
+    [("server", "Frames of the server, and its exit."), ("host", "Frames of the host.")];
 const NEEDS: [(&str, &str); 4] = [
-    ("host", "What the host wrote."),
-    ("end", "How the process ended, or what it left."),
-    ("clock", "When each frame came."),
-    ("hazard", "A server that is inconvenient on purpose."),
+    ("host", "Frames that the host wrote."),
+    ("end", "Exit of the process, or the files that it left."),
+    ("clock", "Time of each frame."),
+    ("hazard", "Server that is inconvenient on purpose."),
 ];
 
 fn enumeration(name: &str, doc: &str, values: &[(&str, &str)]) -> TokenStream {
@@ -102,7 +106,7 @@ fn enumeration(name: &str, doc: &str, values: &[(&str, &str)]) -> TokenStream {
     let abouts: Vec<&str> = values.iter().map(|(_, text)| *text).filter(|text| !text.is_empty()).collect();
     let about = (abouts.len() == count).then(|| {
         quote! {
-            /// What it means, in a sentence.
+            /// Meaning in one sentence.
             pub const fn about(self) -> &'static str { match self { #(Self::#variants => #abouts),* } }
         }
     });
@@ -112,9 +116,9 @@ fn enumeration(name: &str, doc: &str, values: &[(&str, &str)]) -> TokenStream {
         pub enum #ident { #(#variant_docs #variants),* }
         impl #ident {
             #about
-            /// Every one, in order.
+            /// All of them, in order.
             pub const ALL: [Self; #count] = [#(Self::#variants),*];
-            /// As the schema spells it.
+            /// Name in the schema.
             pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #texts),* } }
         }
         impl ::std::fmt::Display for #ident {
@@ -143,7 +147,7 @@ fn about(rule: &Value) -> TokenStream {
     }
 }
 
-/// A tier for all dialects, or one for each base that has the rule.
+/// Tier for all dialects, or one for each base that has the rule.
 fn tiers(rule: &Value, bases: &[&str]) -> Result<TokenStream, String> {
     match &rule["tier"] {
         Value::Object(by) => by_base(by, bases),

@@ -1,5 +1,5 @@
-//! Structs and enumerations: typify decides the field types, this module puts back what it drops — the order of
-//! the fields, the difference between absent, null and empty, the constants, whole numbers as numbers.
+//! Emits structs and enumerations. typify decides the types of fields; this module restores what typify drops: the order of
+//! fields, the difference between absent, null and empty, constants, and integers as numbers.
 
 use crate::{
     bundle::{Bundle, Shape, description, ref_name, strings},
@@ -12,15 +12,15 @@ use quote::{ToTokens, format_ident, quote};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// One property of a struct, as the other generators see it.
+/// Property of a struct, for the other generators.
 pub struct Field<'a> {
-    /// The wire's name.
+    /// Name on the wire.
     pub name: &'a str,
-    /// The property's schema.
+    /// Schema of the property.
     pub schema: &'a Value,
-    /// Required in every dialect.
+    /// Whether every dialect requires the property.
     pub required: bool,
-    /// `null` is allowed.
+    /// Whether `null` is allowed.
     pub nullable: bool,
 }
 
@@ -46,7 +46,7 @@ fn is_in_all(schema: &Value) -> bool {
     schema.get("x-dialects").is_none() && schema.get("x-since").is_none()
 }
 
-/// Emits a type for every def but the unions.
+/// Emits a type for every def except unions.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let typified = typify(bundle)?;
     let mut out = TokenStream::new();
@@ -67,7 +67,7 @@ pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
 
 fn typify(bundle: &Bundle) -> Result<HashMap<String, syn::ItemStruct>, String> {
     let mut settings = typify::TypeSpaceSettings::default();
-    // Members stay in the order in which they came.
+    // Members keep their order.
     settings.with_map_type("::indexmap::IndexMap".to_owned());
     let mut defs = Map::new();
     for (name, def) in &bundle.defs {
@@ -97,7 +97,7 @@ fn typify(bundle: &Bundle) -> Result<HashMap<String, syn::ItemStruct>, String> {
         .collect())
 }
 
-/// What typify is given: no annotations, `$ref`s alone, scalars in place, no constants.
+/// Schema for typify: without annotations and constants, `$ref`s alone, scalars inlined.
 fn plain(schema: &Value, bundle: &Bundle) -> Value {
     if let Some(name) = ref_name(schema) {
         return match bundle.shape(name) {
@@ -153,7 +153,7 @@ fn one_struct(
         properties.iter().map(|(key, schema)| one_entry(key, schema, def)).collect();
     if def.get("additionalProperties") == Some(&json!({})) {
         fields.extend(quote! {
-            /// The members that the protocol does not name, in the order in which they came.
+            /// Members that the protocol does not name, in the order in which they were read.
             #[serde(flatten)]
             pub extra: super::JsonObject,
         });
@@ -171,7 +171,7 @@ fn one_struct(
         Some(quote!((#key, #value)))
     });
     let expecting = format!("an object ({name})");
-    // Who writes such an object says only what is there.
+    // Only such a struct can be built with the members that are present.
     let all_optional = Field::all(def, properties).into_iter().all(|field| !field.required);
     let default = all_optional.then(|| quote!(Default,));
     Ok(quote! {
@@ -230,7 +230,7 @@ fn one_field(
     Ok(quote! { #doc #[serde(#serde)] pub #ident: #ty, })
 }
 
-/// The field's type without `Option`, and the reader that checks what the type alone does not.
+/// Type of a field without `Option`, and the reader for constraints that the type does not have.
 fn base_type(
     bundle: &Bundle,
     ty: &syn::Type,
@@ -261,7 +261,7 @@ fn base_type(
     }
 }
 
-/// The hand-written type that a def names with `x-rust`.
+/// Hand-written type that a def names with `x-rust`.
 fn own_type(schema: &Value, bundle: &Bundle) -> Option<TokenStream> {
     let ident = exact(bundle.defs.get(ref_name(schema)?)?.get("x-rust")?.as_str()?);
     Some(quote!(#ident))
@@ -299,7 +299,7 @@ fn one_enum(name: &str, def: &Value, values: &[&str]) -> TokenStream {
             Some(quote! { Self::#variant => base.is_in(#list), })
         });
         quote! {
-            /// Whether dialects built on `base` have it.
+            /// Whether `base` has the value.
             pub fn is_in(self, base: Base) -> bool { match self { #(#only)* _ => true } }
         }
     });
@@ -309,14 +309,14 @@ fn one_enum(name: &str, def: &Value, values: &[&str]) -> TokenStream {
         pub enum #ident { #(#variant_docs #variants),* }
 
         impl #ident {
-            /// Every value, in the schema's order.
+            /// All values, in the order of the schema.
             pub const ALL: [Self; #count] = [#(Self::#variants),*];
             #is_in
-            /// The wire's spelling.
+            /// Spelling on the wire.
             pub const fn as_str(self) -> &'static str {
                 match self { #(Self::#variants => #values),* }
             }
-            /// The value that the wire spells `text`.
+            /// The value with the spelling `text` on the wire.
             pub fn parse(text: &str) -> Option<Self> {
                 match text { #(#values => Some(Self::#variants),)* _ => None }
             }
@@ -335,7 +335,7 @@ fn one_enum(name: &str, def: &Value, values: &[&str]) -> TokenStream {
     }
 }
 
-/// The Rust name of the property `key`, as typify derives it.
+/// Rust name of the property `key`, as typify derives it.
 pub fn field_ident(key: &str) -> proc_macro2::Ident {
     let ident = crate::names::snake(key.trim_start_matches('_'));
     match ident.to_string().strip_prefix("r#") {
@@ -382,7 +382,7 @@ fn has_type(schema: &Value, ty: &str) -> bool {
     schema.get("type").and_then(Value::as_array).is_some_and(|t| t.contains(&json!(ty)))
 }
 
-/// A def's description with its sources, as rustdoc.
+/// Description of a def with its sources, as rustdoc.
 pub fn with_sources(def: &Value) -> String {
     match strings(def, "x-doc") {
         Some(list) if !list.is_empty() => format!("{}\n\nSource: {}.", description(def), list.join("; ")),

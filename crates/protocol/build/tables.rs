@@ -1,4 +1,4 @@
-//! Tables: the states, which command is legal where, which event may fire where.
+//! Emits the tables: the states, the dispositions of commands, and the states in which events may occur.
 
 use crate::{
     bundle::{Bundle, Shape, description, ref_name, strings},
@@ -10,7 +10,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::{Map, Value};
 
-/// Emits the states, the dispositions and the fires-in table.
+/// Emits all tables.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let parts = [
         states(bundle)?,
@@ -29,7 +29,7 @@ fn flow_states(bundle: &Bundle) -> Vec<&Value> {
     flow.and_then(|f| f["states"].as_array()).into_iter().flatten().collect()
 }
 
-/// The leaf states that `name` stands for.
+/// Leaf states of the state `name`.
 fn leaves<'a>(bundle: &'a Bundle, name: &str) -> Vec<&'a str> {
     let all = flow_states(bundle);
     let is_parent = |state: &str| all.iter().any(|s| s["parent"] == state);
@@ -38,7 +38,7 @@ fn leaves<'a>(bundle: &'a Bundle, name: &str) -> Vec<&'a str> {
     names.filter(|s| name == "*" || *s == name || s.starts_with(&inside)).collect()
 }
 
-/// The state whose dispositions count in `name`, where a command has none for it.
+/// State whose dispositions apply in `name` for commands without an entry for it.
 fn like<'a>(bundle: &'a Bundle, name: &str) -> Option<&'a str> {
     flow_states(bundle).into_iter().find(|state| state["name"] == name)?["like"].as_str()
 }
@@ -57,18 +57,18 @@ fn states(bundle: &Bundle) -> Result<TokenStream, String> {
     let streaming: Vec<_> = leaves(bundle, "streaming").into_iter().map(camel).collect();
     let parents = names.iter().map(|n| n.split_once('.').map_or("", |(parent, _)| parent));
     Ok(quote! {
-        /// The states of the region `flow`: what the agent is doing.
+        /// State of the region `flow`, the activity of the agent.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum FlowState { #(#variant_docs #variants),* }
 
         impl FlowState {
-            /// Every state.
+            /// All states.
             pub const ALL: [Self; #count] = [#(Self::#variants),*];
-            /// As reports print it: `streaming.tools`.
+            /// Name in reports, such as `streaming.tools`.
             pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #names),* } }
-            /// Whether dialects built on `base` have it.
+            /// Whether `base` has the state.
             pub fn is_in(self, base: Base) -> bool { match self { #(#only)* _ => true } }
-            /// The superstate, empty for a state of the top level.
+            /// Name of the superstate; empty at the top level.
             pub const fn parent(self) -> &'static str { match self { #(Self::#variants => #parents),* } }
 
             /// Whether a run is open.
@@ -87,12 +87,12 @@ fn dispositions(bundle: &Bundle) -> TokenStream {
     let names: Vec<_> = map.keys().collect();
     let variant_docs = map.values().map(|d| docs(d.as_str().unwrap_or_default()));
     quote! {
-        /// What becomes of a command in the state that it meets.
+        /// Treatment of a command in the state in which it arrives.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Disposition { #(#variant_docs #variants),* }
 
         impl Disposition {
-            /// As reports print it.
+            /// Name in reports.
             pub const fn as_str(self) -> &'static str { match self { #(Self::#variants => #names),* } }
         }
     }
@@ -141,7 +141,7 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
                 leads.extend(quote! { (Self::#variant, FlowState::#state) => Some(FlowState::#to), });
             }
         }
-        for field in fields_asked(table) {
+        for field in condition_fields(table) {
             let ident = field_ident(field);
             choices.extend(quote! {
                 (Self::#variant(command), #field) => command.#ident.map(|value| value.as_str()),
@@ -177,47 +177,47 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
     }
     Ok(quote! {
         impl RpcCommandKind {
-            /// The cases of this command in `state`; the first that applies wins.
+            /// Cases of the command in `state`; the first that applies wins.
             pub const fn cases(self, state: FlowState) -> &'static [Case] { match (self, state) { #cases } }
-            /// The state that its success response leads to from `state`; `None`: none changes.
+            /// State that the success response leads to from `state`; `None`: the state stays.
             pub const fn leads_to(self, state: FlowState) -> Option<FlowState> {
                 match (self, state) { #leads _ => None }
             }
-            /// The state that its error response leads to from `state`; `None`: none changes.
+            /// State that the error response leads to from `state`; `None`: the state stays.
             pub const fn fails_to(self, state: FlowState) -> Option<FlowState> {
                 match (self, state) { #fails _ => None }
             }
-            /// Whether it overtakes the commands before it, in dialects that serve them one by one.
+            /// Whether the command overtakes earlier ones in dialects that serve commands one by one.
             pub const fn is_control(self) -> bool { matches!(self, #(Self::#control)|*) }
-            /// Whether the server here does it; it refuses the others by name.
+            /// Whether this server implements the command; it refuses the others by name.
             pub const fn is_served(self) -> bool { !matches!(self, #(Self::#unserved)|*) }
-            /// Whether it changes nothing: it is answered at once, in every dialect.
+            /// Whether the command only reads; it is then answered at once in every dialect.
             pub const fn is_read(self) -> bool { matches!(self, #(Self::#reads)|*) }
-            /// In the originals its success response ends an open run without closing events.
+            /// Whether the success response ends an open run without closing events, in the originals.
             pub const fn cuts(self) -> bool { matches!(self, #(Self::#cuts)|*) }
-            /// The success response of a command that answers without data, or does so in some dialects; `None` for one
+            /// Success response of a command that has no data, or none in some dialects; `None` for one
             /// that always has data.
             pub fn acknowledge(self, id: Option<RequestId>) -> Option<RpcSuccess> {
                 Some(match self { #acknowledge _ => return None })
             }
         }
         impl RpcCommand {
-            /// The request's id, as given.
+            /// Id of the command, as given.
             pub const fn id(&self) -> Option<&RequestId> {
                 match self { #(Self::#variants(command) => command.id.as_ref()),* }
             }
-            /// Names the request; the response repeats it.
+            /// Sets the id, which the response repeats.
             pub fn set_id(&mut self, id: RequestId) {
                 match self { #(Self::#variants(command) => command.id = Some(id)),* }
             }
-            /// The value of a field that the disposition may depend on.
+            /// Value of a member that the disposition may depend on.
             pub fn choice(&self, field: &str) -> Option<&'static str> {
                 match (self, field) { #choices _ => None }
             }
         }
         #typed
         impl RpcSuccess {
-            /// The id of the request that it answers.
+            /// Id of the command that this responds to.
             pub const fn id(&self) -> Option<&RequestId> {
                 match self { #(Self::#variants(response) => response.id.as_ref()),* }
             }
@@ -225,7 +225,7 @@ fn commands(bundle: &Bundle) -> Result<TokenStream, String> {
     })
 }
 
-/// What a command's success brings, by the type of its `data`.
+/// Emits `Command` for a command, with the type of its `data`.
 fn command(name: &str, variant: &Ident, data: Option<&Value>) -> Result<TokenStream, String> {
     let ident = exact(name);
     let (success, field) = match data {
@@ -276,7 +276,7 @@ fn when_row(case: &Value) -> TokenStream {
     }
 }
 
-fn fields_asked(table: &Map<String, Value>) -> Vec<&str> {
+fn condition_fields(table: &Map<String, Value>) -> Vec<&str> {
     let cases = table.values().filter_map(Value::as_array).flatten();
     let mut fields: Vec<&str> = cases.filter_map(|c| c["when"]["field"].as_str()).collect();
     fields.sort_unstable();
@@ -296,21 +296,21 @@ fn dialogs(bundle: &Bundle) -> Result<TokenStream, String> {
     let answers: Vec<_> = answers.iter().filter_map(|a| ref_name(a)).map(exact).collect();
     Ok(quote! {
         impl RpcExtensionUIRequestKind {
-            /// Whether the host must answer it: a dialog, not a notice.
+            /// Whether the request is a dialog, which needs a response, and not a notice.
             pub const fn is_dialog(self) -> bool { matches!(self, #(Self::#asking)|*) }
         }
         impl RpcExtensionUIRequest {
-            /// What an answer names it by.
+            /// Id of the request, which a dialog response repeats.
             pub fn id(&self) -> &str { match self { #(Self::#requests(request) => &request.id),* } }
 
-            /// Names it otherwise.
+            /// Sets the id.
             pub fn set_id(&mut self, id: String) { match self { #(Self::#requests(request) => request.id = id),* } }
         }
         impl RpcExtensionUIResponse {
-            /// The dialog that it answers.
+            /// Id of the dialog that this responds to.
             pub fn id(&self) -> &str { match self { #(Self::#answers(answer) => &answer.id),* } }
 
-            /// Has it answer another one.
+            /// Sets the id of the dialog that this responds to.
             pub fn set_id(&mut self, id: String) { match self { #(Self::#answers(answer) => answer.id = id),* } }
         }
     })
@@ -338,12 +338,12 @@ fn extension_frames(bundle: &Bundle) -> Result<TokenStream, String> {
     }
     Ok(quote! {
         impl FromExtension {
-            /// The request that the frame belongs to.
+            /// Id of the request that the frame belongs to.
             pub fn origin(&self) -> Option<&str> {
                 match self { #(Self::#origins(frame) => frame.origin.as_deref(),)* _ => None }
             }
 
-            /// The id of an action, if it has one: the extension waits for a response to it.
+            /// Id of an action, if it has one; the extension then waits for its response.
             pub fn action_id(&self) -> Option<&str> {
                 match self {
                     #(Self::#required(frame) => Some(&frame.id),)*
@@ -362,10 +362,10 @@ fn entries(bundle: &Bundle) -> Result<TokenStream, String> {
     let variants: Vec<_> = branches.iter().map(|(value, _)| camel(value)).collect();
     Ok(quote! {
         impl SessionEntry {
-            /// What others name it by.
+            /// Id of the entry.
             pub fn id(&self) -> &str { match self { #(Self::#variants(entry) => &entry.id),* } }
 
-            /// The entry before it; `None`: it is the first of its branch.
+            /// Id of the entry before this one; `None`: there is none.
             pub fn parent_id(&self) -> Option<&str> {
                 match self { #(Self::#variants(entry) => entry.parent_id.as_deref()),* }
             }
@@ -400,11 +400,11 @@ fn fires(bundle: &Bundle) -> Result<TokenStream, String> {
         }
     }
     Ok(quote! {
-        /// Whether the outbound frame of this `type` (of a dialog: `method`) may be emitted in every state.
+        /// Whether the outbound frame with this `type` (for UI requests: `method`) may be emitted in every state.
         pub fn fires_anywhere(frame: &str) -> bool { matches!(frame, #(#anywhere)|*) }
 
-        /// Where the outbound frame of this `type` (of a dialog: `method`) may be said, and where it leads.
-        /// Empty for a type that the schema does not know.
+        /// States in which the outbound frame with this `type` (for UI requests: `method`) may be emitted, and the ones that it leads to.
+        /// Empty for an unknown type.
         pub fn fires(frame: &str) -> &'static [Fires] { match frame { #arms _ => &[] } }
     })
 }

@@ -1,4 +1,4 @@
-//! The texts that the wire fixes: those of errors, which may differ by dialect, and the others.
+//! Emits the fixed texts: those of errors, which may differ by dialect, and others.
 
 use crate::{
     bundle::{Bundle, description},
@@ -49,14 +49,14 @@ fn errors(bundle: &Bundle) -> TokenStream {
         }
     });
     quote! {
-        /// The texts of `schema/errors.json`.
+        /// Text of `schema/errors.json`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum ErrorText { #(#variant_docs #variants),* }
 
         impl ErrorText {
-            /// The name that tables use.
+            /// Name in tables.
             pub const fn as_str(self) -> &'static str { match self { #(#named),* } }
-            /// The text with its `{placeholders}`.
+            /// Text with its `{placeholders}`.
             pub const fn template(self, base: Base) -> &'static str { match self { #(#templates),* } }
         }
 

@@ -1,4 +1,4 @@
-//! Unions: an enum per `oneOf`, decided by its tag while the object streams by, or by its shape.
+//! Emits an enum per `oneOf`, decided by its tag while the object streams by, or by its shape.
 
 use crate::{
     bundle::{Bundle, Shape, ref_name},
@@ -10,7 +10,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use serde_json::Value;
 
-/// Emits every union and, for tagged ones, the enum of its kinds.
+/// Emits every union and, for a tagged one, the enum of its kinds.
 pub fn emit(bundle: &Bundle) -> Result<TokenStream, String> {
     let mut out = TokenStream::new();
     for (name, def) in &bundle.defs {
@@ -93,17 +93,17 @@ fn kinds(bundle: &Bundle, name: &str, tag: &str, branches: &[(String, &str)], de
         pub enum #ident { #(#value_docs #variants),* }
 
         impl #ident {
-            /// Every kind, in the schema's order.
+            /// All kinds, in the order of the schema.
             pub const ALL: [Self; #count] = [#(Self::#variants),*];
-            /// The wire's spelling.
+            /// Spelling on the wire.
             pub const fn as_str(self) -> &'static str {
                 match self { #(Self::#variants => #values),* }
             }
-            /// The kind that the wire spells `text`.
+            /// The kind with the spelling `text` on the wire.
             pub fn parse(text: &str) -> Option<Self> {
                 match text { #(#values => Some(Self::#variants),)* _ => None }
             }
-            /// Whether dialects built on `base` have it.
+            /// Whether `base` has the kind.
             #[allow(unused_variables, reason = "some unions are the same in every dialect")]
             pub fn is_in(self, base: Base) -> bool {
                 #[allow(clippy::match_single_binding, reason = "generated")]
@@ -114,7 +114,7 @@ fn kinds(bundle: &Bundle, name: &str, tag: &str, branches: &[(String, &str)], de
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.write_str(self.as_str()) }
         }
         impl #union {
-            /// Which kind it is.
+            /// Kind of the value.
             pub const fn kind(&self) -> #ident {
                 match self { #(Self::#variants(_) => #ident::#variants),* }
             }
@@ -122,7 +122,7 @@ fn kinds(bundle: &Bundle, name: &str, tag: &str, branches: &[(String, &str)], de
     }
 }
 
-/// A variant is named after its tag's value; in a union of families after the def.
+/// Name of a variant: from the value of its tag, in a union of families from the def.
 pub fn variant(branch: &str, branches: &[(String, &str)], def: &Value) -> proc_macro2::Ident {
     if def.get("x-union").is_none()
         && let Some((value, _)) = branches.iter().find(|(_, b)| *b == branch)

@@ -1,4 +1,7 @@
-//! What one dialect asks beyond the union types, and which properties it does not know.
+//! Checks of a value against one dialect, in addition to those of its type.
+//!
+//! The Rust types are the union of all dialects. [`Check`] finds what one dialect refuses in a value, [`Shape`] lists the
+//! members that only some dialects have or require, so that [`prune`] can remove foreign ones before a value is read.
 
 use super::{
     Base, RequestId, Version,
@@ -6,13 +9,13 @@ use super::{
 };
 use serde_json::Value;
 
-/// Checks a value against one dialect: presence, values and branches. Generated for every type.
+/// Check of a value against one dialect: required members, enumerations and branches of unions. Generated for every type.
 pub trait Check {
-    /// Notes everything that the dialect's schema would refuse, and what tells the version of who wrote it.
+    /// Adds every fault under the schema of the dialect to `faults`, and the versions that the members in the value came with.
     fn check(&self, base: Base, faults: &mut Faults);
-    /// Drops the fields that dialects built on `base` do not have, so that whoever fills in a frame need not know.
+    /// Removes the members that `base` does not have.
     fn fit(&mut self, base: Base);
-    /// Whether the dialect's schema refuses it.
+    /// Whether the schema of the dialect refuses the value.
     fn is_refused(&self, base: Base) -> bool {
         let mut faults = Faults::default();
         self.check(base, &mut faults);
@@ -47,19 +50,19 @@ impl<T: Check> Check for Vec<T> {
     }
 }
 
-/// A frame that [`super::read`] can read.
+/// A union of frames that [`super::read`] accepts.
 pub trait Root: Check + Sized + for<'de> serde::Deserialize<'de> + HasId {
-    /// Which properties its dialects know.
+    /// Members that only some dialects have or require.
     const SHAPE: &'static Shape;
-    /// `null` in an optional property means the same as its absence, at every depth.
+    /// Whether `null` in an optional member means the same as its absence, at every depth.
     const NULL_IS_ABSENT: bool;
 }
 
-/// The request id that a frame carries, if it is of a kind that may.
+/// Access to the request id of a frame.
 pub trait HasId {
-    /// As given.
+    /// Request id as given; `None` for frames without one.
     fn request_id(&self) -> Option<&RequestId>;
-    /// Whether properties of other dialects, or ones that are `null`, may have changed what was read.
+    /// Whether foreign members, or members that are `null`, may have led to a wrong branch, so that the frame must be read again.
     fn is_provisional(&self) -> bool {
         false
     }
@@ -108,33 +111,33 @@ impl HasId for super::FromExtension {
     }
 }
 
-/// How a type is built, as far as dialects matter.
+/// Structure of a type, as far as dialects differ in it.
 pub enum Shape {
-    /// An object; properties that are in every dialect and hold nothing of interest are left out. Of those, the second
-    /// list names the required ones.
+    /// Object. Members that are in every dialect and contain no differences are omitted from the first list; the second
+    /// list has the names of the required ones among them.
     Object(&'static [Property], &'static [&'static str]),
-    /// A union by tag.
+    /// Union decided by a tag: its name, then the branches by value.
     Tagged(&'static str, &'static [(&'static str, &'static Self)]),
-    /// A union by shape.
+    /// Union decided by shape: its branches.
     Any(&'static [&'static Self]),
 }
 
-/// One property of a [`Shape::Object`].
+/// Member of a [`Shape::Object`].
 pub struct Property {
-    /// The wire's name.
+    /// Name on the wire.
     pub name: &'static str,
-    /// The dialects that have it; `None`: all.
+    /// Dialects that have the member; `None`: all.
     pub only: Option<&'static [Base]>,
-    /// The dialects that require it.
+    /// Dialects that require the member.
     pub required_in: &'static [Base],
-    /// The version that brought it, if it came later.
+    /// Version of pi that added the member; `None`: the first.
     pub since: Option<Version>,
-    /// What it, or each of its elements, is made of.
+    /// Structure of the value, or of each of its elements.
     pub inner: Option<&'static Shape>,
 }
 
-/// Removes the properties that the dialect does not know, as its schema would not look at them, and puts tags first.
-/// With `null_is_absent` it removes optional properties that are `null`, too.
+/// Removes the members that the dialect does not have, as its schema ignores them, and moves tags to the front.
+/// With `null_is_absent`, also removes optional members that are `null`.
 pub fn prune(value: &mut Value, shape: &Shape, base: Base, null_is_absent: bool) {
     let prune = |value: &mut Value, shape: &Shape| prune(value, shape, base, null_is_absent);
     match (value, shape) {
@@ -158,7 +161,7 @@ pub fn prune(value: &mut Value, shape: &Shape, base: Base, null_is_absent: bool)
                 Some(Value::Bool(flag)) => flag.to_string(),
                 _ => return,
             };
-            // With the tag in front the branch is read as it is found, and errors name the whole path.
+            // With the tag in front, the branch is read while the object streams by, and errors have the whole path.
             if let Some(value) = map.shift_remove(*tag) {
                 map.shift_insert(0, (*tag).to_owned(), value);
             }
@@ -177,8 +180,8 @@ pub fn prune(value: &mut Value, shape: &Shape, base: Base, null_is_absent: bool)
     }
 }
 
-/// The required members that `value` lacks at any depth, in words; none where it lacks none. Those that came later than
-/// `version` are not asked for, and where it is not known none that came later.
+/// Error texts for the required members that are missing in `value`, at any depth. Members that were added after `version`
+/// are not required; without a `version`, no member that was added later is.
 pub fn missing_members(value: &Value, shape: &Shape, base: Base, version: Option<Version>) -> Vec<String> {
     let mut found = Vec::new();
     collect_missing(value, shape, base, version, "", &mut found);
@@ -200,11 +203,11 @@ fn collect_missing(
             }
         }
         (Value::Object(map), Shape::Object(properties, required)) => {
-            let asked = |property: &&Property| {
+            let is_required = |property: &&Property| {
                 let came = property.since.is_none_or(|since| version.is_some_and(|version| since <= version));
                 base.is_in(property.required_in) && property.only.is_none_or(|only| base.is_in(only)) && came
             };
-            let others = properties.iter().filter(asked).map(|property| property.name);
+            let others = properties.iter().filter(is_required).map(|property| property.name);
             let names: Vec<&str> =
                 required.iter().copied().chain(others).filter(|name| !map.contains_key(*name)).collect();
             if !names.is_empty() {
@@ -234,7 +237,7 @@ fn collect_missing(
                 collect_missing(value, shape, base, version, path, found);
             }
         }
-        // Which branch was meant, nobody knows.
+        // A union by shape: the intended branch is unknown, so no member counts as missing.
         _ => {}
     }
 }

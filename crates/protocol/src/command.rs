@@ -1,8 +1,8 @@
-//! A command and what its success brings.
+//! The result type of each command.
 
 use super::{RpcCommand, RpcSuccess};
 
-/// A command whose success is known by its type. Generated for every command.
+/// A command with the type of its result. Generated for every command.
 ///
 /// ```
 /// use pi_rpc_protocol::{Command, RpcSuccess, SetModelCommand, Model};
@@ -12,9 +12,9 @@ use super::{RpcCommand, RpcSuccess};
 /// }
 /// ```
 pub trait Command: Into<RpcCommand> {
-    /// The `data` of its success response: `()` where it has none, an `Option` where it may be null.
+    /// `data` of the success response: `()` if it has none, an `Option` if it may be null.
     type Success;
 
-    /// What the success response brings; `None` if it answers another command.
+    /// Takes the result out of a success response; `None` if it belongs to another command.
     fn success(response: RpcSuccess) -> Option<Self::Success>;
 }

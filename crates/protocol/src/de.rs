@@ -1,4 +1,4 @@
-//! Field readers that the generated structs name: presence, whole numbers, words out of a list.
+//! Readers of members for the generated structs: presence, integers, enumerations.
 
 use serde::{
     Deserialize, Deserializer,
@@ -6,41 +6,41 @@ use serde::{
 };
 use std::{fmt, marker::PhantomData};
 
-/// An optional field that is there: `null` is a value like any other, so that only absence is `None`.
+/// Reads an optional member that is present. `null` is a value like any other, so that only absence is `None`.
 pub fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 
-/// A required field that may be `null`.
+/// Reads a required member that may be `null`.
 pub fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     Option::deserialize(from)
 }
 
-/// A whole number from `MIN` to `MAX`; `5.0` is one, as in JSON Schema.
+/// Reads an integer from `MIN` to `MAX`; `5.0` is one, as in JSON Schema.
 pub fn int<'de, D: Deserializer<'de>, const MIN: i64, const MAX: i64>(from: D) -> Result<i64, D::Error> {
     from.deserialize_any(IntegerVisitor::<MIN, MAX>)
 }
 
-/// [`int`] for bounds that are not negative.
+/// [`int`] for non-negative bounds.
 pub fn uint<'de, D: Deserializer<'de>, const MIN: i64, const MAX: i64>(from: D) -> Result<u64, D::Error> {
     int::<D, MIN, MAX>(from).map(i64::unsigned_abs)
 }
 
-/// [`int`] in an optional field.
+/// [`int`] for an optional member.
 pub fn opt_int<'de, D: Deserializer<'de>, const MIN: i64, const MAX: i64>(
     from: D,
 ) -> Result<Option<i64>, D::Error> {
     int::<D, MIN, MAX>(from).map(Some)
 }
 
-/// [`uint`] in an optional field.
+/// [`uint`] for an optional member.
 pub fn opt_uint<'de, D: Deserializer<'de>, const MIN: i64, const MAX: i64>(
     from: D,
 ) -> Result<Option<u64>, D::Error> {
     uint::<D, MIN, MAX>(from).map(Some)
 }
 
-/// A string out of a list.
+/// Reads a string of a list.
 pub fn word<'de, D: Deserializer<'de>, T>(
     from: D,
     parse: fn(&str) -> Option<T>,
@@ -49,11 +49,11 @@ pub fn word<'de, D: Deserializer<'de>, T>(
     from.deserialize_str(WordVisitor { parse, words })
 }
 
-/// A string, or a list of `T`: the JSON type decides.
+/// A string, or a list of `T`, decided by the JSON type.
 pub enum TextOrList<T> {
-    /// It was a string.
+    /// A string.
     Text(String),
-    /// It was an array.
+    /// An array.
     List(Vec<T>),
 }
 

@@ -1,4 +1,4 @@
-//! What a server says, before it is bytes: whole frames, and a growing message by its increments.
+//! Output of a server before encoding: whole frames, and the steps of a partial message.
 
 use super::{
     AssistantContent, AssistantMessage, AssistantMessageEvent, AssistantMessageEventKind, Base, Check as _,
@@ -6,60 +6,60 @@ use super::{
     ThinkingContent, ToolCall,
 };
 
-/// One thing said. Snapshots of a growing message are not among them: the encoder makes those.
+/// Unit of output. The snapshots of a partial message are not part of an emission; the encoder adds them.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "most are frames; they are queued, not copied")]
 pub enum Emission {
-    /// A frame as it is.
+    /// Whole frame.
     Frame(Outbound),
-    /// The assistant message that the last `message_start` opened has grown.
+    /// Step of the assistant message that the last `message_start` opened.
     Update(Update),
-    /// A frame whose bytes are at hand.
+    /// Frame that is encoded already.
     Line {
-        /// The frame, without what only the bytes tell.
+        /// The frame, possibly without data that only `line` has.
         frame: Outbound,
-        /// It as a line, line feed included.
+        /// The encoded frame, line feed included.
         line: Vec<u8>,
     },
 }
 
-/// One step of a growing assistant message.
+/// Step of a partial message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
-    /// The block's place in the message, from 0.
+    /// Index of the block in the message, from 0.
     pub index: usize,
-    /// What kind of block it is.
+    /// Kind of the block.
     pub block: BlockKind,
-    /// What happened to it.
+    /// Change of the block.
     pub step: Step,
-    /// The message without its content, if something beside the content changed (usage, the provider's id).
+    /// The message without its content, if anything but the content changed (usage, id of the provider).
     pub rest: Option<Box<AssistantMessage>>,
 }
 
-/// The kinds of block that the wire tells apart while they stream.
+/// Kind of a block, as the names of streaming events distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Text for the user.
+    /// Text block.
     Text,
-    /// Thinking, redacted or not.
+    /// Thinking block, redacted or not.
     Thinking,
-    /// A tool call.
+    /// Tool call.
     Toolcall,
 }
 
-/// What happens to a block.
+/// Change of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// It opens; usually empty.
+    /// The block begins, usually empty.
     Start(AssistantContent),
-    /// Its text, or the JSON text of its arguments, grows.
+    /// Text is added to the block, or to the JSON text of its arguments.
     Delta(String),
-    /// It is complete and looks like this.
+    /// The block is complete.
     End(AssistantContent),
 }
 
 impl Update {
-    /// The event's `type` on the wire.
+    /// `type` of the event on the wire.
     pub const fn kind(&self) -> AssistantMessageEventKind {
         use AssistantMessageEventKind as Kind;
         match (self.block, &self.step) {
@@ -77,7 +77,7 @@ impl Update {
 }
 
 impl AssistantMessageEvent {
-    /// The message so far; none in dialects that tell only what was added, and with `done` and `error`, which servers do
+    /// Snapshot of the message; `None` in dialects without snapshots, and for `done` and `error`, which servers do
     /// not send.
     pub const fn partial(&self) -> Option<&AssistantMessage> {
         match self {
@@ -95,8 +95,8 @@ impl AssistantMessageEvent {
         }
     }
 
-    /// The step that it tells. A block starts empty, whatever the snapshot already shows; one that the snapshot does
-    /// not have cannot be told.
+    /// The step of the event. A block starts empty, whatever its snapshot contains. `None` for a block that is not in
+    /// the snapshot, and for events that are no steps.
     pub fn update(&self) -> Option<Update> {
         use BlockKind::{Text, Thinking, Toolcall};
         let (index, block, step) = match self {
@@ -132,7 +132,7 @@ impl AssistantMessageEvent {
         Some(Update { index: usize::try_from(index).ok()?, block, step, rest: None })
     }
 
-    /// The block as the snapshot shows it; where there is no snapshot, a new one.
+    /// The block in the snapshot or, without a snapshot, a new one.
     fn block(&self, index: u64, new: impl Fn() -> AssistantContent) -> Option<AssistantContent> {
         match self.partial() {
             Some(partial) => partial.content.get(usize::try_from(index).ok()?).cloned(),
@@ -165,7 +165,7 @@ fn call(id: String, name: String) -> AssistantContent {
 }
 
 impl AssistantContent {
-    /// The block with another text; calls and hidden reasoning have none.
+    /// The block with another text; unchanged for calls and redacted thinking, which have no text.
     fn with(&self, text: &str) -> Self {
         match self.clone() {
             Self::Text(it) => Self::Text(TextContent { text: text.to_owned(), ..it }),
@@ -174,7 +174,7 @@ impl AssistantContent {
         }
     }
 
-    /// How its events are named.
+    /// Kind of the block in the names of events.
     pub const fn block_kind(&self) -> BlockKind {
         match self {
             Self::Text(_) => BlockKind::Text,
@@ -185,13 +185,13 @@ impl AssistantContent {
 }
 
 impl Emission {
-    /// The answer to `get_messages` with these messages, each as its JSON.
+    /// Response to `get_messages` with messages that are encoded already.
     pub fn messages<M: AsRef<[u8]>>(id: Option<RequestId>, messages: impl IntoIterator<Item = M>) -> Self {
         let data = MessageList { messages: Vec::new() };
         let frame = Outbound::Response(RpcSuccess::from(GetMessagesResponse { id, data }).into());
         let mut line = Vec::new();
         Encoder::encode_frame(&frame, &mut line);
-        // Nothing but its end follows the empty list.
+        // The empty list is the last value, so that its brackets are the last ones.
         let at = memchr::memmem::rfind(&line, b"[]").map_or(line.len(), |at| at + 1);
         let end = line.split_off(at);
         for (place, message) in messages.into_iter().enumerate() {
@@ -204,11 +204,11 @@ impl Emission {
         Self::Line { frame, line }
     }
 
-    /// Drops the fields that dialects built on `base` do not have.
+    /// Removes the members that `base` does not have.
     pub fn fit(&mut self, base: Base) {
         match self {
             Self::Frame(frame) => frame.fit(base),
-            // Bytes are at hand as the dialect has them.
+            // The bytes were encoded for the dialect.
             Self::Line { .. } => {}
             Self::Update(update) => {
                 update.rest.as_deref_mut().into_iter().for_each(|rest| rest.fit(base));
@@ -219,8 +219,8 @@ impl Emission {
         }
     }
 
-    /// Joins `next` to this delta if both grow the same block; else gives it back. What a reader computes from the
-    /// joined delta is the same.
+    /// Coalesces `next` into this delta if both are for the same block; else returns `next`. The result is the same for a
+    /// reader.
     pub fn join(&mut self, next: Self) -> Option<Self> {
         match (self, next) {
             (

@@ -1,4 +1,4 @@
-//! The bytes of a message that grows: kept, appended to, and never made again.
+//! The encoded bytes of a partial message, to which deltas are appended.
 
 use super::{
     AssistantContent, AssistantMessage, Step, TextContent, ThinkingContent, ToolCall, Update, parse_partial,
@@ -6,7 +6,7 @@ use super::{
 use serde::Serialize;
 use std::io;
 
-/// The bytes of a partial message: what is before its content, its blocks, what is after.
+/// Encoded partial message: the bytes before its content, its blocks, and the bytes after them.
 #[derive(Debug)]
 pub struct EncodedPartial {
     before: Vec<u8>,
@@ -17,17 +17,17 @@ pub struct EncodedPartial {
 #[derive(Debug)]
 struct Block {
     before: Vec<u8>,
-    /// Escaped text.
+    /// Text so far, escaped.
     live: Vec<u8>,
     after: Vec<u8>,
-    /// The whole text or raw arguments so far, unescaped.
+    /// JSON text of the arguments so far, unescaped; empty for other blocks.
     text: String,
-    /// A tool call whose arguments are still open.
+    /// Tool call whose arguments are incomplete.
     call: Option<ToolCall>,
 }
 
 impl EncodedPartial {
-    /// The message as it begins.
+    /// Encodes the message as it starts.
     pub fn new(message: &AssistantMessage) -> Self {
         let mut partial = Self { before: Vec::new(), blocks: Vec::new(), after: Vec::new() };
         partial.rest(message);
@@ -41,7 +41,7 @@ impl EncodedPartial {
         (self.before, self.after) = split(&bytes(&marked), &bytes(&block));
     }
 
-    /// Grows by one step.
+    /// Applies one step.
     pub fn apply(&mut self, update: &Update) {
         if let Some(rest) = &update.rest {
             self.rest(rest);
@@ -64,7 +64,7 @@ impl EncodedPartial {
         }
     }
 
-    /// The bytes of the message so far, in their order.
+    /// Bytes of the message so far, in order.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let blocks = self.blocks.iter().enumerate().flat_map(|(index, block)| {
             let comma: &[u8] = if index > 0 { b"," } else { b"" };
@@ -73,7 +73,7 @@ impl EncodedPartial {
         [&self.before[..]].into_iter().chain(blocks).chain([&self.after[..]])
     }
 
-    /// How many bytes they are.
+    /// Number of bytes of the message so far.
     pub fn size(&self) -> usize {
         self.parts().map(<[u8]>::len).sum()
     }
@@ -115,7 +115,7 @@ impl Block {
     }
 }
 
-/// A character that no protocol text holds at these places: marks where the live text goes.
+/// Placeholder for a text: a character of the private use area, which does not occur in the templates otherwise.
 pub const MARK: &str = "\u{f8ff}";
 
 fn text_block(text: &str) -> AssistantContent {
@@ -129,12 +129,12 @@ fn split(bytes: &[u8], mark: &[u8]) -> (Vec<u8>, Vec<u8>) {
     }
 }
 
-/// Where `what` is.
+/// Position of `what` in `bytes`.
 pub fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     memchr::memmem::find(bytes, what)
 }
 
-/// The value as JSON.
+/// Encodes the value as JSON.
 pub fn bytes(value: &impl Serialize) -> Vec<u8> {
     let mut out = Vec::new();
     write(value, &mut out);
@@ -147,16 +147,16 @@ pub fn write(value: &impl Serialize, out: &mut Vec<u8>) {
     let _ = serde_json::to_writer(Bytes(out), value);
 }
 
-/// Appends the text as it is in a JSON string, without the quotes.
+/// Appends the text, escaped as in a JSON string, without quotes.
 pub fn write_inner(text: &str, out: &mut Vec<u8>) {
     let start = out.len();
     write(&text, out);
     out.pop();
-    // The first quote: what little there is moves by one.
+    // Removes the opening quote; moving the few bytes behind it is cheap.
     out.remove(start);
 }
 
-/// What serde_json writes is quotes, colons and commas for the most part: a byte is pushed, not copied as a slice.
+/// Writer for serde_json, which mostly writes single bytes: those are pushed instead of copied as slices.
 struct Bytes<'a>(&'a mut Vec<u8>);
 
 impl io::Write for Bytes<'_> {

@@ -1,5 +1,5 @@
-//! What is said, to bytes. A partial message is never serialised again: its bytes are kept, the escaped delta is
-//! appended, and the snapshot that the dialect wants is spliced together.
+//! Encoder of emissions. A partial message is never serialised again: its bytes are kept, the escaped delta is
+//! appended, and the snapshots of the dialect are spliced together from them.
 
 use super::{
     AgentMessage, AgentSessionEvent, AssistantContent, AssistantMessage, AssistantMessageEvent, BlockKind,
@@ -10,14 +10,14 @@ use super::{
 };
 use std::io::IoSlice;
 
-/// Encodes what one server says, in order. Where updates repeat the whole message, it keeps a copy of the one that is
-/// partial.
+/// Encodes the emissions of one server, in order. In dialects with snapshots, keeps the bytes of the partial
+/// message.
 #[derive(Debug)]
 pub struct Encoder {
-    /// An empty message, whose bytes mark where the snapshots go; `None`: updates carry only what was added.
+    /// Template with marks in place of snapshots; `None`: updates have only the delta.
     mark: Option<Mark>,
     partial: Option<EncodedPartial>,
-    /// Tokens and cost of the message that is partial.
+    /// Tokens and cost of the partial message.
     usage: Option<Usage>,
 }
 
@@ -25,16 +25,16 @@ pub struct Encoder {
 struct Mark {
     message: AssistantMessage,
     bytes: Vec<u8>,
-    /// How the last delta's frame looked: most are followed by one of the same block.
+    /// Frame of the last delta, reused for the next one of the same block.
     delta: Option<Frame>,
 }
 
-/// The frame of an update without the message that it repeats; of a delta, without what it says, too.
+/// Encoded frame of an update, without its snapshots; that of a delta without its text, too.
 #[derive(Debug)]
 struct Frame {
     index: usize,
     block: BlockKind,
-    /// Bytes, and what follows them.
+    /// Bytes, each with the part that follows them.
     parts: Vec<(Vec<u8>, Part)>,
 }
 
@@ -42,9 +42,9 @@ struct Frame {
 enum Part {
     /// The text of the delta.
     Text,
-    /// The message so far.
+    /// The snapshot.
     Message,
-    /// Nothing more.
+    /// The end of the frame.
     End,
 }
 
@@ -61,26 +61,26 @@ impl Encoder {
         Self { mark, partial: None, usage: None }
     }
 
-    /// Appends a whole frame and its line feed to `out`. Needs no memory of what was said before.
+    /// Appends a whole frame and its line feed to `out`. Independent of earlier emissions.
     pub fn encode_frame(frame: &Outbound, out: &mut Vec<u8>) {
         write(frame, out);
         out.push(b'\n');
     }
 
-    /// Appends what is said and its line feed to `out`.
+    /// Appends the emission and its line feed to `out`.
     ///
-    /// An update without an open message is left out; the machine reports it.
+    /// An update without a partial message is dropped; the machine reports it.
     pub fn encode(&mut self, emission: &Emission, out: &mut Vec<u8>) {
         self.encode_below(usize::MAX, emission, out, &mut Vec::new());
     }
 
-    /// The same, but a long message that grows is not copied: `holes` are the places in `out` where it belongs, and
-    /// [`filled`](Self::filled) puts it there. Nothing more may be encoded before that is written.
+    /// Like [`encode`](Self::encode), without copying a long snapshot: `holes` gets its places in `out`, and
+    /// [`filled`](Self::filled) inserts it there. The result must be written before the next emission is encoded.
     pub fn encode_around(&mut self, emission: &Emission, out: &mut Vec<u8>, holes: &mut Vec<usize>) {
         self.encode_below(COPIED, emission, out, holes);
     }
 
-    /// `bytes` with the message so far in its `holes`.
+    /// `bytes` with the snapshot inserted at `holes`.
     pub fn filled<'a>(&'a self, bytes: &'a [u8], holes: &[usize]) -> Vec<IoSlice<'a>> {
         let mut slices = Vec::new();
         let mut from = 0;
@@ -145,7 +145,7 @@ impl Encoder {
         out.push(b'\n');
     }
 
-    /// Sees a frame that was encoded elsewhere: the edges of an assistant message matter here.
+    /// Tracks the start and the end of assistant messages in a frame that was encoded elsewhere.
     pub fn follow(&mut self, emission: &Emission) {
         match emission {
             Emission::Frame(Outbound::AgentSessionEvent(AgentSessionEvent::MessageStart(start))) => {
@@ -163,11 +163,11 @@ impl Encoder {
     }
 }
 
-/// Bytes of a message that are copied rather than written from where they are: for less it does not pay.
+/// Size in bytes below which a snapshot is copied, as separate writes cost more than the copy.
 const COPIED: usize = 16 * 1024;
 
 impl Mark {
-    /// The frame of a delta of that block.
+    /// Frame of a delta of the block of `update`.
     fn delta(&mut self, update: &Update) -> &Frame {
         let known = self.delta.take().filter(|it| (it.index, it.block) == (update.index, update.block));
         let marked = || Update { step: Step::Delta(MARK.to_owned()), rest: None, ..*update };
@@ -199,7 +199,7 @@ impl Mark {
     }
 }
 
-/// The update as the wire has it, with `partial` for the message so far. Without one it says what that would show.
+/// Event of the update, with `partial` as its snapshot. Without a snapshot, the event has the data that it would contain.
 fn event(update: &Update, partial: Option<AssistantMessage>) -> AssistantMessageEvent {
     let content_index = update.index as u64;
     match (&update.step, update.block) {

@@ -1,16 +1,16 @@
-//! Where a value leaves its dialect, and what it tells of the version of pi that wrote it.
+//! Faults of a value under the schema of a dialect, and evidence of the version of pi that wrote it.
 
 use super::Version;
 use std::fmt;
 
-/// One place where a value leaves its dialect.
+/// A place where a value violates its dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     path: String,
     kind: FaultKind,
 }
 
-/// What is wrong there.
+/// Kind of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum FaultKind {
     Missing(&'static str),
@@ -19,7 +19,7 @@ enum FaultKind {
 }
 
 impl Fault {
-    /// The member at `path` is to be a string.
+    /// Fault of a member that must be a string.
     pub(super) fn not_a_string(path: &str) -> Self {
         Self { path: path.to_owned(), kind: FaultKind::NotAString }
     }
@@ -43,31 +43,31 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A required member that is missing, and that came with a later version than the first.
+/// A missing member that a version after the first one added as required.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LateMember {
-    /// The version that brought it.
+    /// Version that added the member.
     pub since: Version,
-    /// Where it is missing.
+    /// Fault that the absence is, if the version has the member.
     pub fault: Fault,
 }
 
-/// Everything that a dialect's schema refuses in a value.
+/// Everything that the schema of a dialect refuses in a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     found: Vec<Fault>,
-    /// Members that came later and are missing: whether they had to be there depends on the version.
+    /// Missing members that were added later; whether they are faults depends on the version.
     later: Vec<LateMember>,
-    /// The latest version of which something is there.
+    /// Latest version of which the value has a member.
     newest: Option<Version>,
 }
 
-/// How many faults there were when something was entered.
+/// Numbers of faults before a member or an element was checked.
 #[derive(Clone, Copy)]
 pub struct Mark(usize, usize);
 
 impl Faults {
-    /// A required member is missing; `since`: the version that brought it, if it came later.
+    /// Adds a missing required member; `since` is the version that added it, if that is not the first.
     pub(super) fn missing(&mut self, field: &'static str, since: Option<Version>) {
         let fault = Fault { path: String::new(), kind: FaultKind::Missing(field) };
         match since {
@@ -76,22 +76,22 @@ impl Faults {
         }
     }
 
-    /// A value, or a branch, is none of the dialect's.
+    /// Adds a value, or a branch of a union, that the dialect does not have.
     pub(super) fn foreign(&mut self, value: &'static str) {
         self.found.push(Fault { path: String::new(), kind: FaultKind::Foreign(value) });
     }
 
-    /// Something is there that this version brought.
+    /// Notes that the value has a member that `version` added.
     pub(super) fn note_version(&mut self, version: Version) {
         self.newest = self.newest.max(Some(version));
     }
 
-    /// Where the faults of what is entered now will begin.
+    /// Mark before the check of a member or an element.
     pub(super) const fn mark(&self) -> Mark {
         Mark(self.found.len(), self.later.len())
     }
 
-    /// Puts the name of a member before the paths of what was found since `mark`.
+    /// Prefixes the paths of the faults since `mark` with the name of a member.
     pub(super) fn within(&mut self, mark: Mark, field: &str) {
         if self.mark_is(mark) {
             return;
@@ -99,7 +99,7 @@ impl Faults {
         self.since(mark).for_each(|fault| fault.within(field));
     }
 
-    /// Puts the place of an element before the paths of what was found since `mark`.
+    /// Prefixes the paths of the faults since `mark` with the index of an element.
     pub(super) fn at(&mut self, mark: Mark, index: usize) {
         if self.mark_is(mark) {
             return;
@@ -116,33 +116,33 @@ impl Faults {
         self.found.iter_mut().skip(found).chain(later)
     }
 
-    /// Adds `fault`.
+    /// Adds a fault.
     pub(super) fn push(&mut self, fault: Fault) {
         self.found.push(fault);
     }
 
-    /// Members that are missing and came later become faults, unless they came later than `version`.
+    /// Turns missing members that were added up to `version`, or in any version if `None`, into faults.
     pub(super) fn require_until(&mut self, version: Option<Version>) {
         let owed = |later: &mut LateMember| version.is_none_or(|version| later.since <= version);
         self.found.extend(self.later.extract_if(.., owed).map(|later| later.fault));
     }
 
-    /// Members that are missing, and may be, if the speaker is older.
+    /// Missing members that are no faults if the writer is older than the version that added them.
     pub fn late_members(&self) -> &[LateMember] {
         &self.later
     }
 
-    /// The latest version of which something is there.
+    /// Latest version of which the value has a member.
     pub const fn newest(&self) -> Option<Version> {
         self.newest
     }
 
-    /// Whether nothing is refused, but for what may be missing.
+    /// Whether there is no fault. Late members do not count.
     pub const fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// Whether the frame as a whole is of a type that only other dialects have.
+    /// Whether the only fault is that the frame has the type `name`, which the dialect does not have.
     pub fn is_foreign_type(&self, name: &str) -> bool {
         let foreign = |kind: &FaultKind| matches!(kind, FaultKind::Foreign(value) if *value == name);
         matches!(&*self.found, [Fault { path, kind }] if path.is_empty() && foreign(kind))
@@ -175,7 +175,7 @@ impl fmt::Display for Faults {
     }
 }
 
-/// Fields that are missing at `path`, in words.
+/// Error text about missing members at `path`.
 pub(super) fn missing_fields(path: &str, names: &[&str]) -> String {
     let at = if path.is_empty() { String::new() } else { format!("`{path}`: ") };
     let plural = if names.len() == 1 { "" } else { "s" };

@@ -1,25 +1,25 @@
-//! Bytes to lines: split on LF only, of any chunking, with a limit beyond which a line is skipped, not held.
+//! Splitting of a byte stream into lines, at LF only, with a limit beyond which a line is skipped instead of buffered.
 
-/// Splits a byte stream into lines. Feed it chunks with [`push`](Self::push), or read into its [`space`](Self::space); take
-/// lines with [`next`](Self::next_line).
+/// Splits a byte stream into lines. Add bytes with [`push`](Self::push), or read into [`space`](Self::space); take
+/// lines with [`next_line`](Self::next_line).
 ///
-/// U+2028 and U+2029 are ordinary characters; a CR before the LF belongs to the line and is for the reader to strip.
+/// U+2028 and U+2029 are ordinary characters; a CR before the LF belongs to the line and is stripped by the reader.
 #[derive(Debug)]
 pub struct LineSplitter {
-    /// What was read, and behind that space that is kept ready.
+    /// Bytes that were read, followed by free space.
     buffer: Vec<u8>,
     /// Bytes of `buffer` that were read.
     filled: usize,
-    /// Bytes of `buffer` that were handed out already.
+    /// Bytes of `buffer` that were already returned as lines.
     taken: usize,
-    /// Bytes of `buffer` that are known to hold no LF.
+    /// Bytes of `buffer` up to which no further LF exists.
     searched: usize,
     limit: usize,
-    /// Bytes thrown away of the over-long line being skipped.
+    /// Bytes that were dropped of the over-long line being skipped.
     skipping: Option<usize>,
 }
 
-/// What [`LineSplitter`] found.
+/// Result of [`LineSplitter::next_line`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum SplitLine<'a> {
     /// One line, without its LF.
@@ -28,25 +28,25 @@ pub enum SplitLine<'a> {
     TooLong(usize),
 }
 
-/// The longest line that a server reads when nothing else is said, in bytes. Source: own.
+/// Default limit of a line that a server reads, in bytes. Source: own.
 pub const FRAME_LIMIT: usize = 64 * 1024 * 1024;
 
-/// Bytes of buffer that are kept when a long line is over.
+/// Bytes of buffer that are kept after a long line.
 const KEPT: usize = 1024 * 1024;
 
 impl LineSplitter {
-    /// `limit`: the longest line in bytes, LF not counted.
+    /// `limit`: the maximum length of a line in bytes, without LF.
     pub const fn new(limit: usize) -> Self {
         Self { buffer: Vec::new(), filled: 0, taken: 0, searched: 0, limit, skipping: None }
     }
 
-    /// Adds what was read.
+    /// Adds a chunk.
     pub fn push(&mut self, chunk: &[u8]) {
         self.space(chunk.len())[..chunk.len()].copy_from_slice(chunk);
         self.commit(chunk.len());
     }
 
-    /// Where at least `length` bytes can be read to; [`commit`](Self::commit) says how many were.
+    /// Free space of the read buffer, at least `length` bytes; read into it, then [`commit`](Self::commit) the number of bytes.
     pub fn space(&mut self, length: usize) -> &mut [u8] {
         self.drop_taken();
         let needed = self.filled + length;
@@ -56,12 +56,12 @@ impl LineSplitter {
         &mut self.buffer[self.filled..]
     }
 
-    /// So many bytes of the [`space`](Self::space) were read.
+    /// Commits `count` bytes of the [`space`](Self::space) as read.
     pub fn commit(&mut self, count: usize) {
         self.filled = self.buffer.len().min(self.filled + count);
     }
 
-    /// The next complete line, if there is one.
+    /// Takes the next complete line, if there is one.
     pub fn next_line(&mut self) -> Option<SplitLine<'_>> {
         let found = memchr::memchr(b'\n', &self.buffer[self.searched..self.filled]);
         let Some(offset) = found else {
@@ -80,12 +80,12 @@ impl LineSplitter {
         })
     }
 
-    /// Whether the line that is being read is longer than the limit already; how long it is, is only known at its end.
+    /// Whether the incomplete line already exceeds the limit. Its length is known only at its end.
     pub const fn is_skipping(&self) -> bool {
         self.skipping.is_some()
     }
 
-    /// What is left when the input ends: an unterminated last line.
+    /// Takes the unterminated last line at the end of the input.
     pub fn finish(&mut self) -> Option<SplitLine<'_>> {
         let start = std::mem::replace(&mut self.taken, self.filled);
         self.searched = self.taken;
@@ -97,9 +97,9 @@ impl LineSplitter {
         }
     }
 
-    /// Frees the memory of a long line that was handed out. What was read behind it stays.
+    /// Frees the memory of a long line that was returned. Bytes after it stay.
     pub fn release(&mut self) {
-        // Only where little is left, so that copying the rest costs less than what was read.
+        // Only if little is left, so that copying it costs less than reading did.
         if self.buffer.len() > KEPT && self.filled - self.taken < self.buffer.len() / 4 {
             self.drop_taken();
         }

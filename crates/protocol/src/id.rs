@@ -1,24 +1,24 @@
-//! The id that ties a response to its request.
+//! The id that ties a response to its command.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Number;
 use std::fmt;
 
-/// A request's id. The protocol says string; the originals echo whatever scalar came, and so does our server.
+/// Id of a request. The schema allows strings only; the originals echo any scalar, and so does this server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RequestId {
-    /// What the schema allows.
+    /// String, the only form in the schema.
     String(String),
     /// Echoed as it came.
     Number(Number),
     /// Echoed as it came.
     Bool(bool),
-    /// An explicit `null`.
+    /// Explicit `null`, echoed as it came.
     Null,
 }
 
 impl RequestId {
-    /// Whether the schema allows it.
+    /// Whether the schema allows the id.
     pub const fn is_string(&self) -> bool {
         matches!(self, Self::String(_))
     }

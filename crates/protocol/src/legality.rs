@@ -1,35 +1,35 @@
-//! The rows of the generated tables: when a command is legal, when an event may fire.
+//! Rows of the generated tables: dispositions of commands, and states in which events may occur.
 
 use super::{Base, Disposition, ErrorText, FlowState};
 
-/// One row of what becomes of a command in a state. A row applies if all of its conditions hold.
+/// Disposition of a command in a state, under conditions, all of which must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Only in dialects built on these.
+    /// Dialects to which the row applies; `None`: all.
     pub only: Option<&'static [Base]>,
-    /// Only if this field has one of these values.
+    /// Member and the values of it for which the row applies; `None`: any.
     pub when: Option<(&'static str, &'static [&'static str])>,
-    /// What becomes of it.
+    /// Disposition of the command.
     pub disposition: Disposition,
-    /// The text of a rejection.
+    /// Error text of a rejection.
     pub error: Option<ErrorText>,
 }
 
-/// One row of where an event may fire.
+/// States in which an event may occur, under conditions, all of which must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fires {
-    /// Only in dialects built on these.
+    /// Dialects to which the row applies; `None`: all.
     pub only: Option<&'static [Base]>,
-    /// Only if this field has one of these values.
+    /// Member and the values of it for which the row applies; `None`: any.
     pub when: Option<(&'static str, &'static [&'static str])>,
-    /// The states in which it may be said.
+    /// States in which the event may occur.
     pub states: &'static [FlowState],
-    /// The state that it leads to; `None`: the state stays.
+    /// State that the event leads to; `None`: the state stays.
     pub to: Option<FlowState>,
 }
 
 impl Case {
-    /// The first case that applies; `choice` gives the value of a field.
+    /// Finds the first case that applies; `choice` returns the value of a member.
     pub fn first(
         cases: &'static [Self],
         base: Base,
@@ -42,7 +42,7 @@ impl Case {
     }
 }
 
-/// Replaces each placeholder by its value. What looks like a placeholder inside a value stays as it is.
+/// Replaces each placeholder by its value. Placeholders within values are not replaced.
 pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;

@@ -1,4 +1,4 @@
-//! The protocol: every frame as a type, how bytes become frames, and what each dialect allows.
+//! The types of the protocol, the reader of frames, and tables of what each dialect allows.
 //!
 //! The types and tables in this crate are generated from `schema/` when it is built. There are three layers: the JSON
 //! Schema of one dialect (`pi_rpc::export`), the Rust types, which are the union of all dialects, and [`read`], which
@@ -49,10 +49,10 @@ mod generated {
     include!(concat!(env!("OUT_DIR"), "/protocol.rs"));
 }
 
-/// An object whose members the protocol does not name, in the order in which they came.
+/// Object with any members, in the order in which they were read.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 
-/// What the names of types and members begin with that a server adds to try its host.
+/// Prefix of the types and members that `serve --hazard` adds to frames.
 pub const HAZARD_PREFIX: &str = "hazard_";
 
 pub use check::Check;
@@ -73,5 +73,5 @@ pub use read::{ReadError, Versioned, read, read_versioned};
 pub use surrogates::mend_surrogates;
 pub use version::{DialectVersion, Version};
 
-/// `schema/` as it was compiled in: `$defs`, `states`, `errors`, `texts`, `dialects`.
+/// Bundle of `schema/` as JSON: `$defs`, `states`, `errors`, `texts`, `dialects`.
 pub const BUNDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/bundle.json"));

@@ -1,4 +1,4 @@
-//! One inbound line: what it is, or the one clear error that answers it.
+//! Reading of one inbound line: a frame, or the error with which the server responds.
 
 use super::{
     Dialect, DialectBlankLine, DialectByteOrderMark, DialectErrorStyle, Inbound, RequestId, RpcCommand,
@@ -13,30 +13,30 @@ use serde::{
 };
 use std::{borrow::Cow, collections::HashSet, fmt};
 
-/// Why a line is no frame.
+/// Reason why a line is not a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LineError {
     /// Not one JSON object with a string `type`.
     Parse {
-        /// What is wrong with it.
+        /// Description of the problem.
         reason: String,
-        /// The `id` of an object that lacks nothing but a `type`.
+        /// `id` of an object without a usable `type`.
         id: Option<RequestId>,
     },
-    /// No command of the dialect.
+    /// A `type` that the dialect does not have.
     Unknown {
         /// The `type` as given.
         kind: String,
         /// The `id` as given.
         id: Option<RequestId>,
     },
-    /// A frame with a field missing or of the wrong type.
+    /// A frame with a missing member, or with one of the wrong type.
     Field {
-        /// Its `type`.
+        /// The `type` as given.
         kind: String,
         /// The `id` as given.
         id: Option<RequestId>,
-        /// The field and what was expected.
+        /// The member and what was expected.
         reason: String,
     },
 }
@@ -45,8 +45,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads one line without its line feed. `None`: a blank line that the dialect skips.
 ///
-/// Stricter than the originals: a duplicate key, invalid UTF-8 and a value that is no object are errors. As lenient as
-/// they are: an id may be any scalar, half a character in an escape becomes U+FFFD, `null` for an optional field counts
+/// Stricter than the originals: a duplicate key, invalid UTF-8 and a value that is not an object are errors. As lenient as
+/// they are: an id may be any scalar, a lone surrogate escape becomes U+FFFD, and `null` in an optional member counts
 /// as absent.
 pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineError> {
     let record = dialect.record();
@@ -67,7 +67,7 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
     let text = str::from_utf8(line);
     let text = text.map_err(|e| parse(format!("invalid UTF-8 at byte {}", e.valid_up_to())))?;
     let text = mend_surrogates(text);
-    // From bytes, as whole frames are read, so that the compiler makes the readers of all commands once.
+    // From bytes, as in `read`, so that the readers of all commands are compiled only once.
     let envelope: Envelope =
         serde_json::from_slice(text.as_bytes()).map_err(|e| parse(plain(&e.to_string())))?;
     let command = envelope.command.filter(|command| command.kind().is_in(dialect.base()));
@@ -88,24 +88,24 @@ pub fn read_line(line: &[u8], dialect: Dialect) -> Result<Option<Inbound>, LineE
     })
 }
 
-/// What a host says of a call of one of its tools.
+/// Inbound frames about calls of host tools.
 const HOST_TOOL_FRAMES: [&str; 2] = ["host_tool_update", "host_tool_result"];
 
 const DIALOG_RESPONSE: &str = "extension_ui_response";
 
 impl LineError {
-    /// Whether the host is told. No response is ever made for the answer to a dialog, not even for a bad one: a host
-    /// would take it for the answer to something else.
+    /// Whether the error leads to a response. An invalid dialog response does not: the host would take the response for
+    /// one to a command.
     pub fn is_answered(&self) -> bool {
         !matches!(self, Self::Field { kind, .. } if kind == DIALOG_RESPONSE)
     }
 
-    /// Whether the line is a command that lacks what it needs.
+    /// Whether the line is a frame without a required member.
     pub fn lacks_field(&self) -> bool {
         matches!(self, Self::Field { reason, .. } if reason.contains("missing field"))
     }
 
-    /// The response that says so, in the dialect's style.
+    /// Error response, in the style of the dialect.
     pub fn response(self, dialect: Dialect) -> RpcErrorResponse {
         let (base, record) = (dialect.base(), dialect.record());
         let echoed = |id: Option<RequestId>| id.filter(|_| record.unknown_command_echoes_id);
@@ -138,12 +138,12 @@ fn is_inbound(kind: &str, dialect: Dialect) -> bool {
     }
 }
 
-/// serde_json's text without the line, which is always the first.
+/// Error text of serde_json without the line number, which is always 1.
 fn plain(text: &str) -> String {
     json_words(text).replace(" at line 1 column 0", "").replace(" at line 1 column ", " at column ")
 }
 
-/// The id that `value` is; nothing but a scalar is one.
+/// Request id of a scalar value; `None` for other values.
 fn id_of(value: EarlyValue) -> Option<RequestId> {
     match value {
         EarlyValue::Str(text) => Some(RequestId::String(text.into_owned())),
@@ -152,12 +152,12 @@ fn id_of(value: EarlyValue) -> Option<RequestId> {
     }
 }
 
-/// The members that every inbound frame has, read leniently; the whole line is scanned for duplicate keys.
+/// The members of every inbound frame, read leniently, while the whole line is scanned for duplicate keys.
 #[derive(Default)]
 struct Envelope<'de> {
     id: Option<EarlyValue<'de>>,
     kind: Option<Cow<'de, str>>,
-    /// The command, if it is one and all its members are scalars: it needs no second look at the line.
+    /// The command, if all of its members are scalars; the line then need not be read again.
     command: Option<RpcCommand>,
 }
 
@@ -194,14 +194,14 @@ impl<'de> de::Visitor<'de> for EnvelopeVisitor {
             }
         }
         if !nested && envelope.kind.as_deref().is_some_and(|kind| RpcCommandKind::parse(kind).is_some()) {
-            // What is wrong with it, the second look tells.
+            // Errors are found by the second reading.
             envelope.command = RpcCommand::from_map(members, map).ok();
         }
         Ok(envelope)
     }
 }
 
-/// Any value, scanned for duplicate keys; a scalar is kept.
+/// Any value, scanned for duplicate keys; only a scalar is kept.
 struct Scanned<'de>(Option<EarlyValue<'de>>);
 
 impl<'de> Deserialize<'de> for Scanned<'de> {
@@ -259,7 +259,7 @@ impl<'de> Scanned<'de> {
     }
 }
 
-/// The keys of one object so far: a few that stand in the line as they are, are searched; all others are hashed.
+/// The keys of one object so far: the first few unescaped ones in a list, all others in a hash set.
 #[derive(Default)]
 struct Keys<'de> {
     few: [&'de str; FEW],

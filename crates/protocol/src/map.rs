@@ -1,5 +1,5 @@
-//! Reading an object whose type its own members tell, without holding the whole of it: members before the tag are
-//! kept in a [`Head`], the rest streams into the branch.
+//! Streaming reader of objects whose type is decided by a tag: members before the tag are
+//! buffered in a [`Head`], the rest streams into the branch.
 
 use serde::{
     Deserialize, Deserializer,
@@ -8,35 +8,35 @@ use serde::{
 use serde_json::Value;
 use std::{borrow::Cow, collections::VecDeque, fmt, marker::PhantomData};
 
-/// A type that can be read from an object of which some members were read already.
+/// A type that can be read from an object whose first members were already read.
 pub trait FromMap<'de>: Sized {
-    /// What error messages say was expected.
+    /// Expectation in error messages.
     const EXPECTING: &'static str;
     /// Reads the members in `head`, then the rest.
     fn from_map<A: MapAccess<'de>>(head: Head<'de>, rest: A) -> Result<Self, A::Error>;
 }
 
-/// Reads an object and nothing else: derived structs would take an array too.
+/// Reads an object only, unlike derived structs, which accept an array, too.
 pub fn read_map<'de, D: Deserializer<'de>, T: FromMap<'de>>(from: D) -> Result<T, D::Error> {
     from.deserialize_map(MapVisitor(PhantomData))
 }
 
-/// The value that a property must have.
+/// Value that a constant member must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Const {
     /// A string.
     Str(&'static str),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
 }
 
-/// Members that were read while looking for a tag.
+/// Members that were read before the tag.
 #[derive(Default)]
 pub struct Head<'de> {
     members: VecDeque<(Cow<'de, str>, EarlyValue<'de>)>,
 }
 
-/// A member's value before its type is known.
+/// Value of a member whose type is not known yet.
 #[derive(Clone)]
 pub(super) enum EarlyValue<'de> {
     Str(Cow<'de, str>),
@@ -45,12 +45,12 @@ pub(super) enum EarlyValue<'de> {
 }
 
 impl<'de> Head<'de> {
-    /// Keeps a member.
+    /// Appends a member.
     pub(super) fn push(&mut self, key: Cow<'de, str>, value: EarlyValue<'de>) {
         self.members.push_back((key, value));
     }
 
-    /// The text of the member `tag`, read from `rest` as far as needed; whatever came before it is kept.
+    /// Value of the member `tag`, read from `rest` as far as needed; the members before it are kept.
     pub fn find<A: MapAccess<'de>>(
         &mut self,
         rest: &mut A,
@@ -90,12 +90,12 @@ impl<'de> EarlyValue<'de> {
     }
 }
 
-/// Says which tags there are.
+/// Error about an unknown tag, with the known ones.
 pub fn unknown_tag<E: de::Error>(tag: &'static str, found: &str, known: &[&str]) -> E {
     E::custom(format_args!("`{tag}`: `{found}` is not one of `{}`", known.join("`, `")))
 }
 
-/// The members of an object, head first, with its constants checked and kept from the struct.
+/// The members of an object, head first. Constants are checked and not passed on.
 pub struct Fields<'de, A> {
     head: Head<'de>,
     rest: A,
@@ -105,12 +105,12 @@ pub struct Fields<'de, A> {
 }
 
 impl<'de, A: MapAccess<'de>> Fields<'de, A> {
-    /// `consts`: at most 32.
+    /// `consts` are at most 32, the bits of `seen`.
     pub fn new(head: Head<'de>, rest: A, consts: &'static [(&'static str, Const)]) -> Self {
         Self { head, rest, pending: None, consts, seen: 0 }
     }
 
-    /// Notes the constant at `index` in the list: its value must be the right one, and come once.
+    /// Checks the constant at `index`: its value, and that it occurs once.
     fn see(&mut self, index: usize, value: &EarlyValue<'de>) -> Result<(), A::Error> {
         let (name, expected) = self.consts[index];
         if self.seen & (1 << index) != 0 {
@@ -124,7 +124,7 @@ impl<'de, A: MapAccess<'de>> Fields<'de, A> {
         }
     }
 
-    /// The name of the next member that belongs to the struct; apart from its reading, which is compiled once per struct.
+    /// Name of the next member that is not a constant. Separate from the reading of its value, which is compiled once per struct.
     fn next_member(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
         while let Some((key, value)) = self.head.members.pop_front() {
             match self.constant(&key) {
@@ -146,7 +146,7 @@ impl<'de, A: MapAccess<'de>> Fields<'de, A> {
         }
     }
 
-    /// Which constant `key` is, if it is one.
+    /// Index of the constant `key`.
     fn constant(&self, key: &str) -> Option<usize> {
         self.consts.iter().position(|(name, _)| *name == key)
     }
@@ -162,7 +162,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'de, A> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
         match self.pending.take() {
             Some(EarlyValue::Str(text)) => seed.deserialize(EarlyText(text, PhantomData)),
-            // As a value, which unlike serde's plain flag can be read as optional.
+            // As a `Value`, which can be read as an `Option`, unlike serde's boolean deserializer.
             Some(EarlyValue::Bool(flag)) => seed.deserialize(Value::Bool(flag)).map_err(de::Error::custom),
             Some(EarlyValue::Other(value)) => seed.deserialize(value).map_err(de::Error::custom),
             None => self.rest.next_value_seed(seed),
@@ -170,7 +170,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'de, A> {
     }
 }
 
-/// Text that is copied only if it is kept, and unlike serde's plain text can be read as optional.
+/// Deserializer of a text, which borrows it if possible and can be read as an `Option`, unlike that of serde.
 struct EarlyText<'de, E>(Cow<'de, str>, PhantomData<E>);
 
 impl<'de, E: de::Error> Deserializer<'de> for EarlyText<'de, E> {
@@ -219,7 +219,7 @@ impl<'de, T: FromMap<'de>> de::Visitor<'de> for MapVisitor<T> {
     }
 }
 
-/// Borrows a key where the input allows it.
+/// Reads a key, borrowed if the input allows it.
 pub(super) struct TextSeed;
 
 impl<'de> DeserializeSeed<'de> for TextSeed {

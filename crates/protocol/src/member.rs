@@ -1,10 +1,10 @@
-//! How a member of a frame becomes the value of a member of the session's state.
+//! Conversion of a member of a frame into the value of a member of the session state.
 
-/// Takes what a frame has as the value of a member of the session's state; `None`: the frame tells nothing of it.
+/// Conversion of a member of a frame into a value of the session state; `None`: the frame does not report the value.
 ///
-/// A frame may have the value itself; or leave out what the dialect does not have; or leave out what has no value.
+/// The frame may have the value itself, or omit it because the dialect does not have it, or because there is no value.
 pub trait IntoMember<T> {
-    /// The value.
+    /// Converts the member.
     fn into_member(self) -> Option<T>;
 }
 

@@ -1,4 +1,5 @@
-//! How a model is told of what neither the user nor the model said: in the user's place, as a text.
+//! Texts in which the model reads messages of neither the user nor the model, such as shell commands and summaries. They are
+//! sent as user messages.
 //!
 //! Source: pi source (message conversion), pi RPC reference: bash; xcsh source; observed.
 
@@ -8,7 +9,7 @@ use super::{
 };
 
 impl BashExecutionMessage {
-    /// The command and what came of it; `None` where the user keeps it from the model.
+    /// Command, output and outcome; `None` if the message is hidden from the model.
     pub fn model_text(&self) -> Option<String> {
         let mut text = format!("Ran `{}`\n", self.command);
         text += &ending(&self.output, self.cancelled, self.exit_code);
@@ -23,7 +24,7 @@ impl BashExecutionMessage {
 }
 
 impl PythonExecutionMessage {
-    /// The code and what came of it; `None` where the user keeps it from the model.
+    /// Code, output and outcome; `None` if the message is hidden from the model.
     pub fn model_text(&self) -> Option<String> {
         let mut text = format!("Ran Python:\n```python\n{}\n```\n\n", self.code);
         text += &ending(&self.output, self.cancelled, self.exit_code);
@@ -35,21 +36,21 @@ impl PythonExecutionMessage {
 }
 
 impl CompactionSummaryMessage {
-    /// The summary, and what it is a summary of.
+    /// Summary with an introduction.
     pub fn model_text(&self) -> String {
         texts::told_compaction(&self.summary)
     }
 }
 
 impl BranchSummaryMessage {
-    /// The summary, and what it is a summary of.
+    /// Summary with an introduction.
     pub fn model_text(&self) -> String {
         texts::told_branch(&self.summary)
     }
 }
 
 impl FileMentionMessage {
-    /// The files with their contents; images come beside the text.
+    /// Files with their contents, without images, which are sent as blocks.
     pub fn model_text(&self) -> String {
         let files = self.files.iter();
         let files = files.map(|file| format!("<file path=\"{}\">\n{}\n</file>", file.path, file.content));
@@ -58,7 +59,7 @@ impl FileMentionMessage {
     }
 }
 
-/// The output, and how it ended where that was not well.
+/// Output, and the kind of end unless it was a success.
 fn ending(output: &str, cancelled: bool, exit_code: Option<i64>) -> String {
     let mut text = match output.is_empty() {
         true => "(no output)".to_owned(),
@@ -72,7 +73,7 @@ fn ending(output: &str, cancelled: bool, exit_code: Option<i64>) -> String {
     text
 }
 
-/// That an output is not all there, as far as is known.
+/// Note that the output is truncated, with line counts if they are known.
 fn cut(meta: Option<&OutputMeta>) -> String {
     match meta.and_then(|meta| meta.truncation.as_ref()) {
         Some(cut) => {

@@ -1,8 +1,8 @@
-//! Numbers as the wire has them.
+//! Numbers in the form of the wire.
 
 use serde_json::Number;
 
-/// A number as the originals write it: whole values without a fraction (`15`, never `15.0`). What is no finite number
+/// Number in the form of the originals: whole values without a fraction (`15`, never `15.0`). A value that is not finite
 /// becomes 0.
 pub fn number(value: f64) -> Number {
     let whole = value as i64;

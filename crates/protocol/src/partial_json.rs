@@ -1,13 +1,13 @@
-//! Arguments of a tool call while they still stream: the JSON so far, read as far as it goes.
+//! Best-effort parser for the arguments of a tool call while they are streamed.
 
 use super::JsonObject;
 use jiter::{JsonValue, PartialMode};
 use serde_json::Value;
 
-/// The object that the beginning `text` of a JSON text tells so far: complete members, and strings cut where the
-/// text ends. Empty when nothing can be read. The originals show this as `arguments` of an unfinished call.
+/// Parses the beginning of a JSON object: complete members, and strings up to the end of the
+/// text. Empty if nothing can be parsed. The originals have this as `arguments` of a partial call.
 pub fn parse_partial(text: &str) -> JsonObject {
-    // serde_json decides wherever the text is complete, so that numbers and key order are its own.
+    // A complete text is parsed by serde_json, so that numbers and the order of keys are those of every other reader.
     if let Ok(Value::Object(map)) = serde_json::from_str(text) {
         return map;
     }

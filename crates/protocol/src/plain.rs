@@ -1,24 +1,24 @@
-//! Whether a stored message is written as it would be said, found out while it is passed over.
+//! Test whether a stored message has the bytes that encoding it would produce, without building the message.
 //!
-//! A message is plain in a dialect if what the types would make of it says the same: every member is one that the dialect
-//! has, none comes twice, none is missing, and every value is of its type. Such a message can be told by its bytes. What is
-//! not known to be plain may well be so; it goes through the types.
+//! A message is plain in a dialect if reading and encoding it changes nothing of substance: the dialect has every member,
+//! no member occurs twice or is missing, and every value has its type. A plain message is sent as its stored bytes. The test
+//! may miss plain messages, which are then read and encoded.
 
 use super::{AgentMessageKind, Base, MESSAGE_FORM};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::{fmt, ops::BitAndAssign};
 
-/// Some of the dialects that have frames of their own.
+/// Set of dialects that have frames of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bases(u8);
 
 impl Bases {
-    /// None of them.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// Every one.
+    /// The set of all.
     pub const ALL: Self = Self::of(&Base::ALL);
 
-    /// Those in the list.
+    /// The set of those in the list.
     pub const fn of(list: &[Base]) -> Self {
         let (mut bits, mut at) = (0, 0);
         while at < list.len() {
@@ -28,12 +28,12 @@ impl Bases {
         Self(bits)
     }
 
-    /// Whether it is one of them.
+    /// Whether the set contains `base`.
     pub const fn has(self, base: Base) -> bool {
         self.0 & (1 << base as u8) != 0
     }
 
-    /// There is none.
+    /// Whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -45,7 +45,7 @@ impl BitAndAssign for Bases {
     }
 }
 
-/// How a value is written.
+/// Form of a plain value.
 pub enum Form {
     /// A string.
     Text,
@@ -53,40 +53,40 @@ pub enum Form {
     Flag,
     /// Any number.
     Number,
-    /// A number without a point, from the first to the second.
+    /// An integer without a fraction, from the first to the second bound.
     Whole(i64, i64),
-    /// A string out of a list.
+    /// A string of the list.
     Word(&'static [&'static str]),
-    /// Any value in which no member comes twice.
+    /// Any value without duplicate members.
     Free,
-    /// Such an object.
+    /// Any object without duplicate members.
     FreeObject,
-    /// A list of such values.
+    /// A list of values of the form.
     List(&'static Self),
-    /// A string, or a list of such values.
+    /// A string, or a list of values of the form.
     TextOrList(&'static Self),
     /// An object with these members.
     Object(&'static [Member]),
-    /// An object whose first member, of this name, tells which members follow.
+    /// An object whose first member, with this name, selects the form of the others.
     Tagged(&'static str, &'static [(&'static str, &'static Self)]),
-    /// It may be written in several ways: never plain.
+    /// A value with several encodings, which is never plain.
     Odd,
 }
 
-/// A member of an object.
+/// Member of an object.
 pub struct Member {
-    /// The wire's name.
+    /// Name on the wire.
     pub name: &'static str,
-    /// The dialects that have it.
+    /// Dialects that have the member.
     pub bases: Bases,
-    /// Every dialect wants it.
+    /// Whether every dialect requires the member.
     pub required: bool,
-    /// Its value.
+    /// Form of the value.
     pub form: &'static Form,
 }
 
-/// Passes over a message: the dialects in which it is plain, and its role. An error is one of JSON, or of the object's
-/// tag; a message without dialects may have another role, or none.
+/// Skips a message and returns the dialects in which it is plain, and its role. Errors are those of JSON and of the
+/// tag. If no dialect is returned, the role is not reliable.
 pub struct PlainMessage;
 
 impl<'de> DeserializeSeed<'de> for PlainMessage {
@@ -98,7 +98,7 @@ impl<'de> DeserializeSeed<'de> for PlainMessage {
     }
 }
 
-/// Passes over a value of the form. With a tag its value is given, too.
+/// Skips a value and compares it with the form. Returns the value of the tag, too, if the form has one.
 #[derive(Clone, Copy)]
 struct FormSeed(&'static Form);
 
@@ -208,7 +208,7 @@ fn tagged<'de, A: MapAccess<'de>>(
     }
 }
 
-/// Any object; one in which a member comes twice says different things to different readers.
+/// Skips any object. One with a duplicate member is not plain, as readers differ in which value they take.
 fn free<'de, A: MapAccess<'de>>(map: &mut A) -> Result<PlainValue, A::Error> {
     let (mut bases, mut keys) = (Bases::ALL, Vec::new());
     while let Some(key) = map.next_key::<String>()? {
@@ -228,7 +228,7 @@ fn odd<'de, A: MapAccess<'de>>(map: &mut A) -> Result<PlainValue, A::Error> {
     Ok(plain(false))
 }
 
-/// Finds a key among members, first where it stands if none is left out.
+/// Index of a key among the members, looked for first at `next`, where it is if no member was omitted.
 struct MemberKey {
     members: &'static [Member],
     next: usize,
@@ -256,7 +256,7 @@ impl Visitor<'_> for MemberKey {
     }
 }
 
-/// Whether a key is this one.
+/// Whether a key is the tag.
 struct TagKey(&'static str);
 
 impl<'de> DeserializeSeed<'de> for TagKey {
@@ -278,7 +278,7 @@ impl Visitor<'_> for TagKey {
     }
 }
 
-/// The branch that a tag names.
+/// Branch that the value of a tag selects.
 struct BranchName(&'static [(&'static str, &'static Form)]);
 
 impl<'de> DeserializeSeed<'de> for BranchName {

@@ -1,4 +1,4 @@
-//! Bytes to frames, as one dialect's schema has it.
+//! Reading of frames under the schema of one dialect.
 
 use super::{
     Base, Dialect, DialectVersion, Fault, Faults, RequestId, Version,
@@ -6,13 +6,13 @@ use super::{
 };
 use serde_json::Value;
 
-/// Why bytes are no frame of the dialect.
+/// Reason why bytes are not a frame of the dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// Not JSON, or a value of the wrong type: serde's words, led by the path.
+    /// Not JSON, or a value of the wrong type: the error of serde after the path of the value.
     #[error("{0}")]
     Type(String),
-    /// Well typed, but not in this dialect.
+    /// Well typed, but refused by the dialect.
     #[error("{0}")]
     Dialect(Faults),
 }
@@ -28,23 +28,23 @@ pub fn read<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
     with_string_id(frame, T::NULL_IS_ABSENT)
 }
 
-/// [`read`] that lets a request's id be any scalar, as our server does.
+/// [`read`] that accepts any scalar as the id of a request, as this server does.
 pub fn read_scalar_id<T: Root>(bytes: &[u8], dialect: Dialect) -> Result<T, ReadError> {
     let frame = deserialize(bytes, dialect.into())?;
     check_and_fit(frame, dialect)
 }
 
-/// A frame that may have been written by an older version.
+/// A frame of a server whose version may be older.
 #[derive(Debug)]
 pub struct Versioned<T> {
     /// The frame.
     pub frame: T,
-    /// What it tells of the version, and what it lacks of what came later than the first.
+    /// Versions that the frame gives evidence of, and missing members that were added after the first version.
     pub faults: Faults,
 }
 
-/// [`read`] of what a server of any version has written. Of the members that came later, those are asked for that the
-/// version of `spoken` has; where it is not known, none.
+/// [`read`] for a frame of a server of any version. Members that were added later are required only if `spoken` has a
+/// version that has them.
 pub fn read_versioned<T: Root>(
     bytes: &[u8],
     spoken: DialectVersion,
@@ -81,13 +81,13 @@ fn with_string_id<T: Root>(frame: T, null_is_absent: bool) -> Result<T, ReadErro
 fn deserialize<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T, ReadError> {
     match serde_json::from_slice::<T>(bytes) {
         Ok(frame) if !frame.is_provisional() => Ok(frame),
-        // Slower, only for what is small, has `null` for an absent property, or is on the way to an error: without what
-        // the dialect does not look at, and with the path.
+        // Slower, so only for small frames, for `null` in place of an absent member, and for errors: ignores members that
+        // the dialect does not have, and finds the path of the error.
         _ => deserialize_pruned(bytes, spoken),
     }
 }
 
-/// A well-typed frame, if the dialect has it so; without what the dialect does not have.
+/// Checks a well-typed frame against the dialect and removes the members that the dialect does not have.
 pub(super) fn check_and_fit<T: Check>(mut frame: T, dialect: Dialect) -> Result<T, ReadError> {
     let mut faults = Faults::default();
     frame.check(dialect.base(), &mut faults);
@@ -109,25 +109,26 @@ fn deserialize_pruned<T: Root>(bytes: &[u8], spoken: DialectVersion) -> Result<T
     })
 }
 
-/// The text of an error that names a missing member, with all others that are missing.
+/// Extends an error text about one missing member to all missing members.
 fn all_missing<T: Root>(value: &Value, base: Base, version: Option<Version>, text: String) -> String {
     if !text.contains("missing field") {
         return text;
     }
     let missing = missing_members(value, T::SHAPE, base, version);
-    // What stands in a branch that only its shape tells is not looked into.
+    // Members within a union by shape are not found, so the text must not lose the one that it names.
     match missing.iter().any(|lacks| lacks.len() >= text.len() && lacks.contains(name_in(&text))) {
         true => missing.join("; "),
         false => text,
     }
 }
 
-/// The member that an error says is missing, in its quotes.
+/// The quoted member name in an error text about a missing member.
 fn name_in(text: &str) -> &str {
     text.rsplit_once("missing field ").map_or(text, |(_, name)| name)
 }
 
-/// The text of an error below `path`; one that names a field itself, as those about tags do, names it in full.
+/// Prefixes an error text with the path of the value. Texts that begin with a member name, as those about tags do, get the
+/// full path of that member.
 fn error_at(path: &str, text: &str) -> String {
     match text.strip_prefix('`').and_then(|rest| rest.split_once("`: ")) {
         _ if path == "." => text.to_owned(),
@@ -136,7 +137,7 @@ fn error_at(path: &str, text: &str) -> String {
     }
 }
 
-/// serde's text in JSON's words.
+/// Replaces the type names of serde in an error text by those of JSON.
 pub(super) fn json_words(text: &str) -> String {
     [
         ("type: map,", "type: object,"),

@@ -1,4 +1,4 @@
-//! Escapes of half a character, as JavaScript writes them when it cuts a string in the middle of one.
+//! Repair of lone surrogate escapes, which JavaScript writes when it cuts a string within a character.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub fn mend_surrogates(text: &str) -> Cow<'_, str> {
                     copied = escape + ESCAPE;
                     ESCAPE
                 }
-                // A backslash and what it escapes; the next byte may be the last.
+                // A backslash and the escaped byte; the text may end there.
                 _ => 2,
             };
         at = at.min(text.len());

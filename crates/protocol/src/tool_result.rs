@@ -1,9 +1,9 @@
-//! Results of tools that are a text alone.
+//! Tool results that consist of a text only.
 
 use super::{AgentToolResult, TextContent, UserContent};
 
 impl From<String> for AgentToolResult {
-    /// A text, and nothing else.
+    /// Result with the text as its only content block.
     fn from(text: String) -> Self {
         let text = TextContent { text, text_signature: None };
         Self {
@@ -19,7 +19,7 @@ impl From<String> for AgentToolResult {
 }
 
 impl From<&str> for AgentToolResult {
-    /// A text, and nothing else.
+    /// Result with the text as its only content block.
     fn from(text: &str) -> Self {
         Self::from(text.to_owned())
     }

@@ -1,4 +1,4 @@
-//! Versions of pi: a server of an older one does not say what came later.
+//! Versions of pi within a dialect: members that a later version added are not required of an older server.
 
 use super::{Base, Dialect};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Version(pub u16, pub u16, pub u16);
 
 impl Version {
-    /// The version that a text names: one to three numbers; those that it leaves out are 0.
+    /// Parses one to three numbers separated by dots; missing ones are 0.
     pub fn parse(text: &str) -> Option<Self> {
         let mut numbers = [0; 3];
         let mut parts = text.split('.');
@@ -31,17 +31,17 @@ impl fmt::Display for Version {
     }
 }
 
-/// A dialect and, where it is known, the version that speaks it.
+/// A dialect and, if known, the version of pi that speaks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DialectVersion {
     /// The dialect.
     pub dialect: Dialect,
-    /// The version; members that came later need not be there.
+    /// Version, which need not have members that were added later; `None`: unknown.
     pub version: Option<Version>,
 }
 
 impl DialectVersion {
-    /// What a name says: a dialect, or one whose versions are told apart with `@` and a version, as `pi-1@0.84`.
+    /// Parses the name of a dialect, with `@` and a version if its versions are told apart, such as `pi-1@0.84`.
     pub fn parse(name: &str) -> Option<Self> {
         if let Some(dialect) = Dialect::parse(name) {
             return Some(dialect.into());
@@ -52,7 +52,7 @@ impl DialectVersion {
         (version >= first).then_some(Self { dialect, version: Some(version) })
     }
 
-    /// The dialect whose frames are spoken.
+    /// The dialect that defines the frames.
     pub const fn base(self) -> Base {
         self.dialect.base()
     }
