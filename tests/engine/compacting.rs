@@ -7,7 +7,7 @@ use pi_rpc::{
     engine::{CompactionPlan, Modes},
     protocol::Dialect::{self, Pi, Xcsh},
 };
-use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Playback, Scenario, scenario, shorthand::*};
 use serde_json::{Value, json};
 
 const SEEDS: [Dialect; 2] = [Pi, Xcsh];
@@ -34,7 +34,7 @@ fn talked() -> String {
     format!("ok p1 · {} · ok p2 · {}", run("user question number one"), run("user question number two"))
 }
 
-fn answered(dialect: Dialect, played: &Played, id: &str) -> Value {
+fn answered(dialect: Dialect, played: &Playback, id: &str) -> Value {
     let answers = played.answers(id);
     assert_eq!(answers.len(), 1, "{dialect}\n{}", played.log);
     answers[0].clone()
@@ -572,7 +572,7 @@ fn a_shutdown_gives_the_compaction_up_and_asks_nobody() {
 #[test]
 fn what_waits_behind_a_compaction_is_served_as_if_it_came_during_it() {
     let tool = || talk(json!([calls("t1", "bash", "sleep 500")])).host(200, prompt("p3", "three"));
-    let ended = |played: &Played| played.shape().into_iter().rev().take(2).collect::<Vec<_>>();
+    let ended = |played: &Playback| played.shape().into_iter().rev().take(2).collect::<Vec<_>>();
     // All three come while the run is being closed.
     let played = tool().host(300, command("compact")).host(301, command("new_session")).play(Pi);
     assert_eq!(ended(&played), ["ok new_session", "no compact"]);

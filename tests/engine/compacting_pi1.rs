@@ -5,7 +5,7 @@ use pi_rpc::{
     engine::CompactionPlan,
     protocol::Dialect::{self, Pi1, Pi073},
 };
-use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Playback, Scenario, scenario, shorthand::*};
 use serde_json::{Value, json};
 
 const PATH: &str = "/sessions/other.jsonl";
@@ -127,7 +127,7 @@ fn pi_073_tells_the_same_of_less() {
 #[test]
 fn what_the_model_was_told_of_itself_leads_what_is_kept() {
     let asked = compacts(json!([summary("What was said.")])).host(500, command("get_messages"));
-    let played: Played = asked.finish(Pi1);
+    let played: Playback = asked.finish(Pi1);
     let messages = &played.answers("get_messages")[0]["data"]["messages"];
     let roles: Vec<&Value> = messages.as_array().unwrap().iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["system", "compactionSummary", "user", "assistant"]);

@@ -1,7 +1,7 @@
 //! The entries of a session as hosts read them, and sessions made of its branch.
 
 use pi_rpc::protocol::Dialect::{Pi1, Pi073};
-use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Playback, Scenario, scenario, shorthand::*};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -39,7 +39,7 @@ fn opened(frames: &[Value]) -> Scenario {
     frames.iter().fold(scenario, |scenario, frame| scenario.host(0, frame.clone()))
 }
 
-fn answer(played: &Played, id: &str) -> Value {
+fn answer(played: &Playback, id: &str) -> Value {
     let answers = played.answers(id);
     assert_eq!(answers.len(), 1, "{}", played.log);
     answers[0].clone()

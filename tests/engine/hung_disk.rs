@@ -1,7 +1,7 @@
 //! A disk that does not answer stops neither reads nor aborts nor the end, and nothing is told before it has answered.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
-use pi_rpc_test_kit::{Played, Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Playback, Scenario, scenario, shorthand::*};
 use serde_json::{Value, json};
 
 const ALL: [Dialect; 3] = [Pi, Xcsh, Pi1];
@@ -15,7 +15,7 @@ fn hung(turns: Value) -> Scenario {
 }
 
 /// The milliseconds at which frames came out that `wanted` finds.
-fn times(played: &Played, wanted: impl Fn(&Value) -> bool) -> Vec<u64> {
+fn times(played: &Playback, wanted: impl Fn(&Value) -> bool) -> Vec<u64> {
     let lines = played.log.lines().filter_map(|line| {
         let (at, rest) = line.trim_start().split_once(' ')?;
         let frame: Value = serde_json::from_str(rest.strip_prefix("> ")?).ok()?;
@@ -24,11 +24,11 @@ fn times(played: &Played, wanted: impl Fn(&Value) -> bool) -> Vec<u64> {
     lines.collect()
 }
 
-fn answered(played: &Played, id: &str) -> Vec<u64> {
+fn answered(played: &Playback, id: &str) -> Vec<u64> {
     times(played, |frame| frame["type"] == "response" && frame["id"] == id)
 }
 
-fn ended(played: &Played, role: &str) -> Vec<u64> {
+fn ended(played: &Playback, role: &str) -> Vec<u64> {
     times(played, |frame| frame["type"] == "message_end" && frame["message"]["role"] == role)
 }
 

@@ -4,7 +4,7 @@
 //! what happens on disk.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
-use pi_rpc_test_kit::{self, Played, say::*, scenario};
+use pi_rpc_test_kit::{self, Playback, scenario, shorthand::*};
 use serde_json::{Value, json};
 
 const SEEDS: [Dialect; 2] = [Pi, Xcsh];
@@ -12,7 +12,7 @@ const SEEDS: [Dialect; 2] = [Pi, Xcsh];
 const TEXT: &str = "The session could not be written: no space left on device";
 
 /// What the log tells of an order: what was stored, in one word each, and the frames of these kinds.
-fn order(played: &Played, kinds: &[&str]) -> Vec<String> {
+fn order(played: &Playback, kinds: &[&str]) -> Vec<String> {
     let lines = played.log.lines().filter_map(|line| {
         let (_, rest) = line.trim_start().split_once(' ')?;
         if let Some(stored) = rest.strip_prefix("# ") {
@@ -27,7 +27,7 @@ fn order(played: &Played, kinds: &[&str]) -> Vec<String> {
 }
 
 /// The kinds of the entries in the file, its header first.
-fn entries(played: &Played) -> Vec<String> {
+fn entries(played: &Playback) -> Vec<String> {
     let kind = |line: &Value| {
         let role = line["message"]["role"].as_str();
         role.or(line["type"].as_str()).unwrap_or_default().to_owned()

@@ -4,7 +4,7 @@ use pi_rpc::protocol::{
     Dialect::{self, Pi, Pi1, Xcsh},
     RpcCommandKind,
 };
-use pi_rpc_test_kit::{say::*, scenario};
+use pi_rpc_test_kit::{scenario, shorthand::*};
 use serde_json::{Value, json};
 
 /// The commands that only read, in this dialect and served by us.

@@ -4,7 +4,7 @@
 //! `!` marks that it came to nothing.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
-use pi_rpc_test_kit::{Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Scenario, scenario, shorthand::*};
 use serde_json::{Value, json};
 
 const SEEDS: [Dialect; 2] = [Pi, Xcsh];

@@ -2,9 +2,8 @@
 
 use pi_rpc::{engine::Extending, protocol::Dialect::Xcsh};
 use pi_rpc_test_kit::{
-    Played, Scenario,
-    say::{command, overloaded, prompt, says, steer},
-    scenario,
+    Playback, Scenario, scenario,
+    shorthand::{command, overloaded, prompt, says, steer},
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -34,7 +33,7 @@ fn slow(text: &str) -> Value {
 }
 
 /// The names of the rules that stopped each answer.
-fn triggered(played: &Played) -> Vec<Vec<String>> {
+fn triggered(played: &Playback) -> Vec<Vec<String>> {
     let events = played.frames("ttsr_triggered");
     let names = events.map(|frame| {
         let rules = frame["rules"].as_array().expect("a list");
@@ -44,7 +43,7 @@ fn triggered(played: &Played) -> Vec<Vec<String>> {
 }
 
 /// The messages of the injections, whole.
-fn injections(played: &Played) -> Vec<Value> {
+fn injections(played: &Playback) -> Vec<Value> {
     let is_one =
         |frame: &&Value| frame["type"] == "message_end" && frame["message"]["customType"] == "ttsr-injection";
     played.said.iter().filter(is_one).map(|frame| frame["message"].clone()).collect()

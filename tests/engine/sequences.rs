@@ -5,7 +5,7 @@
 //! `!` marks an error, the letters after `agent_end` are the roles of its messages.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Pi0584, Xcsh};
-use pi_rpc_test_kit::{say::*, scenario};
+use pi_rpc_test_kit::{scenario, shorthand::*};
 use serde_json::{Value, json};
 
 /// The steps after `ms` of an answer that ends the run.

@@ -4,7 +4,7 @@ use pi_rpc::{
     export::{Examples, json_schema, meta},
     protocol::Dialect::{Pi, Pi1, Xcsh},
 };
-use pi_rpc_test_kit::{say::*, scenario};
+use pi_rpc_test_kit::{scenario, shorthand::*};
 use serde_json::json;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Which session is open: new ones, others, forks; what they take along, and what becomes of a run that is in the way.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
-use pi_rpc_test_kit::{Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Scenario, scenario, shorthand::*};
 use serde_json::{Value, json};
 use std::path::Path;
 

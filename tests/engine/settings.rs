@@ -1,7 +1,7 @@
 //! What hosts are told of names, levels and the fill of the context, in the dialects that tell it.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073};
-use pi_rpc_test_kit::{Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Scenario, scenario, shorthand::*};
 use serde_json::{Value, json};
 
 const TELLING: [Dialect; 2] = [Pi073, Pi1];

@@ -8,7 +8,7 @@ use pi_rpc::{
     },
     session::Tree,
 };
-use pi_rpc_test_kit::{Scenario, say::*, scenario};
+use pi_rpc_test_kit::{Scenario, scenario, shorthand::*};
 use serde_json::{Value, json};
 
 /// The steps of the first run of a session, whose inputs the system message leads.

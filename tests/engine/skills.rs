@@ -10,9 +10,8 @@ use pi_rpc::{
     },
 };
 use pi_rpc_test_kit::{
-    Does, Extension, Played, Scenario,
-    say::{prompt, says},
-    scenario,
+    Extension, PeerStep, Playback, Scenario, scenario,
+    shorthand::{prompt, says},
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -36,7 +35,7 @@ fn called(turns: Value) -> Scenario {
 }
 
 /// What the user has said, in order.
-fn said(played: &Played) -> Vec<String> {
+fn said(played: &Playback) -> Vec<String> {
     let is_user = |frame: &&Value| frame["type"] == "message_end" && frame["message"]["role"] == "user";
     let text = |frame: &Value| frame["message"]["content"][0]["text"].as_str().expect("a text").to_owned();
     played.said.iter().filter(is_user).map(text).collect()
@@ -106,8 +105,8 @@ fn a_skill_that_cannot_be_read_is_told_and_the_text_stays() {
     }
 }
 
-fn done(result: Value) -> Does {
-    Does::Writes(json!({ "type": "done", "id": "$", "result": result }))
+fn done(result: Value) -> PeerStep {
+    PeerStep::Writes(json!({ "type": "done", "id": "$", "result": result }))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! `sequences.rs` for how they are written.
 
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Pi0584, Xcsh};
-use pi_rpc_test_kit::{say::*, scenario};
+use pi_rpc_test_kit::{scenario, shorthand::*};
 use serde_json::{Value, json};
 
 const SEEDS: [Dialect; 2] = [Pi, Xcsh];

@@ -6,9 +6,8 @@ use pi_rpc::{
     protocol::Dialect::Xcsh,
 };
 use pi_rpc_test_kit::{
-    self, Does, Extension, Played, Scenario,
-    say::{command, overloaded, prompt, says},
-    scenario,
+    self, Extension, PeerStep, Playback, Scenario, scenario,
+    shorthand::{command, overloaded, prompt, says},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -47,7 +46,7 @@ fn done(task: &str) -> Value {
 }
 
 /// The list that the answer to a request shows: `phase: status content, …`.
-fn shown(played: &Played, id: &str) -> Vec<String> {
+fn shown(played: &Playback, id: &str) -> Vec<String> {
     let answers = played.answers(id);
     let phases = answers[0]["data"]["todoPhases"].as_array().expect("a list");
     let phases = phases.iter().map(|phase| {
@@ -63,12 +62,12 @@ fn text(value: &Value) -> &str {
 }
 
 /// How often each reminder was told.
-fn attempts(played: &Played) -> Vec<u64> {
+fn attempts(played: &Playback) -> Vec<u64> {
     let reminders = played.frames("todo_reminder");
     reminders.map(|frame| frame["attempt"].as_u64().expect("a number")).collect()
 }
 
-fn preludes(played: &Played) -> usize {
+fn preludes(played: &Playback) -> usize {
     let is_prelude = |frame: &&Value| {
         frame["type"] == "message_end" && frame["message"]["customType"] == "eager-todo-prelude"
     };
@@ -216,7 +215,7 @@ fn a_run_that_did_not_end_well_is_followed_by_no_reminder() {
     let calls =
         json!({ "say": [{ "tool": "bash", "id": "t", "arguments": { "command": "sleep 900" }, "size": 0 }] });
     for (name, scenario) in [
-        ("refused", open(json!([pi_rpc_test_kit::say::refused()]))),
+        ("refused", open(json!([pi_rpc_test_kit::shorthand::refused()]))),
         ("aborted", open(json!([slow])).host(75, command("abort"))),
         ("aborted in a call", open(json!([calls])).host(75, command("abort"))),
         ("left for another session", open(json!([slow])).host(75, command("new_session"))),
@@ -424,7 +423,7 @@ fn a_list_outlives_a_compaction() {
     let turns = json!([
         says("One."),
         says("Two."),
-        pi_rpc_test_kit::say::summary("So far."),
+        pi_rpc_test_kit::shorthand::summary("So far."),
         says("Three."),
         says("Four."),
         says("Five."),
@@ -446,7 +445,8 @@ fn a_list_outlives_a_compaction() {
 
 #[test]
 fn a_conversation_of_which_only_a_summary_is_left_begins_anew() {
-    let turns = json!([says("One."), says("Two."), pi_rpc_test_kit::say::summary("So far."), says("Three.")]);
+    let turns =
+        json!([says("One."), says("Two."), pi_rpc_test_kit::shorthand::summary("So far."), says("Three.")]);
     let played = todos(turns)
         .modes(|modes| modes.compaction.keep_recent = 1)
         .host(0, prompt("p", "Is it there?"))
@@ -467,9 +467,9 @@ fn what_extensions_add_comes_behind_what_the_user_says() {
     let message = |kind: &str| json!({ "customType": kind, "content": kind, "display": true });
     let later = json!({ "type": "send_message", "origin": "$", "message": message("later"), "deliverAs": "nextTurn" });
     let adds = json!({ "commands": [{ "name": "later" }], "hooks": ["before_agent_start"] });
-    let done = |result: Value| Does::Writes(json!({ "type": "done", "id": "$", "result": result }));
+    let done = |result: Value| PeerStep::Writes(json!({ "type": "done", "id": "$", "result": result }));
     let extension = Extension::new("a", adds)
-        .on("command later", [Does::Writes(later), done(Value::Null)])
+        .on("command later", [PeerStep::Writes(later), done(Value::Null)])
         .on("hook before_agent_start", [done(json!({ "message": message("added") }))]);
     let played = todos(json!([says("Yes.")]))
         .extended(extension)

@@ -4,7 +4,7 @@ use pi_rpc::{
     protocol::Dialect::{Pi, Pi1, Pi073},
     session::Tree,
 };
-use pi_rpc_test_kit::{say::*, scenario};
+use pi_rpc_test_kit::{scenario, shorthand::*};
 use serde_json::{Value, json};
 use std::path::Path;
 

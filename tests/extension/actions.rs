@@ -1,9 +1,11 @@
 //! What extensions do to the conversation by themselves.
 
-use crate::asking_support::{Extension, Played, answer, say, says, scenario, ui_of_none, waits, writes};
+use crate::asking_support::{
+    Extension, Playback, answer, says, scenario, shorthand, ui_of_none, waits, writes,
+};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
-use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{calls, command, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
@@ -47,7 +49,7 @@ fn a_message_of_an_extension_joins_the_conversation_when_nothing_goes_on() {
             let played = scenario(json!([model_says("Well.")]))
                 .extended(at_100(without_nulls(message(deliver_as.clone(), trigger.clone()))))
                 .play(dialect);
-            assert_eq!(played.talk(), then, "{deliver_as} {trigger} in {dialect}");
+            assert_eq!(played.transcript(), then, "{deliver_as} {trigger} in {dialect}");
             assert_eq!(
                 *played.wrote(">a", "response m")[0],
                 json!({ "type": "response", "id": "m", "success": true }),
@@ -90,7 +92,7 @@ fn a_message_of_an_extension_waits_for_its_turn_in_a_run() {
                     .host(10, prompt("p", "go"))
                     .play(dialect);
             let talk = format!("< p · ok p · agent_start · user go · start t1 · {end}");
-            assert_eq!(played.talk(), talk, "{deliver_as} in {dialect}");
+            assert_eq!(played.transcript(), talk, "{deliver_as} in {dialect}");
         }
     }
 }
@@ -106,12 +108,12 @@ fn a_message_for_the_next_turn_goes_with_what_the_user_says_next_and_never_to_an
             .host(300, prompt("q", "on"))
             .play(dialect);
         assert!(
-            said.talk().ends_with(
+            said.transcript().ends_with(
                 "< p · ok p · agent_start · user go · custom note · agent_end [uca] · < q · ok q · agent_start · user on · \
                  agent_end [ua]"
             ),
             "{dialect}: {}",
-            said.talk()
+            said.transcript()
         );
         for leave in [
             json!({ "id": "r", "type": "new_session" }),
@@ -126,9 +128,9 @@ fn a_message_for_the_next_turn_goes_with_what_the_user_says_next_and_never_to_an
                 .host(200, prompt("q", "on"))
                 .play(dialect);
             assert!(
-                left.talk().ends_with("ok r · < q · ok q · agent_start · user on · agent_end [ua]"),
+                left.transcript().ends_with("ok r · < q · ok q · agent_start · user on · agent_end [ua]"),
                 "{leave} in {dialect}: {}",
-                left.talk()
+                left.transcript()
             );
         }
     }
@@ -159,7 +161,7 @@ fn a_message_that_an_extension_sends_before_the_run_begins_is_told_at_once() {
                 .extended(extension)
                 .host(10, prompt("p", "go"))
                 .play(dialect);
-            assert_eq!(played.talk(), talk, "{dialect}");
+            assert_eq!(played.transcript(), talk, "{dialect}");
         }
     }
 }
@@ -178,7 +180,7 @@ fn an_extension_says_something_for_the_user() {
                 .on("start", [waits(100), writes(said(deliver_as.clone()))]);
             let idle = scenario(json!([model_says("Well.")])).extended(extension.clone()).play(dialect);
             assert_eq!(
-                idle.talk(),
+                idle.transcript(),
                 "<a send_user_message · >a response m · agent_start · user /do as I say · agent_end [ua]",
                 "{deliver_as} in {dialect}"
             );
@@ -200,7 +202,7 @@ fn an_extension_says_something_for_the_user() {
                 _ => format!("error send_user_message: {busy} · >a response m · end t1 · agent_end [uata]"),
             };
             assert_eq!(
-                running.talk(),
+                running.transcript(),
                 format!("< p · ok p · agent_start · user go · start t1 · <a send_user_message · {end}"),
                 "{deliver_as} in {dialect}"
             );
@@ -218,7 +220,7 @@ fn what_an_extension_keeps_is_stored_and_not_told_to_the_model() {
             .host(10, prompt("p", "go"))
             .host(200, prompt("q", "on"))
             .play(dialect);
-        assert!(played.talk().contains("<a append_entry · >a response e"), "{}", played.talk());
+        assert!(played.transcript().contains("<a append_entry · >a response e"), "{}", played.transcript());
         let kept: Vec<Value> = played.disk.lines().into_iter().filter(|it| it["type"] == "custom").collect();
         assert_eq!(kept.len(), 1, "{dialect}");
         assert_eq!(
@@ -238,12 +240,12 @@ fn what_an_extension_keeps_is_told_in_pi_1_before_the_extension_hears_of_it() {
         let scenario = if full { scenario.disk_full(50, 150) } else { scenario };
         scenario.host(10, prompt("p", "go")).play(Pi1)
     };
-    let told = |played: &Played| -> Vec<Value> { played.frames("entry_appended").cloned().collect() };
+    let told = |played: &Playback| -> Vec<Value> { played.frames("entry_appended").cloned().collect() };
     let played = keeping(false);
     let kept: Vec<Value> = played.disk.lines().into_iter().filter(|it| it["type"] == "custom").collect();
     assert_eq!(kept.len(), 1);
     assert_eq!(told(&played), [json!({ "type": "entry_appended", "entry": kept[0] })]);
-    let talk = played.talk();
+    let talk = played.transcript();
     assert!(talk.contains("<a append_entry · entry_appended · >a response e"), "{talk}");
     assert_eq!(told(&keeping(true)), [] as [Value; 0], "it is not kept");
 }
@@ -270,9 +272,11 @@ fn a_message_that_cannot_be_stored_is_not_sent() {
         .play(Pi);
     let text = "The session could not be written: no space left on device";
     assert!(
-        played.talk().ends_with(&format!("<a send_message · error send_message: {text} · >a response m")),
+        played
+            .transcript()
+            .ends_with(&format!("<a send_message · error send_message: {text} · >a response m")),
         "{}",
-        played.talk()
+        played.transcript()
     );
     assert_eq!(played.wrote(">a", "response m")[0]["error"], text);
     assert_eq!(played.disk.lines().into_iter().filter(|it| it["type"] == "custom_message").count(), 0);
@@ -329,7 +333,7 @@ fn an_extension_that_asks_for_the_end_gets_it_when_what_goes_on_is_done() {
             .host(200, command("get_state"))
             .finish(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "< p · ok p · agent_start · user go · <a shutdown · >a response x · < get_state · ok get_state · agent_end [ua] · \
              exit",
             "{dialect}"
@@ -348,7 +352,7 @@ fn a_dialog_that_nobody_answers_holds_nothing_up() {
             .host(30, answer(0, "confirmed", true))
             .play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "<a ui confirm · ui confirm · < p · ok p · agent_start · user go · agent_end [ua] · < new_session · \
              ok new_session · < extension_ui_response · >a ui_answer mine",
             "{dialect}"

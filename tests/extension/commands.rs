@@ -1,11 +1,11 @@
 //! Slash commands of extensions.
 
 use crate::asking_support::{
-    Does, Extension, accepts, answer, does, done, fails, say, scenario, ui, waits, writes,
+    Extension, PeerStep, accepts, answer, does, done, fails, scenario, shorthand, ui, waits, writes,
 };
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh};
-use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{calls, command, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
@@ -35,7 +35,7 @@ fn a_command_is_acknowledged_when_it_is_taken_up_and_opens_no_run() {
         ] {
             let played =
                 scenario(json!([])).extended(does(steps)).host(0, prompt("p", "/do it  well")).play(dialect);
-            assert_eq!(played.timed(), format!("0 < p · 0 >a command do · {talk}"), "{dialect}");
+            assert_eq!(played.timed_transcript(), format!("0 < p · 0 >a command do · {talk}"), "{dialect}");
             assert_eq!(played.wrote(">a", "command do")[0]["arguments"], "it  well", "{dialect}");
         }
     }
@@ -61,13 +61,13 @@ fn pi_1_command_is_answered_when_ended() {
                 "10000 >a cancel · 10000 error command: The command was not taken up within 10 s · 10000 ok p",
             ),
             (
-                vec![accepts(), waits(5), Does::Ends("killed")],
+                vec![accepts(), waits(5), PeerStep::Ends("killed")],
                 "0 <a accept · 5 <a ends · 5 error end: The extension has ended: killed · \
                  5 error command: The extension has ended: killed · 5 ok p",
             ),
         ] {
             let played = scenario(json!([])).extended(does(steps)).host(0, prompt("p", "/do")).play(dialect);
-            assert_eq!(played.timed(), format!("0 < p · 0 >a command do · {talk}"), "{dialect}");
+            assert_eq!(played.timed_transcript(), format!("0 < p · 0 >a command do · {talk}"), "{dialect}");
         }
     }
 }
@@ -89,7 +89,7 @@ fn pi_1_serves_everything_during_a_command() {
         let (opening, end) =
             if dialect == Pi1 { ("system · ", "[sua] · agent_settled") } else { ("", "[ua]") };
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             format!(
                 "< c · >a command do · <a ui confirm · ui confirm · < get_state · ok get_state · < p · ok p · \
                  agent_start · {opening}user go · agent_end {end} · < abort · ok abort · < extension_ui_response · \
@@ -122,12 +122,12 @@ fn a_command_that_fails_is_told_and_acknowledged_all_the_same() {
                 ">a cancel · error command: The command was not taken up within 10 s · ok p · <a done",
             ),
             (
-                vec![waits(5), Does::Ends("killed")],
+                vec![waits(5), PeerStep::Ends("killed")],
                 "<a ends · error end: The extension has ended: killed · error command: The extension has ended: killed · ok p",
             ),
         ] {
             let played = scenario(json!([])).extended(does(steps)).host(0, prompt("p", "/do")).play(dialect);
-            assert_eq!(played.talk(), format!("< p · >a command do · {told}"), "{dialect}");
+            assert_eq!(played.transcript(), format!("< p · >a command do · {told}"), "{dialect}");
             let path =
                 played.said.iter().rfind(|it| it["type"] == "extension_error").map(|it| &it["extensionPath"]);
             assert_eq!(path, Some(&json!("command:do")), "{dialect}");
@@ -149,7 +149,7 @@ fn a_command_is_carried_out_whatever_goes_on() {
             ("retrying", json!([fails, model_says("Well.")]), vec![prompt("p", "go")]),
             (
                 "compacting",
-                json!([say::fills("Well.", 127_000), say::summary("So far.")]),
+                json!([shorthand::fills("Well.", 127_000), shorthand::summary("So far.")]),
                 vec![prompt("p", "go")],
             ),
         ] {
@@ -161,7 +161,7 @@ fn a_command_is_carried_out_whatever_goes_on() {
                 .extended(does([accepts(), done()]))
                 .host(20, prompt("c", "/do"))
                 .play(dialect);
-            let talk = played.talk();
+            let talk = played.transcript();
             assert!(
                 talk.contains("< c · >a command do · <a accept · ok c · <a done"),
                 "{state} in {dialect}: {talk}"
@@ -197,7 +197,7 @@ fn a_name_that_nobody_registered_is_said_to_the_model() {
                 .host(0, prompt("p", text))
                 .play(dialect);
             assert_eq!(
-                played.talk(),
+                played.transcript(),
                 format!("< p · ok p · agent_start · user {text} · agent_end [ua]"),
                 "{dialect}"
             );
@@ -214,7 +214,10 @@ fn the_first_of_two_extensions_with_a_command_of_one_name_has_it() {
         .host(0, prompt("p", "/do"))
         .host(10, command("get_commands"))
         .play(Pi);
-    assert_eq!(played.talk(), "< p · >a command do · <a done · ok p · < get_commands · ok get_commands");
+    assert_eq!(
+        played.transcript(),
+        "< p · >a command do · <a done · ok p · < get_commands · ok get_commands"
+    );
     let first = json!({ "name": "do", "description": "Does it.", "source": "extension", "path": "/x/a" });
     assert_eq!(played.answers("get_commands")[0]["data"]["commands"][0], first);
 }
@@ -227,7 +230,7 @@ fn reads_overtake_slash_command_of_extension() {
         .host(10, command("get_state"))
         .play(Xcsh);
     assert_eq!(
-        played.talk(),
+        played.transcript(),
         "< p · >a command do · < get_state · ok get_state · <a accept · ok p · <a done"
     );
 }
@@ -242,7 +245,7 @@ fn a_command_that_does_not_end_holds_the_process_up_for_ten_seconds_or_not_at_al
             .ends(50)
             .finish(dialect);
         assert_eq!(
-            played.timed(),
+            played.timed_transcript(),
             format!("10 < p · 10 >a command do · 10 <a accept · 10 ok p · 50 < end of input{end}"),
             "{dialect}"
         );

@@ -1,12 +1,14 @@
 //! The host is asked before a tool runs.
 
-use crate::asking_support::{Extension, Played, Scenario, answer, done, say, says, scenario, waits, writes};
+use crate::asking_support::{
+    Extension, Playback, Scenario, answer, done, says, scenario, shorthand, waits, writes,
+};
 use pi_rpc::{
     engine::Extending,
     protocol::Dialect::{self, Pi, Pi058, Xcsh},
 };
-use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{calls, command, prompt, says as model_says};
 
 const ALL: [Dialect; 3] = [Pi, Pi058, Xcsh];
 
@@ -26,7 +28,7 @@ fn guarding(patterns: &[&str], unmatched: &[&str]) -> Extending {
     Extending { confirm: own(patterns), confirm_unmatched: own(unmatched), ..Extending::default() }
 }
 
-fn texts(played: &Played) -> Vec<&str> {
+fn texts(played: &Playback) -> Vec<&str> {
     let ends = played.frames("tool_execution_end");
     ends.map(|it| it["result"]["content"][0]["text"].as_str().unwrap_or_default()).collect()
 }
@@ -49,7 +51,7 @@ fn the_host_is_asked_which_tool_runs_with_which_arguments() {
             "{dialect}"
         );
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "< p1 · ok p1 · agent_start · user go · start t1 · ui select · < extension_ui_response · update t1 · end t1 · \
              agent_end [uata]",
             "{dialect}"
@@ -187,7 +189,7 @@ fn an_abort_ends_the_question_and_the_call_does_not_run() {
             .host(1600, answer(0, "value", "Allow once"))
             .play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "< p1 · ok p1 · agent_start · user go · start t1 · ui select · < abort · end! t1 · agent_end [uata] · \
              ok abort · < extension_ui_response",
             "{dialect}"
@@ -238,7 +240,7 @@ fn two_calls_are_asked_about_as_the_dialect_runs_them() {
         ),
     ] {
         let played = two().host(50, answer(0, "value", yes)).host(100, answer(1, "value", no)).play(dialect);
-        assert_eq!(played.talk(), format!("{start}{talk} · agent_end [uatta]"), "{dialect}");
+        assert_eq!(played.transcript(), format!("{start}{talk} · agent_end [uatta]"), "{dialect}");
     }
 }
 
@@ -246,7 +248,7 @@ fn two_calls_are_asked_about_as_the_dialect_runs_them() {
 fn an_abort_ends_both_of_two_questions() {
     let played = two().host(50, command("abort")).play(Xcsh);
     assert_eq!(
-        played.talk(),
+        played.transcript(),
         "< p · ok p · agent_start · user go · start t1 · ui select · start t2 · ui select · < abort · end! t1 · end! t2 · \
          agent_end [uatta] · ok abort"
     );
@@ -267,17 +269,17 @@ fn an_extension_is_asked_first_and_what_it_prevents_is_not_asked_about() {
             .play(dialect);
         assert!(
             passed
-                .talk()
+                .transcript()
                 .contains("start t1 · >a hook tool_call · <a done · ui select · < extension_ui_response"),
             "{dialect}: {}",
-            passed.talk()
+            passed.transcript()
         );
         assert_eq!(texts(&passed), ["one\n"], "{dialect}");
     }
 }
 
 /// The questions about tools, and what the host is told of the option.
-fn asked_and_told(played: &Played) -> Vec<String> {
+fn asked_and_told(played: &Playback) -> Vec<String> {
     let frames = played.said.iter().filter_map(|it| match it["type"].as_str()? {
         "extension_ui_request" => {
             it["title"].as_str().map(|title| title.split('?').next().unwrap_or("").to_owned())

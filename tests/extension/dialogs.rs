@@ -1,10 +1,10 @@
 //! Dialogs: what the host sees and what the extension gets, whatever becomes of them.
 
 use crate::{
-    asking_support::say::{calls, command, prompt},
+    asking_support::shorthand::{calls, command, prompt},
     asking_support::{
-        self, Does, Extension, Played, Scenario, answer, done, fails, result, scenario, tool_result, ui,
-        ui_of_none, waits, writes,
+        self, Extension, PeerStep, Playback, Scenario, answer, done, fails, result, scenario, tool_result,
+        ui, ui_of_none, waits, writes,
     },
 };
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Xcsh};
@@ -107,7 +107,7 @@ fn fates(method: &str) -> Vec<(&'static str, Scenario)> {
 }
 
 /// The frames of the dialogs, with where the machine stands behind each; the ids of dialogs by number.
-fn dialogs(played: &Played) -> String {
+fn dialogs(played: &Playback) -> String {
     let mut table = String::new();
     let mut ids: BTreeMap<String, String> = BTreeMap::new();
     for step in &played.steps {
@@ -169,7 +169,7 @@ fn an_abort_ends_the_run_but_no_dialog_of_a_command() {
             .host(40, answer(0, "value", "two"))
             .play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "< p · ok p · agent_start · user go · < q · >a command ask · <a ui editor · ok q · ui editor · \
              < abort · agent_end [ua] · ok abort · < extension_ui_response · >a ui_answer mine · <a done",
             "{dialect}"
@@ -192,7 +192,7 @@ fn a_dialog_that_belongs_to_nothing_outlasts_everything_but_the_input() {
             .ends(50)
             .play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "< p · >a command ask · <a ui input · ui input · <a done · ok p · < q · ok q · agent_start · user go · \
              < abort · agent_end [ua] · ok abort · < new_session · ok new_session · < end of input · \
              >a ui_answer mine · exit",
@@ -202,7 +202,7 @@ fn a_dialog_that_belongs_to_nothing_outlasts_everything_but_the_input() {
 }
 
 /// An extension that is asked for something once, and asks the host for a text meanwhile or behind it.
-fn asks_beside(origin: &str, adds: Value, end: Does, behind: bool) -> Extension {
+fn asks_beside(origin: &str, adds: Value, end: PeerStep, behind: bool) -> Extension {
     let dialog = ui("mine", request("input", None));
     let steps = if behind { vec![end, waits(20), dialog] } else { vec![dialog, waits(20), end] };
     Extension::new("a", adds).on(origin, steps)
@@ -223,14 +223,18 @@ fn dialog_outlives_the_request_that_opened_it() {
                 ("tool_call ask", json!({ "tools": [tool] }), tool_result("none"), "go"),
             ];
             for (origin, adds, end, text) in ends {
-                let played = scenario(json!([calls("t1", "ask", ""), asking_support::say::says("Well.")]))
-                    .extended(asks_beside(origin, adds, end, behind))
-                    .host(10, prompt("p", text))
-                    .host(5000, answer(0, "value", "two"))
-                    .play(dialect);
-                let case = format!("{origin} in {dialect}, behind it: {behind}: {}", played.talk());
+                let played =
+                    scenario(json!([calls("t1", "ask", ""), asking_support::shorthand::says("Well.")]))
+                        .extended(asks_beside(origin, adds, end, behind))
+                        .host(10, prompt("p", text))
+                        .host(5000, answer(0, "value", "two"))
+                        .play(dialect);
+                let case = format!("{origin} in {dialect}, behind it: {behind}: {}", played.transcript());
                 assert_eq!(played.wrote(">a", "ui_answer mine"), [&wanted], "{case}");
-                assert!(played.talk().ends_with("< extension_ui_response · >a ui_answer mine"), "{case}");
+                assert!(
+                    played.transcript().ends_with("< extension_ui_response · >a ui_answer mine"),
+                    "{case}"
+                );
                 let shown = played.frames("extension_ui_request");
                 assert_eq!(shown.count(), 1, "{case}");
             }
@@ -249,7 +253,7 @@ fn abort_spares_dialogs_of_ended_requests() {
             .host(200, answer(0, "value", "two"))
             .play(dialect);
         let end = "ok abort · < extension_ui_response · >a ui_answer mine";
-        assert!(played.talk().ends_with(end), "{dialect}: {}", played.talk());
+        assert!(played.transcript().ends_with(end), "{dialect}: {}", played.transcript());
         let answered = &played.wrote(">a", "ui_answer mine")[0]["response"]["value"];
         assert_eq!(answered, "two", "{dialect}");
     }
@@ -257,9 +261,10 @@ fn abort_spares_dialogs_of_ended_requests() {
 
 #[test]
 fn a_dialog_that_is_taken_back_or_whose_extension_is_gone_ends_for_the_host_too() {
-    for (how, end) in
-        [("taken back", writes(json!({ "type": "ui_cancel", "id": "mine" }))), ("gone", Does::Ends("killed"))]
-    {
+    for (how, end) in [
+        ("taken back", writes(json!({ "type": "ui_cancel", "id": "mine" }))),
+        ("gone", PeerStep::Ends("killed")),
+    ] {
         for (dialect, method, told) in
             [(Pi, "editor", ""), (Xcsh, "editor", "ui cancel · "), (Xcsh, "input", "")]
         {
@@ -275,7 +280,7 @@ fn a_dialog_that_is_taken_back_or_whose_extension_is_gone_ends_for_the_host_too(
                 _ => format!("<a ui_cancel · {told}>a ui_answer mine · <a done"),
             };
             let talk = format!("< p · >a command ask · <a ui {method} · ok p · ui {method} · {rest}");
-            assert_eq!(played.talk(), talk, "{how}, {method} in {dialect}");
+            assert_eq!(played.transcript(), talk, "{how}, {method} in {dialect}");
             let last = played.steps.last().map(|step| step.state.as_str());
             assert_eq!(last, Some("idle"), "{how}, {method} in {dialect}: no dialog is open");
         }
@@ -296,7 +301,7 @@ fn what_is_asked_too_late_is_answered_without_the_host() {
             .play(dialect);
         let end = "< abort · >a cancel · <a ui select · >a ui_answer late · <a tool_result · end t1 · agent_end [uata] · \
                    ok abort";
-        assert!(played.talk().ends_with(end), "{dialect}: {}", played.talk());
+        assert!(played.transcript().ends_with(end), "{dialect}: {}", played.transcript());
     }
 }
 
@@ -304,7 +309,7 @@ fn what_is_asked_too_late_is_answered_without_the_host() {
 fn a_dialog_covers_whatever_the_conversation_does() {
     let turns = json!([
         { "fail": { "status": 529 } },
-        asking_support::say::fills("Well.", 127_500),
+        asking_support::shorthand::fills("Well.", 127_500),
         { "summary": true, "hang": true },
     ]);
     for dialect in DIALECTS {
@@ -314,7 +319,7 @@ fn a_dialog_covers_whatever_the_conversation_does() {
                 Extension::new("a", json!({}))
                     .on("start", [waits(5), ui_of_none("mine", request("confirm", None))]),
             )
-            .host(10, asking_support::say::bash("b", "sleep 20"))
+            .host(10, asking_support::shorthand::bash("b", "sleep 20"))
             .host(20, command("abort"))
             .host(40, prompt("p", "go"))
             .host(5000, answer(0, "confirmed", false))

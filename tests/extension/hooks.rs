@@ -1,9 +1,9 @@
 //! Hooks: what extensions have a say in, and in which order they have it.
 
-use crate::asking_support::{Extension, answer, done, hooks, prompted, say, says, scenario, ui, waits};
+use crate::asking_support::{Extension, answer, done, hooks, prompted, says, scenario, shorthand, ui, waits};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh};
-use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{calls, command, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
@@ -46,7 +46,7 @@ fn a_session_is_not_left_when_an_extension_objects() {
                 .host(50, request(question.clone()))
                 .play(dialect);
             let end = format!("< r · >a hook {hook} · <a done · ok r");
-            assert!(played.talk().ends_with(&end), "{name} in {dialect}: {}", played.talk());
+            assert!(played.transcript().ends_with(&end), "{name} in {dialect}: {}", played.transcript());
             assert_eq!(played.answers("r")[0]["data"], data, "{name} in {dialect}");
         }
     }
@@ -87,7 +87,7 @@ fn a_question_about_a_session_asks_every_extension_until_one_objects() {
         .host(60_000, answer(0, "confirmed", false))
         .play(Pi);
     assert_eq!(
-        played.talk(),
+        played.transcript(),
         "< new_session · >a hook session_before_switch · <a done · >b hook session_before_switch · <b ui confirm · \
          ui confirm · < extension_ui_response · >b ui_answer mine · <b done · ok new_session"
     );
@@ -111,7 +111,7 @@ fn a_run_goes_on_while_extensions_think_about_leaving_it() {
             let talk = format!(
                 "< p · ok p · agent_start · user go · < new_session · >a hook session_before_switch · <a done · {end}"
             );
-            assert_eq!(played.talk(), talk, "{dialect}");
+            assert_eq!(played.transcript(), talk, "{dialect}");
         }
     }
 }
@@ -130,7 +130,7 @@ fn what_the_user_says_is_transformed_by_one_extension_after_another() {
             .extended(hooks("c", "input", [says(json!({ "action": "continue", "text": "not looked at" }))]))
             .play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "< p · >a hook input · <a done · >b hook input · <b done · >c hook input · <c done · ok p · agent_start · \
              user go on and on · agent_end [ua]",
             "{dialect}"
@@ -154,7 +154,7 @@ fn what_an_extension_has_dealt_with_leads_to_no_run() {
             .extended(hooks("a", "input", [says(json!({ "action": "handled" }))]))
             .extended(hooks("b", "input", [done()]))
             .play(dialect);
-        assert_eq!(played.talk(), "< p · >a hook input · <a done · ok p", "{dialect}");
+        assert_eq!(played.transcript(), "< p · >a hook input · <a done · ok p", "{dialect}");
     }
 }
 
@@ -201,7 +201,7 @@ fn prompts_line_up_behind_the_one_that_extensions_think_about() {
         let played = scenario(json!([{ "say": [{ "text": "Well." }], "firstDelayMs": 300 }]))
             .extended(hooks("a", "input", [waits(50), done()]))
             .host(10, prompt("p", "one"))
-            .host(20, say::queued("q", "steer"))
+            .host(20, shorthand::queued("q", "steer"))
             .host(30, prompt("r", "three"))
             .play(dialect);
         let refused = if dialect == Pi { "no r" } else { "ok r · no r" };
@@ -209,7 +209,7 @@ fn prompts_line_up_behind_the_one_that_extensions_think_about() {
             "< p · >a hook input · < q · < r · <a done · ok p · agent_start · user one · >a hook input · <a done · ok q · \
              >a hook input · <a done · {refused} · user q · agent_end [uaua]"
         );
-        assert_eq!(played.talk(), talk, "{dialect}");
+        assert_eq!(played.transcript(), talk, "{dialect}");
     }
 }
 
@@ -222,7 +222,8 @@ fn a_prompt_that_is_understood_while_another_is_about_to_begin_meets_that_one() 
         .on("hook input", [waits(100), done()])
         .on("hook before_agent_start", [done()])
         .on("hook before_agent_start", [waits(200), done()]);
-    let turns = json!([say::fills("Well.", 127_000), say::summary("So far."), model_says("Well.")]);
+    let turns =
+        json!([shorthand::fills("Well.", 127_000), shorthand::summary("So far."), model_says("Well.")]);
     let talk = |behavior: Value| {
         let third = json!({ "id": "r", "type": "prompt", "message": "three", "streamingBehavior": behavior });
         let played = scenario(turns.clone())
@@ -232,7 +233,7 @@ fn a_prompt_that_is_understood_while_another_is_about_to_begin_meets_that_one() 
             .host(20, prompt("q", "two"))
             .host(40, third)
             .play(Pi);
-        let talk = played.talk();
+        let talk = played.transcript();
         talk[talk.find("< q").unwrap_or_default()..].to_owned()
     };
     let start = "< q · >a hook input · <a done · ok q · < r · >a hook input · compact_end done · \
@@ -265,7 +266,7 @@ fn messages_and_instructions_of_extensions_hold_for_one_run() {
             .host(100, prompt("q", "on"))
             .play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "< p · ok p · >a hook before_agent_start · <a done · >b hook before_agent_start · <b done · agent_start · \
              user go · custom first · custom second · agent_end [ucca] · < q · ok q · >a hook before_agent_start · \
              <a done · >b hook before_agent_start · <b done · agent_start · user on · agent_end [ua]",
@@ -296,7 +297,7 @@ fn nobody_is_asked_when_nobody_wants_a_say() {
             .ends(200)
             .play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "< p · ok p · agent_start · user go · start t1 · update t1 · end t1 · agent_end [uata] · < new_session · \
              ok new_session · < end of input · exit",
             "{dialect}"

@@ -1,9 +1,11 @@
 //! Events that extensions wait for: what they do in answer counts for what comes next.
 
-use crate::asking_support::{Does, Extension, done, fails, prompted, say, says, scenario, waits, writes};
+use crate::asking_support::{
+    Extension, PeerStep, done, fails, prompted, says, scenario, shorthand, waits, writes,
+};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi058, Pi073, Xcsh};
-use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{calls, command, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 5] = [Pi, Pi058, Pi073, Pi1, Xcsh];
 
@@ -13,12 +15,12 @@ fn awaits(name: &'static str, events: &[&str]) -> Extension {
 }
 
 /// The same for one type; it does this when it is told.
-fn answers(event: &str, does: impl IntoIterator<Item = Does>) -> Extension {
+fn answers(event: &str, does: impl IntoIterator<Item = PeerStep>) -> Extension {
     awaits("a", &[event]).on(&format!("awaited {event}"), does)
 }
 
 /// The extension steers what goes on.
-fn steers() -> Does {
+fn steers() -> PeerStep {
     writes(json!({
         "type": "send_user_message", "origin": "$", "content": "left", "deliverAs": "steer",
     }))
@@ -106,10 +108,10 @@ fn an_abort_while_the_start_of_a_run_is_heard_leaves_the_model_unasked() {
             .play(dialect);
         assert_eq!(played.called.len(), 0, "{dialect}");
         assert!(
-            played.talk().ends_with("agent_end [ua] · ok abort")
-                || played.talk().contains("agent_end [ua] · agent_settled · ok abort"),
+            played.transcript().ends_with("agent_end [ua] · ok abort")
+                || played.transcript().contains("agent_end [ua] · agent_settled · ok abort"),
             "{dialect}: {}",
-            played.talk()
+            played.transcript()
         );
     }
 }
@@ -149,7 +151,7 @@ fn what_the_host_asks_for_while_the_end_of_a_run_is_heard_follows_it() {
             .host(500, prompt("q", "more"))
             .host(501, command("get_state"))
             .play(dialect);
-        let talk = played.talk();
+        let talk = played.transcript();
         let at = |what: &str| talk.find(what).unwrap_or_else(|| panic!("{dialect}: no {what}: {talk}"));
         assert!(
             at("agent_end [ua] · >a awaited agent_end · < q · < get_state · ok get_state · <a done")
@@ -194,7 +196,7 @@ fn who_does_not_answer_or_fails_or_is_gone_holds_nothing_up_for_ever() {
         for (does, at, error) in [
             (vec![], 30_000, Some("turn_end: No answer within 30 s")),
             (vec![waits(70), fails("no")], 70, Some("turn_end: no")),
-            (vec![waits(70), Does::Ends("it fell")], 70, None),
+            (vec![waits(70), PeerStep::Ends("it fell")], 70, None),
         ] {
             let played =
                 prompted(json!([model_says("Well.")])).extended(answers("turn_end", does)).play(dialect);
@@ -211,7 +213,11 @@ fn who_does_not_answer_or_fails_or_is_gone_holds_nothing_up_for_ever() {
                 "{dialect}"
             );
             if let Some(error) = error {
-                assert!(played.talk().contains(&format!("error {error}")), "{dialect}: {}", played.talk());
+                assert!(
+                    played.transcript().contains(&format!("error {error}")),
+                    "{dialect}: {}",
+                    played.transcript()
+                );
             }
         }
     }
@@ -303,7 +309,7 @@ fn a_message_that_is_complete_is_replaced_before_it_is_kept_and_told() {
         assert_eq!(texts[2][0]["text"], "mine", "{dialect}");
         // The second one had another role.
         assert!(
-            played.talk().contains("error message_end: The message instead must have the same role"),
+            played.transcript().contains("error message_end: The message instead must have the same role"),
             "{dialect}"
         );
         let end = played.said.iter().find(|it| it["type"] == "turn_end").unwrap();

@@ -1,14 +1,16 @@
 //! Hooks around a call: who may prevent it, and who may change what came of it.
 
-use crate::asking_support::{self, Does, answer, done, fails, hooks, prompted, say, says, ui, waits};
+use crate::asking_support::{
+    self, PeerStep, answer, done, fails, hooks, prompted, says, shorthand, ui, waits,
+};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Xcsh};
-use say::{calls, says as model_says};
 use serde_json::json;
+use shorthand::{calls, says as model_says};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
 /// The text of the result of that call, and whether it is an error.
-fn result_of(played: &asking_support::Played, id: &str) -> (String, bool) {
+fn result_of(played: &asking_support::Playback, id: &str) -> (String, bool) {
     let end = played.said.iter().find(|it| it["type"] == "tool_execution_end" && it["toolCallId"] == id);
     let end = end.unwrap_or_else(|| panic!("no end of {id}\n{}", played.log));
     (end["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned(), end["isError"] == true)
@@ -26,7 +28,7 @@ fn an_extension_prevents_a_call_and_the_model_is_told_why() {
                 .extended(hooks("b", "tool_call", [done()]))
                 .play(dialect);
             assert_eq!(
-                played.talk(),
+                played.transcript(),
                 "< p · ok p · agent_start · user go · start t1 · >a hook tool_call · <a done · end! t1 · agent_end [uata]",
                 "{dialect}"
             );
@@ -47,7 +49,7 @@ fn an_extension_that_fails_over_a_call_prevents_it() {
         ("fails", vec![fails("no idea")], "error tool_call: no idea"),
         (
             "ends",
-            vec![Does::Ends("killed")],
+            vec![PeerStep::Ends("killed")],
             "error end: The extension has ended: killed · error tool_call: The extension has ended: killed",
         ),
         ("never answers", vec![], ">a cancel · error tool_call: No answer within 30 s"),
@@ -65,7 +67,7 @@ fn an_extension_that_fails_over_a_call_prevents_it() {
             let talk = format!(
                 "< p · ok p · agent_start · user go · start t1 · >a hook tool_call · {does}{told} · end! t1 · agent_end [uata]"
             );
-            assert_eq!(played.talk(), talk, "{how} in {dialect}");
+            assert_eq!(played.transcript(), talk, "{how} in {dialect}");
             let reason = told.rsplit("tool_call: ").next().unwrap_or_default();
             assert_eq!(
                 result_of(&played, "t1"),
@@ -99,7 +101,7 @@ fn an_extension_that_fails_over_anything_else_has_had_its_say() {
                     .extended(hooks("a", hook, does.clone()))
                     .extended(hooks("b", hook, [done()]))
                     .play(dialect);
-                let talk = played.talk();
+                let talk = played.transcript();
                 let end = format!(">a hook {hook} · {told} · >b hook {hook} · {rest}");
                 assert!(talk.ends_with(&end), "{dialect}: {talk}\nshould end with {end}");
             }
@@ -159,7 +161,7 @@ fn calls_side_by_side_are_asked_about_as_the_dialect_runs_them() {
     ] {
         let played =
             prompted(two.clone()).extended(hooks("a", "tool_call", [waits(5), done()])).play(dialect);
-        assert_eq!(played.talk(), format!("{start}{talk} · agent_end [uatta]"), "{dialect}");
+        assert_eq!(played.transcript(), format!("{start}{talk} · agent_end [uatta]"), "{dialect}");
     }
 }
 
@@ -172,7 +174,7 @@ fn the_time_for_a_say_stands_still_while_its_dialog_is_open() {
             .extended(hooks("a", "tool_call", [waits(20_000), ui("mine", ask.clone())]))
             .host(120_010, answer(0, "value", "so"))
             .play(dialect);
-        let talk = played.timed();
+        let talk = played.timed_transcript();
         let end = "120010 < extension_ui_response · 120010 >a ui_answer mine · 130010 >a cancel · \
                    130010 error tool_call: No answer within 30 s · 130010 end! t1 · 130010 agent_end [uata]";
         assert!(talk.ends_with(end), "{dialect}: {talk}");
@@ -189,5 +191,5 @@ fn two_dialogs_of_a_say_stop_its_time_until_both_are_over() {
         .play(Pi);
     let end = "90010 >a ui_answer two · 110010 >a cancel · 110010 error tool_call: No answer within 30 s · \
                110010 end! t1 · 110010 agent_end [uata]";
-    assert!(played.timed().ends_with(end), "{}", played.timed());
+    assert!(played.timed_transcript().ends_with(end), "{}", played.timed_transcript());
 }

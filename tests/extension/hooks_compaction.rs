@@ -1,14 +1,14 @@
 //! The hook before a compaction: an extension prevents it, sums up by itself, or leaves it to a model.
 
 use crate::asking_support::{
-    self, Does, Extension, Played, Scenario, done, fails, say, says, scenario, waits,
+    self, Extension, PeerStep, Playback, Scenario, done, fails, says, scenario, shorthand, waits,
 };
 use pi_rpc::{
     engine::{CompactionPlan, Modes},
     protocol::Dialect::{self, Pi, Xcsh},
 };
-use say::{command, fills, prompt, says as model_says, summary};
 use serde_json::{Value, json};
+use shorthand::{command, fills, prompt, says as model_says, summary};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
@@ -18,11 +18,11 @@ fn briefly(modes: &mut Modes) {
 }
 
 /// Two turns have been had at 200 ms; the host wants them compacted at 300.
-fn asked(does: impl IntoIterator<Item = Does>) -> Scenario {
+fn asked(does: impl IntoIterator<Item = PeerStep>) -> Scenario {
     talked(does).host(300, json!({ "id": "c", "type": "compact", "customInstructions": "the names" }))
 }
 
-fn talked(does: impl IntoIterator<Item = Does>) -> Scenario {
+fn talked(does: impl IntoIterator<Item = PeerStep>) -> Scenario {
     let turns = json!([
         model_says("Answer number one."),
         model_says("Answer number two."),
@@ -42,13 +42,13 @@ fn talked(does: impl IntoIterator<Item = Does>) -> Scenario {
 const HOOK: &str = "hook session_before_compact";
 
 /// What was written from the compaction on.
-fn talk(played: &Played) -> String {
-    let talk = played.talk();
+fn talk(played: &Playback) -> String {
+    let talk = played.transcript();
     talk[talk.find("< c").unwrap_or_default()..].to_owned()
 }
 
 /// What the extension is told of the compaction.
-fn told(played: &Played) -> Value {
+fn told(played: &Playback) -> Value {
     played.wrote(">a", HOOK)[0]["hook"].clone()
 }
 
@@ -169,7 +169,7 @@ fn an_extension_that_fails_leaves_it_to_the_model() {
 fn a_new_session_ends_a_compaction_that_extensions_think_about() {
     for dialect in DIALECTS {
         let played = talked([]).host(300, command("compact")).host(400, command("new_session")).play(dialect);
-        let talk = played.talk();
+        let talk = played.transcript();
         let end = match dialect {
             // Served one by one: the compaction is answered first.
             Xcsh => {
@@ -182,7 +182,7 @@ fn a_new_session_ends_a_compaction_that_extensions_think_about() {
 }
 
 /// The context is full after the first answer.
-fn full(does: impl IntoIterator<Item = Does>) -> Scenario {
+fn full(does: impl IntoIterator<Item = PeerStep>) -> Scenario {
     let extension = Extension::new("a", json!({ "hooks": ["session_before_compact"] })).on(HOOK, does);
     scenario(json!([
         model_says("Answer number one."),
@@ -201,7 +201,7 @@ fn full(does: impl IntoIterator<Item = Does>) -> Scenario {
 fn an_automatic_compaction_that_an_extension_prevents_is_told_as_aborted() {
     for dialect in DIALECTS {
         let played = full([waits(50), says(json!({ "cancel": true }))]).play(dialect);
-        let talk = played.talk();
+        let talk = played.transcript();
         let end = format!("agent_end [ua] · compact threshold · >a {HOOK} · <a done · compact_end aborted");
         assert!(talk.ends_with(&end), "{dialect}: {talk}");
     }
@@ -220,6 +220,6 @@ fn a_dialog_may_stand_over_an_automatic_compaction() {
         assert_eq!(asked.map(|step| step.state.as_str()), Some("compacting+awaiting_ui"), "{dialect}");
         let end = "< extension_ui_response · >a ui_answer mine · < abort · ok abort · < new_session · >a cancel · \
                    compact_end aborted · ok new_session";
-        assert!(played.talk().ends_with(end), "{dialect}: {}", played.talk());
+        assert!(played.transcript().ends_with(end), "{dialect}: {}", played.transcript());
     }
 }

@@ -1,11 +1,11 @@
 //! Hooks that are thought about while everything ends, and the one that says so.
 
 use crate::asking_support::{
-    Does, Extension, done, fails, hooks, prompted, say, says, scenario, waits, writes,
+    Extension, PeerStep, done, fails, hooks, prompted, says, scenario, shorthand, waits, writes,
 };
 use pi_rpc::protocol::Dialect::{self, Pi, Pi058, Xcsh};
-use say::{calls, command, prompt, says as model_says};
 use serde_json::json;
+use shorthand::{calls, command, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
@@ -30,7 +30,7 @@ fn an_abort_ends_what_extensions_think_about_and_asks_nobody_else() {
                     .host(50, command("abort"))
                     .play(dialect);
                 let talk = format!("< p · {before}>a hook {hook} · < abort · >a cancel · {told}{after}");
-                assert_eq!(played.talk(), talk, "{hook} in {dialect}");
+                assert_eq!(played.transcript(), talk, "{hook} in {dialect}");
                 let last = played.steps.last().map(|step| step.at);
                 assert_eq!(last, Some(if told.is_empty() { 2050 } else { 55 }), "{hook} in {dialect}");
             }
@@ -45,7 +45,7 @@ fn an_abort_between_the_says_of_a_prompt_asks_for_no_further_say() {
             Extension::new("a", json!({ "hooks": ["input", "before_agent_start"] })).on("cancel", [done()]);
         let played = prompted(json!([])).extended(both).host(50, command("abort")).play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "< p · >a hook input · < abort · >a cancel · <a done · ok p · agent_start · user go · agent_end [ua] · ok abort",
             "{dialect}"
         );
@@ -60,7 +60,7 @@ fn a_new_session_ends_what_extensions_think_about() {
             .host(50, command("new_session"))
             .play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "< p · ok p · agent_start · user go · start t1 · >a hook tool_call · < new_session · >a cancel · <a failed · \
              end! t1 · agent_end [uata] · ok new_session",
             "{dialect}"
@@ -78,7 +78,7 @@ fn what_extensions_think_about_is_waited_for_at_the_end_of_input_or_not() {
             .extended(hooks("a", "tool_call", [waits(1000), done()]))
             .ends(50)
             .finish(dialect);
-        assert_eq!(played.talk(), format!("{start}{end}"), "{dialect}");
+        assert_eq!(played.transcript(), format!("{start}{end}"), "{dialect}");
     }
 }
 
@@ -92,7 +92,7 @@ fn what_extensions_say_after_the_end_of_input_begins_nothing_where_the_process_e
             .extended(hooks("c", "session_shutdown", []))
             .ends(50)
             .finish(Xcsh);
-        let talk = played.timed();
+        let talk = played.timed_transcript();
         let end = format!(
             "10 >a hook {hook} · 50 < end of input · 50 >c hook session_shutdown · 110 <a done · 110 >b hook {hook} · \
              110 <b done · 1050 >c cancel · 1050 exit"
@@ -114,7 +114,7 @@ fn a_call_is_asked_about_even_when_the_end_was_announced() {
         .host(100, prompt("p", "go"))
         .finish(Pi);
     assert_eq!(
-        played.talk(),
+        played.transcript(),
         "<a shutdown · >a hook session_shutdown · < p · ok p · agent_start · user go · start t1 · >a hook tool_call · \
          <a done · end! t1 · agent_end [uata] · <a done · exit"
     );
@@ -138,7 +138,7 @@ fn a_process_that_is_told_to_stop_waits_for_nobodys_say() {
                 .finish(dialect);
             let last =
                 played.steps.last().map(|step| (step.at, step.frame["type"].as_str().unwrap_or_default()));
-            assert_eq!(last, Some((50, "exit")), "{hook} in {dialect}: {}", played.talk());
+            assert_eq!(last, Some((50, "exit")), "{hook} in {dialect}: {}", played.transcript());
         }
     }
 }
@@ -153,7 +153,7 @@ fn every_end_of_the_process_is_told_and_a_second_given() {
         {
             let played = scenario.extended(quick.clone()).extended(slow.clone()).play(dialect);
             assert_eq!(
-                played.timed(),
+                played.timed_transcript(),
                 format!(
                     "50 < {how} · 50 >a hook session_shutdown · 50 >b hook session_shutdown · 150 <a done · \
                          1050 >b cancel · 1050 exit"
@@ -164,10 +164,10 @@ fn every_end_of_the_process_is_told_and_a_second_given() {
         let asked =
             Extension::new("a", json!({ "commands": [{ "name": "bye" }], "hooks": ["session_shutdown"] }))
                 .on("command bye", [writes(json!({ "type": "shutdown" })), waits(10), done()])
-                .on("hook session_shutdown", [Does::Ends("finished")]);
+                .on("hook session_shutdown", [PeerStep::Ends("finished")]);
         let played = scenario(json!([])).extended(asked).host(10, prompt("p", "/bye")).finish(dialect);
         assert_eq!(
-            played.timed(),
+            played.timed_transcript(),
             "10 < p · 10 >a command bye · 10 <a shutdown · 20 <a done · 20 ok p · 20 >a hook session_shutdown · \
              20 <a ends · 20 exit",
             "{dialect}"

@@ -1,14 +1,15 @@
 //! Sessions as extensions see them begin and end, and what extensions add to them.
 
 use crate::asking_support::{
-    Does, Extension, answer, done, fails, prompted, say, says, scenario, tool_result, ui, waits, writes,
+    Extension, PeerStep, answer, done, fails, prompted, says, scenario, shorthand, tool_result, ui, waits,
+    writes,
 };
 use pi_rpc::{
     engine::{Extending, Hosted},
     protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh},
 };
-use say::{bash, calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{bash, calls, command, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 4] = [Pi, Pi073, Pi1, Xcsh];
 
@@ -19,7 +20,7 @@ fn hooks(name: &'static str, hooks: &[&str]) -> Extension {
 }
 
 /// An extension that does this when the session has begun for the first time.
-fn starts(does: impl IntoIterator<Item = Does>) -> Extension {
+fn starts(does: impl IntoIterator<Item = PeerStep>) -> Extension {
     Extension::new("a", json!({ "hooks": ["session_start"] })).on("hook session_start", does)
 }
 
@@ -32,7 +33,7 @@ fn the_host_is_served_when_the_extensions_know_that_the_session_has_begun() {
             .host(10, command("get_state"))
             .play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             ">a hook session_start · < get_state · <a done · >b hook session_start · <b done · ok get_state",
             "{dialect}"
         );
@@ -53,12 +54,16 @@ fn a_dialog_at_the_beginning_is_answered_or_over_with_the_input() {
         .host(20, answer(0, "confirmed", true))
         .play(Pi);
     assert_eq!(
-        played.talk(),
+        played.transcript(),
         ">a hook session_start · <a ui confirm · ui confirm · < get_state · < extension_ui_response · >a ui_answer mine · \
          <a done · ok get_state"
     );
     let played = scenario(json!([])).extended(asks()).host(10, command("get_state")).ends(20).finish(Pi);
-    assert!(played.talk().contains(">a ui_answer mine · <a done · ok get_state"), "{}", played.talk());
+    assert!(
+        played.transcript().contains(">a ui_answer mine · <a done · ok get_state"),
+        "{}",
+        played.transcript()
+    );
 }
 
 #[test]
@@ -75,7 +80,7 @@ fn who_never_answers_at_the_beginning_holds_the_host_up_for_thirty_seconds() {
 fn who_has_died_before_the_beginning_is_not_waited_for() {
     let dies = Extension::new("a", json!({ "hooks": ["session_start"] }));
     let dies = dies
-        .on("start", [waits(50), Does::Ends("it fell")])
+        .on("start", [waits(50), PeerStep::Ends("it fell")])
         .on("start", [])
         .on("hook session_start", [done()]);
     let slow = Extension::silent("b").on("hello", [waits(100), writes(json!({ "type": "register" }))]);
@@ -109,7 +114,7 @@ fn a_session_is_left_and_another_begun_before_the_command_is_answered() {
                 .host(200, request)
                 .host(210, command("get_state"))
                 .play(dialect);
-            let talk = played.talk();
+            let talk = played.transcript();
             assert!(
                 talk.contains(
                     "< r · >a hook session_shutdown · < get_state · ok get_state · <a done · >a hook session_start · <a done · ok r"
@@ -140,7 +145,7 @@ fn a_session_that_cannot_be_opened_leaves_the_extensions_with_the_old_one() {
         .extended(hooks("a", &["session_shutdown", "session_start"]))
         .host(200, json!({ "id": "r", "type": "switch_session", "sessionPath": "/sessions/x.jsonl" }))
         .play(Pi073);
-    let talk = played.talk();
+    let talk = played.transcript();
     assert!(
         talk.contains(">a hook session_shutdown · <a done · no r · >a hook session_start · <a done"),
         "{talk}"

@@ -1,9 +1,9 @@
 //! Tools that the host carries out.
 
-use crate::asking_support::{self, Extension, Scenario, done, result, say, says, scenario, waits};
+use crate::asking_support::{self, Extension, Scenario, done, result, says, scenario, shorthand, waits};
 use pi_rpc::protocol::Dialect::Xcsh;
-use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{calls, command, prompt, says as model_says};
 
 fn tool(name: &str) -> Value {
     let parameters = json!({
@@ -93,7 +93,7 @@ fn a_call_of_a_hidden_tool_is_one_of_a_tool_that_does_not_exist() {
         .host(5, set("set", json!([hidden])))
         .host(10, prompt("p", "go"))
         .play(Xcsh);
-    assert_eq!(played.talk(), format!("{START}start t1 · end! t1 · agent_end [uata]"));
+    assert_eq!(played.transcript(), format!("{START}start t1 · end! t1 · agent_end [uata]"));
     assert_eq!(played.last("tool_execution_end")["result"]["content"][0]["text"], "Tool ask not found");
 }
 
@@ -101,7 +101,7 @@ fn a_call_of_a_hidden_tool_is_one_of_a_tool_that_does_not_exist() {
 fn the_host_carries_a_call_out_and_shows_how_far_it_has_come() {
     let played = calling(&["ask"]).host(20, progress(0, "half")).host(30, carried_out(0, "whole")).play(Xcsh);
     assert_eq!(
-        played.talk(),
+        played.transcript(),
         format!(
             "{START}start t1 · host_tool_call t1 · < host_tool_update · update t1 · < host_tool_result · end t1 · \
              agent_end [uata]"
@@ -146,7 +146,7 @@ fn arguments_that_do_not_fit_are_not_sent_to_the_host() {
         .host(5, set("set", json!([tool("ask")])))
         .host(10, prompt("p", "go"))
         .play(Xcsh);
-    assert_eq!(played.talk(), format!("{START}start t1 · end! t1 · agent_end [uata]"));
+    assert_eq!(played.transcript(), format!("{START}start t1 · end! t1 · agent_end [uata]"));
 }
 
 #[test]
@@ -166,8 +166,8 @@ fn answers_to_calls_that_are_over_or_unknown_change_nothing() {
 }
 
 /// The steps without what the host wrote by itself.
-fn told(played: &asking_support::Played) -> String {
-    let talk = played.talk();
+fn told(played: &asking_support::Playback) -> String {
+    let talk = played.transcript();
     let steps: Vec<&str> = talk.split(" · ").filter(|step| !step.starts_with("< ")).collect();
     steps.join(" · ")
 }
@@ -219,7 +219,7 @@ fn immediate_steering_takes_every_call_back_and_skips_it() {
     .host(1, immediate)
     .host(5, set("set", json!([tool("ask"), tool("tell")])))
     .host(10, prompt("p", "go"))
-    .host(20, say::steer("s"))
+    .host(20, shorthand::steer("s"))
     .play(Xcsh);
     assert_eq!(
         told(&played),

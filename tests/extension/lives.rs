@@ -1,9 +1,9 @@
 //! The processes of extensions: how they register, how they fail, and that the conversation goes on.
 
-use crate::asking_support::{Does, Extension, does, done, say, scenario, ui, waits, writes};
+use crate::asking_support::{Extension, PeerStep, does, done, scenario, shorthand, ui, waits, writes};
 use pi_rpc::protocol::Dialect::{self, Pi, Xcsh};
-use say::{command, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{command, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
@@ -13,7 +13,11 @@ fn the_host_is_heard_when_every_extension_has_registered_or_ten_seconds_are_over
     let late = Extension::silent("a").on("hello", [waits(3000), register]).on("command do", [done()]);
     for dialect in DIALECTS {
         let played = scenario(json!([])).extended(late.clone()).host(10, prompt("p", "/do")).play(dialect);
-        assert_eq!(played.timed(), "10 < p · 3000 >a command do · 3000 <a done · 3000 ok p", "{dialect}");
+        assert_eq!(
+            played.timed_transcript(),
+            "10 < p · 3000 >a command do · 3000 <a done · 3000 ok p",
+            "{dialect}"
+        );
         let first = played.said.first().map(|it| it["type"].as_str().unwrap_or_default());
         assert_eq!(first, Some(if dialect == Xcsh { "ready" } else { "response" }), "{dialect}");
 
@@ -25,7 +29,7 @@ fn the_host_is_heard_when_every_extension_has_registered_or_ten_seconds_are_over
             .host(20, command("get_state"))
             .play(dialect);
         assert_eq!(
-            played.timed(),
+            played.timed_transcript(),
             "10 < p · 20 < get_state · 10000 #b stopped · \
              10000 error start: It did not register within 10 s and was ended · 10000 >a command do · \
              10000 ok get_state · 10000 <a done · 10000 ok p · \
@@ -39,11 +43,11 @@ fn the_host_is_heard_when_every_extension_has_registered_or_ten_seconds_are_over
 
 #[test]
 fn invalid_register_ends_the_wait() {
-    let wrong = Extension::silent("a").on("hello", [waits(50), Does::Misregisters("no list")]);
+    let wrong = Extension::silent("a").on("hello", [waits(50), PeerStep::Misregisters("no list")]);
     for dialect in DIALECTS {
         let played = scenario(json!([])).extended(wrong.clone()).host(10, command("get_state")).play(dialect);
         assert_eq!(
-            played.timed(),
+            played.timed_transcript(),
             "10 < get_state · 50 <a misregisters · 50 #a stopped · \
              50 error register: A line is no frame: no list · 50 ok get_state · \
              53 <a ends · 53 error end: The extension has ended and is not started again: killed",
@@ -59,7 +63,7 @@ fn what_an_extension_does_before_all_have_registered_is_done_when_they_have() {
     let late = Extension::silent("b").on("hello", [waits(3000), writes(json!({ "type": "register" }))]);
     for dialect in DIALECTS {
         let played = scenario(json!([])).extended(quick.clone()).extended(late.clone()).play(dialect);
-        assert_eq!(played.timed(), "10 <a send_message · 3000 custom note", "{dialect}");
+        assert_eq!(played.timed_transcript(), "10 <a send_message · 3000 custom note", "{dialect}");
     }
 }
 
@@ -81,7 +85,7 @@ fn a_process_that_is_told_to_stop_before_all_have_registered_says_nothing_any_mo
         let played =
             scenario(json!([])).extended(quick.clone()).extended(late.clone()).stops(100).finish(dialect);
         assert_eq!(
-            played.timed(),
+            played.timed_transcript(),
             "100 < shutdown · 100 >a hook session_shutdown · 100 <a send_message · 100 <a ui notify · \
              100 <a ui input · 100 >a ui_answer mine · 600 <a done · 600 exit",
             "{dialect}"
@@ -96,7 +100,7 @@ fn input_that_ends_before_every_extension_has_registered_is_served_all_the_same(
     let late = Extension::silent("a").on("hello", [waits(3000), register]).on("command do", [done()]);
     let played = scenario(json!([])).extended(late).host(10, prompt("p", "/do")).ends(20).play(Pi);
     assert_eq!(
-        played.timed(),
+        played.timed_transcript(),
         "10 < p · 20 < end of input · 3000 >a command do · 3000 <a done · 3000 ok p · 3000 exit"
     );
 }
@@ -109,18 +113,19 @@ fn a_process_that_is_told_to_stop_does_not_wait_for_extensions_to_register() {
             .host(5, command("get_state"))
             .stops(10)
             .finish(dialect);
-        assert_eq!(played.timed(), "5 < get_state · 10 < shutdown · 10 exit", "{dialect}");
+        assert_eq!(played.timed_transcript(), "5 < get_state · 10 < shutdown · 10 exit", "{dialect}");
     }
 }
 
 #[test]
 fn an_extension_that_cannot_be_started_or_does_not_register_is_told_once() {
     for dialect in DIALECTS {
-        let gone = Extension::silent("a").on("start", [waits(1), Does::Ends("No such file or directory")]);
+        let gone =
+            Extension::silent("a").on("start", [waits(1), PeerStep::Ends("No such file or directory")]);
         let played =
             scenario(json!([model_says("Well.")])).extended(gone).host(10, prompt("p", "go")).play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             "<a ends · error end: The extension has ended and is not started again: No such file or directory · < p · \
              ok p · agent_start · user go · agent_end [ua]",
             "{dialect}"
@@ -131,7 +136,7 @@ fn an_extension_that_cannot_be_started_or_does_not_register_is_told_once() {
 #[test]
 fn an_extension_that_ends_is_started_three_times_again() {
     for dialect in DIALECTS {
-        let ends = does([Does::Ends("killed")]);
+        let ends = does([PeerStep::Ends("killed")]);
         let played = (0..5).fold(scenario(json!([])).extended(ends), |scenario, n| {
             scenario.host(100 * n, prompt(&format!("p{n}"), "/do"))
         });
@@ -145,7 +150,7 @@ fn an_extension_that_ends_is_started_three_times_again() {
         let last = "The extension has ended and is not started again: killed";
         let gone = "< p4 · error command: The extension is not running · ok p4";
         let talk = [once(0, again), once(1, again), once(2, again), once(3, last), gone.to_owned()].concat();
-        assert_eq!(played.talk(), talk, "{dialect}");
+        assert_eq!(played.transcript(), talk, "{dialect}");
         assert_eq!(played.wrote(">a", "hello").len(), 4, "{dialect}");
     }
 }
@@ -153,7 +158,7 @@ fn an_extension_that_ends_is_started_three_times_again() {
 #[test]
 fn lines_that_are_no_frames_are_told_once_and_end_the_extension_when_they_are_many() {
     for dialect in DIALECTS {
-        let babbles = does((0..20).map(|_| Does::Strays("no JSON"))).on("command do", [done()]);
+        let babbles = does((0..20).map(|_| PeerStep::Strays("no JSON"))).on("command do", [done()]);
         let played = scenario(json!([]))
             .extended(babbles)
             .host(10, prompt("p", "/do"))
@@ -161,7 +166,7 @@ fn lines_that_are_no_frames_are_told_once_and_end_the_extension_when_they_are_ma
             .play(dialect);
         let strays = "<a strays · ".repeat(15);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             format!(
                 "< p · >a command do · <a strays · error frame: A line is no frame: no JSON · {strays}\
                  error frame: 16 lines were no frames; the extension was ended · #a stopped · <a ends · \
@@ -186,7 +191,7 @@ fn an_extension_registers_first() {
     );
     let played = scenario(json!([])).extended(early).host(10, command("get_state")).play(Pi);
     assert_eq!(
-        played.talk(),
+        played.transcript(),
         format!("<a set_session_name · error frame: {text} · < get_state · ok get_state")
     );
     assert_eq!(played.answers("get_state")[0]["data"]["sessionName"], Value::Null);
@@ -242,5 +247,5 @@ fn what_cannot_be_registered_is_told_and_the_rest_holds() {
         ]
     );
     assert_eq!(played.called[0].tools, ["bash", "probe", "mine"]);
-    assert!(played.talk().contains("< p · >a command do · <a done · ok p"), "{}", played.talk());
+    assert!(played.transcript().contains("< p · >a command do · <a done · ok p"), "{}", played.transcript());
 }

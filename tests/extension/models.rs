@@ -1,12 +1,12 @@
 //! Models that extensions bring.
 
-use crate::asking_support::{Does, Extension, Played, done, say, scenario, waits, writes};
+use crate::asking_support::{Extension, PeerStep, Playback, done, scenario, shorthand, waits, writes};
 use pi_rpc::{
     engine::Extending,
     protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh},
 };
-use say::{prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{prompt, says as model_says};
 
 const DIALECTS: [Dialect; 4] = [Pi, Pi073, Pi1, Xcsh];
 
@@ -44,7 +44,7 @@ fn message(content: Value, stop: &str) -> Value {
 }
 
 /// What the last run said.
-fn answered(played: &Played) -> &Value {
+fn answered(played: &Playback) -> &Value {
     let messages = played.last("agent_end")["messages"].as_array().expect("messages");
     messages.iter().rfind(|it| it["role"] == "assistant").expect("an answer")
 }
@@ -109,7 +109,7 @@ fn what_a_model_of_an_extension_says_is_told_as_that_of_any_other() {
     let second = [
         json!({ "type": "done", "reason": "stop", "message": message(json!([{ "type": "text", "text": "Done." }]), "stop") }),
     ];
-    let says = |events: &[Value]| -> Vec<Does> {
+    let says = |events: &[Value]| -> Vec<PeerStep> {
         events
             .iter()
             .map(|event| writes(json!({ "type": "model_event", "id": "$", "event": event })))
@@ -149,14 +149,14 @@ fn what_a_model_of_an_extension_says_is_told_as_that_of_any_other() {
 #[test]
 fn a_model_of_an_extension_that_fails_or_goes_away_fails_the_run() {
     let error = json!({ "type": "model_event", "id": "$", "event": { "type": "error", "reason": "error", "error": { "errorMessage": "no idea" } } });
-    let endings: [(Does, &str); 4] = [
+    let endings: [(PeerStep, &str); 4] = [
         (writes(json!({ "type": "failed", "id": "$", "error": "no idea" })), "no idea"),
         (writes(error), "no idea"),
         (
             writes(json!({ "type": "model_event", "id": "$", "event": { "type": "error", "error": {} } })),
             "The extension sent no answer of the model",
         ),
-        (Does::Ends("killed"), "The extension is not running"),
+        (PeerStep::Ends("killed"), "The extension is not running"),
     ];
     for dialect in DIALECTS {
         for (ending, text) in &endings {

@@ -1,13 +1,13 @@
 //! What extensions have done outside of the conversation.
 
-use crate::asking_support::{Extension, Played, say, scenario, waits, writes};
+use crate::asking_support::{Extension, Playback, scenario, shorthand, waits, writes};
 use pi_rpc::{
     engine::Extending,
     prompt::PromptSource,
     protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh},
 };
-use say::{calls, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{calls, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 4] = [Pi, Pi073, Pi1, Xcsh];
 
@@ -16,7 +16,7 @@ fn at_300(frames: &[Value]) -> Extension {
     Extension::new("a", json!({})).on("start", [waits(300)].into_iter().chain(does))
 }
 
-fn responses<'p>(played: &'p Played, id: &str) -> Vec<&'p Value> {
+fn responses<'p>(played: &'p Playback, id: &str) -> Vec<&'p Value> {
     played.wrote(">a", &format!("response {id}"))
 }
 

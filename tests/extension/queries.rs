@@ -1,9 +1,9 @@
 //! What extensions want to know is answered at once, in order with what they did before.
 
-use crate::asking_support::{Extension, Played, done, say, scenario, waits, writes};
+use crate::asking_support::{Extension, Playback, done, scenario, shorthand, waits, writes};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh};
-use say::{calls, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{calls, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 4] = [Pi, Pi073, Pi1, Xcsh];
 
@@ -12,7 +12,7 @@ fn query(about: &str) -> Value {
 }
 
 /// What was answered, in order.
-fn answers(played: &Played) -> Vec<&Value> {
+fn answers(played: &Playback) -> Vec<&Value> {
     let steps = played.steps.iter().filter(|step| step.who == ">a" && step.frame["type"] == "answer");
     steps.map(|step| &step.frame).collect()
 }

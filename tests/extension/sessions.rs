@@ -1,9 +1,9 @@
 //! Extensions that go from session to session and from branch to branch.
 
-use crate::asking_support::{Extension, Played, done, say, says, scenario, waits, writes};
+use crate::asking_support::{Extension, Playback, done, says, scenario, shorthand, waits, writes};
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi073, Xcsh};
-use say::{calls, prompt, says as model_says, summary};
 use serde_json::{Value, json};
+use shorthand::{calls, prompt, says as model_says, summary};
 
 const DIALECTS: [Dialect; 4] = [Pi, Pi073, Pi1, Xcsh];
 
@@ -22,21 +22,21 @@ fn at_300(hooks: Value, frame: Value) -> Extension {
 }
 
 /// The only response to the action.
-fn response(played: &Played) -> &Value {
+fn response(played: &Playback) -> &Value {
     let all = played.wrote(">a", "response r");
     let [response] = all[..] else { panic!("{} responses\n{}", all.len(), played.log) };
     response
 }
 
 /// The id of the entry on disk in which `text` was said.
-fn said(played: &Played, text: &str) -> String {
+fn said(played: &Playback, text: &str) -> String {
     let lines = played.disk.lines();
     let is_it = |line: &&Value| line["message"]["role"] == "user" && line.to_string().contains(text);
     lines.iter().find(is_it).expect("said")["id"].as_str().expect("an id").to_owned()
 }
 
 /// What the model was asked last, without what it was told of itself.
-fn last_asked(played: &Played) -> String {
+fn last_asked(played: &Playback) -> String {
     let (what, roles) = played.asked.last().and_then(|it| it.split_once('[')).unwrap_or_default();
     format!("{what}[{}", roles.replace('s', ""))
 }

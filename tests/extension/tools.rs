@@ -1,16 +1,17 @@
 //! Tools of extensions.
 
 use crate::asking_support::{
-    Does, Extension, Played, Scenario, done, fails, say, says, scenario, tool_result, tool_update, waits,
+    Extension, PeerStep, Playback, Scenario, done, fails, says, scenario, shorthand, tool_result,
+    tool_update, waits,
 };
 use pi_rpc::protocol::Dialect::{self, Pi, Pi1, Pi058, Xcsh};
-use say::{calls, command, prompt, says as model_says};
 use serde_json::{Value, json};
+use shorthand::{calls, command, prompt, says as model_says};
 
 const DIALECTS: [Dialect; 2] = [Pi, Xcsh];
 
 /// An extension with the tool `mine`.
-fn tool(steps: impl IntoIterator<Item = Does>) -> Extension {
+fn tool(steps: impl IntoIterator<Item = PeerStep>) -> Extension {
     let parameters = json!({ "type": "object", "properties": { "command": { "type": "string" } } });
     let tool = json!({ "name": "mine", "description": "Mine.", "parameters": parameters });
     Extension::new("a", json!({ "tools": [tool] })).on("tool_call mine", steps)
@@ -25,7 +26,7 @@ fn calling(extension: Extension) -> Scenario {
 const CALLED: &str = "< p · ok p · agent_start · user go · start t1 · >a tool_call mine · ";
 
 /// The text of the result of the last call.
-fn text(played: &Played) -> &str {
+fn text(played: &Playback) -> &str {
     played.last("tool_execution_end")["result"]["content"][0]["text"].as_str().unwrap_or_default()
 }
 
@@ -36,7 +37,7 @@ fn a_tool_of_an_extension_shows_progress_and_gives_a_result() {
             calling(tool([tool_update("half"), waits(60_000), tool_result("whole"), tool_result("more")]))
                 .play(dialect);
         assert_eq!(
-            played.talk(),
+            played.transcript(),
             format!(
                 "{CALLED}<a tool_update · update t1 · <a tool_result · end t1 · <a tool_result · agent_end [uata]"
             ),
@@ -57,7 +58,7 @@ fn a_tool_of_an_extension_shows_progress_and_gives_a_result() {
 }
 
 /// Calls of `mine`, which wants a number, with the text `now`; its extension does this before they are checked.
-fn preparing(does: impl IntoIterator<Item = Does>) -> Scenario {
+fn preparing(does: impl IntoIterator<Item = PeerStep>) -> Scenario {
     let parameters = json!({
         "type": "object", "properties": { "count": { "type": "number" } }, "required": ["count"],
     });
@@ -144,13 +145,17 @@ fn a_tool_that_fails_or_whose_extension_ends_gives_an_error() {
         for (steps, told, result) in [
             (vec![fails("no idea")], "<a failed", "no idea"),
             (
-                vec![Does::Ends("killed")],
+                vec![PeerStep::Ends("killed")],
                 "<a ends · error end: The extension has ended: killed",
                 "The extension has ended: killed",
             ),
         ] {
             let played = calling(tool(steps)).play(dialect);
-            assert_eq!(played.talk(), format!("{CALLED}{told} · end! t1 · agent_end [uata]"), "{dialect}");
+            assert_eq!(
+                played.transcript(),
+                format!("{CALLED}{told} · end! t1 · agent_end [uata]"),
+                "{dialect}"
+            );
             assert_eq!(text(&played), result, "{dialect}");
         }
     }
@@ -160,11 +165,11 @@ fn a_tool_that_fails_or_whose_extension_ends_gives_an_error() {
 fn both_of_two_calls_fail_when_their_extension_ends() {
     let call = |id: &str| json!({ "tool": "mine", "id": id, "arguments": {}, "size": 0 });
     let played = scenario(json!([{ "say": [call("t1"), call("t2")] }, model_says("Well.")]))
-        .extended(tool([]).on("tool_call mine", [waits(10), Does::Ends("killed")]))
+        .extended(tool([]).on("tool_call mine", [waits(10), PeerStep::Ends("killed")]))
         .host(10, prompt("p", "go"))
         .play(Xcsh);
     assert_eq!(
-        played.talk(),
+        played.transcript(),
         "< p · ok p · agent_start · user go · start t1 · >a tool_call mine · start t2 · >a tool_call mine · <a ends · \
          error end: The extension has ended: killed · end! t1 · end! t2 · agent_end [uatta]"
     );
@@ -172,9 +177,13 @@ fn both_of_two_calls_fail_when_their_extension_ends() {
 
 #[test]
 fn a_call_of_an_extension_that_is_gone_for_good_fails() {
-    let gone = tool([]).on("start", [waits(5), Does::Ends("killed")]);
-    let played = calling(gone.on("start", [waits(1), Does::Ends("killed")])).play(Pi);
-    assert!(played.talk().ends_with("start t1 · end! t1 · agent_end [uata]"), "{}", played.talk());
+    let gone = tool([]).on("start", [waits(5), PeerStep::Ends("killed")]);
+    let played = calling(gone.on("start", [waits(1), PeerStep::Ends("killed")])).play(Pi);
+    assert!(
+        played.transcript().ends_with("start t1 · end! t1 · agent_end [uata]"),
+        "{}",
+        played.transcript()
+    );
     assert_eq!(text(&played), "The extension is not running");
 }
 
@@ -190,7 +199,7 @@ fn a_tool_is_told_of_an_abort_and_has_two_seconds_to_end() {
             (vec![], "2020 end! t1 · 2020 agent_end [uata]", "Operation aborted"),
         ] {
             let played = calling(tool([]).on("cancel", steps)).host(20, command("abort")).play(dialect);
-            let talk = played.timed();
+            let talk = played.timed_transcript();
             assert!(talk.contains(&format!("20 < abort · 20 >a cancel · {told}")), "{dialect}: {talk}");
             assert_eq!(text(&played), result, "{dialect}");
         }
@@ -205,10 +214,10 @@ fn immediate_steering_tells_a_tool_and_does_not_use_what_it_returns() {
         .extended(tool([]).on("cancel", [waits(10), tool_result("partly")]))
         .host(1, immediate)
         .host(10, prompt("p", "go"))
-        .host(20, say::steer("s"))
+        .host(20, shorthand::steer("s"))
         .play(Xcsh);
     assert_eq!(
-        played.talk(),
+        played.transcript(),
         "< i · ok i · < p · ok p · agent_start · user go · start t1 · >a tool_call mine · start t2 · < s · ok s · end t2 · \
          >a cancel · <a tool_result · end! t1 · user s · agent_end [uattua]"
     );

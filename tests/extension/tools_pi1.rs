@@ -1,19 +1,19 @@
 //! What `pi-1` makes of the results of extensions' tools and hooks.
 
 use crate::{
-    asking_support::say,
-    asking_support::{Does, Extension, Played, scenario, writes},
+    asking_support::shorthand,
+    asking_support::{Extension, PeerStep, Playback, scenario, writes},
 };
 use pi_rpc::protocol::Dialect::{Pi, Pi1};
-use say::{calls, prompt, says, steer};
 use serde_json::{Value, json};
+use shorthand::{calls, prompt, says, steer};
 
 /// Has the tools `mine` and `yours`, which want the model not to be asked again as they are told here.
 fn ending(mine: bool, yours: bool) -> Extension {
     let tool =
         |name: &str| json!({ "name": name, "description": "A tool.", "parameters": { "type": "object" } });
     let result = |terminate: bool| {
-        Does::Writes(json!({
+        PeerStep::Writes(json!({
             "type": "tool_result", "id": "$",
             "result": { "content": [{ "type": "text", "text": "Enough." }], "terminate": terminate },
         }))
@@ -28,7 +28,7 @@ fn both() -> Value {
     json!({ "say": [call("t1", "mine"), call("t2", "yours")] })
 }
 
-fn asked(played: &Played) -> usize {
+fn asked(played: &Playback) -> usize {
     played.asked.len()
 }
 
@@ -64,7 +64,7 @@ fn a_hook_that_says_something_else_takes_away_what_programs_were_told() {
         let extension = Extension::new("a", json!({ "tools": [tool], "hooks": ["tool_result"] }))
             .on(
                 "tool_call mine",
-                [Does::Writes(json!({ "type": "tool_result", "id": "$", "result": result }))],
+                [PeerStep::Writes(json!({ "type": "tool_result", "id": "$", "result": result }))],
             )
             .on("hook tool_result", [answer]);
         let turns = json!([calls("t1", "mine", "now")]);

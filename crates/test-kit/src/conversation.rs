@@ -1,12 +1,12 @@
 //! Conversations as data: drawn at random, shrunk, kept as files, and played under the watchers of their kind.
 
 use crate::{
-    Answers, Played, Scenario, Work, acting,
+    Answers, Playback, Scenario, Work, extension_actions,
     habits::{Habit, Habits},
     rules::{Brief, Lasting, NO_SESSION, Watcher, toolbox},
     scenario,
-    scenario::{Given, Judged},
-    work::Works,
+    scenario::{JudgedRules, ScenarioEvent},
+    work::WorkSource,
 };
 use pi_rpc::{
     engine::{Choice, CompactionPlan, Setup, Toolbox},
@@ -160,9 +160,9 @@ impl Conversation {
     /// # Errors
     ///
     /// The first rule that is broken, and all that happened up to then.
-    pub fn play(&self) -> Result<Played, String> {
+    pub fn play(&self) -> Result<Playback, String> {
         match self.kind {
-            Kind::Acting => acting::play(self),
+            Kind::Acting => extension_actions::play(self),
             _ => self.scenario().run_out(self.dialect),
         }
     }
@@ -172,17 +172,19 @@ impl Conversation {
         let mut moment = 0;
         for HostLine { wait, line } in &self.host {
             moment += wait;
-            scenario = scenario.given(moment, Given::Line(line.clone()));
+            scenario = scenario.given(moment, ScenarioEvent::Line(line.clone()));
         }
         for DiskFull { at, left, lasts } in &self.full {
-            scenario = scenario.given(*at, Given::Left(*left)).given(at + lasts, Given::Full(false));
+            scenario =
+                scenario.given(*at, ScenarioEvent::Left(*left)).given(at + lasts, ScenarioEvent::Full(false));
         }
         if let Some((at, close)) = self.close {
-            let close = if close == Close::EndOfInput { Given::EndOfInput } else { Given::Shutdown };
+            let close =
+                if close == Close::EndOfInput { ScenarioEvent::EndOfInput } else { ScenarioEvent::Shutdown };
             scenario = scenario.given(at, close);
         }
         let (tools, shells) = (self.tools.clone(), self.shells.clone());
-        scenario.works = Works::Listed { tools, shells, echoes: self.echoes };
+        scenario.works = WorkSource::Listed { tools, shells, echoes: self.echoes };
         (scenario.echoes, scenario.strays, scenario.kept) = (self.echoes, self.strays, self.kept);
         (scenario.checks_growth, scenario.shuffles) = (false, Some(self.seed));
         match self.kind {
@@ -221,7 +223,7 @@ impl Conversation {
             scenario.extensions.push(Box::new(Habits::new(place, habits.clone())));
         }
         if !self.habits.is_empty() {
-            scenario.judged = Judged::AllBut(&UNSEEN);
+            scenario.judged = JudgedRules::AllBut(&UNSEEN);
         }
         scenario.changes.push(Box::new(move |setup: &mut Setup| {
             setup.models = ["thinker", "plain"].map(|id| lab(id, 10_000, base)).to_vec();

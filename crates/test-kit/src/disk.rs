@@ -111,7 +111,7 @@ impl Disk {
 
     /// Whether everything that `frame` tells of is in the file that is open. What is not meant to be there yet, because
     /// the user has said nothing or a run is open that a shell's message has to wait for, need not be.
-    pub fn has_what_is_told(&self, frame: &Value, run_open: bool) -> bool {
+    pub fn has_reported(&self, frame: &Value, run_open: bool) -> bool {
         let lines = self.lines();
         if lines.is_empty() {
             // A file begins with the first message of the user; what is put in front of that waits for it.
@@ -174,7 +174,7 @@ fn read(bytes: &[u8]) -> Result<Option<ParsedFile>, ReadError> {
 
 /// The messages as files have them, without answers that failed: those that were asked for again are in the file alone,
 /// with the results of their calls. Reminders are in memory alone.
-pub fn kept(messages: &[Arc<AgentMessage>]) -> Vec<Value> {
+pub fn stored_messages(messages: &[Arc<AgentMessage>]) -> Vec<Value> {
     let mut uncalled = BTreeSet::new();
     let mut kept = Vec::new();
     for message in messages {

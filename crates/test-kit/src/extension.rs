@@ -10,12 +10,12 @@ pub trait Peer {
     fn name(&self) -> &str;
 
     /// What it does when its process has started.
-    fn starts(&mut self) -> Vec<(u64, Does)> {
+    fn on_start(&mut self) -> Vec<(u64, PeerStep)> {
         Vec::new()
     }
 
     /// What it does when `frame` is written to it.
-    fn hears(&mut self, frame: &Value) -> Result<Vec<(u64, Does)>, String>;
+    fn on_frame(&mut self, frame: &Value) -> Result<Vec<(u64, PeerStep)>, String>;
 
     /// It writes a frame.
     fn writes(&mut self, _frame: &Value) {}
@@ -34,7 +34,7 @@ pub trait Peer {
     }
 
     /// The same for another conversation.
-    fn again(&self) -> Box<dyn Peer>;
+    fn fresh_copy(&self) -> Box<dyn Peer>;
 }
 
 /// An extension by a table: what it does when it hears something.
@@ -43,14 +43,14 @@ pub struct Extension {
     /// One letter, see [`Peer::name`].
     name: &'static str,
     /// By what was heard, in order; the last of them holds from then on.
-    reactions: BTreeMap<String, VecDeque<Vec<Does>>>,
+    reactions: BTreeMap<String, VecDeque<Vec<PeerStep>>>,
     /// The requests that its own dialogs belong to.
     origins: BTreeMap<String, String>,
 }
 
 /// One thing that an extension does.
 #[derive(Clone)]
-pub enum Does {
+pub enum PeerStep {
     /// Lets so many milliseconds pass first.
     Waits(u64),
     /// Writes a frame; `$` as `id` or `origin` stands for the request that it answers.
@@ -70,7 +70,7 @@ impl Extension {
         for (key, value) in adds.as_object().into_iter().flatten() {
             register[key] = value.clone();
         }
-        Self::silent(name).on("hello", [Does::Writes(register)])
+        Self::silent(name).on("hello", [PeerStep::Writes(register)])
     }
 
     /// Says nothing to anything.
@@ -79,20 +79,20 @@ impl Extension {
     }
 
     /// Does this when it hears the frame whose short form is `heard`; the second time what is given the second time.
-    pub fn on(mut self, heard: &str, does: impl IntoIterator<Item = Does>) -> Self {
+    pub fn on(mut self, heard: &str, does: impl IntoIterator<Item = PeerStep>) -> Self {
         self.reactions.entry(heard.to_owned()).or_default().push_back(does.into_iter().collect());
         self
     }
 
-    fn reacts(&mut self, heard: &str, request: &str) -> Vec<(u64, Does)> {
+    fn react(&mut self, heard: &str, request: &str) -> Vec<(u64, PeerStep)> {
         let Some(all) = self.reactions.get_mut(heard) else { return Vec::new() };
         let does = if all.len() > 1 { all.pop_front() } else { all.front().cloned() };
         let mut after = 0;
         let mut steps = Vec::new();
         for step in does.into_iter().flatten() {
             match step {
-                Does::Waits(time) => after += time,
-                Does::Writes(mut frame) => {
+                PeerStep::Waits(time) => after += time,
+                PeerStep::Writes(mut frame) => {
                     for key in ["id", "origin"] {
                         if frame[key] == "$" {
                             frame[key] = request.into();
@@ -104,7 +104,7 @@ impl Extension {
                     {
                         self.origins.insert(own.to_owned(), origin.to_owned());
                     }
-                    steps.push((after, Does::Writes(frame)));
+                    steps.push((after, PeerStep::Writes(frame)));
                 }
                 other => steps.push((after, other)),
             }
@@ -118,19 +118,19 @@ impl Peer for Extension {
         self.name
     }
 
-    fn starts(&mut self) -> Vec<(u64, Does)> {
-        self.reacts("start", "")
+    fn on_start(&mut self) -> Vec<(u64, PeerStep)> {
+        self.react("start", "")
     }
 
-    fn hears(&mut self, frame: &Value) -> Result<Vec<(u64, Does)>, String> {
+    fn on_frame(&mut self, frame: &Value) -> Result<Vec<(u64, PeerStep)>, String> {
         let request = match frame["type"].as_str() {
             Some("ui_answer") => self.origins.get(text(&frame["response"]["id"])).cloned(),
             _ => frame["id"].as_str().map(str::to_owned),
         };
-        Ok(self.reacts(&heard(frame), &request.unwrap_or_default()))
+        Ok(self.react(&heard(frame), &request.unwrap_or_default()))
     }
 
-    fn again(&self) -> Box<dyn Peer> {
+    fn fresh_copy(&self) -> Box<dyn Peer> {
         Box::new(self.clone())
     }
 }

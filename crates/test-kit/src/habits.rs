@@ -2,7 +2,7 @@
 
 use crate::{
     Checked,
-    extension::{Does, Peer},
+    extension::{Peer, PeerStep},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ impl Habits {
         }
     }
 
-    fn reacts(&mut self, mut request: Value, id: &str) -> Vec<(u64, Does)> {
+    fn react(&mut self, mut request: Value, id: &str) -> Vec<(u64, PeerStep)> {
         let mut habit = self.habits[self.asked % self.habits.len()].clone();
         if matches!(habit, Habit::Sends { .. } | Habit::Says(_)) {
             self.words += 1;
@@ -109,7 +109,7 @@ impl Habits {
         let accept = json!({ "type": "accept", "id": id });
         let frames = match habit {
             Habit::Answers => vec![end(false)],
-            Habit::AnswersLate(after) => return vec![(after, Does::Writes(end(false)))],
+            Habit::AnswersLate(after) => return vec![(after, PeerStep::Writes(end(false)))],
             Habit::AnswersCancelled => {
                 request["cancels"] = true.into();
                 self.open.insert(id.to_owned(), request);
@@ -119,8 +119,10 @@ impl Habits {
             Habit::AnswersTwice => vec![end(false), end(true)],
             Habit::Objects => vec![end(true)],
             Habit::Fails => vec![json!({ "type": "failed", "id": id, "error": "no idea" })],
-            Habit::Dies => return vec![(1, Does::Ends("killed"))],
-            Habit::Strays => return vec![(0, Does::Strays("no JSON")), (0, Does::Writes(end(false)))],
+            Habit::Dies => return vec![(1, PeerStep::Ends("killed"))],
+            Habit::Strays => {
+                return vec![(0, PeerStep::Strays("no JSON")), (0, PeerStep::Writes(end(false)))];
+            }
             Habit::Asks { method, timeout, own } => {
                 self.purposes.insert(format!("d{number}"), id.to_owned());
                 vec![accept, dialog(&number, &method, timeout, own.then_some(id))]
@@ -151,7 +153,7 @@ impl Habits {
                 vec![json!({ "type": "set_session_name", "name": name, "origin": id }), end(false)]
             }
         };
-        frames.into_iter().map(|frame| (0, Does::Writes(frame))).collect()
+        frames.into_iter().map(|frame| (0, PeerStep::Writes(frame))).collect()
     }
 }
 
@@ -160,14 +162,14 @@ impl Peer for Habits {
         &self.name
     }
 
-    fn hears(&mut self, frame: &Value) -> Result<Vec<(u64, Does)>, String> {
+    fn on_frame(&mut self, frame: &Value) -> Result<Vec<(u64, PeerStep)>, String> {
         let id = text(&frame["id"]);
-        let now = |frame| Ok(vec![(0, Does::Writes(frame))]);
+        let now = |frame| Ok(vec![(0, PeerStep::Writes(frame))]);
         match frame["type"].as_str().unwrap_or_default() {
             // The third of them is slow.
             "hello" => {
                 let after = if self.place == 2 { 700 } else { 0 };
-                Ok(vec![(after, Does::Writes(register(self.place)))])
+                Ok(vec![(after, PeerStep::Writes(register(self.place)))])
             }
             "ui_answer" => {
                 let own = text(&frame["response"]["id"]);
@@ -184,7 +186,7 @@ impl Peer for Habits {
                 if before.is_some() {
                     return Err(format!("an id that is open was used again: {frame}"));
                 }
-                Ok(self.reacts(frame.clone(), &id))
+                Ok(self.react(frame.clone(), &id))
             }
             _ => Ok(Vec::new()),
         }
@@ -215,7 +217,7 @@ impl Peer for Habits {
         if dialogs.is_empty() { Ok(()) } else { Err(format!("no answer to the dialogs {dialogs:?}")) }
     }
 
-    fn again(&self) -> Box<dyn Peer> {
+    fn fresh_copy(&self) -> Box<dyn Peer> {
         Box::new(Self::new(self.place, self.habits.clone()))
     }
 }

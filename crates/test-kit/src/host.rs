@@ -70,7 +70,7 @@ impl Host {
     }
 
     /// Reads a frame; its answers, each with the milliseconds that pass before.
-    pub fn hears(&mut self, frame: &Value) -> Vec<(u64, Value)> {
+    pub fn on_frame(&mut self, frame: &Value) -> Vec<(u64, Value)> {
         let id = frame["id"].as_str().unwrap_or_default().to_owned();
         let is_call = match frame["type"].as_str() {
             Some("host_tool_call") => true,

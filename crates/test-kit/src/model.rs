@@ -1,7 +1,7 @@
 //! The scripted model: what it is asked, and what it answers.
 
 use crate::{
-    played::Called,
+    playback::Called,
     world::{Event, World},
 };
 use pi_rpc::{

@@ -3,7 +3,7 @@
 use pi_rpc::protocol::{Dialect, errors};
 
 /// Milliseconds from a cancel to the end.
-pub const DYING_MS: u64 = 3;
+pub const CANCEL_MS: u64 = 3;
 
 /// A command line as a plan in virtual time, counted from its start.
 #[derive(Clone)]

@@ -4,10 +4,10 @@ use crate::{
     Checked,
     extension::{Extension, Peer},
     host::Answers,
-    played::Played,
+    playback::Playback,
     rules::{Stored, Watcher},
     setup::{Models, tools},
-    work::Works,
+    work::WorkSource,
     world::World,
 };
 use pi_rpc::{
@@ -27,7 +27,7 @@ type Change = Box<dyn Fn(&mut Setup)>;
 /// A conversation to be had: what the host writes and when, what the model says, what becomes of the disk.
 pub struct Scenario {
     pub(crate) turns: Value,
-    pub(crate) events: Vec<(u64, Given)>,
+    pub(crate) events: Vec<(u64, ScenarioEvent)>,
     /// Sessions are kept in files.
     pub(crate) kept: bool,
     pub(crate) files: Vec<(&'static str, String)>,
@@ -41,8 +41,8 @@ pub struct Scenario {
     extending: Extending,
     /// The model has `todo_write`.
     todos: bool,
-    pub(crate) judged: Judged,
-    pub(crate) works: Works,
+    pub(crate) judged: JudgedRules,
+    pub(crate) works: WorkSource,
     /// How the host answers what it is asked, by turns; if it does so by itself.
     pub(crate) answers: Vec<Answers>,
     /// A seed: who is due at the same moment as others acts in an order drawn by lot.
@@ -63,14 +63,14 @@ pub struct Scenario {
 }
 
 /// What the machine sees enough of to judge it.
-pub(crate) enum Judged {
+pub(crate) enum JudgedRules {
     AllBut(&'static [Rule]),
     Nothing,
 }
 
 /// What happens without anybody asking for it.
 #[derive(Clone)]
-pub(crate) enum Given {
+pub(crate) enum ScenarioEvent {
     Frame(Value),
     /// The host writes this, see [`Host::line`](crate::host::Host::line).
     Line(String),
@@ -84,7 +84,7 @@ pub(crate) enum Given {
     Shutdown,
 }
 
-impl Given {
+impl ScenarioEvent {
     /// Whether the host writes it.
     pub fn is_written(&self) -> bool {
         matches!(self, Self::Frame(_) | Self::Line(_))
@@ -106,8 +106,8 @@ pub fn scenario(turns: Value) -> Scenario {
         extensions: Vec::new(),
         extending: Extending::default(),
         todos: false,
-        judged: Judged::AllBut(&[]),
-        works: Works::Planned,
+        judged: JudgedRules::AllBut(&[]),
+        works: WorkSource::Planned,
         answers: Vec::new(),
         shuffles: None,
         echoes: false,
@@ -123,7 +123,7 @@ pub fn scenario(turns: Value) -> Scenario {
 impl Scenario {
     /// The host writes `frame` at that millisecond.
     pub fn host(self, at: u64, frame: Value) -> Self {
-        self.given(at, Given::Frame(frame))
+        self.given(at, ScenarioEvent::Frame(frame))
     }
 
     /// The session is kept in a file.
@@ -148,18 +148,18 @@ impl Scenario {
     /// Nothing can be written from one millisecond to another.
     pub fn disk_full(mut self, from: u64, to: u64) -> Self {
         self.kept = true;
-        self.given(from, Given::Full(true)).given(to, Given::Full(false))
+        self.given(from, ScenarioEvent::Full(true)).given(to, ScenarioEvent::Full(false))
     }
 
     /// Writes are not answered in that time, unless they are hurried.
     pub fn disk_hangs(self, from: u64, to: u64) -> Self {
-        self.given(from, Given::Hung(true)).given(to, Given::Hung(false))
+        self.given(from, ScenarioEvent::Hung(true)).given(to, ScenarioEvent::Hung(false))
     }
 
     /// So many writes succeed from one millisecond on, then none, until another.
     pub fn disk_fails_after(mut self, from: u64, writes: usize, to: u64) -> Self {
         self.kept = true;
-        self.given(from, Given::Left(writes)).given(to, Given::Full(false))
+        self.given(from, ScenarioEvent::Left(writes)).given(to, ScenarioEvent::Full(false))
     }
 
     /// Why nothing can be written, where it is not for want of space.
@@ -200,18 +200,18 @@ impl Scenario {
 
     /// The machine does not see enough to judge what is said: extensions go from session to session.
     pub fn unjudged(mut self) -> Self {
-        self.judged = Judged::Nothing;
+        self.judged = JudgedRules::Nothing;
         self
     }
 
     /// The host closes its side.
     pub fn ends(self, at: u64) -> Self {
-        self.given(at, Given::EndOfInput)
+        self.given(at, ScenarioEvent::EndOfInput)
     }
 
     /// The process is told to stop.
     pub fn stops(self, at: u64) -> Self {
-        self.given(at, Given::Shutdown)
+        self.given(at, ScenarioEvent::Shutdown)
     }
 
     /// The shape begins with the answer to this request.
@@ -220,7 +220,7 @@ impl Scenario {
         self
     }
 
-    pub(crate) fn given(mut self, at: u64, given: Given) -> Self {
+    pub(crate) fn given(mut self, at: u64, given: ScenarioEvent) -> Self {
         self.events.push((at, given));
         self
     }
@@ -230,7 +230,7 @@ impl Scenario {
     /// # Panics
     ///
     /// If a rule is broken, something still runs in the end, or the file is not what the memory is.
-    pub fn play(&self, dialect: Dialect) -> Played {
+    pub fn play(&self, dialect: Dialect) -> Playback {
         let mut world = self.world(dialect);
         assert!(world.engine.is_idle(), "{dialect}: something still runs\n{}", world.played.log);
         let state = world.engine.machine().state().to_string();
@@ -253,13 +253,13 @@ impl Scenario {
     /// # Panics
     ///
     /// If a rule is broken.
-    pub fn finish(&self, dialect: Dialect) -> Played {
+    pub fn finish(&self, dialect: Dialect) -> Playback {
         self.world(dialect).played
     }
 
     /// Has the conversation in `dialect` and ends the process when nothing more happens. The error tells the first rule
     /// that is broken, and what happened up to then.
-    pub(crate) fn run_out(&self, dialect: Dialect) -> Result<Played, String> {
+    pub(crate) fn run_out(&self, dialect: Dialect) -> Result<Playback, String> {
         let mut world = World::new(dialect, self, false);
         world.run_out().map_err(|wrong| {
             // Everything is determined by the scenario, so the story can be told afterwards.
@@ -271,7 +271,9 @@ impl Scenario {
     }
 
     fn closes(&self) -> bool {
-        self.events.iter().any(|(_, given)| matches!(given, Given::EndOfInput | Given::Shutdown))
+        self.events
+            .iter()
+            .any(|(_, given)| matches!(given, ScenarioEvent::EndOfInput | ScenarioEvent::Shutdown))
     }
 
     fn world(&self, dialect: Dialect) -> World<'_> {
@@ -321,7 +323,7 @@ impl Scenario {
         setup
     }
 
-    /// Has the conversation in each of the `dialects`, holds its order against `shape` (see [`Played::shape`]) and its
+    /// Has the conversation in each of the `dialects`, holds its order against `shape` (see [`Playback::shape`]) and its
     /// log against the snapshot of that name.
     pub fn is(&self, name: &str, dialects: &[Dialect], shape: &str) {
         for dialect in dialects {

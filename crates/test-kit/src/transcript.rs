@@ -2,7 +2,7 @@
 //! is told, `<a done` what it writes; what is said to the host stands without a mark. Left out is what a run says by
 //! itself, but for its beginning and its end.
 
-use crate::{extension::heard, played::Step, shape};
+use crate::{extension::heard, playback::Step, shape};
 
 pub fn of(steps: &[Step]) -> String {
     words(steps).into_iter().map(|(_, word)| word).collect::<Vec<_>>().join(" · ")

@@ -1,6 +1,6 @@
 //! What tools and shell commands do once they are started: inputs for the engine, each with its moment.
 
-use crate::plan::{DYING_MS, Ending as Ended, Plan};
+use crate::plan::{CANCEL_MS, Ending as Ended, Plan};
 use pi_rpc::{
     engine::{CallId, Input, ShellEnd, ShellStart, ToolStart},
     protocol::{AgentToolResult, Dialect, errors},
@@ -12,18 +12,18 @@ use serde_json::json;
 pub(crate) type Steps = Vec<(u64, Input)>;
 
 /// What somebody does who was started.
-pub(crate) struct Course {
+pub(crate) struct WorkPlan {
     pub steps: Steps,
     /// What is done instead when it is cancelled so many milliseconds after the start; counted from then.
-    pub stop: Stop,
+    pub stop: OnCancel,
 }
 
 /// What is done when somebody is cancelled so many milliseconds after the start.
-pub(crate) type Stop = Box<dyn FnOnce(u64) -> Steps>;
+pub(crate) type OnCancel = Box<dyn FnOnce(u64) -> Steps>;
 
 /// How tools and shell commands go.
 #[derive(Clone, Debug)]
-pub(crate) enum Works {
+pub(crate) enum WorkSource {
     /// Their command lines are plans, see [`Plan`].
     Planned,
     /// As these have it, by turns. `echoes`: what is over is still heard of.
@@ -55,9 +55,9 @@ pub enum Ending {
     Never,
 }
 
-impl Works {
+impl WorkSource {
     /// What the tool call of that number does.
-    pub fn tool(&self, number: usize, start: &ToolStart, dialect: Dialect) -> Course {
+    pub fn tool(&self, number: usize, start: &ToolStart, dialect: Dialect) -> WorkPlan {
         match self {
             Self::Planned => {
                 planned_tool(start.call, start.arguments["command"].as_str().expect("checked"), dialect)
@@ -69,7 +69,7 @@ impl Works {
     }
 
     /// What the shell command of that number does.
-    pub fn shell(&self, number: usize, start: &ShellStart) -> Course {
+    pub fn shell(&self, number: usize, start: &ShellStart) -> WorkPlan {
         match self {
             Self::Planned => planned_shell(start.call, &start.command),
             Self::Listed { shells, .. } => shells[number % shells.len()].shell(start.call, &start.command),
@@ -78,7 +78,7 @@ impl Works {
 }
 
 impl Work {
-    fn tool(&self, call: CallId, name: &str, dialect: Dialect, echoes: bool) -> Course {
+    fn tool(&self, call: CallId, name: &str, dialect: Dialect, echoes: bool) -> WorkPlan {
         let base = dialect.base();
         let line = |n: usize| format!("{call}.{n}\n");
         let progress = |so_far: usize| Input::ToolProgress {
@@ -112,10 +112,10 @@ impl Work {
             Some([first, last]) => vec![(0, first), (after, stop), (after + 2, last)],
             None => vec![(after, stop)],
         };
-        Course { steps, stop: Box::new(stop) }
+        WorkPlan { steps, stop: Box::new(stop) }
     }
 
-    fn shell(&self, call: CallId, command: &str) -> Course {
+    fn shell(&self, call: CallId, command: &str) -> WorkPlan {
         let output = format!("{command} said {call}");
         let done = |cancelled: bool| ShellEnd {
             output: output.clone(),
@@ -135,14 +135,14 @@ impl Work {
             _ => Ok(done(true)),
         };
         let (wait, after) = (self.waits.iter().sum(), self.stops_after);
-        Course {
+        WorkPlan {
             steps: natural.map(|end| (wait, Input::ShellEnd { call, end })).into_iter().collect(),
             stop: Box::new(move |_| vec![(after, Input::ShellEnd { call, end })]),
         }
     }
 }
 
-fn planned_tool(call: CallId, command: &str, dialect: Dialect) -> Course {
+fn planned_tool(call: CallId, command: &str, dialect: Dialect) -> WorkPlan {
     let plan = Plan::new(command);
     let end = move |plan: &Plan| {
         let (text, is_error) = plan.result(dialect);
@@ -151,10 +151,10 @@ fn planned_tool(call: CallId, command: &str, dialect: Dialect) -> Course {
     let progress = |(at, text)| (at, Input::ToolProgress { call, result: result(text, true) });
     let mut steps: Steps = plan.progress().into_iter().map(progress).collect();
     steps.push((plan.ends(), end(&plan)));
-    Course { steps, stop: Box::new(move |at| vec![(plan.dies(at), end(&plan.cancelled(at)))]) }
+    WorkPlan { steps, stop: Box::new(move |at| vec![(plan.dies(at), end(&plan.cancelled(at)))]) }
 }
 
-fn planned_shell(call: CallId, command: &str) -> Course {
+fn planned_shell(call: CallId, command: &str) -> WorkPlan {
     let plan = Plan::new(command);
     let end = move |plan: &Plan| {
         let Ended { output, exit_code, cancelled } = plan.ending();
@@ -162,7 +162,7 @@ fn planned_shell(call: CallId, command: &str) -> Course {
         let end = ShellEnd { output, exit_code, cancelled, counts, ..ShellEnd::default() };
         Input::ShellEnd { call, end: Ok(end) }
     };
-    Course {
+    WorkPlan {
         steps: vec![(plan.ends(), end(&plan))],
         stop: Box::new(move |at| vec![(plan.dies(at), end(&plan.cancelled(at)))]),
     }
@@ -171,7 +171,7 @@ fn planned_shell(call: CallId, command: &str) -> Course {
 impl Plan {
     /// How long it takes to end, cancelled at that moment.
     fn dies(&self, at: u64) -> u64 {
-        DYING_MS.min(self.ends().saturating_sub(at))
+        CANCEL_MS.min(self.ends().saturating_sub(at))
     }
 }
 

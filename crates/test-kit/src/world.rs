@@ -2,16 +2,16 @@
 
 use crate::{
     Checked,
-    disk::{Disk, kept},
+    disk::{Disk, stored_messages},
     ensure,
-    extended::found,
-    extension::{Does, Peer},
+    extension::{Peer, PeerStep},
+    extension_host::discover,
     host::Host,
-    played::{Played, Step},
-    rules::{Growth, Watcher},
-    scenario::{Given, Judged, Scenario},
+    playback::{Playback, Step},
+    rules::{SnapshotCheck, Watcher},
+    scenario::{JudgedRules, Scenario, ScenarioEvent},
     setup::Models,
-    work::{Course, Steps, Stop},
+    work::{OnCancel, Steps, WorkPlan},
 };
 use pi_rpc::{
     engine::{CallId, Engine, Input, Now, Output},
@@ -35,10 +35,10 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Inputs after which a conversation counts as endless.
-const ENDLESS: usize = 20_000;
+const MAX_INPUTS: usize = 20_000;
 
 /// Milliseconds that a process may take to end when it is told to: what is under way, then farewells.
-const LEAVING_MS: u64 = 3500;
+const SHUTDOWN_MS: u64 = 3500;
 
 /// Who is due, where it is no call and no process: the host, and everything else.
 pub const HOST: CallId = CallId::MAX;
@@ -46,12 +46,12 @@ const OTHERS: CallId = CallId::MAX - 1;
 
 /// What is due at some time.
 pub(crate) enum Event {
-    Given(Given),
+    ScenarioEvent(ScenarioEvent),
     /// The host answers what it was asked.
     Answer(Value),
     /// A model, a tool or a shell does something.
     Step(CallId, Box<Input>),
-    Extension(CallId, Does),
+    Extension(CallId, PeerStep),
     /// The engine wanted to be woken.
     Time,
 }
@@ -64,7 +64,7 @@ pub(crate) struct World<'s> {
     pub(crate) player: Player,
     pub(crate) watchers: Vec<Box<dyn Watcher>>,
     /// Leaves the snapshots of updates out of the log.
-    growth: Growth,
+    growth: SnapshotCheck,
     pub(crate) now: u64,
     /// By time, then by lot among those who are due together, then in the order in which they were planned.
     pub(crate) due: BTreeMap<(u64, u64, u64), Event>,
@@ -72,7 +72,7 @@ pub(crate) struct World<'s> {
     /// When the engine wants to be woken.
     alarm: Option<u64>,
     /// The tools and shells at work: since when, and what they do when they are cancelled.
-    works: BTreeMap<CallId, (u64, Stop)>,
+    works: BTreeMap<CallId, (u64, OnCancel)>,
     tools: usize,
     shells: usize,
     models: Models,
@@ -81,7 +81,7 @@ pub(crate) struct World<'s> {
     pub(crate) processes: BTreeMap<CallId, usize>,
     host: Host,
     /// What came of it so far; the disk among it.
-    pub(crate) played: Played,
+    pub(crate) played: Playback,
     /// Whether the log is written, which takes longer than all else.
     pub(crate) records: bool,
     /// Nothing is answered by the disk.
@@ -111,7 +111,7 @@ impl<'s> World<'s> {
             encoder: Encoder::new(dialect),
             player: Player::new(script),
             watchers: (scenario.watchers)(dialect),
-            growth: Growth::new(scenario.checks_growth),
+            growth: SnapshotCheck::new(scenario.checks_growth),
             now: 0,
             due: BTreeMap::new(),
             planned: 0,
@@ -120,10 +120,10 @@ impl<'s> World<'s> {
             tools: 0,
             shells: 0,
             models: Models::new(dialect, scenario.window),
-            extensions: scenario.extensions.iter().map(|it| it.again()).collect(),
+            extensions: scenario.extensions.iter().map(|it| it.fresh_copy()).collect(),
             processes: BTreeMap::new(),
             host: Host::new(scenario.answers.clone()),
-            played: Played { disk, ..Played::default() },
+            played: Playback { disk, ..Playback::default() },
             records,
             hung: false,
             hung_write: None,
@@ -132,7 +132,11 @@ impl<'s> World<'s> {
             exited: false,
         };
         for (at, given) in &scenario.events {
-            world.plan(*at, if given.is_written() { HOST } else { OTHERS }, Event::Given(given.clone()));
+            world.plan(
+                *at,
+                if given.is_written() { HOST } else { OTHERS },
+                Event::ScenarioEvent(given.clone()),
+            );
         }
         world
     }
@@ -162,7 +166,7 @@ impl<'s> World<'s> {
             self.take(Input::Shutdown)?;
             self.until_quiet()?;
             ensure!(
-                self.now <= before + LEAVING_MS,
+                self.now <= before + SHUTDOWN_MS,
                 "told to stop at {before}, and still there at {}",
                 self.now
             );
@@ -174,14 +178,14 @@ impl<'s> World<'s> {
     }
 
     fn until_quiet(&mut self) -> Checked {
-        for _ in 0..ENDLESS {
+        for _ in 0..MAX_INPUTS {
             let Some(((now, _, _), event)) = self.due.pop_first() else { return Ok(()) };
             self.now = now;
             if let Some(input) = self.input(event)? {
                 self.take(input)?;
             }
         }
-        Err(format!("still not quiet after {ENDLESS} inputs"))
+        Err(format!("still not quiet after {MAX_INPUTS} inputs"))
     }
 
     fn take(&mut self, input: Input) -> Checked {
@@ -204,11 +208,11 @@ impl<'s> World<'s> {
 
     fn input(&mut self, event: Event) -> Result<Option<Input>, String> {
         Ok(Some(match event {
-            Event::Given(Given::Left(writes)) => {
+            Event::ScenarioEvent(ScenarioEvent::Left(writes)) => {
                 self.played.disk.left = Some(writes);
                 return Ok(None);
             }
-            Event::Given(Given::Hung(hung)) => {
+            Event::ScenarioEvent(ScenarioEvent::Hung(hung)) => {
                 self.write("#", if hung { "disk hangs" } else { "disk answers" });
                 self.hung = hung;
                 if let Some(write) = self.hung_write.take() {
@@ -218,32 +222,32 @@ impl<'s> World<'s> {
                 self.stuck = false;
                 return Ok(None);
             }
-            Event::Given(Given::Full(full)) => {
+            Event::ScenarioEvent(ScenarioEvent::Full(full)) => {
                 (self.played.disk.full, self.played.disk.left) = (full, None);
                 self.write("#", if full { "disk full" } else { "disk free" });
                 return Ok(None);
             }
-            Event::Given(Given::EndOfInput) => {
+            Event::ScenarioEvent(ScenarioEvent::EndOfInput) => {
                 self.step("<", &json!({ "type": "end of input" }));
                 self.due.retain(|_, event| match event {
-                    Event::Given(given) => !given.is_written(),
+                    Event::ScenarioEvent(given) => !given.is_written(),
                     Event::Answer(_) => false,
                     _ => true,
                 });
                 self.host.leave();
                 Input::EndOfInput
             }
-            Event::Given(Given::Shutdown) => {
+            Event::ScenarioEvent(ScenarioEvent::Shutdown) => {
                 self.step("<", &json!({ "type": "shutdown" }));
                 Input::Shutdown
             }
-            Event::Given(Given::Frame(frame)) => {
+            Event::ScenarioEvent(ScenarioEvent::Frame(frame)) => {
                 let frame = self.host.resolved(frame, &self.played.disk);
                 let line = frame.to_string();
                 self.step("<", &frame);
                 return self.read(&line);
             }
-            Event::Given(Given::Line(line)) => {
+            Event::ScenarioEvent(ScenarioEvent::Line(line)) => {
                 let line = self.host.line(&line, &self.played.disk);
                 self.write("<", &line);
                 return self.read(&line);
@@ -260,7 +264,7 @@ impl<'s> World<'s> {
                 }
                 *input
             }
-            Event::Extension(process, does) => return self.extension_does(process, does),
+            Event::Extension(process, does) => return self.extension_step(process, does),
             Event::Time => Input::Time,
         }))
     }
@@ -280,9 +284,9 @@ impl<'s> World<'s> {
                 watcher.output(&output)?;
             }
             match output {
-                Output::Emit(said) => self.say(&said)?,
+                Output::Emit(emission) => self.emit(&emission)?,
                 Output::StartExtension { process, place } => self.start_extension(process, place),
-                Output::ToExtension { to, frame } => self.tell_extension(to, &frame)?,
+                Output::ToExtension { to, frame } => self.send_to_extension(to, &frame)?,
                 Output::StopExtension(process) => self.stop_extension(process),
                 Output::Query { from, query } => {
                     let data = Some(json!({ "about": query.about.as_str() }));
@@ -299,7 +303,7 @@ impl<'s> World<'s> {
                 }
                 Output::Hooked { .. } => unreachable!("nothing happens beside the engine"),
                 Output::LookInto { skills, templates } => {
-                    let found = found(&self.played.disk, &skills, &templates);
+                    let found = discover(&self.played.disk, &skills, &templates);
                     self.engine.handle(Input::Found(Box::new(found)), at(self.now));
                 }
                 Output::ReadFile(path) => {
@@ -307,7 +311,7 @@ impl<'s> World<'s> {
                     self.engine.handle(Input::FileRead(read), at(self.now));
                 }
                 Output::Violation(violation) => match self.scenario.judged {
-                    Judged::AllBut(rules) if !rules.contains(&violation.rule) => {
+                    JudgedRules::AllBut(rules) if !rules.contains(&violation.rule) => {
                         return Err(format!("the machine objects: {violation}"));
                     }
                     _ => {}
@@ -372,7 +376,7 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    fn start(&mut self, call: CallId, course: Course) {
+    fn start(&mut self, call: CallId, course: WorkPlan) {
         self.works.insert(call, (self.now, course.stop));
         self.plan_steps(call, course.steps);
     }
@@ -420,7 +424,7 @@ impl<'s> World<'s> {
 
     fn store_failed(&mut self, reason: String) {
         self.write("#", &format!("not stored: {reason}"));
-        self.watchers.iter_mut().for_each(|watcher| watcher.not_stored());
+        self.watchers.iter_mut().for_each(|watcher| watcher.write_failed());
         self.engine.handle(Input::StoreFailed(reason), at(self.now));
     }
 
@@ -434,14 +438,15 @@ impl<'s> World<'s> {
         (self.played.log, self.played.said) = (log, said);
         self.played.steps.truncate(steps);
         let Some(tree) = self.played.disk.tree().filter(|_| !self.lost) else { return Ok(()) };
-        let (file, memory) = (kept(&tree.context().messages), kept(self.engine.messages()));
+        let (file, memory) =
+            (stored_messages(&tree.context().messages), stored_messages(self.engine.messages()));
         ensure!(file == memory, "the file has {file:#?}\nthe memory {memory:#?}");
         Ok(())
     }
 
-    fn say(&mut self, said: &Emission) -> Checked {
+    fn emit(&mut self, emission: &Emission) -> Checked {
         let mut line = Vec::new();
-        self.encoder.encode(said, &mut line);
+        self.encoder.encode(emission, &mut line);
         let line = line.strip_suffix(b"\n").ok_or("not a whole line")?;
         let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
         if self.scenario.reads_frames {
@@ -454,9 +459,11 @@ impl<'s> World<'s> {
             self.note(">", &frame);
             self.write(">", &shown.replace(&*VERSION, "\"version\":\"…"));
         }
-        let watched =
-            self.watchers.iter_mut().try_for_each(|watcher| watcher.frame(said, &frame, &self.played.disk));
-        for (after, answer) in self.host.hears(&frame) {
+        let watched = self
+            .watchers
+            .iter_mut()
+            .try_for_each(|watcher| watcher.frame(emission, &frame, &self.played.disk));
+        for (after, answer) in self.host.on_frame(&frame) {
             self.plan(self.now + after, HOST, Event::Answer(answer));
         }
         self.played.said.push(frame);

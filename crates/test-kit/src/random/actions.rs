@@ -1,16 +1,16 @@
 //! What an extension may do of its own accord.
 
-use crate::say;
+use crate::shorthand;
 use pi_rpc::oracle::random::Choices;
 use serde_json::{Value, json};
 
 /// The turns of the model while an extension acts.
 pub fn turns() -> Vec<Value> {
-    let mut turns = vec![say::says("1"), say::says("2")];
+    let mut turns = vec![shorthand::says("1"), shorthand::says("2")];
     for _ in 0..6 {
-        turns.push(say::calls("t", "bash", "sleep 90"));
+        turns.push(shorthand::calls("t", "bash", "sleep 90"));
         turns.push(json!({ "say": [{ "text": "Well." }], "firstDelayMs": 60 }));
-        turns.push(say::summary("So far."));
+        turns.push(shorthand::summary("So far."));
         turns.push(json!({ "summary": true, "say": [{ "text": "So far." }], "firstDelayMs": 300 }));
     }
     turns

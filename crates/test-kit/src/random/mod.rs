@@ -7,9 +7,9 @@ mod model;
 mod peers;
 mod shrink;
 
-pub use shrink::shrunk;
+pub use shrink::shrink;
 
-use crate::{Close, Conversation, DiskFull, HostLine, Kind, Played};
+use crate::{Close, Conversation, DiskFull, HostLine, Kind, Playback};
 use pi_rpc::{oracle::random::Choices, protocol::Dialect};
 use serde_json::{Value, json};
 use std::{
@@ -143,7 +143,7 @@ fn full(choices: &mut Choices) -> DiskFull {
 /// # Errors
 ///
 /// What is wrong, and what happened up to then.
-pub fn play(conversation: &Conversation) -> Result<Played, String> {
+pub fn play(conversation: &Conversation) -> Result<Playback, String> {
     catch_unwind(AssertUnwindSafe(|| conversation.play())).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         Err(text.or(panic.downcast_ref::<&str>().map(|it| (*it).to_owned())).unwrap_or_default())
@@ -173,7 +173,7 @@ pub fn sample(kind: Kind, seeds: u64) -> BTreeMap<String, usize> {
 
 /// Says how a conversation fails and what is left of it when it is shrunk.
 pub fn report(failed: &Conversation, wrong: &str) -> String {
-    let shrunk = shrunk(failed);
+    let shrunk = shrink(failed);
     let wrong = play(&shrunk).err().unwrap_or_else(|| wrong.to_owned());
     let kept = serde_json::to_string_pretty(&shrunk).unwrap_or_default();
     format!("{wrong}\n\nkeep it as tests/regressions/NAME.json, where NAME says what went wrong:\n{kept}")

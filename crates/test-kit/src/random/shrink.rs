@@ -10,17 +10,17 @@ const TRIES: usize = 3000;
 
 /// Leaves out what a conversation fails without, and makes the rest plain. What is left breaks the same rule: its text is
 /// the same but for numbers and quotations.
-pub fn shrunk(failed: &Conversation) -> Conversation {
+pub fn shrink(failed: &Conversation) -> Conversation {
     let way = play(failed).err().map(|wrong| way(&wrong));
-    Shrinking { way, tries: TRIES }.shrink(failed.clone())
+    Shrinker { way, tries: TRIES }.shrink(failed.clone())
 }
 
-struct Shrinking {
+struct Shrinker {
     way: Option<String>,
     tries: usize,
 }
 
-impl Shrinking {
+impl Shrinker {
     fn shrink(mut self, mut best: Conversation) -> Conversation {
         loop {
             let before = size(&best);

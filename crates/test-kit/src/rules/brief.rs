@@ -3,8 +3,8 @@
 use super::{
     Watcher,
     calls::{Around, Calls},
-    requests::{Answered, Requests},
-    talk::Talk,
+    requests::{Requests, Settled},
+    run_model::RunModel,
     wire::Wire,
 };
 use crate::{Checked, ensure};
@@ -36,7 +36,7 @@ pub fn toolbox() -> Toolbox {
 pub struct Brief {
     dialect: Dialect,
     requests: Requests,
-    talk: Talk,
+    talk: RunModel,
     calls: Calls,
     wire: Wire,
     ever: BTreeSet<CallId>,
@@ -71,7 +71,7 @@ impl Brief {
         Self {
             dialect,
             requests: Requests::new(dialect),
-            talk: Talk::new(dialect),
+            talk: RunModel::new(dialect),
             calls: Calls::new(dialect),
             wire: Wire::new(dialect, joins_all),
             ever: BTreeSet::new(),
@@ -336,9 +336,9 @@ impl Brief {
 
     fn response(&mut self, response: &RpcResponse) -> Checked {
         let command = match self.requests.answer(response, self.talk.run_open())? {
-            Answered::Command(command) => command,
-            Answered::Unrun(command) => return self.unrun(&command, response),
-            Answered::Refusal => return Ok(()),
+            Settled::Command(command) => command,
+            Settled::Unrun(command) => return self.unrun(&command, response),
+            Settled::Refusal => return Ok(()),
         };
         match (&command, response) {
             (RpcCommand::Bash(it), RpcResponse::Success(RpcSuccess::Bash(response))) => {

@@ -7,7 +7,7 @@
 //! - in the end the file holds what the memory holds, and no message that was told of is lost.
 
 use super::Watcher;
-use crate::{Checked, Disk, ensure, kept};
+use crate::{Checked, Disk, ensure, stored_messages};
 use pi_rpc::{
     engine::{CallId, Engine, Input, ModelCall, Now, Output, Purpose},
     model::types::StreamEvent,
@@ -99,7 +99,7 @@ impl Lasting {
         // The message of a shell belongs to the session in which it was started.
         let elsewhere = self.asked.get(&text(&frame["id"])).is_some_and(|asked| asked["left"] == true);
         if self.is_kept && !self.failed && !elsewhere {
-            ensure!(disk.has_what_is_told(frame, self.run_open), "told before it was stored: {frame}");
+            ensure!(disk.has_reported(frame, self.run_open), "told before it was stored: {frame}");
             // What an extension says before the file begins goes with what the user says, if anything.
             let early = frame["message"]["role"] == "custom" && disk.lines().is_empty();
             if let (Some(path), "message_end", false) = (disk.open_file(), kind.as_str(), early) {
@@ -211,12 +211,12 @@ impl Watcher for Lasting {
         self.said(frame, disk)
     }
 
-    fn not_stored(&mut self) {
+    fn write_failed(&mut self) {
         (self.failed, self.missed) = (self.run_open, true);
         self.seen.insert(if self.run_open { "full in a run" } else { "full" }.to_owned());
     }
 
-    fn extension_heard(&mut self, process: CallId, frame: &Value) {
+    fn frame_to_extension(&mut self, process: CallId, frame: &Value) {
         let id = text(&frame["id"]);
         match frame["type"].as_str().unwrap_or_default() {
             // What it said for the user was accepted.
@@ -235,7 +235,7 @@ impl Watcher for Lasting {
         }
     }
 
-    fn extension_wrote(&mut self, process: CallId, frame: &Value) {
+    fn frame_from_extension(&mut self, process: CallId, frame: &Value) {
         if matches!(frame["type"].as_str(), Some("done" | "failed" | "tool_result"))
             && let Some(request) = self.open.remove(&(process, text(&frame["id"])))
         {
@@ -279,10 +279,10 @@ impl Watcher for Lasting {
         if self.missed || !self.is_kept {
             return Ok(());
         }
-        let memory = kept(engine.messages());
+        let memory = stored_messages(engine.messages());
         match disk.tree() {
             Some(tree) => {
-                let file = kept(&tree.context().messages);
+                let file = stored_messages(&tree.context().messages);
                 ensure!(file == memory, "the file has {file:#?}\nthe memory {memory:#?}");
             }
             None => ensure!(memory.iter().all(|it| it["role"] != "user"), "nothing was written"),

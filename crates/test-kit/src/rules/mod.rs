@@ -1,7 +1,7 @@
 //! Watchers: models of the documents' rules that follow a conversation and object as soon as it breaks one. They are made
 //! from the documents, not from the engine.
 //!
-//! - [`Growth`]: the updates of a streamed message add up to its snapshots (scripted scenarios).
+//! - [`SnapshotCheck`]: the updates of a streamed message add up to its snapshots (scripted scenarios).
 //! - [`Stored`]: what is told is on disk before (scripted scenarios that are kept).
 //! - [`Brief`]: everything about conversations without a disk or extensions: each request its response, in order
 //!   (`requests`); runs, turns, queues, messages (`talk`); the tool calls of a turn (`calls`); the bytes (`wire`).
@@ -9,16 +9,16 @@
 
 mod brief;
 mod calls;
-mod growth;
 mod lasting;
 mod requests;
+mod run_model;
+mod snapshots;
 mod stored;
-mod talk;
 mod wire;
 
 pub use brief::{Brief, NO_SESSION, toolbox};
-pub use growth::Growth;
 pub use lasting::Lasting;
+pub use snapshots::SnapshotCheck;
 pub use stored::Stored;
 
 use crate::{Checked, Disk};
@@ -50,13 +50,13 @@ pub trait Watcher {
     }
 
     /// A write has failed.
-    fn not_stored(&mut self) {}
+    fn write_failed(&mut self) {}
 
     /// An extension was told something.
-    fn extension_heard(&mut self, _process: CallId, _frame: &Value) {}
+    fn frame_to_extension(&mut self, _process: CallId, _frame: &Value) {}
 
     /// An extension wrote something.
-    fn extension_wrote(&mut self, _process: CallId, _frame: &Value) {}
+    fn frame_from_extension(&mut self, _process: CallId, _frame: &Value) {}
 
     /// Everything has come out that an input led to.
     fn handled(&mut self, _engine: &Engine) -> Checked {

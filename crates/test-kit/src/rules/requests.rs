@@ -10,15 +10,15 @@ use pi_rpc::protocol::{
 /// The lines that wait, oldest first.
 pub struct Requests {
     dialect: Dialect,
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingLine>,
     /// A prompt whose success is said and whose error must still come.
     refused: Vec<(Option<RequestId>, RpcCommandKind)>,
     /// The shell command that has just ended, and why it did not start if it did not.
     pub shell_end: Option<(String, Option<String>)>,
 }
 
-struct Waiting {
-    asked: Asked,
+struct PendingLine {
+    asked: LineKind,
     /// It is not behind another any more, and what came before it is done.
     begun: bool,
     /// A shell command that was stopped before it began.
@@ -27,18 +27,18 @@ struct Waiting {
     forgiven: bool,
 }
 
-enum Asked {
+enum LineKind {
     Command(RpcCommand),
     Bad(LineError),
 }
 
-impl Waiting {
+impl PendingLine {
     const fn is_bash(&self) -> bool {
-        matches!(self.asked, Asked::Command(RpcCommand::Bash(_)))
+        matches!(self.asked, LineKind::Command(RpcCommand::Bash(_)))
     }
 }
 
-impl Asked {
+impl LineKind {
     /// Whether it overtakes in dialects that serve one command after another.
     const fn is_control(&self) -> bool {
         match self {
@@ -49,7 +49,7 @@ impl Asked {
 }
 
 /// What a response settled.
-pub enum Answered {
+pub enum Settled {
     /// This command is done.
     Command(RpcCommand),
     /// This shell command was stopped before it began.
@@ -69,15 +69,15 @@ impl Requests {
                 waiting.stopped |= waiting.is_bash() && !waiting.begun;
             }
         }
-        self.push(Asked::Command(command));
+        self.push(LineKind::Command(command));
     }
 
     pub fn bad_line(&mut self, error: LineError) {
-        self.push(Asked::Bad(error));
+        self.push(LineKind::Bad(error));
     }
 
-    fn push(&mut self, asked: Asked) {
-        self.waiting.push(Waiting { asked, begun: false, stopped: false, forgiven: false });
+    fn push(&mut self, asked: LineKind) {
+        self.waiting.push(PendingLine { asked, begun: false, stopped: false, forgiven: false });
         self.begin();
     }
 
@@ -89,14 +89,14 @@ impl Requests {
     }
 
     /// Which request the response answers. `run_open`: a prompt that does not say how to queue it is refused.
-    pub fn answer(&mut self, response: &RpcResponse, run_open: bool) -> Result<Answered, String> {
+    pub fn answer(&mut self, response: &RpcResponse, run_open: bool) -> Result<Settled, String> {
         let at = match response {
             RpcResponse::Success(it) => {
                 let kind = RpcCommandKind::parse(it.kind().as_str());
                 self.find(|command| Some(command.kind()) == kind && command.id() == it.id())
             }
             RpcResponse::ErrorResponse(error) if self.settles_refused(error) => {
-                return Ok(Answered::Refusal);
+                return Ok(Settled::Refusal);
             }
             RpcResponse::ErrorResponse(error) => self.failed(error),
         };
@@ -107,18 +107,18 @@ impl Requests {
             !overtakes || self.waiting[..at].iter().all(|it| it.asked.is_control()),
             "a response overtook an earlier request's"
         );
-        let Waiting { asked, stopped, .. } = self.waiting.remove(at);
+        let PendingLine { asked, stopped, .. } = self.waiting.remove(at);
         match asked {
-            Asked::Bad(_) => Ok(Answered::Refusal),
-            Asked::Command(RpcCommand::Bash(command)) if stopped => Ok(Answered::Unrun(command)),
-            Asked::Command(command) => {
+            LineKind::Bad(_) => Ok(Settled::Refusal),
+            LineKind::Command(RpcCommand::Bash(command)) if stopped => Ok(Settled::Unrun(command)),
+            LineKind::Command(command) => {
                 if matches!(response, RpcResponse::Success(_)) && run_open && wants_run(&command) {
                     let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
                     ensure!(late, "a prompt was accepted in a run without a word on how to queue it");
                     self.refused.push((command.id().cloned(), command.kind()));
-                    return Ok(Answered::Refusal);
+                    return Ok(Settled::Refusal);
                 }
-                Ok(Answered::Command(command))
+                Ok(Settled::Command(command))
             }
         }
     }
@@ -136,30 +136,30 @@ impl Requests {
             Kind::Compact,
         ];
         self.waiting.iter().any(|waiting| match &waiting.asked {
-            Asked::Command(command) => waiting.begun && ends.contains(&command.kind()),
-            Asked::Bad(_) => false,
+            LineKind::Command(command) => waiting.begun && ends.contains(&command.kind()),
+            LineKind::Bad(_) => false,
         })
     }
 
     /// Commands that have no answer yet.
     pub fn commands(&self) -> impl Iterator<Item = &RpcCommand> {
         self.waiting.iter().filter_map(|waiting| match &waiting.asked {
-            Asked::Command(command) => Some(command),
-            Asked::Bad(_) => None,
+            LineKind::Command(command) => Some(command),
+            LineKind::Bad(_) => None,
         })
     }
 
     /// Commands that are being served: all of them, or in some dialects the first and those that overtake.
     fn in_hand(&self) -> impl Iterator<Item = &RpcCommand> {
         self.waiting.iter().enumerate().filter_map(|(at, waiting)| match &waiting.asked {
-            Asked::Command(command) if self.is_in_hand(at) => Some(command),
+            LineKind::Command(command) if self.is_in_hand(at) => Some(command),
             _ => None,
         })
     }
 
     fn is_in_hand(&self, at: usize) -> bool {
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
-        let control = |waiting: &Waiting| waiting.asked.is_control();
+        let control = |waiting: &PendingLine| waiting.asked.is_control();
         !serial || control(&self.waiting[at]) || self.waiting[..at].iter().all(control)
     }
 
@@ -193,26 +193,26 @@ impl Requests {
     fn find(&self, wanted: impl Fn(&RpcCommand) -> bool) -> Option<usize> {
         let ended = self.shell_end.as_ref().map(|(command, _)| command);
         self.waiting.iter().position(|waiting| match &waiting.asked {
-            Asked::Command(command @ RpcCommand::Bash(it)) => {
+            LineKind::Command(command @ RpcCommand::Bash(it)) => {
                 wanted(command) && (waiting.stopped || ended == Some(&it.command))
             }
-            Asked::Command(command) => wanted(command),
-            Asked::Bad(_) => false,
+            LineKind::Command(command) => wanted(command),
+            LineKind::Bad(_) => false,
         })
     }
 
     /// Whether a shell command may be started.
     pub fn may_start(&self, line: &str) -> bool {
         self.waiting.iter().any(|waiting| match &waiting.asked {
-            Asked::Command(RpcCommand::Bash(it)) => it.command == line && !waiting.stopped,
+            LineKind::Command(RpcCommand::Bash(it)) => it.command == line && !waiting.stopped,
             _ => false,
         })
     }
 
     fn failed(&self, error: &RpcErrorResponse) -> Option<usize> {
-        let bad = |waiting: &Waiting| match &waiting.asked {
-            Asked::Bad(bad) => bad.clone().response(self.dialect) == *error,
-            Asked::Command(_) => false,
+        let bad = |waiting: &PendingLine| match &waiting.asked {
+            LineKind::Bad(bad) => bad.clone().response(self.dialect) == *error,
+            LineKind::Command(_) => false,
         };
         if let Some(at) = self.waiting.iter().position(bad) {
             return Some(at);

@@ -20,12 +20,12 @@ impl Watcher for Stored {
             Some("agent_end") => (self.run_open, self.failed) = (false, false),
             _ => {}
         }
-        let told = self.failed || disk.has_what_is_told(frame, self.run_open);
+        let told = self.failed || disk.has_reported(frame, self.run_open);
         ensure!(told, "told before it was stored: {frame}");
         Ok(())
     }
 
-    fn not_stored(&mut self) {
+    fn write_failed(&mut self) {
         self.failed = self.run_open;
     }
 }

@@ -1,7 +1,10 @@
 //! Conversations in which an extension does all that extensions may do: each of its actions gets one response.
 
-use crate::{Checked, Close, Conversation, Does, Extension, Played, Scenario, ensure, say::prompt, scenario};
-use crate::{conversation::HostLine, scenario::Given};
+use crate::{
+    Checked, Close, Conversation, Extension, PeerStep, Playback, Scenario, ensure, scenario,
+    shorthand::prompt,
+};
+use crate::{conversation::HostLine, scenario::ScenarioEvent};
 use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +43,7 @@ const HOOKS: [&str; 5] = [
 const BEGINS_MS: u64 = 100;
 
 /// Plays it and holds the responses against the actions.
-pub fn play(conversation: &Conversation) -> Result<Played, String> {
+pub fn play(conversation: &Conversation) -> Result<Playback, String> {
     let mut scenario = begun(&conversation.turns)
         .file("/sessions/bad.jsonl", "no session\n")
         .unjudged()
@@ -49,7 +52,7 @@ pub fn play(conversation: &Conversation) -> Result<Played, String> {
     let mut moment = BEGINS_MS;
     for HostLine { wait, line } in &conversation.host {
         moment += wait;
-        scenario = scenario.given(moment, Given::Line(line.clone()));
+        scenario = scenario.given(moment, ScenarioEvent::Line(line.clone()));
     }
     for full in &conversation.full {
         scenario = scenario.disk_full(full.at, full.at + full.lasts);
@@ -78,15 +81,15 @@ fn extension(conversation: &Conversation) -> Extension {
             2 => json!({ "type": "failed", "id": "$", "error": "no idea" }),
             _ => json!({ "type": "done", "id": "$", "result": { "summary": { "summary": "Mine." } } }),
         };
-        [Does::Waits(wait), Does::Writes(frame)]
+        [PeerStep::Waits(wait), PeerStep::Writes(frame)]
     };
     let entries = entries(&conversation.turns, conversation.dialect);
     let mut acts = Vec::new();
     for (wait, action) in &conversation.actions {
-        acts.extend([Does::Waits(*wait), Does::Writes(resolved(action, &entries))]);
+        acts.extend([PeerStep::Waits(*wait), PeerStep::Writes(resolved(action, &entries))]);
     }
     if conversation.dies {
-        acts.extend([Does::Waits(wait), Does::Ends("killed")]);
+        acts.extend([PeerStep::Waits(wait), PeerStep::Ends("killed")]);
     }
     let answer = json!({ "type": "model_event", "id": "$", "event": { "type": "done", "message": {
         "role": "assistant", "content": [{ "type": "text", "text": "Hi." }], "api": "lab", "provider": "lab", "model": "mine",
@@ -97,7 +100,7 @@ fn extension(conversation: &Conversation) -> Extension {
     let extension = Extension::new("a", json!({ "hooks": HOOKS }))
         .on("start", acts)
         .on("start", [])
-        .on("model_call", [Does::Waits(20 * wait), Does::Writes(answer)]);
+        .on("model_call", [PeerStep::Waits(20 * wait), PeerStep::Writes(answer)]);
     HOOKS.iter().fold(extension, |extension, hook| extension.on(&format!("hook {hook}"), outcome(30 * wait)))
 }
 
@@ -122,7 +125,7 @@ fn resolved(action: &Value, entries: &[String]) -> Value {
 }
 
 /// Who is gone is told nothing.
-fn answered_once(played: &Played, dies: bool) -> Checked {
+fn answered_once(played: &Playback, dies: bool) -> Checked {
     let id = |frame: &Value| frame["id"].as_str().unwrap_or_default().to_owned();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for step in &played.steps {
@@ -134,12 +137,12 @@ fn answered_once(played: &Played, dies: bool) -> Checked {
         }
     }
     counts.retain(|_, count| if dies { *count > 1 } else { *count != 1 });
-    ensure!(counts.is_empty(), "not one response to each action: {counts:?}\n{}", played.timed());
+    ensure!(counts.is_empty(), "not one response to each action: {counts:?}\n{}", played.timed_transcript());
     Ok(())
 }
 
 /// The kinds of actions that something came of, and `model_call` where the extension was asked as a model.
-fn succeeded(played: &Played) -> BTreeSet<String> {
+fn succeeded(played: &Playback) -> BTreeSet<String> {
     let steps = || played.steps.iter().map(|step| (step.who.as_str(), &step.frame));
     let done = steps().filter(|(who, frame)| *who == ">a" && frame["success"] == true);
     let asked = |id: &Value| steps().find(|(who, frame)| *who == "<a" && frame["id"] == *id);

@@ -3,8 +3,8 @@
 use crate::{
     Checked,
     disk::Disk,
-    extension::Does,
-    plan::DYING_MS,
+    extension::PeerStep,
+    plan::CANCEL_MS,
     world::{Event, World},
 };
 use pi_rpc::{
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// What there is of the files that an extension names.
-pub fn found(disk: &Disk, skills: &[String], templates: &[String]) -> Commands {
+pub fn discover(disk: &Disk, skills: &[String], templates: &[String]) -> Commands {
     let text = |path: &str| disk.read(Path::new(path)).expect("a file");
     let skill = |path: &String| Skill::read(Path::new(path), &text(path), CommandLocation::Path);
     let template = |path: &String| Template::read(Path::new(path), &text(path), CommandLocation::Path);
@@ -29,7 +29,7 @@ pub fn found(disk: &Disk, skills: &[String], templates: &[String]) -> Commands {
 impl World<'_> {
     pub(crate) fn start_extension(&mut self, process: CallId, place: usize) {
         self.processes.insert(process, place);
-        let does = self.extensions[place].starts();
+        let does = self.extensions[place].on_start();
         self.plan_extension(process, does);
     }
 
@@ -39,51 +39,55 @@ impl World<'_> {
         let name = self.extensions[*place].name().to_owned();
         self.step(&format!("#{name}"), &json!({ "type": "stopped" }));
         self.due.retain(|_, event| !matches!(event, Event::Extension(of, _) if *of == process));
-        self.plan(self.now + DYING_MS, process, Event::Extension(process, Does::Ends("killed")));
+        self.plan(self.now + CANCEL_MS, process, Event::Extension(process, PeerStep::Ends("killed")));
     }
 
-    pub(crate) fn tell_extension(&mut self, process: CallId, frame: &ToExtension) -> Checked {
+    pub(crate) fn send_to_extension(&mut self, process: CallId, frame: &ToExtension) -> Checked {
         let line = serde_json::to_string(frame).map_err(|error| error.to_string())?;
         read::<ToExtension>(line.as_bytes(), self.dialect).map_err(|error| format!("{error}\n{line}"))?;
         let value: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
         for watcher in &mut self.watchers {
-            watcher.extension_heard(process, &value);
+            watcher.frame_to_extension(process, &value);
         }
         // Nobody hears it any more.
         let Some(place) = self.processes.get(&process).copied() else { return Ok(()) };
         let name = self.extensions[place].name().to_owned();
         self.step(&format!(">{name}"), &value);
-        let does = self.extensions[place].hears(&value)?;
+        let does = self.extensions[place].on_frame(&value)?;
         self.plan_extension(process, does);
         Ok(())
     }
 
     /// What an extension does now, as an input; `None` if its process is gone.
-    pub(crate) fn extension_does(&mut self, process: CallId, does: Does) -> Result<Option<Input>, String> {
+    pub(crate) fn extension_step(
+        &mut self,
+        process: CallId,
+        does: PeerStep,
+    ) -> Result<Option<Input>, String> {
         let Some(place) = self.processes.get(&process).copied() else { return Ok(None) };
         let mark = format!("<{}", self.extensions[place].name());
         Ok(Some(match does {
-            Does::Waits(_) => return Ok(None),
-            Does::Writes(frame) => {
+            PeerStep::Waits(_) => return Ok(None),
+            PeerStep::Writes(frame) => {
                 self.step(&mark, &frame);
                 self.extensions[place].writes(&frame);
                 for watcher in &mut self.watchers {
-                    watcher.extension_wrote(process, &frame);
+                    watcher.frame_from_extension(process, &frame);
                 }
                 let line = frame.to_string();
                 let frame = read::<FromExtension>(line.as_bytes(), self.dialect)
                     .map_err(|error| format!("{error}\n{line}"))?;
                 Input::Extension { from: process, frame: Box::new(frame) }
             }
-            Does::Strays(text) => {
+            PeerStep::Strays(text) => {
                 self.step(&mark, &json!({ "type": "strays" }));
                 Input::ExtensionStrayed { from: process, text: text.to_owned() }
             }
-            Does::Misregisters(text) => {
+            PeerStep::Misregisters(text) => {
                 self.step(&mark, &json!({ "type": "misregisters" }));
                 Input::ExtensionMisregistered { from: process, text: text.to_owned() }
             }
-            Does::Ends(text) => {
+            PeerStep::Ends(text) => {
                 self.processes.remove(&process);
                 self.extensions[place].ends();
                 self.step(&mark, &json!({ "type": "ends" }));
@@ -92,7 +96,7 @@ impl World<'_> {
         }))
     }
 
-    fn plan_extension(&mut self, process: CallId, does: Vec<(u64, Does)>) {
+    fn plan_extension(&mut self, process: CallId, does: Vec<(u64, PeerStep)>) {
         for (after, does) in does {
             self.plan(self.now + after, process, Event::Extension(process, does));
         }

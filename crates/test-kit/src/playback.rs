@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// What came of a conversation.
 #[derive(Default)]
-pub struct Played {
+pub struct Playback {
     /// Every frame, with its time and direction.
     pub log: String,
     /// Every frame of the server.
@@ -47,14 +47,14 @@ pub struct Called {
     pub messages: Vec<Value>,
 }
 
-impl Played {
+impl Playback {
     /// Who wrote what, briefly, see `transcript`.
-    pub fn talk(&self) -> String {
+    pub fn transcript(&self) -> String {
         transcript::of(&self.steps)
     }
 
     /// The same, each step with the millisecond.
-    pub fn timed(&self) -> String {
+    pub fn timed_transcript(&self) -> String {
         transcript::timed(&self.steps)
     }
 

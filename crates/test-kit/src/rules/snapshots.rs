@@ -4,7 +4,7 @@ use pi_rpc::protocol::parse_partial;
 use serde_json::{Value, json};
 
 /// The assistant message that grows, made from the steps alone.
-pub struct Growth {
+pub struct SnapshotCheck {
     /// Nothing is held against anything, only left out.
     is_trusting: bool,
     message: Value,
@@ -12,7 +12,7 @@ pub struct Growth {
     raw: Vec<String>,
 }
 
-impl Growth {
+impl SnapshotCheck {
     /// `checks`: whether updates are held against their steps.
     pub fn new(checks: bool) -> Self {
         Self { is_trusting: !checks, message: Value::Null, raw: Vec::new() }

@@ -13,7 +13,7 @@ use pi_rpc::{
 use std::{collections::VecDeque, sync::Arc};
 
 /// Follows one conversation.
-pub struct Talk {
+pub struct RunModel {
     base: Base,
     steering: Queue,
     follow_up: Queue,
@@ -75,7 +75,7 @@ impl Run {
     }
 }
 
-impl Talk {
+impl RunModel {
     pub fn new(dialect: Dialect) -> Self {
         Self {
             base: dialect.base(),
