@@ -1,7 +1,7 @@
-//! What judging a long recording costs: `cargo bench --bench check`.
+//! Cost of judging a long recording: `cargo bench --bench check`.
 //!
-//! A conversation of our own server, with thinking, text and tools, is recorded once and repeated until the trace has 20
-//! and 200 MB; the release binary judges both. MB/s, frames/s, and the most memory that the process has had; the memory
+//! A conversation of this server, with thinking, text and tools, is recorded once and repeated until the trace has 20
+//! and 200 MB; the release binary judges both. Prints MB/s, frames/s and the peak memory of the process, which
 //! must not grow with the trace. `-- --keep` leaves the traces in `target/`.
 
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn main() {
     println!("memory at 200 MB / at 20 MB: {:.2}", peaks[1] / peaks[0]);
 }
 
-/// Judges a trace of this size three times; gives the most memory, in MB.
+/// Judges a trace of this size three times; returns the peak memory in MB.
 fn judged(conversation: &[String], megabytes: usize, keep: bool) -> f64 {
     let (trace, frames) = write(conversation, megabytes * 1_000_000);
     let runs: Vec<(Duration, f64)> = (0..3).map(|_| check(&trace)).collect();
@@ -40,7 +40,7 @@ fn judged(conversation: &[String], megabytes: usize, keep: bool) -> f64 {
     peak
 }
 
-/// How long the binary takes, and the most memory that it has.
+/// Time and peak memory of the binary.
 fn check(trace: &Path) -> (Duration, f64) {
     let began = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))
@@ -61,14 +61,14 @@ fn check(trace: &Path) -> (Duration, f64) {
     (began.elapsed(), peak)
 }
 
-/// The most memory that a process has had, in MB, while it runs.
+/// Peak memory of a running process in MB.
 fn high_water(process: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<f64>().ok()? / 1000.0)
 }
 
-/// The conversation, repeated; each time another process, as when tests are recorded one after another.
+/// Writes the repeated conversation, each time as a new process, as recorded tests do.
 fn write(conversation: &[String], bytes: usize) -> (PathBuf, usize) {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("check-{}.jsonl", bytes / 1_000_000));
     let mut to = BufWriter::new(File::create(&path).expect("a trace"));
@@ -84,7 +84,7 @@ fn size(conversation: &[String]) -> usize {
     conversation.iter().map(|line| line.len() + 1).sum()
 }
 
-/// A conversation with our own server, as lines of a trace.
+/// Records a conversation with this server, as lines of a trace.
 fn record() -> Vec<String> {
     let directory = tempfile::tempdir().expect("a directory");
     let script = directory.path().join("script.json");
@@ -124,7 +124,7 @@ fn record() -> Vec<String> {
 
 const PROMPTS: usize = 4;
 
-/// Each prompt: thinking, text and a tool call, then an answer of 4 kB; so updates carry snapshots of all lengths.
+/// Script in which each prompt gets thinking, text and a tool call, then an answer of 4 kB, so that snapshots of all lengths occur.
 fn script_text() -> String {
     let turns: Vec<Value> = (0..PROMPTS)
         .flat_map(|_| {

@@ -1,4 +1,4 @@
-//! What large session files cost: `cargo bench --bench sessions`.
+//! Cost of large session files: `cargo bench --bench sessions`.
 //!
 //! One file of 100,000 entries, one with an entry of 20 MB and one of 10,000 short messages, read, switched to, forked, named and gone on with by the
 //! release binary in both dialects: milliseconds from a command to the last byte of its answer, and the most memory that
@@ -52,17 +52,17 @@ fn main() {
     }
 }
 
-/// Where new sessions go.
+/// Directory of new sessions.
 const FOLDER: &str = "kept";
 
-/// A server that begins with the file and is asked for nothing but its messages.
+/// Measures a server that starts with the file and returns its messages.
 fn told(line: &str, dir: &Path, file: &Path) {
     let mut server = Server::start(line, dir, &["--session", file.to_str().expect("UTF-8")]);
     server.step("start and get_messages", json!({ "type": "get_messages" }));
     server.end();
 }
 
-/// A server that begins with the file, and everything that is asked of it.
+/// Measures all commands with a server that starts with the file.
 fn started(dialect: &str, line: &str, dir: &Path, file: &Path) {
     let mut server = Server::start(line, dir, &["--session", file.to_str().expect("UTF-8")]);
     server.step("start with --session", json!({ "type": "get_state" }));
@@ -83,7 +83,7 @@ fn started(dialect: &str, line: &str, dir: &Path, file: &Path) {
     let places = messages["data"]["messages"].as_array().expect("messages");
     if let [first, .., last] = places.as_slice() {
         let middle = &places[places.len() / 2];
-        // The nearest to the end first: a fork leaves the session.
+        // The entry nearest to the end first, as a fork leaves the session.
         for (what, at) in [("at the end", last), ("in its middle", middle), ("near its beginning", first)] {
             server.step(&format!("{fork} {what}"), json!({ "type": fork, "entryId": at["entryId"] }));
         }
@@ -91,7 +91,7 @@ fn started(dialect: &str, line: &str, dir: &Path, file: &Path) {
     server.end();
 }
 
-/// A server with a session of its own that switches to the file.
+/// Measures a server with another session that switches to the file.
 fn switched(line: &str, dir: &Path, file: &Path) {
     let mut server = Server::start(line, dir, &[]);
     server.step("start without", json!({ "type": "get_state" }));
@@ -128,7 +128,7 @@ impl Server {
         Self { child, stdin, stdout, since }
     }
 
-    /// Sends a command, waits for what ends it and prints what that took, of the first one from the process's start.
+    /// Sends a command, waits for its end and prints the time, for the first one since the start of the process.
     fn step(&mut self, what: &str, command: Value) -> Value {
         let since = self.since.take().unwrap_or_else(Instant::now);
         writeln!(self.stdin, "{command}").expect("a server that reads");
@@ -150,7 +150,7 @@ impl Server {
         answer
     }
 
-    /// The most memory that it has had so far, in MiB.
+    /// Peak memory so far in MiB.
     fn peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
@@ -163,7 +163,7 @@ impl Server {
     }
 }
 
-/// A script for our own server, and a model that needs no key for others.
+/// Writes a script for this server, and a model without a key for others.
 fn prepare(dir: &Path) {
     let turns = json!([{ "repeat": true, "say": [{ "text": "An answer." }] }]);
     let script = json!({ "model": { "contextWindow": 1_000_000_000 }, "turns": turns });
@@ -175,7 +175,7 @@ fn prepare(dir: &Path) {
     fs::write(dir.join(".pi/agent/models.json"), models.to_string()).expect("a file of models");
 }
 
-/// A session of so many entries with texts of these lengths.
+/// Writes a session with entries whose texts have these lengths.
 fn many(dir: &Path, name: &str, entries: usize, lengths: Range<usize>) -> PathBuf {
     let path = dir.join(format!("{name}.jsonl"));
     let mut file = Writer::new(&path);
@@ -186,7 +186,7 @@ fn many(dir: &Path, name: &str, entries: usize, lengths: Range<usize>) -> PathBu
     path
 }
 
-/// A session with a tool's result of 20 MB.
+/// Writes a session with a tool result of 20 MB.
 fn long(dir: &Path) -> PathBuf {
     let path = dir.join("long.jsonl");
     let mut file = Writer::new(&path);
@@ -198,7 +198,7 @@ fn long(dir: &Path) -> PathBuf {
     path
 }
 
-/// Lines of words, as in code or in the output of a command.
+/// Random lines of words, similar to code or to the output of commands.
 fn text(rng: &mut Rng, length: Range<usize>) -> String {
     const WORDS: [&str; 8] = ["let", "the", "\"name\":", "fn main()", "\n    ", "é", "value;", "0x7f"];
     let length = rng.usize(length);
@@ -251,7 +251,7 @@ impl Writer {
     }
 }
 
-/// When all of it was said.
+/// Timestamp of all entries.
 const TIME: &str = "2026-01-05T10:00:00.000Z";
 
 fn answer(content: Value, stop: &str) -> Value {

@@ -2,8 +2,8 @@
 //!
 //! A host prompts, steers, aborts, answers dialogs, compacts, changes sessions and runs commands, one thing after another
 //! as fast as it is answered; the model is `mock-llm` behind real HTTP; between host and server `tap` judges every frame.
-//! Memory, descriptors and threads of server and tap are looked at all the while. It fails when the tap has found
-//! something, when the last third takes more than the first, or when a process is left behind.
+//! Memory, descriptors and threads of server and tap are sampled throughout. It fails if the tap has a
+//! finding, if the last third takes more than the first, or if a process is left behind.
 
 use serde_json::{Value, json};
 use std::{
@@ -17,10 +17,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a frame is waited for.
+/// Time limit for a frame.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often processes are looked at.
+/// Interval between samples of the processes.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Rounds in one session.
@@ -42,7 +42,7 @@ fn main() {
         if Instant::now() >= next_look {
             next_look += LOOK;
             samples.push(host.look());
-            // What long output leaves behind belongs to the host.
+            // The files of long output belong to the host.
             remove_files(&dir.path().join("tmp"));
         }
     }
@@ -97,12 +97,12 @@ impl Model {
     }
 }
 
-/// Something that a host does.
+/// Activity of the host.
 type Round = fn(&mut Host);
 
 struct Host {
     tap: Child,
-    /// The server behind the tap.
+    /// Process id of the server behind the tap.
     server: u32,
     stdin: Option<ChildStdin>,
     frames_in: Receiver<Value>,
@@ -112,9 +112,9 @@ struct Host {
     asked: u64,
     since_new: u64,
     frames: u64,
-    /// How often each thing was done, and how long that took.
+    /// Count and duration of each activity.
     rounds: BTreeMap<&'static str, (u64, Duration)>,
-    /// Commands that were refused, by their error.
+    /// Numbers of refused commands by error.
     refused: BTreeMap<String, u64>,
 }
 
@@ -129,7 +129,7 @@ impl Host {
             "models": [{ "id": "model", "reasoning": true, "contextWindow": 20_000, "maxTokens": 2000 }],
         } } });
         fs::write(agent.join("models.json"), models.to_string()).expect("a file");
-        // The summary of a compaction is small, and a retry is waited for a moment only.
+        // Summaries are small, and waits before retries are short.
         let settings = json!({
             "retry": { "baseDelayMs": 1, "maxRetries": 1, "provider": { "maxRetries": 0 } }, "compaction": { "reserveTokens": 4000, "keepRecentTokens": 2000 },
         });
@@ -182,7 +182,7 @@ impl Host {
         host
     }
 
-    /// Does one of the things that hosts do, and waits until the server is at rest.
+    /// Performs one activity, and waits until the server is at rest.
     fn round(&mut self) {
         self.since_new += 1;
         let kinds: [(&str, Round); 13] = [
@@ -225,7 +225,7 @@ impl Host {
 
     fn aborted(&mut self, message: &str, moment: &str) {
         if self.ask(json!({ "type": "prompt", "message": message }))["success"] == true {
-            // A call that is not allowed never begins.
+            // A denied call never starts.
             self.until(|frame| frame["type"] == moment || is_end(frame));
             self.ask(json!({ "type": "abort" }));
             self.rests();
@@ -243,7 +243,7 @@ impl Host {
     fn stopped(&mut self) {
         let id = self.send(json!({ "type": "bash", "command": "sleep 100" }));
         self.ask(json!({ "type": "abort_bash" }));
-        // It may have been answered while the answer to the other was waited for.
+        // The response may have come before that to the other command.
         if !self.refused.contains_key(&id) {
             self.ask(json!({ "type": "get_state" }));
         }
@@ -268,7 +268,7 @@ impl Host {
         self.ask(json!({ "type": "new_session" }));
         self.since_new = 0;
         if let Some(old) = state["data"]["sessionFile"].as_str() {
-            // There and back, and then it is not needed any more.
+            // Switches there and back; the file is not needed after that.
             self.run("Hello");
             self.ask(json!({ "type": "switch_session", "sessionPath": old }));
             self.ask(json!({ "type": "new_session" }));
@@ -276,7 +276,7 @@ impl Host {
         }
     }
 
-    /// Until nothing goes on.
+    /// Waits until no work is in progress.
     fn rests(&mut self) {
         loop {
             let state = self.ask(json!({ "type": "get_state" }));
@@ -313,7 +313,7 @@ impl Host {
         stdin.write_all(format!("{frame}\n").as_bytes()).expect("the tap reads");
     }
 
-    /// The next frame that fits. Dialogs are answered on the way: two of three calls are allowed.
+    /// Waits for the next matching frame. Dialogs are answered meanwhile: two of three calls are allowed.
     fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
             let frame = self.frames_in.recv_timeout(PATIENCE).expect("a frame");
@@ -338,7 +338,7 @@ impl Host {
         [self.server, self.tap.id()].map(Sample::of)
     }
 
-    /// Ends the input; gives what is left of the server.
+    /// Ends the input; returns the remaining processes of the server.
     fn end(&mut self) -> Vec<String> {
         self.stdin = None;
         let status = self.tap.wait().expect("the tap ends");
@@ -361,7 +361,7 @@ fn is_end(frame: &Value) -> bool {
     frame["type"] == "agent_end" || frame["type"] == "agent_settled"
 }
 
-/// A process at a moment: resident memory in KiB, open descriptors, threads.
+/// Sample of a process: resident memory in KiB, open descriptors, threads.
 #[derive(Clone, Copy)]
 struct Sample {
     memory: u64,
@@ -393,7 +393,7 @@ fn remove_files(folder: &Path) {
     }
 }
 
-/// The most that each measure was, in a part of the samples.
+/// Maximum of each measure in a part of the samples.
 fn most(samples: &[[Sample; 2]]) -> [[u64; 3]; 2] {
     [0, 1].map(|which| {
         let of = |get: fn(&Sample) -> u64| samples.iter().map(|both| get(&both[which])).max().unwrap_or(0);
@@ -404,7 +404,7 @@ fn most(samples: &[[Sample; 2]]) -> [[u64; 3]; 2] {
 const NAMES: [&str; 2] = ["server", "tap"];
 const MEASURES: [&str; 3] = ["memory, KiB", "descriptors", "threads"];
 
-/// What the last third took more of than the first: of memory a tenth and 2 MiB are chance.
+/// Measures that are greater in the last third than in the first. For memory, a tenth and 2 MiB count as noise.
 fn grown(samples: &[[Sample; 2]]) -> Vec<String> {
     let third = samples.len() / 3;
     let (first, last) = (most(&samples[..third]), most(&samples[samples.len() - third..]));

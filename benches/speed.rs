@@ -1,4 +1,4 @@
-//! How fast: `cargo bench`. Figures are for comparing two versions on one machine, side by side.
+//! Speed of hot paths: `cargo bench`. The figures serve to compare two versions on one machine.
 
 #[path = "counts/src/world.rs"]
 mod world;
@@ -21,7 +21,7 @@ fn main() {
     divan::main();
 }
 
-/// A line for each command, with the fields that it needs.
+/// Line of a command, with its required members.
 fn line(kind: RpcCommandKind) -> String {
     use RpcCommandKind as Kind;
     let fields = match kind {
@@ -54,7 +54,7 @@ fn dialect(kind: RpcCommandKind) -> Dialect {
     if kind.is_in(Dialect::Pi.base()) { Dialect::Pi } else { Dialect::Xcsh }
 }
 
-/// Bytes to a typed command, as a client of the library reads it.
+/// Reads bytes as a typed command, as a user of the library does.
 #[divan::bench(args = RpcCommandKind::ALL.map(RpcCommandKind::as_str))]
 fn parse(bencher: Bencher, name: &str) {
     let kind = RpcCommandKind::parse(name).unwrap();
@@ -64,7 +64,7 @@ fn parse(bencher: Bencher, name: &str) {
         .bench_local(|| read::<Inbound>(line.as_bytes(), dialect).unwrap());
 }
 
-/// To compare with: the same prompt as an untyped value.
+/// For comparison: reads the same prompt as an untyped value.
 #[divan::bench]
 fn parse_a_prompt_as_value(bencher: Bencher) {
     let line = line(RpcCommandKind::Prompt);
@@ -73,7 +73,7 @@ fn parse_a_prompt_as_value(bencher: Bencher) {
         .bench_local(|| serde_json::from_slice::<serde_json::Value>(line.as_bytes()).unwrap());
 }
 
-/// The same with what the server looks for beside: duplicate keys, UTF-8, the dialect's commands.
+/// Reads a line with the checks of the server: duplicate keys, UTF-8, the commands of the dialect.
 #[divan::bench(args = [world::GET_STATE, world::PROMPT])]
 fn read_a_line(bencher: Bencher, line: &str) {
     bencher
@@ -81,7 +81,7 @@ fn read_a_line(bencher: Bencher, line: &str) {
         .bench_local(|| read_line(line.as_bytes(), Dialect::Pi).unwrap().unwrap());
 }
 
-/// From a line to the bytes of its response, without pipes.
+/// Handles a line up to the bytes of its response, without pipes.
 #[divan::bench]
 fn get_state_through_the_engine(bencher: Bencher) {
     let (mut engine, now) = engine();
@@ -94,7 +94,7 @@ fn get_state_through_the_engine(bencher: Bencher) {
     });
 }
 
-/// One frame through the machine, without and with its checks: a turn's frames, averaged.
+/// Passes the frames of a turn through the machine, with and without checks; time per frame.
 #[divan::bench(args = [false, true])]
 fn machine(bencher: Bencher, checked: bool) {
     let said = conversation(20);
@@ -106,7 +106,7 @@ fn machine(bencher: Bencher, checked: bool) {
     });
 }
 
-/// A run of so many deltas of 20 characters through engine, machine and framing.
+/// Passes a run with deltas of 20 characters through engine, machine and encoder.
 #[divan::bench(args = [500, 2000, 8000], sample_count = 10)]
 fn run_of_deltas(bencher: Bencher, deltas: usize) {
     let bytes = framed(&conversation(deltas));
@@ -116,14 +116,14 @@ fn run_of_deltas(bencher: Bencher, deltas: usize) {
         .bench_local(|| framed(&conversation(deltas)));
 }
 
-/// The encoder alone, on what the engine has said.
+/// Encodes the emissions of the engine.
 #[divan::bench(args = [2000], sample_count = 10)]
 fn framing(bencher: Bencher, deltas: usize) {
     let said = conversation(deltas);
     bencher.counter(BytesCount::new(framed(&said))).bench_local(|| framed(&said));
 }
 
-/// To compare with: every snapshot serialised as a whole, twice, as a frame's type would have it.
+/// For comparison: serialises every snapshot as a whole, twice, as the type of the frame would.
 #[divan::bench(args = [2000], sample_count = 10)]
 fn framing_by_serialising(bencher: Bencher, deltas: usize) {
     let Some(AgentMessage::Assistant(message)) =
@@ -161,7 +161,7 @@ fn serialised(whole: &AssistantMessage, deltas: usize) -> usize {
     bytes
 }
 
-/// From starting the binary to its first response.
+/// Time from the start of the binary to its first response.
 #[divan::bench(sample_count = 50, sample_size = 1)]
 fn start_to_first_response() -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_pi-rpc"))

@@ -1,5 +1,5 @@
-//! What a server costs that was just started, from its start to its first response: `cargo bench --bench starting`. Before the
-//! times, the memory that it holds then and waits with.
+//! Cost of starting a server, from its start to its first response: `cargo bench --bench starting`. Before the
+//! times, prints the memory that an idle server holds.
 //!
 //! With one of pi's own extensions it should take as long as Node itself, and at most 20 ms more; Node is that of
 //! `PI_RPC_NODE`, else of `PATH`.
@@ -25,10 +25,10 @@ fn main() {
     divan::main();
 }
 
-/// The scripted model.
+/// Options for the scripted model.
 const DEMO: &[&str] = &["--model", "scripted/demo"];
 
-/// A model of [`MODELS`].
+/// Options for a model of [`MODELS`].
 const CONFIGURED: &[&str] = &["--provider", "fake", "--model", "fake-1"];
 
 const MODELS: &str = r#"{"providers": {"fake": {
@@ -64,22 +64,22 @@ fn server_with_a_configured_provider(bencher: Bencher<'_, '_>) {
 fn server_with_an_extension(bencher: Bencher<'_, '_>) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("hi.ts"), EXTENSION).unwrap();
-    // The program is unpacked once, and not at each start.
+    // The program is unpacked only once.
     let answer = first_response(dir.path(), &[DEMO, &["-e", "hi.ts"]].concat());
     assert!(answer.contains("\"hi\""), "{answer}");
     bencher.bench_local(|| first_response(dir.path(), &[DEMO, &["-e", "hi.ts"]].concat()));
 }
 
-/// A provider of the user's.
+/// Configures a provider.
 fn configure(home: &Path) {
     fs::create_dir_all(home.join(".pi/agent")).unwrap();
     fs::write(home.join(".pi/agent/models.json"), MODELS).unwrap();
 }
 
-/// From starting the binary to its first response, which comes when every extension is there.
+/// Time from the start of the binary to its first response, which comes when every extension has registered.
 fn first_response(directory: &Path, options: &[&str]) -> String {
     let (mut child, answer) = started(directory, options);
-    // How long it takes to end is another matter.
+    // The exit is not measured.
     let _ = child.kill();
     let _ = child.wait();
     answer
@@ -102,7 +102,7 @@ fn started(directory: &Path, options: &[&str]) -> (Child, String) {
     (child, answer)
 }
 
-/// What is resident, and what of it is this process's alone: the rest is the binary, which all of them share.
+/// Resident memory, and its private part; the rest is the binary, which processes share.
 fn memory(child: &Child) -> String {
     let told = fs::read_to_string(format!("/proc/{}/smaps_rollup", child.id())).unwrap_or_default();
     let lines = told.lines().filter(|line| line.starts_with("Rss:") || line.starts_with("Private_Dirty:"));

@@ -1,4 +1,4 @@
-//! What a tap costs: `cargo bench --bench tap`.
+//! Cost of a tap: `cargo bench --bench tap`.
 //!
 //! Round trips of `get_state` with a server by itself and with one behind a tap that records and judges, turn by turn, so
 //! that both see the same machine: the median and the 99th percentile in microseconds, and how much the tap adds.

@@ -1,5 +1,5 @@
-//! What the next turn costs after so many: `cargo bench --bench turns`. With the engine alone it should be flat; a
-//! request holds the whole conversation, which is what the vendors' APIs ask for.
+//! Cost of a turn after many others: `cargo bench --bench turns`. It should be constant in the engine; a
+//! request contains the whole conversation, as the APIs of vendors require.
 
 use divan::{Bencher, counter::BytesCount};
 use pi_rpc::{
@@ -23,7 +23,7 @@ fn main() {
 
 const TURNS: [usize; 4] = [10, 100, 500, 2000];
 
-/// One prompt and its answer, after so many others.
+/// One prompt and its answer, after `turns` others.
 #[divan::bench(args = TURNS, sample_count = 200, sample_size = 1)]
 fn prompted_turn(bencher: Bencher, turns: usize) {
     let mut talk = Talk::new(Dialect::Pi1);
@@ -31,7 +31,7 @@ fn prompted_turn(bencher: Bencher, turns: usize) {
     bencher.bench_local(|| talk.turn());
 }
 
-/// One call of a tool and the next request, after so many others of the same run.
+/// One tool call and the next request, after `turns` others in the same run.
 #[divan::bench(args = TURNS, sample_count = 200, sample_size = 1)]
 fn tool_turn(bencher: Bencher, turns: usize) {
     let mut talk = Talk::new(Dialect::Pi1);
@@ -40,7 +40,7 @@ fn tool_turn(bencher: Bencher, turns: usize) {
     bencher.bench_local(|| talk.tool_turn());
 }
 
-/// The end of a run of so many tool turns: `agent_end` tells all of them.
+/// The end of a run with `turns` tool turns, all of which are in `agent_end`.
 #[divan::bench(args = TURNS, sample_count = 10, sample_size = 1)]
 fn end_of_run(bencher: Bencher, turns: usize) {
     bencher
@@ -53,7 +53,7 @@ fn end_of_run(bencher: Bencher, turns: usize) {
         .bench_local_values(|mut talk| talk.answer());
 }
 
-/// `get_state`, after so many turns.
+/// `get_state` after `turns` turns.
 #[divan::bench(args = TURNS, sample_count = 200, sample_size = 1)]
 fn get_state(bencher: Bencher, turns: usize) {
     let mut talk = Talk::new(Dialect::Pi1);
@@ -61,7 +61,7 @@ fn get_state(bencher: Bencher, turns: usize) {
     bencher.bench_local(|| talk.command(r#"{"type":"get_state"}"#));
 }
 
-/// The body of a request after so many turns.
+/// The body of a request after `turns` turns.
 #[divan::bench(args = TURNS, consts = [0, 1, 2], sample_count = 20)]
 fn request<const API: usize>(bencher: Bencher, turns: usize) {
     let mut talk = Talk::new(Dialect::Pi1);
@@ -91,7 +91,7 @@ fn request<const API: usize>(bencher: Bencher, turns: usize) {
     bencher.counter(BytesCount::of_str(&body())).bench_local(body);
 }
 
-/// A conversation with a model that says what it is told to.
+/// Conversation of an engine with a model under the control of the benchmark.
 struct Talk {
     engine: Engine,
     call: Option<Box<ModelCall>>,
@@ -127,7 +127,7 @@ impl Talk {
         talk
     }
 
-    /// Does what the server would do, short of writing anywhere.
+    /// Handles outputs as the server does, without writing.
     fn take(&mut self) {
         while let Some(output) = self.engine.poll() {
             match output {
@@ -158,7 +158,7 @@ impl Talk {
     }
 
     fn say(&mut self, block: BlockStart, text: &str, finish: Finish) {
-        // The request is over before the answer is.
+        // The request completes before the answer.
         let call = self.call.take().expect("a request").call;
         let counts = TokenCounts { input: 10, output: 1, ..TokenCounts::default() };
         for event in [
@@ -198,5 +198,5 @@ impl Talk {
     }
 }
 
-/// No clock moves here.
+/// The time, which is constant.
 const NOW: Now = Now { monotonic: Duration::ZERO, wall: 1_800_000_000_000 };

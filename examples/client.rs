@@ -1,4 +1,4 @@
-//! A first program: asks an agent something, shows the answer as it grows, and lets no tool run unasked.
+//! A first client: sends a prompt, shows the answer while it is streamed, and confirms tools before they run.
 //!
 //! ```text
 //! cargo build && cargo run --quiet --example client -- target/debug/pi-rpc "What is in this folder?"
@@ -29,7 +29,7 @@ async fn main() -> Result<(), Error> {
     let said = client.prompt(question).await?;
     let stats = client.call(GetSessionStatsCommand::default()).await?;
     client.close().await;
-    // It ends with the server.
+    // The task ends with the server.
     let _ = showing.await;
     println!(
         "\n{} characters in the last message, {} tool calls",
@@ -39,20 +39,20 @@ async fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Shows the texts of the answer as they grow.
+/// Prints the texts of the answer while they are streamed.
 async fn show(mut events: Events) {
     while let Some(event) = events.next().await {
         if let Some(Outbound::AgentSessionEvent(AgentSessionEvent::MessageUpdate(update))) = event.frame
             && let AssistantMessageEvent::TextDelta(delta) = update.assistant_message_event
         {
             print!("{}", delta.delta);
-            // A text that cannot be shown is none that anybody reads.
+            // Nothing can be done about a failed write to stdout.
             let _ = std::io::stdout().flush();
         }
     }
 }
 
-/// What a careful user would answer: tools that only look may run.
+/// Answers confirmation dialogs like a careful user: only tools that read may run.
 fn decide(request: &RpcExtensionUIRequest) -> Answer {
     match request {
         RpcExtensionUIRequest::Select(it) if it.title.contains("ls -a") => match it.options.first() {

@@ -1,4 +1,4 @@
-//! A server that misbehaves on purpose: another one, with what it says spoilt on its way out.
+//! A server that misbehaves on purpose: it runs another one and changes its output.
 //!
 //! ```text
 //! spoil '[{"twice": "out turn_start"}]' pi-rpc --mode rpc
@@ -26,7 +26,7 @@ fn main() -> io::Result<ExitCode> {
     let ops = arguments.next().and_then(|ops| ops.into_string().ok()).unwrap_or_default();
     let mut changes: Vec<Change> =
         serde_json::from_str::<Vec<Op>>(&ops)?.into_iter().map(Change::new).collect();
-    // A signal is for the server, which is in the same group: what it still says is spoilt, too.
+    // Signals are for the server, which is in the same group; its remaining output is changed, too.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let _guard = runtime.enter();
     let _heard = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()].map(signal);
@@ -58,7 +58,7 @@ fn main() -> io::Result<ExitCode> {
     Ok(code.unwrap_or(1).into())
 }
 
-/// What is said instead of the record.
+/// Output in place of the record.
 fn spoil(changes: &mut [Change], record: Value) -> Vec<Value> {
     let mut said = vec![record];
     for change in changes {
@@ -74,13 +74,13 @@ fn text(record: &Value) -> String {
     }
 }
 
-/// One change, and how far it is.
+/// One change, with its progress.
 struct Change {
     op: Op,
     place: String,
-    /// How often the place is still to be passed.
+    /// Number of remaining matches before the change.
     left: usize,
-    /// What is said later, and where.
+    /// Delayed record, and its place.
     held: Option<(Value, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! What `--sync` costs: the time that a session file takes for an entry under each policy, on the disk of a folder.
+//! Cost of `--sync`: the time to append an entry to a session file under each policy, on the disk of a directory.
 //!
 //! ```text
 //! cargo run --release --example sync_cost -- [FOLDER]
@@ -11,10 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Entries of a run: a prompt, an answer, a call's result, an answer.
+/// Entries of a run: a prompt, an answer, a tool result, an answer.
 const ENTRIES: usize = 4;
 
-/// Runs that are timed.
+/// Number of timed runs.
 const RUNS: usize = 100;
 
 fn main() {

@@ -1,5 +1,5 @@
-//! An extension that calls everything that a user interface has to answer or to show: to try a host out, and to begin an
-//! extension of one's own from. An extension is a program that reads and writes JSON Lines.
+//! An extension that uses every UI request, for trying out a host and as a start for an
+//! extension of your own. An extension is a program that reads and writes JSON Lines.
 //!
 //! ```sh
 //! cargo build --example ui_check
@@ -8,11 +8,11 @@
 //!
 //! | What | Does |
 //! |---|---|
-//! | `/dlg KIND [MILLISECONDS]` | opens a `select`, `confirm`, `input` or `editor`, and tells what came back |
-//! | `/fire` | everything that wants no answer |
+//! | `/dlg KIND [MILLISECONDS]` | opens a `select`, `confirm`, `input` or `editor` dialog, and shows the response |
+//! | `/fire` | sends every notice |
 //! | `/boom` | fails |
-//! | `/usermsg` | says something for the user |
-//! | `/bye` | asks the server to end |
+//! | `/usermsg` | sends a user message |
+//! | `/bye` | shuts the server down |
 //! | the tool `asker` | asks the user before it answers |
 //! | a bash command with the word `forbidden` | is blocked |
 
@@ -35,7 +35,7 @@ fn main() -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         match serde_json::from_str(&line?) {
             Ok(frame) => check.hears(frame)?,
-            // A later version may say more; what stderr says last is told if the process fails.
+            // Later versions may have more frames. The last lines of stderr are reported if the process fails.
             Err(error) => eprintln!("not understood: {error}"),
         }
     }
@@ -45,14 +45,14 @@ fn main() -> io::Result<()> {
 /// The extension: it answers frames as they come and waits for none, so several requests can be open at once.
 #[derive(Default)]
 struct Check {
-    /// The dialogs that are open, by their ids.
+    /// Open dialogs, by id.
     dialogs: BTreeMap<String, Asker>,
     asked: u64,
 }
 
-/// What a dialog was opened for.
+/// Purpose of a dialog.
 enum Asker {
-    /// The command with this id, which tells what came back.
+    /// The command with this id, which shows the response.
     Command { id: String, kind: String },
     /// The call of the tool with this id.
     Tool { id: String },
@@ -66,7 +66,7 @@ impl Check {
             ToExtension::ToolCall(call) => self.tool(call),
             ToExtension::Hook(hook) => says(guard(hook)),
             ToExtension::UiAnswer(answer) => self.answered(&answer.response),
-            // Of what is left only a cancel comes here: the dialog of that call comes back by itself, and ends it.
+            // Only a cancel remains: the dialog of that call is then answered by the server, which ends the call.
             _ => Ok(()),
         }
     }
@@ -165,7 +165,7 @@ impl Check {
     }
 }
 
-/// What the extension adds: the answer to `hello`.
+/// The `register` frame, which answers `hello`.
 fn adds() -> ExtensionRegister {
     let command = |(name, description): (&str, &str)| ExtensionCommand {
         name: name.to_owned(),
@@ -220,7 +220,7 @@ fn guard(hook: ExtensionHook) -> ExtensionDone {
     ExtensionDone { id: hook.id, result }
 }
 
-/// Everything that wants no answer, on behalf of the request `origin`. Nobody needs the ids of such calls.
+/// Sends every notice for the request `origin`. The ids of notices are not used.
 fn notices(origin: &str) -> io::Result<()> {
     let status = |text: Option<&str>| SetStatusRequest {
         id: String::new(),

@@ -1,5 +1,5 @@
-//! The scenarios with real pi: what each release breaks is listed in `tests/peers/`, with the reason. Beside each list is the
-//! report in short; `UPDATE=1 cargo test --test conform_peers` writes it anew.
+//! Scenarios with real releases of pi: `tests/peers/` lists the violations of each, with the reason. Beside each list is a short
+//! report; `UPDATE=1 cargo test --test conform_peers` rewrites it.
 
 #[path = "peer_support/install.rs"]
 mod install;
@@ -11,15 +11,15 @@ use serde_json::Value;
 use std::{env, fs, path::Path, process::Command};
 use toolchain_support::{progress, slowness};
 
-/// A release of pi, by what it is judged, and which scenarios are played.
+/// Release of pi, with the dialect and the scenarios for it.
 struct Peer {
     version: &'static str,
     dialect: &'static str,
-    /// Names with `*`; all scenarios of the dialect if there are none, or if [`ALL`] is set.
+    /// Name patterns with `*`; empty, or [`ALL`] set: all scenarios of the dialect.
     scenarios: &'static [&'static str],
 }
 
-/// Set to 1, it plays all scenarios with everybody, and leaves the pages alone.
+/// Environment variable: 1 plays all scenarios with all releases, and does not write reports.
 const ALL: &str = "PI_RPC_ALL_SCENARIOS";
 
 #[test]
@@ -37,7 +37,7 @@ fn pi_1_5_2_breaks_what_is_listed_and_nothing_else() {
     Peer { version: "1.5.2", dialect: "pi-1", scenarios: &[] }.breaks_what_is_listed();
 }
 
-/// Where `pi@0.73` differs from `pi`, and one or two of everything else.
+/// Scenarios in which `pi@0.73` differs from `pi`, and a few others.
 const OF_0_73: &[&str] = &[
     "abort-in-first-tool",
     "abort-in-retry",
@@ -129,13 +129,13 @@ impl Peer {
         if env::var_os("UPDATE").is_some() {
             fs::write(&page, report::page(&format!("pi {}", self.version), &report)).unwrap();
         }
-        // What is found where depends on who is faster; what was played does not.
+        // The place of a finding depends on timing; the list of played scenarios does not.
         let page = fs::read_to_string(&page).unwrap_or_default();
         assert_eq!(report::names_on(&page), report::names_in(&report), "UPDATE=1 writes the page anew");
     }
 }
 
-/// Scenarios that ran out of time, each with the reason.
+/// Scenarios that missed a time limit, each with the reason.
 fn too_slow(report: &Value) -> Vec<String> {
     let subjects = report["subjects"].as_array().into_iter().flatten();
     let late = subjects.filter_map(|subject| {

@@ -1,6 +1,6 @@
-//! How many instructions the hot paths take, compared with `benches/counts.json`: a count does not depend on what else
-//! the machine does. Where callgrind is missing nothing is counted; with `PI_RPC_REQUIRE_VALGRIND=1` that is a failure. With another
-//! compiler, valgrind or libc than the file was made with, counts are told, not compared; `PI_RPC_REQUIRE_COUNTS=1`.
+//! Numbers of instructions of the hot paths, compared with `benches/counts.json`; they do not depend on other work of
+//! the machine. Without callgrind nothing is counted; with `PI_RPC_REQUIRE_VALGRIND=1` that is a failure. With another
+//! compiler, valgrind or libc than in the file, counts are printed but not compared, unless `PI_RPC_REQUIRE_COUNTS=1`.
 
 #[path = "toolchain_support/mod.rs"]
 mod toolchain_support;
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command};
 use toolchain_support::{had, run};
 
-/// How far from the file a count may be, in per cent: less is what a change elsewhere in the crate does to inlining.
+/// Tolerated difference in percent. Smaller ones come from inlining after changes elsewhere in the crate.
 const TOLERANCE: u64 = 3;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/counts.json");
 
-/// What is in the file.
+/// Contents of the file.
 #[derive(Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Counts {
-    /// What the counts depend on beside the code: with anything else they are told, not compared.
+    /// Versions of tools that the counts depend on; with others they are not compared.
     made_with: Vec<String>,
-    /// For each path of `benches/counts`: instructions for one line, frame, delta or file.
+    /// Instructions for one line, frame, delta or file, by path of `benches/counts`.
     instructions: BTreeMap<String, u64>,
 }
 
@@ -56,7 +56,7 @@ fn a_count_that_is_off_by_more_than_the_tolerance_is_named() {
     assert_eq!(differing(&kept, &now), ["less", "more", "new", "old"]);
 }
 
-/// The paths whose counts differ, and those that only one side has.
+/// Paths with different counts, and those that only one side has.
 fn differing<'a>(kept: &'a BTreeMap<String, u64>, now: &'a BTreeMap<String, u64>) -> Vec<&'a str> {
     let is_near = |path: &String| match (kept.get(path), now.get(path)) {
         (Some(kept), Some(now)) => kept.abs_diff(*now) * 100 <= TOLERANCE * kept,
@@ -80,7 +80,7 @@ fn table(kept: &BTreeMap<String, u64>, now: &BTreeMap<String, u64>) -> String {
     now.iter().map(line).collect()
 }
 
-/// The versions of whatever has a part in a count.
+/// Versions of the tools that affect a count.
 fn made_with() -> Result<Vec<String>, String> {
     let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     Ok(vec![
@@ -91,11 +91,11 @@ fn made_with() -> Result<Vec<String>, String> {
     ])
 }
 
-/// The program that goes through the paths. It has the light library alone and a profile of its own: what users run,
-/// but for what takes long to compile.
+/// Builds the program with the paths. It uses the library without features, and a profile of its own: that of releases,
+/// without the options that take long to compile.
 fn built() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // Tests build in target/ themselves: what waits for that lock, waits for us.
+    // A directory of its own, as the lock of target/ is held while tests run.
     let target = root.join("target/counts");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([
@@ -113,7 +113,7 @@ fn built() -> String {
     target.join("counts/counts").to_str().expect("UTF-8").to_owned()
 }
 
-/// Instructions of each path, for one unit of it.
+/// Instructions per unit of each path.
 fn counted(program: &str) -> BTreeMap<String, u64> {
     let paths = run(&mut Command::new(program)).expect("the paths");
     paths.lines().map(|path| (path.to_owned(), instructions(program, path))).collect()

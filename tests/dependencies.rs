@@ -1,4 +1,4 @@
-//! Every dependency has a licence that `deny.toml` allows, and is from crates.io with the bytes that the lock file names.
+//! Dependencies have licences that `deny.toml` allows, and come from crates.io with the checksums of the lock file.
 
 use serde_json::Value;
 use std::{collections::BTreeSet, process::Command};
@@ -17,7 +17,7 @@ fn packages() -> Vec<Value> {
     let mut metadata = Command::new(env!("CARGO"));
     metadata.current_dir(env!("CARGO_MANIFEST_DIR"));
     metadata.args(["metadata", "--format-version", "1", "--locked", "--offline", "--all-features"]);
-    // Those of other systems need not be there: what is built here is what is judged here.
+    // Packages for other systems need not be available; only those of this build are checked.
     let host = Command::new("rustc").arg("-vV").output().expect("rustc");
     let host = String::from_utf8(host.stdout).expect("UTF-8");
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host");
@@ -27,7 +27,7 @@ fn packages() -> Vec<Value> {
     metadata["packages"].as_array().expect("packages").clone()
 }
 
-/// Whether the expression can be met by what is allowed; `/` is an old way to write OR.
+/// Whether allowed licences satisfy the expression; `/` is an old form of OR.
 fn is_met(expression: &str, allowed: &BTreeSet<&str>) -> bool {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let mut words = spaced.split_whitespace().peekable();

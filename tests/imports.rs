@@ -1,4 +1,4 @@
-//! Imports run one way, and nothing does IO where it must not: a reader of `machine` never needs to know `server`.
+//! Imports between modules have one direction, and pure modules do no IO: `machine` can be read without `server`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Each module with the modules that it may use.
+/// Modules, each with those that it may import.
 const MAY_USE: [(&str, &[&str]); 22] = [
     ("folder_walk", &["regular_files"]),
     ("regular_files", &[]),
@@ -87,10 +87,10 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ),
 ];
 
-/// Modules that take time and input as arguments.
+/// Modules that do no IO, and get time and input as arguments.
 const PURE: [&str; 6] = ["protocol", "machine", "session", "engine", "model", "prompt"];
 
-/// The files in them that do IO after all: everything else in these modules says and reads what they carry.
+/// Files in these modules that do IO, on behalf of the rest.
 const CARRIERS: [&str; 10] = [
     "model/http.rs",
     "model/http/response.rs",
@@ -104,7 +104,7 @@ const CARRIERS: [&str; 10] = [
     "session/open.rs",
 ];
 
-/// What does IO, or asks the clock or chance.
+/// Names that do IO, or use the clock or randomness.
 const IMPURE: [&str; 10] = [
     "tokio",
     "reqwest",
@@ -170,7 +170,7 @@ fn files_of_machine_and_engine_form_no_circle() {
             let imported = imports(&code(text)).into_iter().filter_map(|path| place(&known, file, &path));
             open.insert(file.clone(), imported.filter(|other| other != file).collect());
         }
-        // A file that imports none of those that are left is in no circle.
+        // A file that imports none of the remaining ones is in no cycle.
         while let Some(file) = open.iter().find(|(_, imports)| imports.is_empty()).map(|it| it.0.clone()) {
             open.remove(&file);
             for imports in open.values_mut() {
@@ -196,7 +196,7 @@ fn imports_are_read_from_trees() {
     assert_eq!(place(&known, "engine::core", "std::fmt"), None);
 }
 
-/// The module of a file: `engine::run::turns`.
+/// Module path of a file, such as `engine::run::turns`.
 fn name(path: &Path) -> String {
     let path =
         path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap().with_extension("");
@@ -204,7 +204,7 @@ fn name(path: &Path) -> String {
     parts.join("::")
 }
 
-/// The paths of all `use` declarations, each written out.
+/// Full paths of all `use` declarations.
 fn imports(code: &str) -> Vec<String> {
     let declarations = code.lines().map(str::trim_start).collect::<Vec<_>>().join(" ");
     let declarations = declarations.split("use ").skip(1).filter_map(|rest| rest.split(';').next());
@@ -236,7 +236,7 @@ fn imports(code: &str) -> Vec<String> {
     found
 }
 
-/// The file of `known` that a path leads to, from `file`.
+/// File of `known` that an import path in `file` refers to.
 fn place(known: &BTreeSet<&str>, file: &str, path: &str) -> Option<String> {
     let up = |module: &str| module.rsplit_once("::").map_or(String::new(), |(above, _)| above.to_owned());
     let whole = if let Some(rest) = path.strip_prefix("crate::") {
@@ -248,7 +248,7 @@ fn place(known: &BTreeSet<&str>, file: &str, path: &str) -> Option<String> {
         }
         format!("{module}::{rest}")
     } else {
-        // A module below this one, or another crate.
+        // A submodule, or another crate.
         let own = format!("{file}::{}", path.split("::").next().unwrap_or_default());
         return known.contains(own.as_str()).then_some(own);
     };
@@ -262,7 +262,7 @@ fn place(known: &BTreeSet<&str>, file: &str, path: &str) -> Option<String> {
     None
 }
 
-/// The modules that `text` names and may not.
+/// Modules that `text` imports without permission.
 fn upward(module: &str, allowed: &[&str], text: &str) -> Vec<String> {
     let modules = MAY_USE.iter().map(|(name, _)| *name);
     let forbidden = modules.filter(|name| *name != module && !allowed.contains(name));

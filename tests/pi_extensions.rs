@@ -17,13 +17,13 @@ use toolchain_support::{had, locked, node, slowness};
 
 const FOLDER: &str = "tests/pi_extensions";
 
-/// Set to 1, it makes a failure of what else would be left out.
+/// Environment variable: 1 turns a missing peer into a failure.
 const REQUIRED: &str = "PI_RPC_REQUIRE_PEERS";
 
-/// The versions of pi whose examples are loaded, with the dialects that they speak.
+/// Versions of pi whose examples are loaded, with their dialects.
 const VERSIONS: [(&str, &str); 3] = [("0.52.12", "pi"), ("0.73.1", "pi@0.73"), ("1.5.2", "pi-1")];
 
-/// How many conversations run at once; most of them wait for something most of the time.
+/// Number of parallel conversations, which mostly wait.
 const AT_ONCE: usize = 6;
 
 #[test]
@@ -89,7 +89,7 @@ fn counterparts_do_what_they_do_under_pi() {
     }
 }
 
-/// What is the same however busy the machine is: what loads and what it registers. When things are said is not.
+/// Part of a page that does not depend on timing: loading and registration.
 fn lasting(page: &str) -> Vec<String> {
     let without_last = |line: &str| line.rsplit_once(" | ").map_or(line, |(rest, _)| rest).to_owned();
     page.lines().map(|line| without_last(line).replace("| same", "| otherwise")).collect()
@@ -101,9 +101,9 @@ enum Server {
     Pi,
 }
 
-/// What npm has installed.
+/// Installation by npm.
 struct Installed {
-    /// The folders with `node_modules`, by [`VERSIONS`].
+    /// Directories with `node_modules`, in the order of [`VERSIONS`].
     pi: Vec<PathBuf>,
     packages: PathBuf,
     /// A Node.js that is recent enough for extensions.
@@ -147,7 +147,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// As the harness reads it.
+    /// Description for the harness.
     fn server(&self, server: Server, node: &Path) -> Value {
         let ours = env!("CARGO_BIN_EXE_pi-rpc");
         let (command, quiet) = match server {
@@ -162,7 +162,7 @@ impl Case<'_> {
     }
 }
 
-/// Runs the harness, which reads what to do.
+/// Runs the harness with a plan.
 #[track_caller]
 fn play(node: &Path, plan: &Value) {
     let mut plan = plan.clone();
@@ -234,7 +234,7 @@ fn changes(kept: &str, page: &str) -> String {
     diff.unified_diff().context_radius(0).missing_newline_hint(false).to_string()
 }
 
-/// What is said otherwise: the server, the extension, and how it differs.
+/// Differences: the server, the extension, and the difference.
 fn differences(results: &Path) -> Vec<(String, String, String)> {
     let results: Value = serde_json::from_slice(&fs::read(results).unwrap()).unwrap();
     let servers = results.as_object().into_iter().flatten();

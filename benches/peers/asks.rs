@@ -1,4 +1,4 @@
-//! Questions that need no model.
+//! Measurements of commands that need no model.
 
 use crate::{Outcome, Samples, install::Server, process::Process, start::PAUSE};
 use serde_json::json;
@@ -36,7 +36,7 @@ fn at_once(mut process: Process) -> Outcome<Duration> {
     let mut stdin = process.take_stdin()?;
     thread::scope(|scope| {
         let since = Instant::now();
-        // It is left behind where the server is: the process is ended then, and the pipe with it.
+        // If the server hangs, this thread ends together with the process and its pipe.
         let writer = scope.spawn(move || stdin.write_all(lines.as_bytes()).map(|()| stdin));
         let read = process.until_many(r#""command":"get_state""#, AT_ONCE);
         let wall = since.elapsed();

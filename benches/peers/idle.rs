@@ -1,19 +1,19 @@
-//! Many conversations at once, of which none says anything.
+//! Measurement of many idle conversations at once.
 
 use crate::{Outcome, Samples, install::Server, process::Process, start::PAUSE};
 use serde_json::json;
 use std::thread;
 
-/// The name of what a thousand would have.
+/// Name of the figure for a thousand conversations.
 pub const THOUSAND: &str = "thousand";
 
-/// How many processes are counted, with the names of these figures: few of a peer, since more would say the same.
+/// Numbers of measured processes, with the names of their figures. Few for peers, as more would have the same result.
 pub const fn points(ours: bool) -> &'static [(usize, &'static str)] {
     let points = &[(1, "1"), (2, "2"), (4, "4"), (10, "10"), (30, "30"), (100, "100")];
     if ours { points } else { points.split_at(3).0 }
 }
 
-/// The memory of so many processes, what they share counted once; and of a thousand, by the greatest number measured.
+/// Measures the memory of the processes, shared memory counted once, and extrapolates it to a thousand.
 pub fn measure(server: &Server) -> Outcome<Samples> {
     let mut processes = Vec::new();
     let mut samples = Vec::new();

@@ -1,4 +1,4 @@
-//! The servers that are compared, installed once below `target/` from lock files, and how each is told where its model is.
+//! The compared servers: their installation below `target/` from lock files, and the configuration of their model.
 
 use crate::toolchain_support::locked;
 use serde_json::{Value, json};
@@ -8,33 +8,33 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Ours, as it speaks pi of early 2026: a snapshot of the message with each update.
+/// This server in dialect `pi`, with snapshots.
 pub const OURS: &str = "pi-rpc";
-/// Ours, as it speaks today's pi: what is new alone.
+/// This server in dialect `pi-1`, with deltas only.
 pub const OURS_NEW: &str = "pi-rpc as pi-1";
-/// The last release under its old name; snapshots.
+/// The last release of pi under its old name, with snapshots.
 pub const PI_OLD: &str = "pi-0.73.1";
-/// Today's pi: what is new alone.
+/// The current pi, with deltas only.
 pub const PI_NEW: &str = "pi-1.5.2";
-/// Oh my pi, on Bun; snapshots.
+/// Oh my pi, on Bun, with snapshots.
 pub const OMP: &str = "omp-18.2.3";
 
 /// All peers, in the order of the table.
 pub const PEERS: [&str; 3] = [PI_OLD, PI_NEW, OMP];
 
-/// A program that speaks the protocol.
+/// Program that speaks the protocol.
 pub struct Server {
     pub name: &'static str,
     words: Vec<PathBuf>,
     options: Vec<&'static str>,
-    /// Its home, kept from one start to the next: what it caches there, it may use.
+    /// Home directory, which stays from one start to the next, so that caches take effect.
     pub home: PathBuf,
-    /// The folder below its home that is its own.
+    /// Directory of the program below its home.
     folder: &'static str,
 }
 
 impl Server {
-    /// Ours and those of `peers` that can be had, with a home each below `place`; why others cannot is printed.
+    /// Installs the available ones of `peers`, each with a home below `place`; prints the reasons for the others.
     pub fn all(peers: &[String], place: &Path, model: SocketAddr) -> io::Result<Vec<Self>> {
         let mut servers = Vec::new();
         for (name, dialect) in [(OURS, "pi"), (OURS_NEW, "pi-1")] {
@@ -69,22 +69,22 @@ impl Server {
         &self.words[0]
     }
 
-    /// What it is given.
+    /// Its arguments.
     pub fn arguments(&self) -> impl Iterator<Item = PathBuf> {
         self.words[1..].iter().cloned().chain(self.options.iter().map(PathBuf::from))
     }
 
-    /// Where it works.
+    /// Its working directory.
     pub fn directory(&self) -> PathBuf {
         self.home.join("work")
     }
 
-    /// Whether it is this project's.
+    /// Whether the server is that of this project.
     pub fn is_ours(&self) -> bool {
         [OURS, OURS_NEW].contains(&self.name)
     }
 
-    /// Forgets the sessions of earlier processes.
+    /// Deletes the sessions of earlier processes.
     pub fn forget(&self) {
         // There are none before the first.
         let _ = fs::remove_dir_all(self.agent_directory().join("sessions"));
@@ -111,7 +111,7 @@ impl Server {
 const MODEL_OF_PI: [&str; 4] = ["--provider", "fake", "--model", "fake-1"];
 const MODEL_OF_OMP: [&str; 2] = ["--model", "fake/fake-1"];
 
-/// The same for all of them.
+/// `models.json`, the same for all servers.
 fn models_file(model: SocketAddr) -> Value {
     json!({ "providers": { "fake": {
         "baseUrl": format!("http://{model}"), "apiKey": "key", "api": "anthropic-messages",

@@ -1,4 +1,4 @@
-//! Our server beside its peers: `cargo bench --bench peers`.
+//! Comparison of this server with its peers: `cargo bench --bench peers`.
 //!
 //! Needs Linux; the peers need Node.js 20 and npm. They are installed by lock files, below `target/`; one that cannot be
 //! had is left out, and the output says why. All of them talk to the same scripted model, a process of its own, and have the
@@ -31,24 +31,24 @@ use model::Model;
 use results::Results;
 use std::{fs, path::Path, process::ExitCode};
 
-/// What was measured, or why it could not be.
+/// Result of a measurement, or the reason of its failure.
 type Outcome<T> = Result<T, String>;
 
 /// Figures by name, in seconds and bytes.
 type Samples = Vec<(&'static str, f64)>;
 
-/// What measurements share.
+/// Shared context of measurements.
 pub struct World<'a> {
-    /// Room for files.
+    /// Directory for files.
     pub place: &'a Path,
-    /// Whom the servers ask.
+    /// Model of all servers.
     pub model: &'a Model,
 }
 
-/// Makes a measurement of a server, once.
+/// Measures a server once.
 type Make = Box<dyn Fn(&Server, &World<'_>) -> Outcome<Samples>>;
 
-/// A measurement that is made of some servers in turns.
+/// Measurement of some servers, in turns.
 struct Measurement {
     name: String,
     servers: &'static [&'static str],
@@ -59,9 +59,9 @@ const ALL: &[&str] = &[OURS, PI_OLD, PI_NEW, OMP];
 const WITH_SNAPSHOTS: &[&str] = &[OURS, PI_OLD, OMP];
 const WITHOUT_SNAPSHOTS: &[&str] = &[OURS_NEW, PI_NEW];
 
-/// Deltas of an answer.
+/// Numbers of deltas of an answer.
 pub const DELTAS: [u32; 5] = [500, 1000, 2000, 4000, 8000];
-/// Messages of a session.
+/// Numbers of messages of a session.
 pub const MESSAGES: [u32; 3] = [1000, 3000, 10_000];
 
 fn measurements() -> Vec<Measurement> {
@@ -92,7 +92,7 @@ fn measurements() -> Vec<Measurement> {
     all
 }
 
-/// Those whose names begin so, or all.
+/// Measurements with one of these prefixes, or all.
 fn wanted(only: &[String]) -> Outcome<Vec<Measurement>> {
     let mut all = measurements();
     let names = all.iter().map(|measurement| measurement.name.clone()).collect::<Vec<_>>().join(", ");
@@ -133,7 +133,7 @@ fn options() -> Outcome<Options> {
                     options.peers = parser.value()?.string()?.split(',').map(str::to_owned).collect();
                 }
                 Long("write") => options.write = true,
-                // Cargo's own.
+                // An option of cargo.
                 Long("bench") => {}
                 other => return Err(other.unexpected()),
             }
@@ -157,7 +157,7 @@ fn run(options: &Options) -> Outcome<()> {
     println!("{conditions}");
     let world = World { place: place.path(), model: &model };
     let mut results = Results::default();
-    // What servers unpack at their first start is not measured.
+    // The first start, in which servers unpack files, is not measured.
     servers.retain(|server| match start::measure(server) {
         Ok(_) => true,
         Err(reason) => {
@@ -189,7 +189,7 @@ fn run(options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-/// On what it was measured, as a sentence or two.
+/// Description of the machine and the versions.
 fn conditions(model: &Model) -> Outcome<String> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let load = read("/proc/loadavg");

@@ -12,13 +12,13 @@ use std::{
     time::Instant,
 };
 
-/// Calls of a tool that one prompt leads to.
+/// Number of tool calls of one prompt.
 pub const CALLS: usize = 50;
 
-/// Characters of a delta.
+/// Number of characters of a delta.
 pub const CHARACTERS: u32 = 20;
 
-/// A model that waits for prompts.
+/// Process of the model.
 pub struct Model {
     pub address: SocketAddr,
     conversations: AtomicUsize,
@@ -26,7 +26,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Starts one that has calls of tools for so many conversations.
+    /// Starts a model with tool calls for `conversations` conversations.
     pub fn start(place: &Path, conversations: usize) -> Outcome<Self> {
         let path = place.join("script.json");
         fs::write(&path, script(conversations).to_string()).map_err(|error| error.to_string())?;
@@ -40,12 +40,12 @@ impl Model {
         Ok(Self { address, conversations: 0.into(), _process: process })
     }
 
-    /// A prompt that leads to [`CALLS`] calls of bash, another one each time.
+    /// Next prompt that leads to [`CALLS`] bash calls.
     pub fn tools(&self) -> String {
         tools(self.conversations.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Seconds for the longest answer, to a client that does nothing with it; the best of five.
+    /// Seconds for the longest answer with a client that discards it; the best of five.
     pub fn alone(&self) -> Outcome<f64> {
         let times: Result<Vec<_>, _> = (0..5).map(|_| self.answer()).collect();
         Ok(times.map_err(|error| error.to_string())?.into_iter().fold(f64::INFINITY, f64::min))
@@ -70,12 +70,12 @@ impl Model {
     }
 }
 
-/// A prompt that is answered in so many deltas, as fast as they can be said.
+/// Prompt that is answered in `deltas` deltas, as fast as possible.
 pub fn burst(deltas: u32) -> String {
     format!("Say {deltas} deltas at once.")
 }
 
-/// The same, with a millisecond between deltas.
+/// Prompt that is answered in `deltas` deltas, one per millisecond.
 pub fn paced(deltas: u32) -> String {
     format!("Say {deltas} deltas one by one.")
 }
@@ -94,7 +94,7 @@ fn script(conversations: usize) -> Value {
     }
     for conversation in 0..conversations {
         let prompt = tools(conversation);
-        // No two commands are alike: some servers step in where a call is repeated.
+        // All commands differ, as some servers intervene when a call is repeated.
         turns.extend((0..CALLS).map(|call| {
             let command = format!("true # {call}");
             json!({ "match": prompt, "say": [{ "tool": "bash", "arguments": { "command": command } }] })
@@ -104,7 +104,7 @@ fn script(conversations: usize) -> Value {
     json!({ "turns": turns })
 }
 
-/// Words that do not repeat themselves: some servers end an answer that does.
+/// Text without repetition, as some servers end an answer that repeats itself.
 fn text(characters: u32) -> String {
     let mut rng = fastrand::Rng::with_seed(1);
     (1..=characters).map(|at| if at % 7 == 0 { ' ' } else { rng.lowercase() }).collect()

@@ -1,40 +1,40 @@
-//! Lines in a picture: both axes by powers of ten, and colours that can be told on white and on black.
+//! Line plots as SVG with logarithmic axes, in colours that are legible on white and on black.
 
 use maud::html;
 use std::fmt::Write as _;
 
-/// One picture beside others.
+/// Plot beside others.
 pub struct Panel {
     pub title: &'static str,
-    /// What is counted to the right.
+    /// Label of the horizontal axis.
     pub below: &'static str,
-    /// How a value is written.
+    /// Format of values.
     pub unit: fn(f64) -> String,
     pub lines: Vec<Line>,
 }
 
-/// A line of some colour.
+/// Line of a plot.
 pub struct Line {
     pub name: String,
     pub colour: &'static str,
-    /// Measured, from left to right.
+    /// Measured points, from left to right.
     pub points: Vec<(f64, f64)>,
-    /// Where it would go on to.
+    /// Extrapolated point.
     pub further: Option<(f64, f64)>,
 }
 
 const WIDTH: f64 = 430.0;
 const HEIGHT: f64 = 250.0;
 const LEFT: f64 = 60.0;
-/// Room for the names of the lines.
+/// Margin for the names of the lines.
 const RIGHT: f64 = 150.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 40.0;
-/// From the foot of a name to that of the next.
+/// Line height of names.
 const NAME: f64 = 14.0;
 const GREY: &str = "#808890";
 
-/// The panels side by side, as SVG; those without points are left out.
+/// Draws the panels side by side; those without points are left out.
 pub fn svg(panels: &[Panel]) -> String {
     let panels: Vec<_> = panels.iter().filter_map(|panel| Some((panel, Scale::of(panel)?))).collect();
     let width = WIDTH * panels.len() as f64;
@@ -79,7 +79,7 @@ impl Panel {
         }
     }
 
-    /// The names beside the ends of their lines, none on another.
+    /// Positions of the names at the ends of their lines, without overlaps.
     fn names(&self, scale: &Scale) -> Vec<(&Line, f64)> {
         let end = |line: &Line| line.further.or(line.points.last().copied());
         let mut names: Vec<_> =
@@ -88,7 +88,7 @@ impl Panel {
         for at in 1..names.len() {
             names[at].1 = names[at].1.max(names[at - 1].1 + NAME);
         }
-        // What is pushed below the picture pushes back.
+        // Names below the plot are moved up again.
         let mut lowest = HEIGHT - BOTTOM + 4.0;
         for (_, y) in names.iter_mut().rev() {
             *y = y.min(lowest);
@@ -98,7 +98,7 @@ impl Panel {
     }
 }
 
-/// Where values are in a panel: by their logarithms.
+/// Logarithmic scales of a panel.
 struct Scale {
     x: (f64, f64),
     y: (f64, f64),
@@ -120,7 +120,7 @@ impl Scale {
 
     fn x(&self, value: f64) -> f64 {
         let room = (self.x.1 - self.x.0).max(f64::EPSILON);
-        // A little aside of the axis, where names stand.
+        // At a distance from the axis, where labels are.
         let (left, right) = (LEFT + 14.0, WIDTH - RIGHT - 4.0);
         left + (value.log10() - self.x.0) / room * (right - left)
     }
@@ -135,7 +135,7 @@ impl Scale {
         (first..=last).map(|power| 10f64.powi(power))
     }
 
-    /// The counts that stand below: those of the longest line, as long as there is room between them.
+    /// Labels of the horizontal axis: the counts of the longest line, as far as there is room.
     fn marks(&self, panel: &Panel) -> Vec<f64> {
         let longest = panel.lines.iter().max_by_key(|line| line.points.len());
         let all =
@@ -159,12 +159,12 @@ impl Scale {
     }
 }
 
-/// Tenths of a point.
+/// Rounds to tenths of a point.
 fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// A count with a comma before its last three digits.
+/// Formats a count with a comma before its last three digits.
 pub fn thousands(count: f64) -> String {
     match count {
         ..1000.0 => format!("{count:.0}"),

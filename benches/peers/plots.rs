@@ -1,4 +1,4 @@
-//! The pictures: how cost grows.
+//! The plots of the growth of cost.
 
 use crate::{
     DELTAS, MESSAGES, idle,
@@ -8,7 +8,7 @@ use crate::{
     table::{bytes, seconds},
 };
 
-/// All of them, by their file names.
+/// All plots, by file name.
 pub fn all(results: &Results) -> [(&'static str, String); 3] {
     [
         ("deltas.svg", deltas(results)),
@@ -69,7 +69,7 @@ fn conversations(results: &Results) -> String {
     }])
 }
 
-/// A figure of the measurements `kind-1000` and so on.
+/// Line of a figure of the measurements `kind-1000` and so on.
 fn line(results: &Results, server: &'static str, kind: &str, counts: &[u32], figure: &'static str) -> Line {
     let mut name = title(server);
     let mut points = Vec::new();

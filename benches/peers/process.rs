@@ -1,4 +1,4 @@
-//! A server as a process: started, asked, watched, ended.
+//! Process of a server: its start, commands, resources and end.
 
 use crate::{
     Outcome,
@@ -16,28 +16,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Nothing that is asked may take longer.
+/// Time limit of every command.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// A process that is ended, with all that it started, when this is dropped.
+/// Process that is ended on drop, with all its children.
 pub struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     pub reader: Reader<ChildStdout>,
-    /// When it was started.
+    /// Start time.
     pub since: Instant,
     stderr: File,
 }
 
 impl Process {
-    /// Starts a server with these further options.
+    /// Starts a server with further options.
     pub fn start(server: &Server, options: &[&str]) -> Outcome<Self> {
         server.forget();
         let mut command = Command::new(server.program());
         command.args(server.arguments()).args(options).current_dir(server.directory());
         command.env_clear().env("HOME", &server.home).env("LANG", "C.UTF-8").env("TERM", "dumb");
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        // Nothing is to be looked for on the network.
+        // Prevents network access.
         command.env("PI_OFFLINE", "1").env("PI_SKIP_VERSION_CHECK", "1");
         Self::spawn(&mut command)
     }
@@ -61,7 +61,7 @@ impl Process {
         stdin.write_all(line.as_bytes()).map_err(|error| format!("it does not read: {error}"))
     }
 
-    /// Its stdin, to be written to elsewhere; it has none afterwards.
+    /// Takes the stdin of the process, which has none afterwards.
     pub fn take_stdin(&mut self) -> Outcome<ChildStdin> {
         self.stdin.take().ok_or_else(|| "its stdin is closed".to_owned())
     }
@@ -76,7 +76,7 @@ impl Process {
         self.reader.until(mark, count, LIMIT).map_err(|stop| self.reason(&stop))
     }
 
-    /// Sends a command without an id and reads up to its response, which must tell of success.
+    /// Sends a command without an id and reads up to its response, which must be a success.
     pub fn ask(&mut self, mut command: Value) -> Outcome<()> {
         command["id"] = "q".into();
         self.send(&command)?;
@@ -87,28 +87,28 @@ impl Process {
         }
     }
 
-    /// The processor time that it has used so far.
+    /// Processor time so far.
     pub fn cpu(&self) -> Cpu {
         Cpu::of(self.child.id())
     }
 
-    /// What `/proc` says of its memory under that name, in bytes, such as `VmRSS`.
+    /// Memory figure of `/proc` with this name, such as `VmRSS`, in bytes.
     pub fn memory(&self, name: &str) -> Outcome<f64> {
         kilobytes(&format!("/proc/{}/status", self.child.id()), name)
     }
 
-    /// Its share of the memory that it holds, in bytes; what processes have in common is divided among them.
+    /// Proportional memory in bytes: memory that processes share is divided among them.
     pub fn share(&self) -> Outcome<f64> {
         kilobytes(&format!("/proc/{}/smaps_rollup", self.child.id()), "Pss")
     }
 
-    /// `VmHWM` begins anew.
+    /// Resets `VmHWM`.
     pub fn reset_peak(&self) -> Outcome<()> {
         let path = format!("/proc/{}/clear_refs", self.child.id());
         fs::write(&path, "5").map_err(|error| format!("{path}: {error}"))
     }
 
-    /// Waits until a process that has closed its stdout is over, and not yet forgotten.
+    /// Waits until a process that has closed its stdout has exited, and is not reaped yet.
     pub fn is_over(&self) -> bool {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
         stat.rsplit_once(") ").is_none_or(|(_, fields)| fields.starts_with('Z'))
@@ -136,7 +136,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // Whatever it left behind in its group ends with it, be it gone already.
+        // Ends the remaining processes of its group, even if it has exited.
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -148,9 +148,9 @@ impl Drop for Process {
 /// Processor time of a process, of all its threads.
 #[derive(Default)]
 pub struct Cpu {
-    /// Nanoseconds of those that live, by their number.
+    /// Nanoseconds of the living threads, by id.
     threads: BTreeMap<String, u64>,
-    /// All of them, of which the system counts hundredths of a second.
+    /// Seconds of all threads, in hundredths.
     all: Duration,
 }
 
@@ -180,7 +180,7 @@ impl Cpu {
             .sum();
         let coarse = self.all.saturating_sub(before.all);
         let fine = Duration::from_nanos(fine);
-        // Threads that have come and gone are in the coarse figure alone.
+        // Threads that have ended are only in the coarse figure.
         if coarse > fine + Duration::from_millis(20) { coarse.as_secs_f64() } else { fine.as_secs_f64() }
     }
 }

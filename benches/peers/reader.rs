@@ -1,5 +1,5 @@
-//! Reads a pipe so fast that it is not what is measured: bytes are counted, line ends looked for, and of each line its head
-//! compared with what is waited for. Nothing is parsed.
+//! Reader of a pipe that is fast enough not to affect measurements: counts bytes, finds line ends, and compares the head of each
+//! line with a mark. Nothing is parsed.
 
 use memchr::{memchr_iter, memmem::Finder};
 use rustix::{
@@ -12,35 +12,35 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As much as a pipe holds.
+/// Capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 
-/// What of a line is looked at.
+/// Number of bytes of a line that are compared.
 const HEAD: usize = 200;
 
 /// Lines of a pipe.
 pub struct Reader<R> {
     pipe: R,
     chunk: Vec<u8>,
-    /// What of `chunk` is read and not looked at: after the line that was waited for.
+    /// Unprocessed part of `chunk`, after the last returned line.
     rest: std::ops::Range<usize>,
     head: Vec<u8>,
     length: usize,
     update: Finder<'static>,
-    /// Bytes so far.
+    /// Number of bytes so far.
     pub bytes: u64,
-    /// Lines so far that are a `message_update`.
+    /// Number of `message_update` lines so far.
     pub updates: u64,
-    /// The length of the line that was waited for last.
+    /// Length of the last returned line.
     pub last: usize,
-    /// The lengths of all lines so far, with their ends, while this is `Some`.
+    /// Lengths of all lines so far, with their line ends, if enabled.
     pub lengths: Option<Vec<u32>>,
-    /// To read no more than so many bytes a second.
+    /// Limit in bytes per second.
     pub slowly: Option<u32>,
 }
 
 impl<R: Read + AsFd> Reader<R> {
-    /// A reader of that pipe.
+    /// Creates a reader of the pipe.
     pub fn new(pipe: R) -> Self {
         let update = Finder::new(r#""type":"message_update""#);
         let (chunk, head) = (vec![0; CHUNK], Vec::with_capacity(HEAD));
@@ -59,7 +59,7 @@ impl<R: Read + AsFd> Reader<R> {
         }
     }
 
-    /// Reads up to the end of the `count`-th line whose head has `mark`; its head.
+    /// Reads up to the end of the `count`-th line whose head has `mark`; returns its head.
     pub fn until(&mut self, mark: &str, count: usize, limit: Duration) -> Result<Vec<u8>, Stop> {
         let mark = Finder::new(mark);
         let mut left = count;
@@ -132,7 +132,7 @@ impl<R: Read + AsFd> Reader<R> {
     }
 }
 
-/// Why a line did not come.
+/// Reason why a line did not come.
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
     #[error("its stdout ended")]

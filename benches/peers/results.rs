@@ -1,9 +1,9 @@
-//! What was measured.
+//! Results of the measurements.
 
 use crate::{Outcome, Samples};
 use std::collections::BTreeMap;
 
-/// Figures by measurement, server and name, one a run.
+/// Figures by measurement, server and name, one per run.
 #[derive(Default)]
 pub struct Results {
     figures: BTreeMap<(String, &'static str, &'static str), Vec<f64>>,
@@ -11,7 +11,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Adds what a run has brought, and prints it.
+    /// Adds the outcome of a run, and prints it.
     pub fn add(&mut self, measurement: &str, run: usize, server: &'static str, outcome: Outcome<Samples>) {
         match outcome {
             Ok(samples) => {
@@ -28,12 +28,12 @@ impl Results {
         }
     }
 
-    /// Why a server has no figures.
+    /// Reason why a server has no figures.
     pub fn failed(&self, measurement: &str, server: &'static str) -> Option<&str> {
         self.failures.get(&(measurement.to_owned(), server)).map(String::as_str)
     }
 
-    /// The figures of all runs; none where a run has failed.
+    /// Figures of all runs; none if a run has failed.
     pub fn of(&self, measurement: &str, server: &'static str, name: &'static str) -> &[f64] {
         match self.failed(measurement, server) {
             Some(_) => &[],
@@ -42,7 +42,7 @@ impl Results {
     }
 }
 
-/// The middle of some figures, and the least and the greatest of them.
+/// Median, minimum and maximum of some figures.
 #[derive(Clone, Copy)]
 pub struct Spread {
     pub median: f64,
@@ -51,7 +51,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these, if there are any.
+    /// Computes the spread; `None` without figures.
     pub fn of(figures: &[f64]) -> Option<Self> {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);

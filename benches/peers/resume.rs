@@ -1,4 +1,4 @@
-//! Sessions with many messages.
+//! Measurements of sessions with many messages.
 
 use crate::{
     Outcome, Samples,
@@ -15,9 +15,9 @@ use std::{
     time::Instant,
 };
 
-/// A session is switched to and asked for, and begun with and asked for.
+/// Measures switching to a session and starting with it, each with its messages.
 pub fn measure(server: &Server, place: &Path, messages: u32) -> Outcome<Samples> {
-    // omp's answers are at most a megabyte long: it gives messages by the page only.
+    // Responses of omp are limited to a megabyte, so it returns messages by pages only.
     let whole = server.name != OMP;
     let mut samples = switched(server, &session(place, server, messages)?, whole)?;
     if whole {
@@ -53,18 +53,18 @@ fn all_messages(process: &mut Process, path: &Path) -> Outcome<()> {
     process.ask(json!({ "type": "get_messages" }))?;
     let bytes = process.reader.bytes - before;
     let file = path.metadata().map_err(|error| error.to_string())?.len();
-    // What an entry has beside its message is less than half of it.
+    // An entry is less than half data other than its message.
     if bytes > file / 2 { Ok(()) } else { Err(format!("{bytes} bytes of messages, and the file has {file}")) }
 }
 
-/// A session of the server's working directory, as it was never opened before.
+/// Writes a new session of the working directory of the server.
 fn session(place: &Path, server: &Server, messages: u32) -> Outcome<PathBuf> {
     let path = place.join("session.jsonl");
     write(&path, &server.directory(), messages).map_err(|error| error.to_string())?;
     Ok(path)
 }
 
-/// About 500 bytes a message.
+/// Writes a session with about 500 bytes per message.
 fn write(path: &Path, directory: &Path, messages: u32) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     let time = "2026-02-01T00:00:00.000Z";

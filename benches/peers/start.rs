@@ -1,13 +1,13 @@
-//! A server's start.
+//! Measurement of the start of a server.
 
 use crate::{Outcome, Samples, install::Server, process::Process};
 use serde_json::json;
 use std::{thread, time::Duration};
 
-/// How long a server may put its things in order before it is measured.
+/// Time for a server to settle before its memory is measured.
 pub const PAUSE: Duration = Duration::from_millis(300);
 
-/// From the start of the process to its first answer, and what it holds a moment later.
+/// Measures the time from the start of the process to its first response, and its memory shortly after.
 pub fn measure(server: &Server) -> Outcome<Samples> {
     let mut process = Process::start(server, &[])?;
     process.ask(json!({ "type": "get_state" }))?;

@@ -1,4 +1,4 @@
-//! Long answers, said in many deltas.
+//! Measurements of long answers in many deltas.
 
 use crate::{
     Outcome, Samples, World,
@@ -17,17 +17,17 @@ use std::{
     time::Instant,
 };
 
-/// The model says everything at once.
+/// Measures an answer that arrives as fast as possible.
 pub fn burst(server: &Server, world: &World<'_>, deltas: u32) -> Outcome<Samples> {
     beside_cat(server, world, deltas, &model::burst(deltas))
 }
 
-/// The model takes a millisecond for each delta, which is time enough to say each one by itself.
+/// Measures an answer with one delta per millisecond, which leaves time to write each of them.
 pub fn paced(server: &Server, world: &World<'_>, deltas: u32) -> Outcome<Samples> {
     beside_cat(server, world, deltas, &model::paced(deltas))
 }
 
-/// Of ours, `cat` does the same with the lines that came.
+/// Measures an answer; for this server, also `cat` with the same lines.
 fn beside_cat(server: &Server, world: &World<'_>, deltas: u32, text: &str) -> Outcome<Samples> {
     let mut process = ready(server)?;
     process.reader.lengths = Some(Vec::new());
@@ -40,14 +40,14 @@ fn beside_cat(server: &Server, world: &World<'_>, deltas: u32, text: &str) -> Ou
     Ok(samples)
 }
 
-/// The host reads a megabyte a second.
+/// Measures an answer to a host that reads a megabyte per second.
 pub fn slow(server: &Server, deltas: u32) -> Outcome<Samples> {
     let mut process = ready(server)?;
     process.reader.slowly = Some(1_000_000);
     answer(&mut process, deltas, &model::burst(deltas))
 }
 
-/// A server that has answered once.
+/// Starts a server and waits for its first response.
 fn ready(server: &Server) -> Outcome<Process> {
     let mut process = Process::start(server, &[])?;
     process.ask(json!({ "type": "get_state" }))?;
@@ -58,10 +58,10 @@ fn ready(server: &Server) -> Outcome<Process> {
     Ok(process)
 }
 
-/// The last line of an answer.
+/// Mark of the last line of an answer.
 pub const END: &str = r#""type":"agent_end""#;
 
-/// A prompt as a command.
+/// Prompt command with this text.
 pub fn prompt(text: &str) -> Value {
     json!({ "type": "prompt", "message": text })
 }
@@ -86,7 +86,7 @@ fn answer(process: &mut Process, deltas: u32, text: &str) -> Outcome<Samples> {
     ])
 }
 
-/// The processor time that `cat` needs for lines of these lengths, through the same pipe to the same reader.
+/// Processor time of `cat` for lines of these lengths, through the same pipe to the same reader.
 fn cat(place: &Path, lengths: &[u32]) -> Outcome<f64> {
     let path = place.join("lines");
     write_lines(&path, lengths).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! The table: what is compared, what is to be reached, and whether it is.
+//! The table of results: compared figures, goals, and whether they are reached.
 
 use crate::{
     Outcome,
@@ -7,27 +7,27 @@ use crate::{
 };
 use std::{fmt::Write as _, fs, path::Path};
 
-/// A line of it.
+/// Row of the table.
 struct Row {
     title: &'static str,
     value: Value,
     unit: Unit,
-    /// Which of ours.
+    /// Name of the server of this project.
     ours: &'static str,
     goal: Goal,
 }
 
-/// A measurement and the name of a figure in it.
+/// Measurement and name of one of its figures.
 type Figure = (&'static str, &'static str);
 
-/// What stands in the line.
+/// Value of a row.
 enum Value {
     Of(Figure),
-    /// One figure divided by another.
+    /// Ratio of two figures.
     Over(Figure, Figure),
 }
 
-/// How it is written.
+/// Unit and format of a value.
 #[derive(Clone, Copy)]
 enum Unit {
     Seconds,
@@ -36,14 +36,14 @@ enum Unit {
     Times,
 }
 
-/// What is to be reached.
+/// Goal of a row.
 enum Goal {
     Nothing,
-    /// It can be had at all.
+    /// No goal.
     Finishes,
-    /// The best peer has so many times as much.
+    /// Minimum factor between the best peer and this server.
     Fewer(f64),
-    /// It is no more than that, in the unit of the line.
+    /// Maximum, in the unit of the row.
     Most(f64),
 }
 
@@ -97,7 +97,7 @@ const fn row(title: &'static str, value: Value, unit: Unit, goal: Goal) -> Row {
 }
 
 impl Row {
-    /// The same of ours as it speaks today's dialect.
+    /// The row for this server in dialect `pi-1`.
     const fn news(mut self) -> Self {
         self.ours = OURS_NEW;
         self
@@ -119,7 +119,7 @@ impl Row {
         Some(reason.split_once(':').map_or(reason, |(reason, _)| reason))
     }
 
-    /// What is to be reached, and whether it is.
+    /// Text of the goal, and whether it is reached.
     fn goal(&self, ours: Option<Spread>, ratio: Option<Spread>) -> String {
         let (aim, reached) = match self.goal {
             Nothing => return String::new(),
@@ -138,7 +138,7 @@ impl Row {
     }
 }
 
-/// The lines that have figures, as Markdown.
+/// Rows with figures, as Markdown.
 pub fn table(results: &Results) -> String {
     let mut text =
         "| | pi-rpc | pi 0.73.1 | pi 1.5.2 | omp 18.2.3 | best of them to pi-rpc | to reach |\n".to_owned();
@@ -161,7 +161,7 @@ pub fn table(results: &Results) -> String {
     text
 }
 
-/// In each run, the best peer's figure divided by ours.
+/// Figure of the best peer divided by that of this server, for each run.
 fn ratios(row: &Row, results: &Results, ours: &[f64]) -> Vec<f64> {
     let peers = PEERS.map(|peer| row.figures(results, peer));
     let best = |run: usize| peers.iter().filter_map(|peer| peer.get(run)).copied().reduce(f64::min);
@@ -174,7 +174,7 @@ fn written(spread: Spread, unit: Unit) -> String {
     if least == greatest {
         return median;
     }
-    // The unit of both is said once, if it is the same.
+    // A common unit is written once.
     match (least.split_once(' '), greatest.split_once(' ')) {
         (Some((number, one)), Some((_, other))) if one == other => format!("{median} ({number}–{greatest})"),
         _ => format!("{median} ({least}–{greatest})"),
@@ -190,7 +190,7 @@ fn number(figure: f64, unit: Unit) -> String {
     }
 }
 
-/// Seconds, to be read by people.
+/// Formats seconds for people.
 pub fn seconds(figure: f64) -> String {
     match figure {
         ..1e-3 => format!("{} µs", digits(figure * 1e6)),
@@ -199,7 +199,7 @@ pub fn seconds(figure: f64) -> String {
     }
 }
 
-/// Bytes, to be read by people.
+/// Formats bytes for people.
 pub fn bytes(figure: f64) -> String {
     match figure {
         ..1e6 => format!("{} kB", digits(figure / 1e3)),
@@ -208,7 +208,7 @@ pub fn bytes(figure: f64) -> String {
     }
 }
 
-/// Two or three digits that count.
+/// Formats a figure with two or three significant digits.
 fn digits(figure: f64) -> String {
     match figure {
         ..10.0 => {
@@ -222,7 +222,7 @@ fn digits(figure: f64) -> String {
 const BEGIN: &str = "<!-- cargo bench --bench peers -- --write -->\n";
 const END: &str = "<!-- end of the table -->\n";
 
-/// Puts the table into the README, between its marks.
+/// Writes the table into the README, between its marks.
 pub fn write(conditions: &str, table: &str) -> Outcome<()> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! Calls of a tool, one after another.
+//! Measurement of consecutive tool calls.
 
 use crate::{
     Outcome, Samples,
@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Seconds for each call, with the model that asks for it and without; beside ours, what the command needs alone.
+/// Measures the seconds per call, with and without the time of the model; for this server, also the command alone.
 pub fn measure(server: &Server, model: &Model) -> Outcome<Samples> {
     let mut process = Process::start(server, &[])?;
     process.ask(json!({ "type": "get_state" }))?;
@@ -42,13 +42,13 @@ pub fn measure(server: &Server, model: &Model) -> Outcome<Samples> {
     Ok(samples)
 }
 
-/// The same commands without a server.
+/// Time of the same commands without a server.
 fn alone(server: &Server) -> Outcome<Duration> {
     let since = Instant::now();
     for call in 0..CALLS {
         let mut bash = Command::new("bash");
         bash.args(["-c", &format!("true # {call}")]).current_dir(server.directory());
-        // Piped, both of them, until they end.
+        // Reads both pipes until they end.
         let output = bash.output().map_err(|error| format!("bash: {error}"))?;
         if !output.status.success() {
             return Err("bash fails".to_owned());

@@ -1,12 +1,12 @@
-//! What providers stream, over every API: whatever the bytes and however they are cut, the parts of the answer are legal
-//! ones, they are the same parts, and there is an end.
+//! Streams of providers, for every API: for any bytes and any cuts, the events of the answer are legal
+//! and the same, and there is an end.
 
 use crate::{cuts, legal};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use pi_rpc::model::{api::Api, body::events, types::StreamEvent};
 
-/// The first byte is the API, then pieces.
+/// The first byte selects the API; pieces follow.
 pub fn hold(data: &[u8]) {
     let Some((api, data)) = data.split_first() else { return };
     let api = Api::ALL[usize::from(*api) % Api::ALL.len()];
@@ -21,7 +21,7 @@ fn is_end(event: &StreamEvent) -> bool {
     matches!(event, StreamEvent::Finish(_) | StreamEvent::Fail { .. })
 }
 
-/// As [`pi_rpc::model::http`] reads them.
+/// Reads pieces as [`pi_rpc::model::http`] does.
 fn read(api: Api, pieces: &[&[u8]]) -> Vec<StreamEvent> {
     let pieces: Vec<_> = pieces.iter().map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
     let all = events(stream::iter(pieces)).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! What models write: the arguments of a tool call, while they arrive and when they are complete; and the results of
-//! tools, cut to what can be shown.
+//! Arguments of tool calls, partial and complete, and truncation of the results of
+//! tools.
 
 use pi_rpc::{
     engine::Toolbox,
@@ -17,14 +17,14 @@ pub fn hold(data: &[u8]) {
     growing(&text);
 }
 
-/// What is shown of a call that still arrives never takes back what was shown, and at the end is what was meant.
+/// Checks that partial arguments only grow, and equal the complete ones at the end.
 fn growing(text: &str) {
     let shown = Value::Object(parse_partial(text));
     let Ok(whole @ Value::Object(_)) = serde_json::from_str::<Value>(text) else { return };
     assert_eq!(shown, whole, "complete arguments");
     checked(&whole);
     if whole.to_string().len() != text.trim().len() {
-        // Keys that come twice, and numbers in other words.
+        // Duplicate keys, and numbers in other notations.
         return;
     }
     for (end, _) in text.char_indices().take(200) {
@@ -33,7 +33,7 @@ fn growing(text: &str) {
     }
 }
 
-/// Whether `part` is what can be known of `whole` from its beginning: all but the last value in it are complete.
+/// Whether `part` can be parsed from a prefix of `whole`: all values except the last one are complete.
 fn is_part(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => {
@@ -59,7 +59,7 @@ fn are_parts<'v>(pairs: impl Iterator<Item = (&'v Value, &'v Value)>) -> bool {
     true
 }
 
-/// What a tool takes, it takes again: the values that were made to fit do fit.
+/// Checks that coerced arguments are valid arguments.
 fn checked(arguments: &Value) {
     static TOOLS: LazyLock<Vec<(Dialect, Toolbox)>> = LazyLock::new(|| {
         let of = |dialect: Dialect| (dialect, Toolbox::new(specs(&dialect.record().tools)));

@@ -1,6 +1,6 @@
-//! Files that users write: `models.json`, `settings.json`, prompt templates and skills. Whatever is in one, it is read or
-//! left out with a reason; comments and settings that say nothing change nothing; and a template is its text with the
-//! arguments in their places.
+//! Files of users: `models.json`, `settings.json`, prompt templates and skills. Any file is read, or
+//! left out with a reason; comments and empty settings have no effect; and a template expands to its text with the
+//! arguments inserted.
 
 use pi_rpc::{
     config::{
@@ -13,7 +13,7 @@ use pi_rpc::{
 use serde_json::Value;
 use std::path::Path;
 
-/// The first byte says which file, the rest is its text.
+/// The first byte selects the file; its text follows.
 pub fn hold(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     let Ok(text) = str::from_utf8(data) else { return };
@@ -31,7 +31,7 @@ fn models(text: &str) {
     if let Err(error) = &once {
         assert!(!error.to_string().is_empty());
     }
-    // JSON without comments is the same JSON with some.
+    // Comments do not change JSON.
     let Ok(value) = serde_json::from_str::<Value>(text) else { return };
     assert!(!matches!(once, Err(ModelsFileError::Syntax { .. })), "JSON is read: {once:?}");
     let plain = read(&value.to_string(), path);
@@ -54,7 +54,7 @@ fn settings(text: &str) {
     assert_eq!(Settings::default().over(settings.clone()), settings, "below nothing");
 }
 
-/// What follows the last NUL are arguments.
+/// The arguments follow the last NUL.
 fn template(text: &str) {
     let (text, arguments) = text.rsplit_once('\0').unwrap_or((text, "one 'two three' \"\" four"));
     let path = Path::new("/w/review.md");

@@ -1,7 +1,7 @@
-//! Bytes that come in pieces.
+//! Splitting of the input into pieces.
 
-/// Takes the lengths of the pieces off the beginning of `data`: its first line, a byte for each piece, over and over
-/// again. Without any, all of it is one piece.
+/// Splits `data` into pieces. Its first line has their lengths, a byte for each piece, used cyclically; if the line is
+/// empty, the rest is one piece. Returns the pieces and the rest as a whole.
 pub fn taken(data: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     let at = data.iter().position(|byte| *byte == b'\n').unwrap_or(0);
     let (lengths, rest) = data.split_at(at);
@@ -10,13 +10,13 @@ pub fn taken(data: &[u8]) -> (Vec<&[u8]>, &[u8]) {
 }
 
 fn pieces<'d>(whole: &'d [u8], lengths: &[u8]) -> Vec<&'d [u8]> {
-    // Letters are short pieces, so that a corpus can be read.
+    // Letters stand for short lengths, so that a corpus is readable.
     let length = |byte: u8| usize::from(byte).checked_sub(usize::from(b'a')).filter(|it| *it < 26);
     let mut lengths = lengths.iter().map(|byte| length(*byte).unwrap_or(usize::from(*byte))).cycle();
     let mut rest = whole;
     let mut pieces = Vec::new();
     while !rest.is_empty() {
-        // Two empty pieces one after another are no more than one.
+        // Consecutive empty pieces add nothing.
         let length = lengths.next().unwrap_or(usize::MAX).max(usize::from(pieces.last() == Some(&&b""[..])));
         let (piece, after) = rest.split_at(length.min(rest.len()));
         pieces.push(piece);

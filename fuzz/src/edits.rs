@@ -1,10 +1,10 @@
-//! The tool `edit`: what it makes of a file is the file with the replacements and nothing else, in the file's own line
-//! ends; and the diff and the patch that it tells lead from the one to the other.
+//! The tool `edit`: its result is the file with the replacements and nothing else, with the line ends of the file,
+//! and its diff and its patch lead from the one to the other.
 
 use pi_rpc::tools::{Edited, Replacement};
 
-/// The first byte says which form of `edit`; then, with a NUL between them, the file and each text that gives way with the
-/// text that comes.
+/// The first byte selects the form of `edit`; then, separated by NUL, the file and pairs of old and new texts
+/// follow.
 pub fn hold(data: &[u8]) {
     let Some((form, data)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(data);
@@ -27,7 +27,7 @@ pub fn hold(data: &[u8]) {
     assert_eq!(patched(&edited), edited.after, "{}", edited.patch("f"));
 }
 
-/// The byte-order mark and the line ends of the file stay.
+/// Checks that the byte order mark and the line ends of the file stay.
 fn keeps_its_form(file: &str, edited: &Edited) {
     let mark = '\u{feff}';
     let body = file.strip_prefix(mark).unwrap_or(file);
@@ -44,7 +44,7 @@ fn keeps_its_form(file: &str, edited: &Edited) {
     assert!(!edited.before.contains('\r') && !edited.after.contains('\r'));
 }
 
-/// What was found as it is gives way, and nothing else changes; what comes is there in any case.
+/// Checks that exact matches are replaced and nothing else changes, and that the new texts are present.
 fn replaces(file: &str, edits: &[Replacement], edited: &Edited) {
     let body = fed(file.strip_prefix('\u{feff}').unwrap_or(file));
     let edits: Vec<(String, String)> =
@@ -76,7 +76,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line)).collect()
 }
 
-/// The text before, changed as the numbered diff says.
+/// Applies the numbered diff to the old text.
 fn diffed(edited: &Edited) -> String {
     let details = edited.diff();
     let old = lines(&edited.before);
@@ -139,7 +139,7 @@ fn shown(diff: &str) -> Vec<Shown<'_>> {
     if diff.is_empty() { Vec::new() } else { diff.split('\n').map(read).collect() }
 }
 
-/// The text before, changed as the unified patch says.
+/// Applies the unified patch to the old text.
 fn patched(edited: &Edited) -> String {
     let patch = edited.patch("f");
     let patch = patch.strip_prefix("--- f\n+++ f\n").expect("a header");
@@ -151,7 +151,7 @@ fn patched(edited: &Edited) -> String {
         if let Some(range) = line.strip_prefix("@@ -") {
             let (start, others) = range.split_once([',', ' ']).expect("a range");
             let start: usize = start.parse().expect("a number");
-            // An empty range begins behind the line that it names.
+            // An empty range starts after the line with its number.
             let start = if others.starts_with("0 ") { start } else { start - 1 };
             after.extend(old[at..start].iter().map(|line| (*line).to_owned()));
             at = start;

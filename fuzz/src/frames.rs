@@ -1,5 +1,5 @@
-//! What is read of any bytes as a frame, in every dialect and direction: what the schema accepts and nothing else; what
-//! was read and is written again reads the same; and every line of a host is a command or has an answer that is a frame.
+//! Reading of any bytes as a frame, in every dialect and direction: the reader accepts exactly what the schema accepts, what
+//! was read and is written again reads the same, and every line of a host is a frame or leads to a valid error response.
 
 use crate::frames_common::{Choices, Frames, same};
 use pi_rpc::protocol::{
@@ -8,7 +8,7 @@ use pi_rpc::protocol::{
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::LazyLock};
 
-/// The first byte says which dialect and which kind of frame, and whether the rest is a line or the choices that make a
+/// The first byte selects the dialect and the kind of frame, and whether the rest is a line or the choices that generate a
 /// frame of the schema.
 pub fn hold(data: &[u8]) {
     let Some((chosen, line)) = data.split_first() else { return };
@@ -31,7 +31,7 @@ pub fn hold(data: &[u8]) {
     }
 }
 
-/// A kind of frame.
+/// Kind of frame.
 struct Kind {
     root: &'static str,
     reader: fn(&[u8], Dialect) -> Result<Value, String>,
@@ -65,7 +65,7 @@ fn written<T: serde::Serialize, E: ToString>(read: Result<T, E>) -> Result<Value
     serde_json::to_value(read.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
 }
 
-/// The exported schema of one dialect.
+/// Exported schema of one dialect.
 struct Schema {
     dialect: Dialect,
     frames: Frames,
@@ -82,10 +82,10 @@ impl Schema {
         [Dialect::Pi, Dialect::Xcsh].into_iter().map(of).collect()
     }
 
-    /// The reader accepts what the schema accepts, and keeps what the dialect knows.
+    /// Checks that the reader accepts what the schema accepts, and keeps the members of the dialect.
     fn agrees(&self, kind: &Kind, value: &Value) {
         let bytes = serde_json::to_vec(value).expect("JSON");
-        // Numbers as the reader will find them.
+        // Numbers in the form that the reader sees.
         let value: Value = serde_json::from_slice(&bytes).expect("JSON");
         let read = (kind.reader)(&bytes, self.dialect);
         match (read, self.validator.is_valid(&value)) {
@@ -100,7 +100,7 @@ impl Schema {
     }
 }
 
-/// A frame of the schema, and the same with something spoiled.
+/// Generates a frame from the schema, and a spoiled copy.
 fn made(kind: &Kind, numbers: &[u8]) {
     let numbers: Vec<u32> =
         numbers.chunks(2).map(|pair| pair.iter().fold(0, |n, byte| (n << 8) | u32::from(*byte))).collect();
@@ -123,12 +123,12 @@ fn reads_again(kind: &Kind, line: &[u8], dialect: Dialect) {
     assert_eq!(again.as_ref(), Ok(&once), "read from {}", String::from_utf8_lossy(&text));
 }
 
-/// What a server makes of a line: the command that it is, or one answer.
+/// Checks the reading of a host line: a frame, or an error response.
 fn answers(line: &[u8], dialect: Dialect) {
     let read_as = read_line(line, dialect);
     match &read_as {
         Ok(Some(frame)) => {
-            // Written anew it is the same command, unless an id that is no text keeps it from being a frame.
+            // The command reads the same after writing, unless its id is not a string.
             let text = serde_json::to_vec(frame).expect("JSON");
             assert_eq!(read_line(&text, dialect).as_ref(), Ok(&Some(frame.clone())));
         }

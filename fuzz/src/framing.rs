@@ -1,12 +1,12 @@
-//! `LineSplitter` finds the lines that the standard library finds, however the bytes are cut, and holds the limit.
+//! `LineSplitter` finds the same lines as the standard library for any cuts, and keeps the limit.
 
 use crate::cuts;
 use pi_rpc::protocol::{LineSplitter, SplitLine};
 
-/// A line, or the length of one that was too long.
+/// A line, or the length of one that is too long.
 type Found = Result<Vec<u8>, usize>;
 
-/// The first byte is the limit, then pieces.
+/// The first byte is the limit; pieces follow.
 pub fn hold(data: &[u8]) {
     let Some((limit, data)) = data.split_first() else { return };
     let limit = usize::from(*limit);
@@ -46,7 +46,7 @@ fn filled(pieces: &[&[u8]], limit: usize) -> Vec<Found> {
     let mut splitter = LineSplitter::new(limit);
     let mut found = Vec::new();
     for piece in pieces {
-        // More space than is used, as a reader asks for it.
+        // More space than is used, as a reader requests.
         let space = splitter.space(piece.len() + 7);
         assert!(space.len() >= piece.len() + 7);
         space[..piece.len()].copy_from_slice(piece);

@@ -1,8 +1,8 @@
-//! What a model says is an answer: blocks one after another, each begun once and ended once, nothing behind the end.
+//! Order of the events of a model answer: blocks one after another, each with one start and one end, and nothing after the end.
 
 use pi_rpc::model::types::{BlockStart, StreamEvent};
 
-/// Holds the order of the parts of one answer, which may lack its end.
+/// Checks the order of the events of one answer, which may lack its end.
 pub fn parts<'e>(events: impl Iterator<Item = &'e StreamEvent>) {
     let mut begun = 0;
     let mut open: Option<bool> = None;

@@ -1,7 +1,7 @@
-//! What must hold of whatever comes from outside: a function for each target, which takes any bytes and panics where
-//! something does not hold. `fuzz/README.md` says what each of them is for.
+//! Properties that hold for any input from outside: a function for each target, which takes any bytes and panics on
+//! a violation. `fuzz/README.md` describes the targets.
 //!
-//! The targets are these functions for libFuzzer; `tests/fuzz_corpora` of the main crate gives them what is kept in
+//! libFuzzer calls these functions; `tests/fuzz_corpora` of the main crate calls them with the inputs in
 //! `fuzz/corpus`.
 
 #![forbid(unsafe_code)]

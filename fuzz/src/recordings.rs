@@ -1,10 +1,10 @@
-//! Recordings that the oracle judges: whatever is in one, there is a judgement, always the same one; and what was read of
-//! a line and is written again says the same.
+//! Recordings for the oracle: any recording has a verdict, always the same one, and a record that was read
+//! and is written again reads the same.
 
 use pi_rpc::oracle::{Body, JudgeOptions, Record, TraceWriter, read_record};
 use serde_json::value::RawValue;
 
-/// A recording.
+/// The input is a recording.
 pub fn hold(data: &[u8]) {
     let judge = |data: &[u8], timeline| JudgeOptions { dialect: None, timeline }.judge("fuzzed", data);
     let (once, again) = (judge(data, true), judge(data, false));
@@ -14,7 +14,7 @@ pub fn hold(data: &[u8]) {
         "with and without a timeline"
     );
     serde_json::to_vec(&once).expect("a judgement is JSON");
-    // Where every line is a record, the same records judged once more are the same findings.
+    // If every line is a record, judging the same records again has the same findings.
     let lines: Option<Vec<Record<'_>>> = data
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.trim_ascii().is_empty())

@@ -1,5 +1,5 @@
-//! Files that people write for us: a script of the scripted model, a scenario of `conform`. What is read is what its
-//! schema accepts, and a script can be played to its end, step by step as a model answers.
+//! Scripts of the scripted model, and scenarios of `conform`: the reader accepts what the
+//! schema accepts, and a script can be played to its end.
 
 use pi_rpc::{
     model::{
@@ -11,10 +11,10 @@ use pi_rpc::{
 use serde_json::Value;
 use std::sync::LazyLock;
 
-/// Characters that are worth being played.
+/// Maximum number of characters of a script that is played.
 const MOST: u64 = 20_000;
 
-/// A text: a script or a scenario.
+/// The input is the text of a script or of a scenario.
 pub fn hold(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     static SCRIPT: LazyLock<jsonschema::Validator> = LazyLock::new(|| validator(&script_schema()));
@@ -64,7 +64,7 @@ fn play(script: Script) {
     }
 }
 
-/// How many characters a block makes.
+/// Number of characters of a block.
 fn chars(block: &Block, turn: &Turn) -> u64 {
     let (text, times, deltas, size) = match block {
         Block::Text(block) => (&*block.text, block.times, block.deltas, block.size),

@@ -1,5 +1,5 @@
-//! A session's file, whatever is in it: it is read or refused; what was read and is written anew reads the same; and what
-//! is told of a message by its bytes is what its type says.
+//! Session files with any contents: a file is read or refused, what was read and is written again reads the same, and
+//! the stored bytes of a plain message equal its encoding.
 
 use bytes::Bytes;
 use pi_rpc::{
@@ -14,7 +14,7 @@ const HEADER: &[u8] =
 const ENTRY: &[u8] =
     b"{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-01-05T10:00:00.000Z\",\"message\":";
 
-/// A file; behind `m` the one message of a file, behind `e` its entries.
+/// The input is a file; after `m` it is the only message of a file, after `e` its entries.
 pub fn hold(data: &[u8]) {
     let file = match data.split_first() {
         Some((b'm', message)) => [HEADER, ENTRY, message, b"}\n"].concat(),
@@ -22,7 +22,7 @@ pub fn hold(data: &[u8]) {
         _ => data.to_vec(),
     };
     let Ok(once) = read(file) else { return };
-    // What could not be read stays as it was, which need not be UTF-8.
+    // Unreadable lines stay unchanged, and need not be UTF-8.
     let written = once.lines().concat();
     let mut again = read(written.clone()).expect("what was written is a session");
     assert!(again.move_to(once.leaf_id().map(AsRef::as_ref)), "the leaf is there again");
@@ -31,12 +31,12 @@ pub fn hold(data: &[u8]) {
     told(&once);
 }
 
-/// A file of version 1 has no ids: these come by lot, and the lots are the same every time.
+/// Reads a file. Version 1 has no ids, which are then generated from a fixed seed.
 fn read(file: Vec<u8>) -> Result<Tree, ReadError> {
     Tree::read(Bytes::from(file), &mut fastrand::Rng::with_seed(7)).map(|read| read.tree)
 }
 
-/// Everything that is asked of a tree.
+/// Results of all queries of a tree.
 fn all_of(tree: &Tree) -> String {
     let path: Vec<_> = tree.path().iter().map(|entry| (entry.id().clone(), entry.at())).collect();
     let (context, on_path) = (tree.context(), tree.path_entries());
@@ -59,7 +59,7 @@ fn told(tree: &Tree) {
             .map(|bytes| serde_json::from_slice(&bytes).expect("a message is JSON"))
             .collect();
         assert_eq!(told, typed, "{base:?}");
-        // A host is told them as entries, too.
+        // Hosts get them as entries, too.
         drop((tree.list_entries(None, base), tree.entry_tree(base)));
     }
 }

@@ -1,4 +1,4 @@
-//! Beside releases of pi that npm installs: what both make of the same commands, files, hosts and extensions.
+//! Comparison with releases of pi from npm: same commands, files, hosts and extensions, same results.
 #![cfg(feature = "serve")]
 
 #[path = "../commands_support/mod.rs"]

@@ -1,4 +1,4 @@
-//! Pages as Chromium shows them: nothing sticks out, nothing is too pale, nothing runs.
+//! Pages in Chromium: nothing overflows, contrast is sufficient, and no script runs.
 #![cfg(feature = "serve")]
 
 #[path = "../page/page_support/mod.rs"]

@@ -1,4 +1,4 @@
-//! What is read of the user's and the project's files: settings, models and keys; prompts, skills and rules.
+//! Reading of files of the user and of the project: settings, models and keys; prompts, skills and rules.
 #![cfg(feature = "serve")]
 
 #[path = "../commands_support/mod.rs"]

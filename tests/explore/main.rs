@@ -52,7 +52,7 @@ fn options() -> Result<Options, String> {
 
 fn explore(options: &Options) -> ExitCode {
     println!("explore: --seconds {} --seed {}", options.time.as_secs(), options.seed);
-    // A panic is reported like any other failure, when it is shrunk.
+    // A panic is reported like any other failure, after shrinking.
     std::panic::set_hook(Box::new(|_| {}));
     let until = Instant::now() + options.time;
     let mut counts: BTreeMap<Kind, u64> = BTreeMap::new();

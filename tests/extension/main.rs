@@ -1,4 +1,4 @@
-//! Extensions, and what is asked of the host: tools, commands, hooks and dialogs in virtual time; then the processes
+//! Extensions and requests to the host: tools, commands, hooks and dialogs in virtual time; then the processes
 //! themselves, and the real binary with them.
 #![cfg(feature = "serve")]
 

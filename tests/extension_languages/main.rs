@@ -1,4 +1,4 @@
-//! Extensions in the languages they are written in: Python, and TypeScript under Node.js.
+//! Extensions in Python, and in TypeScript under Node.js.
 #![cfg(feature = "serve")]
 
 #[path = "../extension/extended_support/mod.rs"]

@@ -1,5 +1,5 @@
-//! Faults of everything around the server, injected into the real binary: what the host sees, and that nothing accepted is
-//! lost and nothing is left over. Each test holds its row of the table in `docs/reliability.md` to what it saw.
+//! Faults of everything around the server, injected into the real binary: what the host sees, and that no accepted command is
+//! lost and no process is left over. Each test compares its row of the table in `docs/reliability.md` with its observations.
 #![cfg(feature = "serve")]
 
 #[path = "../kept/kept_support/mod.rs"]

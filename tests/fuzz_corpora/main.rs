@@ -1,5 +1,5 @@
-//! What is kept in `fuzz/corpus` holds what its target holds: the same functions, without libFuzzer. `fuzz/README.md`
-//! says what each of them is for.
+//! The inputs in `fuzz/corpus` satisfy their targets: the same functions, without libFuzzer. `fuzz/README.md`
+//! describes the targets.
 #![cfg(feature = "serve")]
 
 #[path = "../../fuzz/src/answers.rs"]
@@ -38,7 +38,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Panics where something does not hold.
+/// Function of a target, which panics on a violation.
 type Hold = fn(&[u8]);
 
 /// A test for each target, and the list of them.
@@ -80,7 +80,7 @@ fn names(folder: &Path) -> BTreeSet<String> {
     files.map(|file| file.expect("a file").file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Gives a target all that is kept for it; fails with the inputs that it does not hold for.
+/// Runs a target with all its inputs; fails with those that violate it.
 fn replay(target: &str, hold: Hold) {
     let corpus = folder("corpus").join(target);
     let broken: Vec<String> = names(&corpus)

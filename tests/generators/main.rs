@@ -1,8 +1,8 @@
-//! What generators and validators of other languages make of the exported schema, as it is: each reads the same frames
-//! and gives back the same values, and refuses the same spoiled ones.
+//! Generators and validators of other languages with the exported schema, unmodified: each reads the same frames
+//! into the same values, and refuses the same spoiled ones.
 //!
-//! `generators/README.md` says which they are. They are installed once, below `target/`; where there is no Node.js or no
-//! Python, the test says so.
+//! `generators/README.md` lists them. They are installed once, below `target/`; without Node.js or
+//! Python, the test reports that.
 
 #[path = "../frames_common/mod.rs"]
 mod frames_common;

@@ -1,7 +1,7 @@
-//! Sessions that servers keep in files: what they start with, what they go on with, and what is left when a disk, a file
+//! Sessions in files: starting with them, resuming them, and what is left when a disk, a file
 //! or the server itself fails.
 //!
-//! Apart from the tests of `session`: a process that is started here holds for a moment what this one has locked.
+//! Separate from the tests of `session`, as a process that is started here briefly inherits locks of this one.
 #![cfg(feature = "serve")]
 
 mod kept_support;

@@ -1,6 +1,6 @@
-//! Recordings and who judges them: what is told of each fault, what is told of none, and the reports.
+//! The oracle: findings about planted faults, no findings about legal recordings, and the reports.
 //!
-//! Beside the tests lie the recordings: `valid` are our own, `recorded` lists what the originals break.
+//! `valid` has recordings of this server, `recorded` lists the violations of the originals.
 #![cfg(feature = "serve")]
 
 mod mutation_support;

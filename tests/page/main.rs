@@ -1,4 +1,4 @@
-//! Pages for people: of a session, of a report, of the protocol; as an HTML parser sees them, and in a real browser.
+//! HTML pages of a session, of a report and of the protocol, as an HTML parser reads them.
 #![cfg(feature = "serve")]
 
 mod page_support;

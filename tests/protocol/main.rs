@@ -1,4 +1,4 @@
-//! The protocol itself: the schema and its export, what reads bytes, and the machine that knows the order of frames.
+//! The protocol: the schema and its export, the reader of frames, and the machine.
 
 #[path = "../frames_common/mod.rs"]
 mod frames_common;

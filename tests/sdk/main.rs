@@ -1,4 +1,4 @@
-//! The clients of `sdk/`: each is generated as it is, compiles, and holds the shared conversations.
+//! The clients of `sdk/`: generated files are current, they compile, and they pass the shared conversations.
 #![cfg(feature = "serve")]
 
 #[path = "../toolchain_support/mod.rs"]

@@ -1,4 +1,4 @@
-//! What must not get out, be overwritten or be believed: each test is a line of the table in `SECURITY.md`.
+//! Security: each test is a line of the table in `SECURITY.md`.
 #![cfg(feature = "serve")]
 
 mod approval;

@@ -1,4 +1,4 @@
-//! The server as a host meets it: the real binary, lines in and lines out. One file per behaviour.
+//! The real binary from the side of a host: lines in and lines out. One file per behaviour.
 #![cfg(feature = "serve")]
 
 #[path = "../commands_support/mod.rs"]

@@ -1,6 +1,6 @@
-//! The session as a tree: its file, its entries, its branches, and what a compaction leaves of it.
+//! The session as a tree: its file, entries, branches and compactions.
 //!
-//! No test here starts a process, which would hold for a moment what this one has locked: those are in `kept`.
+//! No test here starts a process, which would briefly inherit locks of this one: those are in `kept`.
 #![cfg(feature = "serve")]
 
 mod compaction_support;

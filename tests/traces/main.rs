@@ -1,4 +1,4 @@
-//! Recorded conversations of the original agents, repeated with our server: each dialect sends what was recorded.
+//! Recorded conversations of the original agents, repeated with this server, which must send the recorded frames.
 #![cfg(feature = "serve")]
 
 #[path = "../serve_support/mod.rs"]

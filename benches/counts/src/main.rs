@@ -1,6 +1,6 @@
-//! One hot path, so many times inside a function that callgrind can be told to watch: `counts PATH` prints how many
-//! units (lines, frames, deltas, files) that was, `counts` the paths. `tests/counts.rs` runs it. Nothing in it is random,
-//! and it has the light library alone, so that CI can afford to optimise it.
+//! Repetitions of one hot path inside a function that callgrind watches: `counts PATH` prints the number of
+//! units (lines, frames, deltas, files), `counts` the names of the paths. `tests/counts.rs` runs it. Nothing in it is random,
+//! and it uses the library without features, so that CI can afford to optimise it.
 
 mod world;
 
@@ -21,7 +21,7 @@ const PATHS: [&str; 6] =
 
 fn main() {
     let Some(path) = std::env::args().nth(1) else { return println!("{}", PATHS.join("\n")) };
-    // What comes before the function is not counted.
+    // Work outside of the function is not counted.
     let units = match path.as_str() {
         "read_get_state" => watched_reading(GET_STATE),
         "read_prompt" => watched_reading(PROMPT),
@@ -42,7 +42,7 @@ fn main() {
 
 const DELTAS: usize = 2000;
 
-/// Bytes to a command.
+/// Reads a command from bytes.
 #[inline(never)]
 fn watched_reading(line: &str) -> usize {
     for _ in 0..TIMES {
@@ -51,7 +51,7 @@ fn watched_reading(line: &str) -> usize {
     TIMES
 }
 
-/// Frames of a turn, through a machine that checks nothing beside its states.
+/// Passes the frames of a turn through a machine that checks states only.
 #[inline(never)]
 fn watched_machine(prompt: &Inbound, said: &[Emission]) -> usize {
     for _ in 0..TIMES {
@@ -64,13 +64,13 @@ fn watched_machine(prompt: &Inbound, said: &[Emission]) -> usize {
     TIMES * said.len()
 }
 
-/// A message that grows, with its snapshots, to bytes.
+/// Encodes a partial message with its snapshots.
 #[inline(never)]
 fn watched_encoding(said: &[Emission]) {
     black_box(framed(black_box(said)));
 }
 
-/// A line in, its response as bytes out.
+/// Handles a line up to the bytes of its response.
 #[inline(never)]
 fn watched_get_state(engine: &mut Engine, now: Now) -> usize {
     let mut encoder = Encoder::new(Dialect::Pi);
@@ -83,7 +83,7 @@ fn watched_get_state(engine: &mut Engine, now: Now) -> usize {
     TIMES
 }
 
-/// A session file to the messages in it; one unit is the whole file.
+/// Reads the messages of a session file; one unit is the whole file.
 #[inline(never)]
 fn watched_opening(file: &Bytes) -> usize {
     let read = Tree::read(black_box(file.clone()), &mut fastrand::Rng::with_seed(1));

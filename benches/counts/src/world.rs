@@ -1,4 +1,4 @@
-//! What is measured and counted: the same lines, conversation and session in both.
+//! The lines, the conversation and the session that benches and counts share.
 #![allow(dead_code)] // each of the two uses its part
 
 use pi_rpc::{
@@ -19,7 +19,7 @@ pub fn prompt() -> Inbound {
     read(PROMPT.as_bytes(), Dialect::Pi).expect("a prompt")
 }
 
-/// An engine at the start of a conversation.
+/// Creates an engine at the start of a conversation.
 pub fn engine() -> (Engine, Now) {
     let model: Model = serde_json::from_value(json!({
         "id": "demo", "name": "demo", "api": "scripted", "provider": "scripted", "baseUrl": "scripted:",
@@ -50,7 +50,7 @@ pub fn engine() -> (Engine, Now) {
     (Engine::new(setup, now), now)
 }
 
-/// What the engine says when a model answers one prompt with so many deltas.
+/// Emissions of the engine when a model answers one prompt with `deltas` deltas.
 pub fn conversation(deltas: usize) -> Vec<Emission> {
     let (mut engine, now) = engine();
     let mut said = Vec::new();
@@ -78,7 +78,7 @@ pub fn conversation(deltas: usize) -> Vec<Emission> {
     said
 }
 
-/// Bytes of everything said, encoded into one reused buffer as the writer does it.
+/// Number of bytes of the emissions, encoded into one reused buffer, as the writer does.
 pub fn framed(said: &[Emission]) -> usize {
     let mut encoder = Encoder::new(Dialect::Pi);
     let mut out = Vec::new();
@@ -93,7 +93,7 @@ pub fn framed(said: &[Emission]) -> usize {
     bytes + out.len()
 }
 
-/// Everything that one line leads to at once, as bytes behind `out`.
+/// Appends the bytes of all immediate emissions of one line to `out`.
 pub fn answer(engine: &mut Engine, encoder: &mut Encoder, line: &str, now: Now, out: &mut Vec<u8>) {
     if let Some(input) = read_line(line.as_bytes(), Dialect::Pi).transpose().map(Input::line) {
         engine.handle(input, now);
@@ -105,7 +105,7 @@ pub fn answer(engine: &mut Engine, encoder: &mut Encoder, line: &str, now: Now, 
     }
 }
 
-/// A session of so many messages, questions and answers in turn, as pi writes it.
+/// Session file with `messages` messages, alternating between user and assistant, in the form of pi.
 pub fn session_file(messages: usize) -> String {
     let mut file = json!({
         "type": "session", "version": 3, "id": "0198c0de-0000-7000-8000-000000000000",

@@ -1,4 +1,4 @@
-//! Conversations as data: drawn at random, shrunk, kept as files, and played under the watchers of their kind.
+//! Conversations as data: generated at random, shrunk, stored as files, and played under the watchers of their kind.
 
 use crate::{
     Answers, Playback, Scenario, Work, extension_actions,
@@ -17,7 +17,7 @@ use pi_rpc::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Value, json};
 
-/// Rules that the frames alone cannot judge where extensions take prompts, queue messages and begin runs.
+/// Rules that frames alone cannot judge while extensions handle prompts, queue messages and start runs.
 const UNSEEN: [Rule; 9] = [
     Rule::AckBeforeStart,
     Rule::DeliverFifo,
@@ -30,107 +30,107 @@ const UNSEEN: [Rule; 9] = [
     Rule::StreamingFlag,
 ];
 
-/// What a conversation is about, and which watchers follow it.
+/// Subject of a conversation, which selects its watchers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// No files, no retries, no compaction: [`Brief`] knows all that may happen.
+    /// No files, retries or compactions: [`Brief`] predicts everything.
     Brief,
-    /// The same about messages with many calls, while the host keeps interfering.
+    /// Like `Brief`, with messages of many calls and many interruptions by the host.
     Crowded,
-    /// Retries, compactions, one session after another, a disk that fills up: [`Lasting`].
+    /// Retries, compactions, several sessions, and a disk that fills up: [`Lasting`].
     Lasting,
-    /// The same with extensions, dialogs and tools of the host.
+    /// Like `Lasting`, with extensions, dialogs and host tools.
     Asking,
-    /// One extension that does all that extensions may do; each of its actions gets one response.
+    /// One extension with all actions; each action must get one response.
     Acting,
 }
 
 /// One conversation and its surroundings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Conversation {
-    /// What it is about.
+    /// Subject.
     pub kind: Kind,
-    /// The dialect spoken.
+    /// Dialect.
     #[serde(serialize_with = "write_dialect", deserialize_with = "read_dialect")]
     pub dialect: Dialect,
-    /// What the host writes.
+    /// Lines of the host.
     pub host: Vec<HostLine>,
-    /// The turns of the model's script.
+    /// Turns of the script of the model.
     pub turns: Vec<Value>,
-    /// How tool calls go, by turns.
+    /// Courses of tool calls, cyclically.
     pub tools: Vec<Work>,
-    /// How shell commands of the host go, by turns.
+    /// Courses of shell commands of the host, cyclically.
     pub shells: Vec<Work>,
-    /// How the conversation is cut off, and when.
+    /// Way in which the conversation is cut off, and time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub close: Option<(u64, Close)>,
-    /// What was cancelled is still heard of afterwards.
+    /// Whether cancelled work still sends inputs afterwards.
     #[serde(default, skip_serializing_if = "is_default")]
     pub echoes: bool,
-    /// Models also say what has no place in their answers.
+    /// Whether models also send invalid events.
     #[serde(default, skip_serializing_if = "is_default")]
     pub strays: bool,
-    /// Sessions are kept in files.
+    /// Whether sessions are stored in files.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kept: bool,
-    /// When the disk fills up.
+    /// Times at which the disk is full.
     #[serde(default, skip_serializing_if = "is_default")]
     pub full: Vec<DiskFull>,
-    /// The habits of each extension.
+    /// Habits of each extension.
     #[serde(default, skip_serializing_if = "is_default")]
     pub habits: Vec<Vec<Habit>>,
-    /// How the host answers what it is asked, by turns.
+    /// Ways in which the host answers dialogs and calls, cyclically.
     #[serde(default, skip_serializing_if = "is_default")]
     pub answers: Vec<Answers>,
-    /// The tools that the host is asked about.
+    /// Tools that need confirmation.
     #[serde(default, skip_serializing_if = "is_default")]
     pub confirm: Vec<String>,
-    /// The frames that the acting extension writes, each so many milliseconds after the one before.
+    /// Frames of the acting extension, each with the milliseconds since the previous one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub actions: Vec<(u64, Value)>,
-    /// How the acting extension answers hooks.
+    /// Answers of the acting extension to hooks.
     #[serde(default, skip_serializing_if = "is_default")]
     pub outcome: usize,
-    /// The acting extension ends when it has done everything.
+    /// Whether the acting extension exits after its last frame.
     #[serde(default, skip_serializing_if = "is_default")]
     pub dies: bool,
-    /// The engine's seed, and what decides between things due at the same moment.
+    /// Seed of the engine, and of the order of events at the same time.
     pub seed: u64,
 }
 
-/// A line of the host.
+/// Line of the host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HostLine {
-    /// Milliseconds after the line before.
+    /// Milliseconds since the previous line.
     pub wait: u64,
-    /// The line; `@N` stands for a session file or an entry.
+    /// Line, in which `@N` stands for a session file or an entry.
     pub line: String,
 }
 
-/// A disk that has no space for a while.
+/// Period in which the disk is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskFull {
-    /// From this millisecond on,
+    /// Start, in milliseconds.
     pub at: u64,
-    /// so many writes succeed,
+    /// Number of writes that still succeed.
     pub left: usize,
-    /// then none until so many milliseconds later.
+    /// Milliseconds until writes succeed again.
     pub lasts: u64,
 }
 
-/// How the host or the system ends the conversation.
+/// End of the conversation by the host or the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Close {
-    /// The host closes its side of the pipe.
+    /// End of input.
     EndOfInput,
-    /// The process is told to stop.
+    /// Shutdown of the process.
     Shutdown,
 }
 
 impl Conversation {
-    /// One in which nothing happens.
+    /// Creates an empty conversation.
     pub fn new(kind: Kind, dialect: Dialect) -> Self {
         let work = Work { waits: vec![20], ending: crate::Ending::Done, stops_after: 5, too_late: false };
         Self {
@@ -155,11 +155,11 @@ impl Conversation {
         }
     }
 
-    /// Lets it happen under the watchers of its kind.
+    /// Plays the conversation under the watchers of its kind.
     ///
     /// # Errors
     ///
-    /// The first rule that is broken, and all that happened up to then.
+    /// The first violation, and the log up to it.
     pub fn play(&self) -> Result<Playback, String> {
         match self.kind {
             Kind::Acting => extension_actions::play(self),
@@ -240,7 +240,7 @@ impl Conversation {
     }
 }
 
-/// A model of the provider `lab`.
+/// Model of the provider `lab`.
 fn lab(id: &str, window: u64, base: Base) -> Choice {
     let reasoning = id != "plain";
     let model = json!({

@@ -1,4 +1,4 @@
-//! A disk in memory, for engines in virtual time; and what must be on it before it is told.
+//! Disk in memory for engines in virtual time, and the check that frames are on disk before they are emitted.
 
 use bytes::Bytes;
 use pi_rpc::{
@@ -12,55 +12,55 @@ use std::{
     sync::Arc,
 };
 
-/// Why nothing can be written.
+/// Default error of a write.
 const FULL: &str = "no space left on device";
 
-/// Session files, of which one may be open.
+/// Files in memory, of which one session file may be open.
 #[derive(Default)]
 pub struct Disk {
     files: BTreeMap<PathBuf, Vec<u8>>,
     open: Option<Arc<Path>>,
-    /// Nothing can be written now.
+    /// Whether every write fails.
     pub full: bool,
-    /// So many writes still succeed before the disk is full.
+    /// Number of writes that still succeed before the disk is full.
     pub left: Option<usize>,
-    /// Why nothing can be written, where it is not for want of space.
+    /// Error of a write, if it is not that the disk is full.
     pub text: Option<&'static str>,
 }
 
 impl Disk {
-    /// A file that is there.
+    /// Adds a file.
     pub fn put(&mut self, path: &str, text: &str) {
         self.files.insert(path.into(), text.as_bytes().to_vec());
     }
 
-    /// The text of a file.
+    /// Text of a file.
     pub fn text(&self, path: &Path) -> Option<&str> {
         self.files.get(path).map(|bytes| std::str::from_utf8(bytes).expect("UTF-8"))
     }
 
-    /// Reads a file that is no session.
+    /// Reads a file that is not a session.
     pub fn read(&self, path: &Path) -> Result<String, String> {
         self.text(path).map(str::to_owned).ok_or_else(|| "No such file or directory".to_owned())
     }
 
-    /// The files that there are.
+    /// Paths of all files.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
 
-    /// The file that is open, if it has begun.
+    /// Path of the open session file, if the file exists.
     pub fn open_file(&self) -> Option<&Path> {
         self.open.as_deref().filter(|path| self.files.contains_key(*path))
     }
 
-    /// The session in the file that is open.
+    /// Session in the open file.
     pub fn tree(&self) -> Option<Tree> {
         let bytes = self.files.get(self.open_file()?)?;
         Some(read(bytes).expect("what the engine has written")?.tree)
     }
 
-    /// Does what the engine wants to be written, whole or not at all.
+    /// Performs a write of the engine, completely or not at all.
     pub fn write(&mut self, write: &Write) -> Result<(), String> {
         self.full |= self.left == Some(0);
         if self.full {
@@ -86,7 +86,7 @@ impl Disk {
         self.files.get_mut(&path).expect("it has begun")
     }
 
-    /// Opens another session.
+    /// Opens a session file.
     pub fn open(&mut self, path: &Path) -> Result<OpenedSession, String> {
         let read = match self.files.get(path) {
             Some(bytes) => read(bytes).map_err(|_| format!("Not a session file: {}", path.display()))?,
@@ -98,23 +98,23 @@ impl Disk {
         Ok(OpenedSession { path, tree, notices })
     }
 
-    /// Lets go of the session's file.
+    /// Closes the session file.
     pub fn close(&mut self) {
         self.open = None;
     }
 
-    /// The entries of the file that is open, its header first; none while it has not begun.
+    /// Entries of the open file, header first; none before the file exists.
     pub fn lines(&self) -> Vec<Value> {
         let text = self.open_file().and_then(|path| self.text(path)).unwrap_or_default();
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
-    /// Whether everything that `frame` tells of is in the file that is open. What is not meant to be there yet, because
-    /// the user has said nothing or a run is open that a shell's message has to wait for, need not be.
+    /// Whether everything that `frame` reports is in the open file. Entries that are not due yet, because there is no user
+    /// message or an open run delays the message of a shell, need not be there.
     pub fn has_reported(&self, frame: &Value, run_open: bool) -> bool {
         let lines = self.lines();
         if lines.is_empty() {
-            // A file begins with the first message of the user; what is put in front of that waits for it.
+            // A file begins with the first user message; earlier entries wait for it.
             let waits = ["custom", "system"].map(Some).contains(&frame["message"]["role"].as_str());
             let is_complete = frame["type"] == "message_end" && !waits;
             let is_summary = frame["type"] == "compaction_end" && frame["result"].is_object();
@@ -163,7 +163,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The session in these bytes; `None`: there is none yet.
+/// Reads a session; `None`: the file is empty.
 fn read(bytes: &[u8]) -> Result<Option<ParsedFile>, ReadError> {
     match Tree::read(Bytes::copy_from_slice(bytes), &mut fastrand::Rng::with_seed(1)) {
         Ok(read) => Ok(Some(read)),
@@ -172,15 +172,15 @@ fn read(bytes: &[u8]) -> Result<Option<ParsedFile>, ReadError> {
     }
 }
 
-/// The messages as files have them, without answers that failed: those that were asked for again are in the file alone,
-/// with the results of their calls. Reminders are in memory alone.
+/// Messages in the form of session files, without failed answers (those that were retried are only in the file) and the
+/// results of their calls, and without reminders, which are only in memory.
 pub fn stored_messages(messages: &[Arc<AgentMessage>]) -> Vec<Value> {
     let mut uncalled = BTreeSet::new();
     let mut kept = Vec::new();
     for message in messages {
         let mut json = serde_json::to_value(message.as_ref()).expect("JSON");
         let fields = json.as_object_mut().expect("an object");
-        // Not every dialect has them in its files.
+        // Not every dialect stores these members.
         for key in ["attribution", "duration", "ttft", "isWarning"] {
             fields.remove(key);
         }

@@ -1,70 +1,70 @@
-//! Extensions that are played: what they do when they are told something.
+//! Simulated extensions and their reactions to frames.
 
 use crate::Checked;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Plays an extension: its steps, each with the milliseconds that pass before.
+/// Simulated extension. Its methods return steps, each with a delay in milliseconds.
 pub trait Peer {
-    /// How the log calls it; its executable is `/x/<name>`.
+    /// Name in the log; the executable is `/x/<name>`.
     fn name(&self) -> &str;
 
-    /// What it does when its process has started.
+    /// Steps after the start of the process.
     fn on_start(&mut self) -> Vec<(u64, PeerStep)> {
         Vec::new()
     }
 
-    /// What it does when `frame` is written to it.
+    /// Steps after the server has written `frame`.
     fn on_frame(&mut self, frame: &Value) -> Result<Vec<(u64, PeerStep)>, String>;
 
-    /// It writes a frame.
+    /// Notes a frame that the extension writes.
     fn writes(&mut self, _frame: &Value) {}
 
-    /// Its process has ended.
+    /// Notes the end of the process.
     fn ends(&mut self) {}
 
-    /// Whether it was asked something that it is not going to answer by itself.
+    /// Whether the extension has an open request that it will not answer by itself.
     fn is_waiting(&self) -> bool {
         false
     }
 
-    /// The whole process is about to end: whether it owes the extension nothing.
+    /// Checks at the exit of the server that it owes the extension nothing.
     fn is_settled(&self) -> Checked {
         Ok(())
     }
 
-    /// The same for another conversation.
+    /// Copy in its initial state, for another conversation.
     fn fresh_copy(&self) -> Box<dyn Peer>;
 }
 
-/// An extension by a table: what it does when it hears something.
+/// Extension with a table of reactions to frames.
 #[derive(Clone)]
 pub struct Extension {
     /// One letter, see [`Peer::name`].
     name: &'static str,
-    /// By what was heard, in order; the last of them holds from then on.
+    /// Reactions by the short form of the frame, in order; the last one repeats.
     reactions: BTreeMap<String, VecDeque<Vec<PeerStep>>>,
-    /// The requests that its own dialogs belong to.
+    /// Requests that the dialogs of the extension belong to.
     origins: BTreeMap<String, String>,
 }
 
-/// One thing that an extension does.
+/// Step of an extension.
 #[derive(Clone)]
 pub enum PeerStep {
-    /// Lets so many milliseconds pass first.
+    /// Waits for this many milliseconds.
     Waits(u64),
-    /// Writes a frame; `$` as `id` or `origin` stands for the request that it answers.
+    /// Writes a frame; `$` as `id` or `origin` stands for the id of the request.
     Writes(Value),
-    /// Writes a line that is no frame, for that reason.
+    /// Writes a line that is not a frame, for this reason.
     Strays(&'static str),
-    /// Writes a `register` that is no frame, for that reason.
+    /// Writes a `register` that is not a frame, for this reason.
     Misregisters(&'static str),
-    /// Its process ends, for that reason.
+    /// Exits, for this reason.
     Ends(&'static str),
 }
 
 impl Extension {
-    /// Registers what `adds` names as soon as it is greeted, and does nothing else.
+    /// Creates an extension that registers the members `adds` after `hello`, and does nothing else.
     pub fn new(name: &'static str, adds: Value) -> Self {
         let mut register = json!({ "type": "register" });
         for (key, value) in adds.as_object().into_iter().flatten() {
@@ -73,12 +73,12 @@ impl Extension {
         Self::silent(name).on("hello", [PeerStep::Writes(register)])
     }
 
-    /// Says nothing to anything.
+    /// Creates an extension that never writes.
     pub fn silent(name: &'static str) -> Self {
         Self { name, reactions: BTreeMap::new(), origins: BTreeMap::new() }
     }
 
-    /// Does this when it hears the frame whose short form is `heard`; the second time what is given the second time.
+    /// Adds a reaction to the frame with the short form `heard`; a second call adds the reaction to the second such frame.
     pub fn on(mut self, heard: &str, does: impl IntoIterator<Item = PeerStep>) -> Self {
         self.reactions.entry(heard.to_owned()).or_default().push_back(does.into_iter().collect());
         self
@@ -135,7 +135,7 @@ impl Peer for Extension {
     }
 }
 
-/// What a frame to or from an extension is, in a word or two: `command name`, `hook input`, `awaited agent_end`,
+/// Short form of a frame to or from an extension: `command name`, `hook input`, `awaited agent_end`,
 /// `ui_answer own-id`.
 pub fn heard(frame: &Value) -> String {
     let kind = text(&frame["type"]);

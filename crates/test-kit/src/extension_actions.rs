@@ -1,4 +1,4 @@
-//! Conversations in which an extension does all that extensions may do: each of its actions gets one response.
+//! Conversations in which an extension performs all actions, each of which must get one response.
 
 use crate::{
     Checked, Close, Conversation, Extension, PeerStep, Playback, Scenario, ensure, scenario,
@@ -9,7 +9,7 @@ use pi_rpc::protocol::Dialect;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What extensions may do, but for queries.
+/// All actions of extensions except queries.
 pub const ACTIONS: [&str; 18] = [
     "abort",
     "append_entry",
@@ -39,10 +39,10 @@ const HOOKS: [&str; 5] = [
     "session_tree",
 ];
 
-/// When the conversation proper begins: behind two prompts.
+/// Start of the actions in milliseconds, after two prompts.
 const BEGINS_MS: u64 = 100;
 
-/// Plays it and holds the responses against the actions.
+/// Plays the conversation and compares responses with actions.
 pub fn play(conversation: &Conversation) -> Result<Playback, String> {
     let mut scenario = begun(&conversation.turns)
         .file("/sessions/bad.jsonl", "no session\n")
@@ -67,7 +67,7 @@ pub fn play(conversation: &Conversation) -> Result<Playback, String> {
     Ok(played)
 }
 
-/// The prompts that every conversation begins with.
+/// Scenario with the two prompts at the beginning of every conversation.
 fn begun(turns: &[Value]) -> Scenario {
     scenario(turns.into()).kept().host(10, prompt("p0", "one")).host(50, prompt("p1", "two"))
 }
@@ -104,14 +104,14 @@ fn extension(conversation: &Conversation) -> Extension {
     HOOKS.iter().fold(extension, |extension, hook| extension.on(&format!("hook {hook}"), outcome(30 * wait)))
 }
 
-/// The ids of the entries with which every conversation begins.
+/// Ids of the entries of these prompts.
 fn entries(turns: &[Value], dialect: Dialect) -> Vec<String> {
     let begun = begun(turns).extended(Extension::new("a", json!({ "hooks": HOOKS })));
     let lines = begun.play(dialect).disk.lines();
     lines.iter().skip(1).filter_map(|line| line["id"].as_str().map(str::to_owned)).collect()
 }
 
-/// `@N` stands for one of the entries.
+/// Replaces `@N` by one of the entries.
 fn resolved(action: &Value, entries: &[String]) -> Value {
     let mut action = action.clone();
     for key in ["entryId", "targetId"] {
@@ -124,7 +124,7 @@ fn resolved(action: &Value, entries: &[String]) -> Value {
     action
 }
 
-/// Who is gone is told nothing.
+/// Checks that each action has one response; an extension that has exited need not get any.
 fn answered_once(played: &Playback, dies: bool) -> Checked {
     let id = |frame: &Value| frame["id"].as_str().unwrap_or_default().to_owned();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -141,7 +141,7 @@ fn answered_once(played: &Playback, dies: bool) -> Checked {
     Ok(())
 }
 
-/// The kinds of actions that something came of, and `model_call` where the extension was asked as a model.
+/// Kinds of actions that succeeded, and `model_call` if the extension was called as a model.
 fn succeeded(played: &Playback) -> BTreeSet<String> {
     let steps = || played.steps.iter().map(|step| (step.who.as_str(), &step.frame));
     let done = steps().filter(|(who, frame)| *who == ">a" && frame["success"] == true);

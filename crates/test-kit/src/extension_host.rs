@@ -1,4 +1,4 @@
-//! The extensions of a conversation: their processes, what they are told and what they write.
+//! Simulated extension processes: their start and end, and the frames in both directions.
 
 use crate::{
     Checked,
@@ -15,7 +15,7 @@ use pi_rpc::{
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What there is of the files that an extension names.
+/// Skills and prompt templates in the files that an extension names.
 pub fn discover(disk: &Disk, skills: &[String], templates: &[String]) -> Commands {
     let text = |path: &str| disk.read(Path::new(path)).expect("a file");
     let skill = |path: &String| Skill::read(Path::new(path), &text(path), CommandLocation::Path);
@@ -33,7 +33,7 @@ impl World<'_> {
         self.plan_extension(process, does);
     }
 
-    /// What is left to write is not written any more; the end takes a while.
+    /// Ends an extension after a delay; its planned frames are dropped.
     pub(crate) fn stop_extension(&mut self, process: CallId) {
         let Some(place) = self.processes.get(&process) else { return };
         let name = self.extensions[*place].name().to_owned();
@@ -49,7 +49,7 @@ impl World<'_> {
         for watcher in &mut self.watchers {
             watcher.frame_to_extension(process, &value);
         }
-        // Nobody hears it any more.
+        // The process has ended.
         let Some(place) = self.processes.get(&process).copied() else { return Ok(()) };
         let name = self.extensions[place].name().to_owned();
         self.step(&format!(">{name}"), &value);
@@ -58,7 +58,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// What an extension does now, as an input; `None` if its process is gone.
+    /// Turns a step of an extension into an input; `None` if its process has ended.
     pub(crate) fn extension_step(
         &mut self,
         process: CallId,

@@ -1,4 +1,4 @@
-//! Extensions with habits: they answer what they are asked, late, never, twice, wrongly, or ask back first.
+//! Extensions that answer requests by habits: late, never, twice, wrongly, or after a dialog.
 
 use crate::{
     Checked,
@@ -8,80 +8,80 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// How an extension deals with a request.
+/// Way in which an extension treats a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Habit {
-    /// Answers.
+    /// Answers at once.
     Answers,
-    /// Answers after so many milliseconds.
+    /// Answers after this many milliseconds.
     AnswersLate(u64),
-    /// Answers when it is told that nobody wants the answer any more, not before.
+    /// Answers only after a cancel.
     AnswersCancelled,
-    /// Accepts it, and does not answer.
+    /// Accepts the request and never answers.
     Never,
-    /// Answers, and objects.
+    /// Answers twice, the second time with an objection.
     AnswersTwice,
-    /// Cancels, blocks, has dealt with it, or calls it an error.
+    /// Answers with an objection: cancels, blocks, handles the input itself, or marks the result as an error.
     Objects,
     /// Answers with a failure.
     Fails,
-    /// Its process ends.
+    /// Exits.
     Dies,
-    /// Writes a line that is no frame, and answers.
+    /// Writes a line that is not a frame, and answers.
     Strays,
-    /// Opens a dialog first.
+    /// Opens a dialog before it answers.
     Asks {
         /// `select`, `confirm`, `input` or `editor`.
         method: String,
-        /// The dialog's timeout in milliseconds.
+        /// Timeout of the dialog in milliseconds.
         timeout: Option<u64>,
-        /// It belongs to the request.
+        /// Whether the dialog has the request as its origin.
         own: bool,
     },
-    /// Opens a dialog, takes it back, and answers.
+    /// Opens a dialog, withdraws it, and answers.
     AsksInVain,
-    /// Sends a message first.
+    /// Sends a message before it answers.
     Sends {
         /// `steer`, `followUp` or `nextTurn`.
         deliver: Option<String>,
-        /// It begins a run.
+        /// Whether the message starts a run.
         trigger: bool,
     },
-    /// Writes a message of the user first, delivered so.
+    /// Sends a user message before it answers, with this delivery.
     Says(Option<String>),
     /// Appends an entry, and answers.
     Keeps,
-    /// Names the session, and answers.
+    /// Sets the session name, and answers.
     Renames,
-    /// Registers once more, and answers.
+    /// Registers again, and answers.
     Registers,
-    /// Puts something in the place of what it is told.
+    /// Replaces the subject of the hook.
     Replaces,
 }
 
-/// How often an extension has something to say in one conversation: what it says leads to requests.
+/// Maximum number of messages of an extension in one conversation, as messages lead to further requests.
 const WORDS: usize = 4;
 
-/// An extension that deals with its requests as its habits have it, by turns.
+/// Extension that applies its habits to its requests, cyclically.
 pub(crate) struct Habits {
     name: String,
     place: usize,
     habits: Vec<Habit>,
-    /// How often it was asked.
+    /// Number of requests so far.
     asked: usize,
-    /// How often it has had something to say.
+    /// Number of messages so far.
     words: usize,
-    /// What it was asked and has not ended, by id.
+    /// Open requests, by id.
     open: BTreeMap<String, Value>,
-    /// Its dialogs without an answer, by its own id, with what they were opened for.
+    /// Open dialogs, by the id of the extension, with the requests that they were opened for.
     dialogs: BTreeMap<String, String>,
-    /// What dialogs are opened for, by its own id.
+    /// Requests that dialogs were opened for, by the id of the extension.
     purposes: BTreeMap<String, String>,
 }
 
 impl Habits {
-    /// The extension in that place.
+    /// Creates the extension with this index.
     pub fn new(place: usize, habits: Vec<Habit>) -> Self {
         Self {
             name: place.to_string(),
@@ -166,7 +166,7 @@ impl Peer for Habits {
         let id = text(&frame["id"]);
         let now = |frame| Ok(vec![(0, PeerStep::Writes(frame))]);
         match frame["type"].as_str().unwrap_or_default() {
-            // The third of them is slow.
+            // The third extension is slow.
             "hello" => {
                 let after = if self.place == 2 { 700 } else { 0 };
                 Ok(vec![(after, PeerStep::Writes(register(self.place)))])
@@ -251,7 +251,7 @@ fn register(place: usize) -> Value {
         "event",
         "user_bash",
     ];
-    // The first of them is not asked while the engine stands still, the second has no say in prompts.
+    // The first extension has no hooks that the idle engine waits for, the second none about prompts.
     let left_out: &[&str] = match place {
         0 => &["context", "message_end", "event"],
         1 => &["input", "before_agent_start", "message_end"],
@@ -276,7 +276,7 @@ fn register(place: usize) -> Value {
     })
 }
 
-/// The end of a hook that puts something in the place of what it is about, if there is anything.
+/// Answer to a hook that replaces its subject, if the hook allows that.
 fn replaced(request: &Value) -> Option<Value> {
     let hook = &request["hook"];
     let result = match hook["type"].as_str()? {
@@ -298,7 +298,7 @@ fn replaced(request: &Value) -> Option<Value> {
     Some(json!({ "type": "done", "id": request["id"], "result": result }))
 }
 
-/// The end of a request; `objects`: it does not happen, or has failed.
+/// Answer to a request; `objects`: prevents the operation, or reports a failure.
 fn end(request: &Value, objects: bool) -> Value {
     let id = &request["id"];
     match request["type"].as_str().unwrap_or_default() {

@@ -1,35 +1,35 @@
-//! The host: what the words of its lines stand for, and how it answers what it is asked.
+//! The simulated host: placeholders in its lines, and its answers to dialogs and tool calls.
 
 use crate::disk::Disk;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// How the host answers a dialog or a call, after so many milliseconds.
+/// Way in which the host answers a dialog or a tool call, with a delay in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answers {
-    /// As it should.
+    /// Correctly.
     Rightly(u64),
-    /// With what does not fit the question, or an error.
+    /// With an answer of the wrong kind, or an error.
     Wrongly(u64),
-    /// The same answer two times.
+    /// Correctly, twice.
     Twice(u64),
-    /// A text where none belongs.
+    /// With a value of the wrong type.
     Misspelt(u64),
-    /// Not at all.
+    /// Never.
     Never,
 }
 
-/// What the host was asked, and what it wrote.
+/// State of the host.
 pub(crate) struct Host {
-    /// How it answers, by turns; if it does so by itself.
+    /// Ways of answering, cyclically; empty: the host does not answer by itself.
     answers: Vec<Answers>,
-    /// How many things it was asked.
+    /// Number of dialogs and calls so far.
     asked: usize,
-    /// What it was asked and has not answered, where it answers by itself.
+    /// Open dialogs and calls, if the host answers by itself.
     open: BTreeSet<String>,
-    /// The ids of the dialogs and of the calls that it was asked.
+    /// Ids of all dialogs and calls so far.
     dialogs: Vec<String>,
     calls: Vec<String>,
 }
@@ -39,8 +39,8 @@ impl Host {
         Self { answers, asked: 0, open: BTreeSet::new(), dialogs: Vec::new(), calls: Vec::new() }
     }
 
-    /// `$N` as an entry stands for the entry of the user's message of that number, `ui 1` for the second dialog, `call 1`
-    /// for the second call of a host tool.
+    /// Replaces placeholders: `$N` by the entry of the user message with that number, `ui 1` by the second dialog, `call 1`
+    /// by the second call of a host tool.
     pub fn resolved(&self, mut frame: Value, disk: &Disk) -> Value {
         if let Some(number) = frame["entryId"].as_str().and_then(|id| id.strip_prefix('$')) {
             let number: usize = number.parse().expect("a number");
@@ -55,7 +55,7 @@ impl Host {
         frame
     }
 
-    /// `@N` stands for one of the session files in a path, else for one of the entries of the user.
+    /// Replaces `@N` by one of the session files in a path, else by one of the entries of user messages.
     pub fn line(&self, line: &str, disk: &Disk) -> String {
         let Some((before, after)) = line.split_once("\"@") else { return line.to_owned() };
         let digits = after.len() - after.trim_start_matches(|it: char| it.is_ascii_digit()).len();
@@ -69,7 +69,7 @@ impl Host {
         format!("{before}\"{chosen}{}", &after[digits..])
     }
 
-    /// Reads a frame; its answers, each with the milliseconds that pass before.
+    /// Returns the answers to a frame of the server, each with its delay in milliseconds.
     pub fn on_frame(&mut self, frame: &Value) -> Vec<(u64, Value)> {
         let id = frame["id"].as_str().unwrap_or_default().to_owned();
         let is_call = match frame["type"].as_str() {
@@ -105,23 +105,23 @@ impl Host {
         vec![(after, answer); times]
     }
 
-    /// It writes an answer.
+    /// Notes an answer that was written.
     pub fn answered(&mut self, frame: &Value) {
         self.open.remove(frame["id"].as_str().unwrap_or_default());
     }
 
-    /// It answers nothing any more.
+    /// Stops answering.
     pub fn leave(&mut self) {
         self.open.clear();
     }
 
-    /// Whether it was asked something that it has not answered.
+    /// Whether a dialog or a call is open.
     pub fn is_waiting(&self) -> bool {
         !self.open.is_empty()
     }
 }
 
-/// The entries of the user's messages.
+/// Ids of the entries of user messages.
 fn users(disk: &Disk) -> Vec<String> {
     let lines = disk.lines();
     let users = lines.iter().filter(|line| line["message"]["role"] == "user");
@@ -132,7 +132,7 @@ fn chosen(id: &str, frame: &Value, rightly: bool) -> Value {
     let mut answer = json!({ "type": "extension_ui_response", "id": id });
     match (frame["method"] == "confirm") == rightly {
         true => answer["confirmed"] = true.into(),
-        // The question before a call is allowed.
+        // The confirmation dialog before a tool call.
         false => answer["value"] = frame["options"].get(0).cloned().unwrap_or("one".into()),
     }
     answer

@@ -1,4 +1,4 @@
-//! The scripted model: what it is asked, and what it answers.
+//! The scripted model: recording of requests, and planning of answers.
 
 use crate::{
     playback::Called,
@@ -69,7 +69,7 @@ impl World<'_> {
     }
 }
 
-/// What a confused model says after `event`: more of a block that has ended, and of one that never began.
+/// Invalid events after `event`: a delta for a block that has ended, and one for a block that never began.
 fn strays(event: &StreamEvent) -> Vec<StreamEvent> {
     let StreamEvent::End { index, .. } = *event else { return Vec::new() };
     let on = |index| {
@@ -98,7 +98,7 @@ fn text(blocks: &[UserContent]) -> String {
     texts.collect()
 }
 
-/// The first letter of who speaks; a summary is `S`.
+/// First letter of the role; `S` for a summary.
 fn letter(message: &AgentMessage) -> char {
     match message {
         AgentMessage::User(_) => 'u',

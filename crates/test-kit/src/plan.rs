@@ -1,21 +1,21 @@
-//! What a simulated tool or shell command does: `sleep 100; echo one; fail`.
+//! Plans of simulated tools and shell commands, such as `sleep 100; echo one; fail`.
 
 use pi_rpc::protocol::{Dialect, errors};
 
 /// Milliseconds from a cancel to the end.
 pub const CANCEL_MS: u64 = 3;
 
-/// A command line as a plan in virtual time, counted from its start.
+/// Command line as a plan in virtual time, counted from its start.
 #[derive(Clone)]
 pub struct Plan {
-    /// When each line is printed.
+    /// Lines, each with its time.
     lines: Vec<(u64, String)>,
     ends: u64,
     fails: bool,
     cancelled: Option<u64>,
 }
 
-/// How a shell command ended.
+/// End of a shell command.
 pub struct Ending {
     pub output: String,
     pub exit_code: Option<i32>,
@@ -23,7 +23,7 @@ pub struct Ending {
 }
 
 impl Plan {
-    /// `sleep N` takes N milliseconds, `echo TEXT` prints a line, `fail` makes the end a failure.
+    /// Parses a command line: `sleep N` takes N milliseconds, `echo TEXT` prints a line, `fail` makes the end a failure.
     pub fn new(command: &str) -> Self {
         let mut plan = Self { lines: Vec::new(), ends: 0, fails: false, cancelled: None };
         for step in command.split(';').map(str::trim) {
@@ -36,22 +36,22 @@ impl Plan {
         plan
     }
 
-    /// When it ends by itself.
+    /// Time of the end without a cancel.
     pub fn ends(&self) -> u64 {
         self.ends
     }
 
-    /// Everything printed so far, each time that something is printed.
+    /// Output so far at each time at which a line is printed.
     pub fn progress(&self) -> Vec<(u64, String)> {
         self.lines.iter().map(|(at, _)| (*at, self.output(*at))).collect()
     }
 
-    /// The same, cancelled at that moment.
+    /// The plan with a cancel at that time.
     pub fn cancelled(&self, at: u64) -> Self {
         Self { cancelled: Some(at), ..self.clone() }
     }
 
-    /// The text of a tool's result, and whether it failed.
+    /// Text of the tool result, and whether the tool failed.
     pub fn result(&self, dialect: Dialect) -> (String, bool) {
         let Ending { output, cancelled, exit_code } = self.ending();
         match (cancelled, exit_code) {

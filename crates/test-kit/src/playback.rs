@@ -1,87 +1,87 @@
-//! What came of a conversation.
+//! Result of playing a conversation.
 
 use crate::{disk::Disk, extension::heard, shape, transcript};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What came of a conversation.
+/// Result of playing a conversation.
 #[derive(Default)]
 pub struct Playback {
-    /// Every frame, with its time and direction.
+    /// Log: every frame, with its time and direction.
     pub log: String,
-    /// Every frame of the server.
+    /// Frames of the server.
     pub said: Vec<Value>,
-    /// The commands that tools were started with, in order.
+    /// Command lines of the started tools, in order.
     pub started: Vec<String>,
-    /// Everything that anybody wrote, in order.
+    /// Frames of all sides, in order.
     pub steps: Vec<Step>,
-    /// What each model call was asked: the purpose, and the roles of the conversation.
+    /// Short form of each request to a model: its purpose, and the roles of its messages.
     pub asked: Vec<String>,
-    /// What else each of them was called with.
+    /// Contents of each request to a model.
     pub called: Vec<Called>,
-    /// What is on disk in the end.
+    /// Disk at the end.
     pub disk: Disk,
-    /// What the watchers found worth counting.
+    /// Notable occurrences, from the watchers.
     pub happened: BTreeSet<String>,
 }
 
-/// Something that somebody wrote.
+/// Frame of any side.
 pub struct Step {
-    /// When, in milliseconds.
+    /// Time in milliseconds.
     pub at: u64,
-    /// `<` the host, `>` to the host, `<a` the extension a, `>a` to it, `#a` its process.
+    /// Writer: `<` the host, `>` the server, `<a` the extension `a`, `>a` the server to that extension, `#a` its process.
     pub who: String,
-    /// What.
+    /// The frame.
     pub frame: Value,
-    /// Where the machine stood afterwards.
+    /// State of the machine after the frame.
     pub state: String,
 }
 
-/// What a model was called with.
+/// Contents of a request to a model.
 pub struct Called {
-    /// The instructions that come first.
+    /// System prompt.
     pub instructions: String,
-    /// The tools that it may call.
+    /// Names of the offered tools.
     pub tools: Vec<String>,
-    /// The conversation.
+    /// Texts of the messages.
     pub messages: Vec<Value>,
 }
 
 impl Playback {
-    /// Who wrote what, briefly, see `transcript`.
+    /// Short form of all frames with their writers, see the module `transcript`.
     pub fn transcript(&self) -> String {
         transcript::of(&self.steps)
     }
 
-    /// The same, each step with the millisecond.
+    /// [`transcript`](Self::transcript) with the time of each step in milliseconds.
     pub fn timed_transcript(&self) -> String {
         transcript::timed(&self.steps)
     }
 
-    /// The frames of that kind that `who` wrote.
+    /// Frames of this kind that `who` wrote.
     pub fn wrote(&self, who: &str, what: &str) -> Vec<&Value> {
         let steps = self.steps.iter().filter(|step| step.who == who && heard(&step.frame) == what);
         steps.map(|step| &step.frame).collect()
     }
 
-    /// The order of what was said, briefly: a run of updates to one block is one step, an input message one step.
+    /// Short form of the order of server frames: consecutive updates of a block are one step, and so is an input message.
     pub fn shape(&self) -> Vec<String> {
         shape::of(&self.said)
     }
 
-    /// The same, from the answer to that request on.
+    /// [`shape`](Self::shape) from the response with this id on.
     pub fn shape_from(&self, id: Option<&str>) -> Vec<String> {
         let is_first = |frame: &Value| frame["type"] == "response" && frame["id"].as_str() == id;
         let first = id.and_then(|_| self.said.iter().position(is_first)).unwrap_or(0);
         shape::of(&self.said[first..])
     }
 
-    /// The frames that answer this request.
+    /// Responses with this id.
     pub fn answers(&self, id: &str) -> Vec<&Value> {
         self.said.iter().filter(|frame| frame["type"] == "response" && frame["id"] == id).collect()
     }
 
-    /// The data of the only frame that answers this request.
+    /// `data` of the only response with this id.
     ///
     /// # Panics
     ///
@@ -92,7 +92,7 @@ impl Playback {
         answers[0]["data"].clone()
     }
 
-    /// The error of the frame that answers this request, or of the last one that names none.
+    /// `error` of the response with this id, or of the last response without an id.
     pub fn error(&self, id: &str) -> &str {
         let is_it =
             |frame: &&Value| frame["error"].is_string() && (frame["id"] == id || frame["id"].is_null());
@@ -100,12 +100,12 @@ impl Playback {
         frame.and_then(|frame| frame["error"].as_str()).unwrap_or_default()
     }
 
-    /// The frames of this type that the host was told.
+    /// Server frames of this type.
     pub fn frames<'p>(&'p self, kind: &'p str) -> impl Iterator<Item = &'p Value> {
         self.said.iter().filter(move |frame| frame["type"] == kind)
     }
 
-    /// The last frame of this type.
+    /// Last server frame of this type.
     pub fn last(&self, kind: &str) -> &Value {
         self.said.iter().rev().find(|frame| frame["type"] == kind).unwrap_or(&Value::Null)
     }

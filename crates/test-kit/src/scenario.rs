@@ -1,4 +1,4 @@
-//! A conversation to be had, and having it.
+//! Scenarios: descriptions of conversations, and playing them.
 
 use crate::{
     Checked,
@@ -18,80 +18,80 @@ use pi_rpc::{
 };
 use serde_json::Value;
 
-/// The folder of session files, for conversations that are kept.
+/// Directory of session files, for conversations with stored sessions.
 const FOLDER: &str = "/sessions";
 
-/// Changes what an engine is set up with.
+/// Change of the setup of an engine.
 type Change = Box<dyn Fn(&mut Setup)>;
 
-/// A conversation to be had: what the host writes and when, what the model says, what becomes of the disk.
+/// Conversation to play: timed lines of the host, turns of the model, and faults of the disk.
 pub struct Scenario {
     pub(crate) turns: Value,
     pub(crate) events: Vec<(u64, ScenarioEvent)>,
-    /// Sessions are kept in files.
+    /// Whether sessions are stored in files.
     pub(crate) kept: bool,
     pub(crate) files: Vec<(&'static str, String)>,
     pub(crate) disk_text: Option<&'static str>,
-    /// The file to take up.
+    /// Session file to resume.
     pub(crate) opened: Option<&'static str>,
     pub(crate) window: u64,
     change: fn(&mut Modes),
     pub(crate) changes: Vec<Change>,
     pub(crate) extensions: Vec<Box<dyn Peer>>,
     extending: Extending,
-    /// The model has `todo_write`.
+    /// Offers the tool `todo_write` to the model.
     todos: bool,
     pub(crate) judged: JudgedRules,
     pub(crate) works: WorkSource,
-    /// How the host answers what it is asked, by turns; if it does so by itself.
+    /// Ways in which the host answers dialogs and calls, cyclically; empty: it does not answer by itself.
     pub(crate) answers: Vec<Answers>,
-    /// A seed: who is due at the same moment as others acts in an order drawn by lot.
+    /// Seed of the order of events at the same time; `None`: the order in which they were planned.
     pub(crate) shuffles: Option<u64>,
-    /// What was cancelled is still heard of.
+    /// Whether cancelled work still sends inputs.
     pub(crate) echoes: bool,
-    /// Models also say what has no place in their answers.
+    /// Whether models also send invalid events.
     pub(crate) strays: bool,
-    /// Why no other session can be opened.
+    /// Error of opening another session; `None`: sessions can be opened.
     pub(crate) no_session: Option<&'static str>,
-    /// Updates are held against what their steps add up to.
+    /// Whether snapshots of updates are compared with the sum of their deltas.
     pub(crate) checks_growth: bool,
-    /// Frames are held against the schema; a watcher may do that, too.
+    /// Whether frames are checked against the schema here; a watcher may do that, too.
     pub(crate) reads_frames: bool,
     pub(crate) watchers: Box<dyn Fn(Dialect) -> Vec<Box<dyn Watcher>>>,
-    /// The shape begins with the answer to this request.
+    /// Starts the shape with the response with this id.
     from: Option<&'static str>,
 }
 
-/// What the machine sees enough of to judge it.
+/// Rules that the machine can judge in the scenario.
 pub(crate) enum JudgedRules {
     AllBut(&'static [Rule]),
     Nothing,
 }
 
-/// What happens without anybody asking for it.
+/// Planned event of a scenario.
 #[derive(Clone)]
 pub(crate) enum ScenarioEvent {
     Frame(Value),
-    /// The host writes this, see [`Host::line`](crate::host::Host::line).
+    /// Line of the host, see [`Host::line`](crate::host::Host::line).
     Line(String),
-    /// From now on nothing can be written, or everything again.
+    /// Whether every write fails from now on.
     Full(bool),
-    /// From now on so many writes succeed.
+    /// Number of writes that succeed from now on.
     Left(usize),
-    /// From now on no write is answered; or the one that waits is, and so are all others.
+    /// Whether the disk hangs from now on; `false` also answers a waiting write.
     Hung(bool),
     EndOfInput,
     Shutdown,
 }
 
 impl ScenarioEvent {
-    /// Whether the host writes it.
+    /// Whether the event is written by the host.
     pub fn is_written(&self) -> bool {
         matches!(self, Self::Frame(_) | Self::Line(_))
     }
 }
 
-/// The model plays `turns`, as in a script file.
+/// Creates a scenario whose model plays `turns`, which have the form of a script file.
 pub fn scenario(turns: Value) -> Scenario {
     Scenario {
         turns,
@@ -121,100 +121,100 @@ pub fn scenario(turns: Value) -> Scenario {
 }
 
 impl Scenario {
-    /// The host writes `frame` at that millisecond.
+    /// Adds a frame of the host at `at` milliseconds.
     pub fn host(self, at: u64, frame: Value) -> Self {
         self.given(at, ScenarioEvent::Frame(frame))
     }
 
-    /// The session is kept in a file.
+    /// Stores the session in a file.
     pub fn kept(mut self) -> Self {
         self.kept = true;
         self
     }
 
-    /// There is such a file.
+    /// Adds a file to the disk.
     pub fn file(mut self, path: &'static str, text: impl Into<String>) -> Self {
         self.kept = true;
         self.files.push((path, text.into()));
         self
     }
 
-    /// The session in that file is taken up.
+    /// Resumes the session in this file.
     pub fn opened(mut self, path: &'static str) -> Self {
         self.opened = Some(path);
         self
     }
 
-    /// Nothing can be written from one millisecond to another.
+    /// Fails every write between two times in milliseconds.
     pub fn disk_full(mut self, from: u64, to: u64) -> Self {
         self.kept = true;
         self.given(from, ScenarioEvent::Full(true)).given(to, ScenarioEvent::Full(false))
     }
 
-    /// Writes are not answered in that time, unless they are hurried.
+    /// Lets writes hang between two times in milliseconds, unless they are given up.
     pub fn disk_hangs(self, from: u64, to: u64) -> Self {
         self.given(from, ScenarioEvent::Hung(true)).given(to, ScenarioEvent::Hung(false))
     }
 
-    /// So many writes succeed from one millisecond on, then none, until another.
+    /// Lets `writes` writes succeed after `from`, and none after them until `to`, in milliseconds.
     pub fn disk_fails_after(mut self, from: u64, writes: usize, to: u64) -> Self {
         self.kept = true;
         self.given(from, ScenarioEvent::Left(writes)).given(to, ScenarioEvent::Full(false))
     }
 
-    /// Why nothing can be written, where it is not for want of space.
+    /// Sets the error of failed writes.
     pub fn disk_text(mut self, text: &'static str) -> Self {
         self.disk_text = Some(text);
         self
     }
 
-    /// The model's context has so many tokens.
+    /// Sets the context window of the model in tokens.
     pub fn window(mut self, tokens: u64) -> Self {
         self.window = tokens;
         self
     }
 
-    /// The user has set something.
+    /// Changes the settings of the user.
     pub fn modes(mut self, change: fn(&mut Modes)) -> Self {
         self.change = change;
         self
     }
 
-    /// The server is extended.
+    /// Adds an extension.
     pub fn extended(mut self, extension: Extension) -> Self {
         self.extensions.push(Box::new(extension));
         self
     }
 
-    /// What else the server is started with.
+    /// Sets further options for extensions.
     pub fn extending(mut self, extending: Extending) -> Self {
         self.extending = extending;
         self
     }
 
-    /// The model has `todo_write`.
+    /// Offers the tool `todo_write` to the model.
     pub fn todos(mut self) -> Self {
         self.todos = true;
         self
     }
 
-    /// The machine does not see enough to judge what is said: extensions go from session to session.
+    /// Turns the judging of frames off, as the machine does not see enough when extensions change sessions.
     pub fn unjudged(mut self) -> Self {
         self.judged = JudgedRules::Nothing;
         self
     }
 
-    /// The host closes its side.
+    /// Ends the input at `at` milliseconds.
     pub fn ends(self, at: u64) -> Self {
         self.given(at, ScenarioEvent::EndOfInput)
     }
 
-    /// The process is told to stop.
+    /// Shuts the process down at `at` milliseconds.
     pub fn stops(self, at: u64) -> Self {
         self.given(at, ScenarioEvent::Shutdown)
     }
 
-    /// The shape begins with the answer to this request.
+    /// Starts the shape with the response with this id.
     pub fn from(mut self, id: &'static str) -> Self {
         self.from = Some(id);
         self
@@ -225,17 +225,17 @@ impl Scenario {
         self
     }
 
-    /// Has the conversation in `dialect`, to its end.
+    /// Plays the scenario in `dialect` to its end.
     ///
     /// # Panics
     ///
-    /// If a rule is broken, something still runs in the end, or the file is not what the memory is.
+    /// If a rule is broken, work is outstanding at the end, or the session file differs from memory.
     pub fn play(&self, dialect: Dialect) -> Playback {
         let mut world = self.world(dialect);
         assert!(world.engine.is_idle(), "{dialect}: something still runs\n{}", world.played.log);
         let state = world.engine.machine().state().to_string();
         let last = if self.closes() { "idle+closing" } else { "idle" };
-        // A command of an extension is acknowledged, and no run follows.
+        // A slash command of an extension is acknowledged without a run.
         let state = match self.extensions.is_empty() {
             true => state,
             false => state.replace("starting", "idle"),
@@ -248,7 +248,7 @@ impl Scenario {
         world.played
     }
 
-    /// Has the conversation in `dialect`, which may break off.
+    /// Plays the scenario in `dialect`, which may end with outstanding work.
     ///
     /// # Panics
     ///
@@ -257,12 +257,12 @@ impl Scenario {
         self.world(dialect).played
     }
 
-    /// Has the conversation in `dialect` and ends the process when nothing more happens. The error tells the first rule
-    /// that is broken, and what happened up to then.
+    /// Plays the scenario in `dialect` and shuts the process down once nothing is due. The error has the first violation and
+    /// the log up to it.
     pub(crate) fn run_out(&self, dialect: Dialect) -> Result<Playback, String> {
         let mut world = World::new(dialect, self, false);
         world.run_out().map_err(|wrong| {
-            // Everything is determined by the scenario, so the story can be told afterwards.
+            // The scenario determines everything, so it can be played again for the log.
             let mut told = World::new(dialect, self, true);
             drop(told.run_out());
             format!("{wrong}\n\n{}", told.played.log)
@@ -286,7 +286,7 @@ impl Scenario {
         world
     }
 
-    /// What an engine is set up with for this.
+    /// Setup of the engine.
     pub(crate) fn setup(&self, dialect: Dialect, session: Option<OpenedSession>) -> Setup {
         let mut modes = Modes::of(dialect);
         (self.change)(&mut modes);
@@ -323,8 +323,8 @@ impl Scenario {
         setup
     }
 
-    /// Has the conversation in each of the `dialects`, holds its order against `shape` (see [`Playback::shape`]) and its
-    /// log against the snapshot of that name.
+    /// Plays the scenario in each of the `dialects`, compares its order with `shape` (see [`Playback::shape`]) and its
+    /// log with the snapshot `name`.
     pub fn is(&self, name: &str, dialects: &[Dialect], shape: &str) {
         for dialect in dialects {
             let played = self.play(*dialect);

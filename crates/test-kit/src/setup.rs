@@ -1,4 +1,4 @@
-//! The models and tools of a conversation.
+//! Models and tools of a conversation.
 
 use pi_rpc::{
     engine::{Choice, Selected},
@@ -7,7 +7,7 @@ use pi_rpc::{
 };
 use serde_json::json;
 
-/// `bash` runs alone where others may run side by side; both read a plan, see `plan`.
+/// Tools with plans as their command lines; `bash` never runs in parallel with other calls.
 pub fn tools() -> Vec<ToolSpec> {
     let tool = |name: &str, exclusive| ToolSpec {
         name: name.to_owned(),
@@ -35,7 +35,7 @@ pub fn choice(dialect: Dialect, id: &str, window: u64) -> Choice {
     Choice { model, levels: ThinkingLevel::ALL[..levels].to_vec(), preferred: None, unusable: None }
 }
 
-/// The models that there are; extensions may add some.
+/// Available models; extensions may add some.
 pub struct Models {
     pub all: Vec<Choice>,
     dialect: Dialect,
@@ -48,7 +48,7 @@ impl Models {
         Self { all, dialect, window }
     }
 
-    /// A provider with models of these ids; one without a `baseUrl` is refused, and what is taken back cannot be asked.
+    /// Adds or removes the models of a provider; one without a `baseUrl` is refused.
     pub fn provide(&mut self, name: &str, config: Option<&JsonObject>) -> Result<Vec<Choice>, String> {
         for gone in self.all.iter_mut().filter(|choice| choice.model.provider == name) {
             gone.unusable = Some("gone".to_owned());
@@ -67,7 +67,7 @@ impl Models {
         Ok(self.all.clone())
     }
 
-    /// The last of them.
+    /// Selects the last model.
     pub fn choose(&self) -> Result<Selected, String> {
         let start = self.all.len() - 1;
         Ok(Selected { models: self.all.clone(), start, level: None, scope: None })

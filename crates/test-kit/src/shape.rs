@@ -1,9 +1,9 @@
-//! The order of what was said, in the words of a worked sequence.
+//! Short form of the order of frames, as in the worked sequences of the documents.
 
 use serde_json::Value;
 
-/// One step for each frame, but one for a run of updates to one block, and one for both ends of a message that is
-/// complete from the start.
+/// One step for each frame, except that consecutive updates of a block are one step, and so are start and end of a message
+/// that is complete at its start.
 pub fn of(said: &[Value]) -> Vec<String> {
     let mut steps: Vec<String> = Vec::new();
     for frame in said.iter().filter(|frame| frame["type"] != "ready") {
@@ -35,7 +35,7 @@ pub(crate) fn step(frame: &Value) -> String {
     match frame["type"].as_str().unwrap_or_default() {
         "response" => {
             let how = if frame["success"] == true { "ok" } else { "no" };
-            // Failures of some dialects name no request.
+            // Errors have no id in some dialects.
             let id = if frame["id"].is_string() { &frame["id"] } else { &frame["command"] };
             format!("{how} {}", text(id))
         }
@@ -90,7 +90,7 @@ pub(crate) fn step(frame: &Value) -> String {
     }
 }
 
-/// What a compaction came to.
+/// Outcome of a compaction.
 fn outcome(frame: &Value) -> &'static str {
     if frame["errorMessage"].is_string() {
         "failed"

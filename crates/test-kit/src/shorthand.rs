@@ -1,4 +1,4 @@
-//! What hosts write and models say, in few words.
+//! Short constructors of host commands and of model turns, and of the expected steps of a run.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub fn follow_up(id: &str) -> Value {
     json!({ "id": id, "type": "follow_up", "message": id })
 }
 
-/// A command that has no fields; its id is its name.
+/// Command without members; its id is its name.
 pub fn command(id: &str) -> Value {
     json!({ "id": id, "type": id })
 }
@@ -27,69 +27,69 @@ pub fn bash(id: &str, plan: &str) -> Value {
     json!({ "id": id, "type": "bash", "command": plan })
 }
 
-/// An answer in one piece.
+/// Model turn with a text in one delta.
 pub fn says(text: &str) -> Value {
     json!({ "say": [{ "text": text, "size": 0 }] })
 }
 
-/// An answer in one piece, after which the context has so many tokens.
+/// Model turn with a text in one delta, after which the context has `tokens` tokens.
 pub fn fills(text: &str, tokens: u64) -> Value {
     json!({ "say": [{ "text": text, "size": 0 }], "usage": { "input": tokens, "output": 0 } })
 }
 
-/// A call that `id` names, as a part of an answer.
+/// Tool call, as a part of a model turn.
 pub fn call(id: &str, tool: &str, plan: &str) -> Value {
     json!({ "tool": tool, "id": id, "arguments": { "command": plan }, "size": 0 })
 }
 
-/// An answer that is such a call.
+/// Model turn with one tool call.
 pub fn calls(id: &str, tool: &str, plan: &str) -> Value {
     json!({ "say": [call(id, tool, plan)] })
 }
 
-/// A failure that passes by itself.
+/// Model turn that fails with a transient error.
 pub fn overloaded() -> Value {
     json!({ "fail": { "status": 529 } })
 }
 
-/// A failure for good.
+/// Model turn that fails with a permanent error.
 pub fn refused() -> Value {
     json!({ "fail": { "status": 401, "message": "no such key" } })
 }
 
-/// A request that does not fit into the context.
+/// Model turn that fails because the request is too long.
 pub fn too_long() -> Value {
     json!({ "fail": { "status": 400, "message": "prompt is too long: 9 tokens > 8 maximum" } })
 }
 
-/// The answer to a request for a summary.
+/// Answer to a request for a summary.
 pub fn summary(text: &str) -> Value {
     json!({ "summary": true, "say": [{ "text": text, "size": 0 }], "firstDelayMs": 50 })
 }
 
-/// A summary that is never written.
+/// Failure of a request for a summary.
 pub fn no_summary() -> Value {
     json!({ "summary": true, "fail": { "status": 500, "message": "out of ink" }, "firstDelayMs": 50 })
 }
 
-/// The steps of a run that answers `inputs` with a text.
+/// Expected steps of a run that answers `inputs` with a text.
 pub fn run(inputs: &str) -> String {
     let roles: String = inputs.split('·').filter(|it| !it.trim().is_empty()).map(role).collect();
     let inputs = if inputs.is_empty() { String::new() } else { format!("{inputs} · ") };
     format!("agent_start · turn_start · {inputs}ms · text · me stop · turn_end [] · agent_end [{roles}a]")
 }
 
-/// The steps of a run whose request fails.
+/// Expected steps of a run whose request fails.
 pub fn fails(inputs: &str) -> String {
     ends(inputs, "error")
 }
 
-/// The steps of a run that is aborted before its model says anything.
+/// Expected steps of a run that is aborted before its model answers.
 pub fn aborts(inputs: &str) -> String {
     ends(inputs, "aborted")
 }
 
-/// The steps of the run of a second try that answers with a text.
+/// Expected steps of the run of a retry that answers with a text.
 pub fn retried(attempt: u32) -> String {
     format!(
         "agent_start · turn_start · ms · text · me stop · retry_end {attempt} · turn_end [] · agent_end [a]"

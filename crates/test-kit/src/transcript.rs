@@ -1,6 +1,6 @@
-//! Who wrote what, in the words of a worked sequence: `< p` is the host's request, `>a hook input` what the extension a
-//! is told, `<a done` what it writes; what is said to the host stands without a mark. Left out is what a run says by
-//! itself, but for its beginning and its end.
+//! Short form of all frames with their writers: `< p` is a command of the host, `>a hook input` a frame to the extension `a`,
+//! `<a done` a frame of that extension; frames to the host have no mark. Frames within a run are omitted, except for its
+//! beginning and its end.
 
 use crate::{extension::heard, playback::Step, shape};
 

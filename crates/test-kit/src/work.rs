@@ -1,4 +1,4 @@
-//! What tools and shell commands do once they are started: inputs for the engine, each with its moment.
+//! Courses of tools and shell commands after their start: inputs for the engine, each with its time.
 
 use crate::plan::{CANCEL_MS, Ending as Ended, Plan};
 use pi_rpc::{
@@ -11,52 +11,52 @@ use serde_json::json;
 /// Inputs, each with the milliseconds since the start.
 pub(crate) type Steps = Vec<(u64, Input)>;
 
-/// What somebody does who was started.
+/// Course of a started tool or shell command.
 pub(crate) struct WorkPlan {
     pub steps: Steps,
-    /// What is done instead when it is cancelled so many milliseconds after the start; counted from then.
+    /// Steps instead of the rest after a cancel.
     pub stop: OnCancel,
 }
 
-/// What is done when somebody is cancelled so many milliseconds after the start.
+/// Returns the steps after a cancel, counted from it; the argument is the milliseconds from the start to the cancel.
 pub(crate) type OnCancel = Box<dyn FnOnce(u64) -> Steps>;
 
-/// How tools and shell commands go.
+/// Source of the courses of tools and shell commands.
 #[derive(Clone, Debug)]
 pub(crate) enum WorkSource {
-    /// Their command lines are plans, see [`Plan`].
+    /// Their command lines, which are plans, see [`Plan`].
     Planned,
-    /// As these have it, by turns. `echoes`: what is over is still heard of.
+    /// Lists, used cyclically. `echoes`: finished work still sends inputs.
     Listed { tools: Vec<Work>, shells: Vec<Work>, echoes: bool },
 }
 
-/// How a tool or a shell command goes.
+/// Course of a tool or a shell command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Work {
-    /// Milliseconds before each report of progress, and before the end.
+    /// Milliseconds before each progress report, and before the end.
     pub waits: Vec<u64>,
-    /// How it ends if nobody cancels it.
+    /// End without a cancel.
     pub ending: Ending,
-    /// Milliseconds from being cancelled to the end.
+    /// Milliseconds from a cancel to the end.
     pub stops_after: u64,
-    /// Being cancelled, it still ends as if nothing had happened: it was about to.
+    /// Whether the work ends as planned despite a cancel, as if it had been about to end.
     pub too_late: bool,
 }
 
-/// How work ends.
+/// End of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// With a result.
+    /// Success.
     Done,
-    /// With an error; a shell command does not even start.
+    /// Error; a shell command fails to start.
     Failed,
-    /// Not at all, until it is cancelled.
+    /// None until a cancel.
     Never,
 }
 
 impl WorkSource {
-    /// What the tool call of that number does.
+    /// Course of the tool call with this number.
     pub fn tool(&self, number: usize, start: &ToolStart, dialect: Dialect) -> WorkPlan {
         match self {
             Self::Planned => {
@@ -68,7 +68,7 @@ impl WorkSource {
         }
     }
 
-    /// What the shell command of that number does.
+    /// Course of the shell command with this number.
     pub fn shell(&self, number: usize, start: &ShellStart) -> WorkPlan {
         match self {
             Self::Planned => planned_shell(start.call, &start.command),
@@ -104,7 +104,7 @@ impl Work {
             steps
                 .extend(if n < reports { Some(progress(n)) } else { natural.clone() }.map(|it| (moment, it)));
         }
-        // It reports once more when it is over, and once when it is cancelled.
+        // One more report after the end, and one after a cancel.
         steps.extend((echoes && natural.is_some()).then(|| (moment + 2, progress(9))));
         let after = self.stops_after;
         let echo = echoes.then(|| [progress(8), progress(9)]);
@@ -169,13 +169,13 @@ fn planned_shell(call: CallId, command: &str) -> WorkPlan {
 }
 
 impl Plan {
-    /// How long it takes to end, cancelled at that moment.
+    /// Milliseconds to the end after a cancel at that time.
     fn dies(&self, at: u64) -> u64 {
         CANCEL_MS.min(self.ends().saturating_sub(at))
     }
 }
 
-/// As the built-in tools have it: some details with progress and with failures.
+/// Result in the form of the built-in tools, which have details with progress and with failures.
 fn result(text: String, details: bool) -> AgentToolResult {
     let content = json!([{ "type": "text", "text": text }]);
     let result = match details {
@@ -185,7 +185,7 @@ fn result(text: String, details: bool) -> AgentToolResult {
     serde_json::from_value(result).expect("a result")
 }
 
-/// The lines and the bytes of an output, of which nothing is left out. The end of the last line begins another.
+/// Numbers of lines and bytes of an output without truncation. The end of the last line begins another line.
 fn counts(output: &str) -> [u64; 4] {
     let (lines, bytes) = (output.matches('\n').count() as u64 + 1, output.len() as u64);
     [lines, bytes, lines, bytes]

@@ -1,4 +1,4 @@
-//! Lets a scenario happen in virtual time: the next thing due is simply next.
+//! Event loop of a scenario in virtual time: the clock jumps to the next event that is due.
 
 use crate::{
     Checked,
@@ -22,37 +22,37 @@ use pi_rpc::{
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, sync::LazyLock, time::Duration};
 
-/// The wall clock when a conversation begins.
+/// Wall clock at the beginning of a conversation, in milliseconds since the Unix epoch.
 const BEGAN: u64 = 1_764_000_000_000;
 
-/// Why a write has failed that was hurried in vain.
+/// Error of a write that is given up while the disk hangs.
 const NO_ANSWER: &str = "the file system has not answered";
 
-/// Stays out of logs, as it changes.
+/// Version of the package, which is replaced in logs, as it changes.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let package = include_str!("../../../Cargo.toml").split("\nversion = \"").nth(1).unwrap_or_default();
     format!("\"version\":\"{}", package.split('"').next().unwrap_or_default())
 });
 
-/// Inputs after which a conversation counts as endless.
+/// Number of inputs after which a conversation counts as endless.
 const MAX_INPUTS: usize = 20_000;
 
-/// Milliseconds that a process may take to end when it is told to: what is under way, then farewells.
+/// Time limit of a shutdown in milliseconds: current work, then the shutdown hooks.
 const SHUTDOWN_MS: u64 = 3500;
 
-/// Who is due, where it is no call and no process: the host, and everything else.
+/// Actors of events that belong to no call and no process: the host, and everything else.
 pub const HOST: CallId = CallId::MAX;
 const OTHERS: CallId = CallId::MAX - 1;
 
-/// What is due at some time.
+/// Event that is due at some time.
 pub(crate) enum Event {
     ScenarioEvent(ScenarioEvent),
-    /// The host answers what it was asked.
+    /// The host answers a dialog or a tool call.
     Answer(Value),
-    /// A model, a tool or a shell does something.
+    /// A model, a tool or a shell makes a step.
     Step(CallId, Box<Input>),
     Extension(CallId, PeerStep),
-    /// The engine wanted to be woken.
+    /// The deadline of the engine is reached.
     Time,
 }
 
@@ -63,34 +63,34 @@ pub(crate) struct World<'s> {
     encoder: Encoder,
     pub(crate) player: Player,
     pub(crate) watchers: Vec<Box<dyn Watcher>>,
-    /// Leaves the snapshots of updates out of the log.
+    /// Removes the snapshots of updates from the log.
     growth: SnapshotCheck,
     pub(crate) now: u64,
-    /// By time, then by lot among those who are due together, then in the order in which they were planned.
+    /// Events by time, then by lot among the actors that are due together, then in the order in which they were planned.
     pub(crate) due: BTreeMap<(u64, u64, u64), Event>,
     planned: u64,
-    /// When the engine wants to be woken.
+    /// Deadline of the engine.
     alarm: Option<u64>,
-    /// The tools and shells at work: since when, and what they do when they are cancelled.
+    /// Running tools and shells: their start, and their steps after a cancel.
     works: BTreeMap<CallId, (u64, OnCancel)>,
     tools: usize,
     shells: usize,
     models: Models,
     pub(crate) extensions: Vec<Box<dyn Peer>>,
-    /// The processes that run, with the places of their extensions.
+    /// Running extension processes, with the indices of their extensions.
     pub(crate) processes: BTreeMap<CallId, usize>,
     host: Host,
-    /// What came of it so far; the disk among it.
+    /// Result so far, including the disk.
     pub(crate) played: Playback,
-    /// Whether the log is written, which takes longer than all else.
+    /// Whether the log is written, which takes most of the time.
     pub(crate) records: bool,
-    /// Nothing is answered by the disk.
+    /// The disk answers no write.
     hung: bool,
-    /// The write that waits for its answer.
+    /// Write that waits for the disk.
     hung_write: Option<Write>,
-    /// A write was given up that the disk still has in hand.
+    /// A write was given up that the disk may still complete.
     stuck: bool,
-    /// The process has ended meanwhile.
+    /// The process ended during such a write.
     lost: bool,
     exited: bool,
 }
@@ -147,13 +147,13 @@ impl<'s> World<'s> {
         self.due.insert((at, lot, self.planned), event);
     }
 
-    /// Lets everything happen that is due.
+    /// Handles events until none is due.
     pub(crate) fn run(&mut self) -> Checked {
         self.perform()?;
         self.until_quiet()
     }
 
-    /// The same, and then ends the process: it leaves in time, and in good order.
+    /// Handles events until none is due, then shuts the process down and checks that it exits in time and in order.
     pub(crate) fn run_out(&mut self) -> Checked {
         self.run()?;
         if !self.exited {
@@ -198,7 +198,7 @@ impl<'s> World<'s> {
         self.watch(|watcher, world| watcher.handled(&world.engine))
     }
 
-    /// Asks every watcher, with the world beside it.
+    /// Runs a check of every watcher.
     fn watch(&mut self, ask: impl Fn(&mut dyn Watcher, &Self) -> Checked) -> Checked {
         let mut watchers = std::mem::take(&mut self.watchers);
         let asked = watchers.iter_mut().try_for_each(|watcher| ask(watcher.as_mut(), self));
@@ -381,7 +381,7 @@ impl<'s> World<'s> {
         self.plan_steps(call, course.steps);
     }
 
-    /// What is cancelled takes a while to end; a second cancel changes nothing.
+    /// Cancels a tool or a shell, which takes a while to end; a second cancel has no effect.
     fn cancel(&mut self, call: CallId) {
         let Some((since, stop)) = self.works.remove(&call) else { return };
         self.forget(call);
@@ -428,11 +428,11 @@ impl<'s> World<'s> {
         self.engine.handle(Input::StoreFailed(reason), at(self.now));
     }
 
-    /// What is in the file is what the model would be told, but for failed answers: those that were asked for again are
-    /// in the file alone, with the results of their calls.
+    /// Checks that the session file has the same context as memory, without failed answers: those that were retried are
+    /// only in the file, with the results of their calls.
     pub(crate) fn compare(&mut self) -> Checked {
         let (log, said, steps) = (self.played.log.clone(), self.played.said.clone(), self.played.steps.len());
-        // What was missed while the disk was full is written at the very end.
+        // Entries that could not be written while the disk was full are written at the shutdown.
         self.engine.handle(Input::Shutdown, at(self.now));
         self.perform()?;
         (self.played.log, self.played.said) = (log, said);
@@ -470,7 +470,7 @@ impl<'s> World<'s> {
         watched
     }
 
-    /// Notes what was written, by whom.
+    /// Records a frame with its writer.
     pub(crate) fn step(&mut self, who: &str, frame: &Value) {
         if !self.records {
             return;
@@ -502,7 +502,7 @@ fn at(now: u64) -> Now {
     Now { monotonic: Duration::from_millis(now), wall: BEGAN + now }
 }
 
-/// Decides between those who are due together: one of them is always in the order in which it planned.
+/// Random order of an actor among those that are due together. Events of one actor keep their order.
 fn lot(seed: u64, who: CallId, at: u64) -> u64 {
     let mixed = [who, at].into_iter().fold(seed, |mixed, it| {
         (mixed ^ it).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407)

@@ -1,10 +1,10 @@
-//! What an extension may do of its own accord.
+//! Generator of actions of an extension.
 
 use crate::shorthand;
 use pi_rpc::oracle::random::Choices;
 use serde_json::{Value, json};
 
-/// The turns of the model while an extension acts.
+/// Turns of the model in these conversations.
 pub fn turns() -> Vec<Value> {
     let mut turns = vec![shorthand::says("1"), shorthand::says("2")];
     for _ in 0..6 {
@@ -16,7 +16,7 @@ pub fn turns() -> Vec<Value> {
     turns
 }
 
-/// The frames that the extension writes, each so many milliseconds after the one before.
+/// Generates frames of the extension, each with the milliseconds since the previous one.
 pub fn actions(choices: &mut Choices) -> Vec<(u64, Value)> {
     let lab = json!({ "baseUrl": "http://lab", "models": [{ "id": "mine" }] });
     let lab =
@@ -32,7 +32,7 @@ pub fn actions(choices: &mut Choices) -> Vec<(u64, Value)> {
     actions
 }
 
-/// One of them, which perhaps takes back an earlier one.
+/// Generates one action, which may withdraw an earlier one.
 fn action(number: usize, choices: &mut Choices) -> Value {
     let odd = choices.once_in(2);
     let either = |one: &'static str, other| if odd { other } else { one };

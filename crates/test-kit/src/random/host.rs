@@ -1,4 +1,4 @@
-//! What hosts write: commands drawn from the schema, with the words that mean something here.
+//! Generator of host lines: commands from the schema, with meaningful values.
 
 use crate::{HostLine, Kind};
 use pi_rpc::{
@@ -11,14 +11,14 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Frames of the host that answer nothing that was asked.
+/// Frames of the host that respond to nothing open.
 const STRAYS: [&str; 3] = [
     r#"{"type":"extension_ui_response","id":"nothing","value":"yes"}"#,
     r#"{"type":"extension_ui_response","id":"nothing","confirmed":true}"#,
     r#"{"type":"host_tool_result","id":"nothing","result":{"content":[]}}"#,
 ];
 
-/// The commands of a kind of conversation in a dialect; made once.
+/// Command generator for a kind of conversation in a dialect; created once.
 pub fn commands(kind: Kind, dialect: Dialect) -> &'static Commands {
     static KNOWN: Mutex<BTreeMap<(Kind, Dialect), &'static Commands>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +34,7 @@ pub fn commands(kind: Kind, dialect: Dialect) -> &'static Commands {
     })
 }
 
-/// A line of the host, the one of that number, with the command that it is.
+/// Generates the host line with this number, and its command.
 pub fn line(
     kind: Kind,
     dialect: Dialect,
@@ -55,7 +55,7 @@ pub fn line(
     (named(Value::Object(command), number, is_named, wait), kind)
 }
 
-/// The command as the line of that number, which `$` stands for in it.
+/// The line of a command; `$` in it stands for the number.
 pub fn named(command: Value, number: usize, is_named: bool, wait: u64) -> HostLine {
     let line =
         command.to_string().replace('$', &number.to_string()).replace("\"@\"", &format!("\"@{number}\""));
@@ -144,7 +144,7 @@ fn lasting(member: &str) -> &'static [&'static str] {
         "images" => &["[]"],
         "modelId" => &["\"thinker\"", "\"plain\""],
         "enabled" => &["false", "true"],
-        // What a dialect does not have is a bad line.
+        // A member that the dialect does not have makes the line invalid.
         "level" => &["\"off\"", "\"low\"", "\"high\""],
         "name" => &["\"name $\""],
         "entryId" | "sessionPath" => &["\"@\""],

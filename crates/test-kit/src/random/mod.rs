@@ -1,5 +1,5 @@
-//! The grammar of conversations: each is made by a string of [`Choices`], so that a seed, a fuzzer or a recording makes one.
-//! What the host writes is drawn from the schema, see [`Commands`](pi_rpc::oracle::random::Commands).
+//! Generator of random conversations from a string of [`Choices`], which comes from a seed, a fuzzer or a recording.
+//! Lines of the host come from the schema, see [`Commands`](pi_rpc::oracle::random::Commands).
 
 mod actions;
 mod host;
@@ -21,7 +21,7 @@ impl Kind {
     /// All kinds.
     pub const ALL: [Self; 5] = [Self::Brief, Self::Crowded, Self::Lasting, Self::Asking, Self::Acting];
 
-    /// The dialects whose watchers there are.
+    /// Dialects that have watchers for the kind.
     pub fn dialects(self) -> &'static [Dialect] {
         match self {
             Self::Brief | Self::Crowded => &Dialect::ALL,
@@ -31,7 +31,7 @@ impl Kind {
     }
 }
 
-/// The conversation of this kind that the choices make.
+/// Generates a conversation of this kind from the choices.
 pub fn conversation(kind: Kind, dialect: Dialect, choices: &mut Choices) -> Conversation {
     let close = choices.pick(&[None, None, Some(Close::EndOfInput), Some(Close::Shutdown)]);
     let close = close.map(|close| (moment(kind, choices), close));
@@ -83,7 +83,7 @@ fn host_lines(kind: Kind, dialect: Dialect, choices: &mut Choices) -> Vec<HostLi
             let (mode, value) = choices.pick(&modes);
             vec![json!({ "type": mode, "mode": value }), prompt()]
         }
-        // Most conversations begin with a prompt.
+        // Most conversations start with a prompt.
         _ if choices.once_in(4) => Vec::new(),
         _ => vec![prompt()],
     };
@@ -138,11 +138,11 @@ fn full(choices: &mut Choices) -> DiskFull {
     DiskFull { at, left: choices.below(4), lasts: choices.below(3000) as u64 }
 }
 
-/// Plays it; a panic is a failure, too.
+/// Plays a conversation; a panic is a failure, too.
 ///
 /// # Errors
 ///
-/// What is wrong, and what happened up to then.
+/// The violation, and the log up to it.
 pub fn play(conversation: &Conversation) -> Result<Playback, String> {
     catch_unwind(AssertUnwindSafe(|| conversation.play())).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -150,11 +150,11 @@ pub fn play(conversation: &Conversation) -> Result<Playback, String> {
     })
 }
 
-/// Plays the conversations of the seeds below `seeds` in each dialect of the kind, and tells what happened in how many.
+/// Plays the conversations of the seeds below `seeds` in each dialect of the kind, and counts notable occurrences.
 ///
 /// # Panics
 ///
-/// If one fails; the text has it shrunk, as a regression to be kept.
+/// If one fails; the text has the shrunk conversation, as a file for `tests/regressions`.
 pub fn sample(kind: Kind, seeds: u64) -> BTreeMap<String, usize> {
     let mut happened = BTreeMap::new();
     for dialect in kind.dialects() {
@@ -171,7 +171,7 @@ pub fn sample(kind: Kind, seeds: u64) -> BTreeMap<String, usize> {
     happened
 }
 
-/// Says how a conversation fails and what is left of it when it is shrunk.
+/// Report of a failing conversation: its failure, and the shrunk conversation.
 pub fn report(failed: &Conversation, wrong: &str) -> String {
     let shrunk = shrink(failed);
     let wrong = play(&shrunk).err().unwrap_or_else(|| wrong.to_owned());

@@ -1,10 +1,10 @@
-//! What models say.
+//! Generator of model turns.
 
 use crate::Kind;
 use pi_rpc::oracle::random::Choices;
 use serde_json::{Value, json};
 
-/// A turn of a brief or crowded conversation.
+/// Generates a turn of a brief or crowded conversation.
 pub fn brief(kind: Kind, choices: &mut Choices) -> Value {
     if kind == Kind::Crowded {
         let say: Vec<Value> = (0..2 + choices.below(4)).map(|_| call(choices)).collect();
@@ -31,7 +31,7 @@ pub fn brief(kind: Kind, choices: &mut Choices) -> Value {
     turn
 }
 
-/// An answer, good or bad; or a summary. `asks`: it may call what others carry out.
+/// Generates a turn, failed or not, or a summary. `asks`: tools of hosts and extensions may be called.
 pub fn lasting(asks: bool, choices: &mut Choices) -> Value {
     let text = json!([{ "text": "Something was said to that.", "size": 10 }]);
     let calls = json!([{ "tool": "bash", "arguments": { "command": "make" } }, { "tool": "ls" }]);

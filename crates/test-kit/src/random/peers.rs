@@ -1,9 +1,9 @@
-//! Tools, shells, extensions, and hosts that are asked.
+//! Generators of the behaviour of tools, shells, extensions and hosts.
 
 use crate::{Answers, Ending, Habit, Work};
 use pi_rpc::oracle::random::Choices;
 
-/// How tool calls or shell commands go in brief conversations.
+/// Generates courses of tool calls or shell commands for brief conversations.
 pub fn works(choices: &mut Choices) -> Vec<Work> {
     some(5, choices, |choices| {
         let mut waits: Vec<u64> = choices.several(4, |choices| choices.below(6) as u64);
@@ -18,7 +18,7 @@ pub fn works(choices: &mut Choices) -> Vec<Work> {
     })
 }
 
-/// How they go in conversations that last: none hangs.
+/// Generates courses for lasting conversations, in which none hangs.
 pub fn lasting_works(choices: &mut Choices) -> Vec<Work> {
     some(4, choices, |choices| Work {
         waits: vec![10 + choices.below(90) as u64],
@@ -28,12 +28,12 @@ pub fn lasting_works(choices: &mut Choices) -> Vec<Work> {
     })
 }
 
-/// The habits of some extensions.
+/// Generates the habits of some extensions.
 pub fn habits(choices: &mut Choices) -> Vec<Vec<Habit>> {
     some(3, choices, |choices| some(9, choices, habit))
 }
 
-/// How the host answers.
+/// Generates the answers of the host.
 pub fn answers(choices: &mut Choices) -> Vec<Answers> {
     some(8, choices, |choices| {
         let wait = choices.below(400) as u64;

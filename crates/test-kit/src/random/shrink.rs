@@ -1,15 +1,15 @@
-//! The least that still fails of a conversation.
+//! Shrinking of a failing conversation.
 
 use super::play;
 use crate::{Conversation, HostLine, Kind};
 use pi_rpc::oracle::random::shrink_list;
 use serde_json::{Map, Value};
 
-/// How often a conversation is played to shrink it.
+/// Maximum number of plays for shrinking a conversation.
 const TRIES: usize = 3000;
 
-/// Leaves out what a conversation fails without, and makes the rest plain. What is left breaks the same rule: its text is
-/// the same but for numbers and quotations.
+/// Removes parts of a conversation that its failure does not need, and simplifies the rest. The result fails in the same
+/// way: its error text is equal except for numbers and quotations.
 pub fn shrink(failed: &Conversation) -> Conversation {
     let way = play(failed).err().map(|wrong| way(&wrong));
     Shrinker { way, tries: TRIES }.shrink(failed.clone())
@@ -49,7 +49,7 @@ impl Shrinker {
         }
     }
 
-    /// Whether it is what it was about: other failures may hide behind this one.
+    /// Whether the candidate fails in the same way.
     fn fails(&self, candidate: &Conversation) -> bool {
         let is_whole = !candidate.tools.is_empty()
             && !candidate.shells.is_empty()
@@ -132,7 +132,7 @@ impl Shrinker {
     }
 }
 
-/// How much there is to it.
+/// Size of a conversation, to be minimised.
 fn size(conversation: &Conversation) -> usize {
     let waits: u64 = conversation.host.iter().map(|line| line.wait).sum();
     text(conversation).len() * 100_000 + waits as usize
@@ -142,7 +142,7 @@ fn text(conversation: &Conversation) -> String {
     serde_json::to_string(conversation).unwrap_or_default()
 }
 
-/// What is wrong, without numbers and quotations.
+/// Error text without numbers and quotations.
 fn way(wrong: &str) -> String {
     let first = wrong.lines().next().unwrap_or_default();
     let first = first.split(['"', '{', '[']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Watches one conversation: everything that goes in, everything that comes out.
+//! Watcher that predicts everything in a conversation without files, retries and compactions.
 
 use super::{
     Watcher,
@@ -23,16 +23,16 @@ use std::{
     sync::LazyLock,
 };
 
-/// The tools on offer.
+/// Tools that are offered to the model.
 pub static TOOLS: LazyLock<Toolbox> = LazyLock::new(toolbox);
 
-/// The same for an engine of its own.
+/// [`TOOLS`] for an engine that owns them.
 pub fn toolbox() -> Toolbox {
     Toolbox::new(specs(&Dialect::Pi.record().tools))
 }
 
-/// What the engine has started and what has not ended yet; and everything said about it. `joins_all`: a reader gets
-/// all deltas of a block joined that can be, else some.
+/// Watcher of all requests, calls and frames of a conversation. `joins_all`: a second reader gets all deltas of a block
+/// coalesced, else every other one.
 pub struct Brief {
     dialect: Dialect,
     requests: Requests,
@@ -41,21 +41,21 @@ pub struct Brief {
     wire: Wire,
     ever: BTreeSet<CallId>,
     model: Option<CallId>,
-    /// The blocks of its answer: whether each is open.
+    /// Blocks of the open model answer, and whether each is open.
     blocks: Vec<bool>,
     tools: BTreeSet<CallId>,
     shells: BTreeMap<CallId, Shell>,
-    /// The shell command that has just ended, and how.
+    /// Shell command that has just ended, and its end.
     shell_end: Option<(Shell, ShellEnd)>,
     directory: Option<String>,
-    /// What comes in next belongs to something that is over.
+    /// Whether the current input belongs to finished work.
     echo: bool,
-    /// The time of the last input.
+    /// Time of the last input.
     wall: u64,
     frames: usize,
     ended: bool,
     shut: bool,
-    /// What becomes of the run is not told any more.
+    /// Whether no further events of the run are expected.
     silent: bool,
     exited: bool,
 }
@@ -66,7 +66,7 @@ struct Shell {
 }
 
 impl Brief {
-    /// A watcher for one conversation.
+    /// Creates a watcher for one conversation.
     pub fn new(dialect: Dialect, joins_all: bool) -> Self {
         Self {
             dialect,
@@ -97,11 +97,11 @@ impl Watcher for Brief {
         self.wall = now.wall;
         self.echo = false;
         match input {
-            // What is written to a process that was told to stop is not read any more.
+            // A process that shuts down does not read further lines.
             Input::Frame(_) | Input::BadLine(_) if self.shut => self.echo = true,
             Input::Frame(frame) => match frame.as_ref() {
                 Inbound::Command(command) => self.requests.command(command.clone()),
-                // Nobody has asked: nothing may come of it.
+                // Not requested, so it must have no effect.
                 _ => self.echo = true,
             },
             Input::BadLine(error) if error.is_answered() => self.requests.bad_line(error.clone()),
@@ -120,13 +120,13 @@ impl Watcher for Brief {
                 ensure!(self.tools.remove(call), "the world ended a tool twice");
                 self.calls.end(*call, result, *is_error);
             }
-            // What is late is not told; what is told is held against the dialect by the checks.
+            // Late progress is not reported; the checks compare reported progress with the dialect.
             Input::ShellProgress { call, .. } => self.echo = !self.shells.contains_key(call),
             Input::ShellEnd { call, end } => {
                 let shell = self.shells.remove(call).ok_or("the world ended a shell twice")?;
                 self.requests.shell_end = Some((shell.command.clone(), end.as_ref().err().cloned()));
                 if let Ok(end) = end {
-                    // Every dialect's engine is told the directory; which of them keep it is the shell's business.
+                    // The engine of every dialect gets the directory; the shell decides whether it applies to the next command.
                     self.directory = end.directory.clone().or(self.directory.take());
                     self.shell_end = Some((shell, end.clone()));
                 }
@@ -264,7 +264,7 @@ impl Watcher for Brief {
 }
 
 impl Brief {
-    /// In some dialects nothing is told of a run that the end of the input ends.
+    /// Expects no further events of a run that the end of input ends, in dialects that abort it silently.
     fn silence(&mut self) {
         if self.dialect.record().end_of_input == DialectEndOfInput::AbortRun {
             self.silent = true;
@@ -272,7 +272,7 @@ impl Brief {
         }
     }
 
-    /// Whether the step has a place in the model's answer.
+    /// Whether the event is valid in the model answer so far.
     fn fits(&mut self, event: &StreamEvent) -> bool {
         match event {
             StreamEvent::Start { index, .. } => {
@@ -309,7 +309,7 @@ impl Brief {
     fn said(&mut self, said: &Emission) -> Checked {
         self.wire.said(said)?;
         self.frames += 1;
-        // What is told by its bytes says what these say.
+        // An encoded line has the contents of its frame.
         let read = match said {
             Emission::Line { line, .. } => {
                 let frame = read::<Outbound>(line.trim_ascii_end(), self.dialect);
@@ -344,7 +344,7 @@ impl Brief {
             (RpcCommand::Bash(it), RpcResponse::Success(RpcSuccess::Bash(response))) => {
                 let (shell, end) = self.shell_end.take().ok_or("a shell command was answered too early")?;
                 let same = (it.command == shell.command) && response.data.output == end.output;
-                // Leaving its session cancels it, however it ends then.
+                // A change of the session cancels it, whatever its end.
                 let is_cancelled = end.cancelled || shell.session != self.talk.session;
                 ensure!(
                     same && response.data.cancelled == is_cancelled,
@@ -369,7 +369,7 @@ impl Brief {
         }
     }
 
-    /// A shell command that was stopped before it began is answered as one that was stopped at once.
+    /// Checks the response to a shell command that was cancelled before it started.
     fn unrun(&mut self, command: &BashCommand, response: &RpcResponse) -> Checked {
         let RpcResponse::Success(RpcSuccess::Bash(response)) = response else {
             return Err("a shell command failed that was stopped".to_owned());
@@ -402,10 +402,10 @@ impl Brief {
     }
 }
 
-/// Why no other session can be opened here.
+/// Error of opening another session in these conversations.
 pub const NO_SESSION: &str = "there is no such session";
 
-/// The error of a command that was accepted and then comes to nothing in these conversations.
+/// Error of an accepted command that then fails in these conversations.
 pub fn handler_error(dialect: Dialect, command: &RpcCommand) -> Option<String> {
     let base = dialect.base();
     Some(match command {
@@ -417,7 +417,7 @@ pub fn handler_error(dialect: Dialect, command: &RpcCommand) -> Option<String> {
     })
 }
 
-/// Whether the command can fail at all.
+/// Checks that the command can fail with this error.
 fn may_fail(dialect: Dialect, command: &RpcCommand, error: &RpcErrorResponse) -> Checked {
     let empty = |name: &str| name.trim().is_empty();
     let fails = match command {
@@ -434,12 +434,12 @@ fn may_fail(dialect: Dialect, command: &RpcCommand, error: &RpcErrorResponse) ->
     Ok(())
 }
 
-/// Whether the answer is over with this.
+/// Whether the event ends the model answer.
 const fn ends_answer(event: &StreamEvent) -> bool {
     matches!(event, StreamEvent::Finish(_) | StreamEvent::Fail { .. })
 }
 
-/// The text of a user's message.
+/// Text of a user message.
 pub fn text_of(message: &UserMessage) -> String {
     match &message.content {
         MessageContent::Text(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! The tool calls of one turn: which may run, beside which, and what each must come to.
+//! Model of the tool calls of one turn: which may run, in parallel with which, and the result that each must have.
 
 use super::brief::TOOLS;
 use crate::{Checked, ensure};
@@ -11,20 +11,20 @@ use pi_rpc::{
 };
 use serde_json::{Value, json};
 
-/// The calls of the open turn.
+/// Tool calls of the open turn.
 pub struct Calls {
     dialect: Dialect,
     calls: Vec<Call>,
-    /// Steering has come that skips what has not run.
+    /// Whether a steering message skips the calls that have not run.
     skipping: bool,
-    /// The message failed: its calls are not run, only answered, in dialects that do so.
+    /// Whether the message failed; its calls then only get results, in dialects that do so.
     failed: Option<String>,
 }
 
 struct Call {
     id: String,
     name: String,
-    /// The arguments as the tool takes them, or why it does not.
+    /// Checked arguments, or the error of the check.
     fit: Result<JsonObject, String>,
     stage: Stage,
 }
@@ -37,14 +37,14 @@ enum Stage {
     Said,
 }
 
-/// What the talk around the calls is like at the moment.
+/// State of the run around the calls.
 #[derive(Clone, Copy)]
 pub struct Around {
-    /// Steering waits.
+    /// Whether a steering message waits.
     pub steers: bool,
-    /// The run was begun with the interrupt mode that lets steering stop tools.
+    /// Whether the run was started in a mode in which steering aborts tools.
     pub interrupts: bool,
-    /// The run is being aborted.
+    /// Whether the run is being aborted.
     pub aborts: bool,
 }
 
@@ -53,7 +53,7 @@ impl Calls {
         Self { dialect, calls: Vec::new(), skipping: false, failed: None }
     }
 
-    /// The assistant message of the turn is complete.
+    /// Starts the calls of a complete assistant message.
     pub fn begin(&mut self, message: &AssistantMessage, around: Around) {
         let base = self.dialect.base();
         let calls = message.content.iter().filter_map(|block| match block {
@@ -75,11 +75,11 @@ impl Calls {
             StopReason::Error => Some(errors::call_failed(base, &reason)),
             _ => None,
         };
-        // Here steering is looked for between the checks of two calls, and nothing can come between them.
+        // This dialect checks for steering between two calls, and no input can come between them.
         self.skipping = self.style() == Style::ParallelSkip && around.steers && self.calls.len() > 1;
     }
 
-    /// A tool is started.
+    /// Handles the start of a tool.
     pub fn start(&mut self, start: &ToolStart) -> Checked {
         ensure!(self.failed.is_none() && !self.skipping, "a call was run that must not be");
         let others: Vec<bool> = self.running().map(|call| TOOLS.is_exclusive(&call.name)).collect();
@@ -99,7 +99,7 @@ impl Calls {
         Ok(())
     }
 
-    /// A tool is told to stop.
+    /// Handles the cancel of a tool.
     pub fn cancel(&mut self, id: CallId) {
         for call in &mut self.calls {
             if let Stage::Running { call, cancelled, .. } = &mut call.stage {
@@ -108,7 +108,7 @@ impl Calls {
         }
     }
 
-    /// A tool has shown something.
+    /// Handles progress of a tool.
     pub fn progress(&mut self, id: CallId, result: &AgentToolResult) {
         for call in &mut self.calls {
             if let Stage::Running { call, shown, .. } = &mut call.stage
@@ -119,7 +119,7 @@ impl Calls {
         }
     }
 
-    /// A tool has ended.
+    /// Handles the end of a tool.
     pub fn end(&mut self, id: CallId, result: &AgentToolResult, is_error: bool) {
         let mut result = result.clone();
         if self.dialect.record().empty_result_details {
@@ -131,7 +131,7 @@ impl Calls {
         }
     }
 
-    /// `tool_execution_start`.
+    /// Checks a `tool_execution_start`.
     pub fn announced(&mut self, id: &str) -> Checked {
         let call = self.call(id)?;
         ensure!(call.stage == Stage::Announced(false), "a call was announced twice");
@@ -139,7 +139,7 @@ impl Calls {
         Ok(())
     }
 
-    /// `tool_execution_update`.
+    /// Checks a `tool_execution_update`.
     pub fn updated(&mut self, id: &str, result: &AgentToolResult) -> Checked {
         let call = self.call(id)?;
         let shows = matches!(&call.stage, Stage::Running { shown: Some(shown), .. } if shown == result);
@@ -147,7 +147,7 @@ impl Calls {
         Ok(())
     }
 
-    /// `tool_execution_end`: says what the call came to, and nothing else.
+    /// Checks a `tool_execution_end`, whose result must be that of the call.
     pub fn ended(&mut self, event: &ToolExecutionEndEvent, around: Around) -> Checked {
         let (base, style, skipping, failed) =
             (self.dialect.base(), self.style(), self.skipping, self.failed.clone());
@@ -177,7 +177,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Everything has been done about the last input: what must stop was told so.
+    /// Checks after an input that every tool that must stop was cancelled.
     pub fn settled(&self, around: Around) -> Checked {
         let stops = self.skipping || around.aborts;
         let told = |call: &Call| matches!(call.stage, Stage::Running { cancelled: true, .. });

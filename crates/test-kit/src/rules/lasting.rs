@@ -1,10 +1,10 @@
-//! What must hold, whatever happens:
+//! Watcher of the rules that hold whatever happens:
 //!
-//! - the machine objects to nothing, and every request gets its response;
-//! - what is told is stored, but for the messages of a run that ends because it could not be;
-//! - what was acknowledged is delivered once, in a run or by way of a queue, unless its session was left;
-//! - a model is asked for a turn only in a run, and at rest nothing is open and no alarm is set;
-//! - in the end the file holds what the memory holds, and no message that was told of is lost.
+//! - the machine finds no violation, and every command gets its response;
+//! - what frames report is stored, except for messages of a run that ends because a write failed;
+//! - an acknowledged message is delivered once, in a run or through a queue, unless its session was left;
+//! - a model is called for a turn only in a run, and at rest nothing is outstanding and no deadline is set;
+//! - at the end the file has the same messages as memory, and no reported message is lost.
 
 use super::Watcher;
 use crate::{Checked, Disk, ensure, stored_messages};
@@ -19,39 +19,39 @@ use std::{
     path::PathBuf,
 };
 
-/// Follows one conversation.
+/// Watcher of one conversation.
 pub struct Lasting {
     dialect: Dialect,
     is_kept: bool,
-    /// Dialogs and extensions have deadlines of their own.
+    /// Whether there are extensions, whose dialogs and requests have deadlines.
     is_extended: bool,
-    /// Model calls that are open, and whether each is for a turn.
+    /// Outstanding model calls, and whether each is for a turn.
     models: BTreeMap<CallId, bool>,
     run_open: bool,
-    /// A write has failed in the open run.
+    /// Whether a write has failed in the open run.
     failed: bool,
-    /// Texts of the user that were acknowledged and not delivered yet, with the requests that brought them.
+    /// Acknowledged user texts that were not delivered yet, with their commands.
     owed: BTreeMap<String, String>,
-    /// The requests without a response, with their frames.
+    /// Commands without a response.
     asked: BTreeMap<String, Value>,
-    /// The messages that were told of as stored, with the file that they are in.
+    /// Messages that were reported as stored, with their files.
     told: Vec<(PathBuf, Value)>,
-    /// What an extension has dealt with: it is not delivered.
+    /// Inputs that an extension handled, which are not delivered.
     handled: BTreeSet<String>,
-    /// What extensions said for the user, and were told to be accepted.
+    /// Accepted user messages of extensions.
     accepted: BTreeSet<String>,
     stopped: bool,
     exited: bool,
-    /// The last write has failed.
+    /// Whether the last write has failed.
     missed: bool,
-    /// What extensions were asked and have not ended.
+    /// Outstanding requests to extensions.
     open: BTreeMap<(CallId, String), Value>,
-    /// What happened, in one word each.
+    /// Notable occurrences.
     seen: BTreeSet<String>,
 }
 
 impl Lasting {
-    /// A watcher for one conversation.
+    /// Creates a watcher for one conversation.
     pub fn new(dialect: Dialect, is_kept: bool, is_extended: bool) -> Self {
         Self {
             dialect,
@@ -83,12 +83,12 @@ impl Lasting {
         Ok(())
     }
 
-    /// The model has ended, or was told to.
+    /// Handles the end or the cancel of a model call.
     fn model_over(&mut self, call: CallId) -> bool {
         self.models.remove(&call).is_some()
     }
 
-    /// Sees a frame that is said.
+    /// Handles a frame of the server.
     fn said(&mut self, frame: &Value, disk: &Disk) -> Checked {
         let kind = text(&frame["type"]);
         self.seen.extend(interest(frame));
@@ -96,11 +96,11 @@ impl Lasting {
             ensure!(!self.run_open, "two runs at once");
             self.run_open = true;
         }
-        // The message of a shell belongs to the session in which it was started.
+        // The message of a shell command belongs to the session in which the command was started.
         let elsewhere = self.asked.get(&text(&frame["id"])).is_some_and(|asked| asked["left"] == true);
         if self.is_kept && !self.failed && !elsewhere {
             ensure!(disk.has_reported(frame, self.run_open), "told before it was stored: {frame}");
-            // What an extension says before the file begins goes with what the user says, if anything.
+            // A message of an extension before the file exists is written with the first user message, if there is one.
             let early = frame["message"]["role"] == "custom" && disk.lines().is_empty();
             if let (Some(path), "message_end", false) = (disk.open_file(), kind.as_str(), early) {
                 self.told.push((path.to_owned(), frame["message"].clone()));
@@ -109,7 +109,7 @@ impl Lasting {
         let message = &frame["message"];
         if kind == "message_end" && message["role"] == "user" {
             let said = text(&message["content"][0]["text"]);
-            // A command whose extension has never registered is one that the model reads.
+            // A slash command of an extension that never registered goes to the model as text.
             let owed = self.owed.remove(&said).is_some() || self.accepted.remove(&said);
             let known = owed || said.starts_with('/');
             ensure!(known, "{said:?} was delivered, and nobody was told before");
@@ -120,14 +120,14 @@ impl Lasting {
         if kind == "response" { self.answered(frame) } else { Ok(()) }
     }
 
-    /// An extension has ended what it was asked.
+    /// Handles the answer of an extension to a request.
     fn ended_by_extension(&mut self, request: &Value, frame: &Value) {
         self.seen.insert(
             format!("{} {}", text(&request["type"]), text(&request["hook"]["type"])).trim_end().to_owned(),
         );
         if request["hook"]["type"] == "input" && frame["result"]["action"] == "handled" {
             let said = text(&request["hook"]["text"]);
-            // Behind a cancel that is said in vain: what was typed goes its way, or is gone with what was aborted.
+            // After a cancel: the input is used unchanged, or dropped with the aborted work.
             match request["unwanted"] == true {
                 true => self.accepted.insert(said.clone()),
                 false => self.accepted.remove(&said),
@@ -138,12 +138,12 @@ impl Lasting {
 
     fn answered(&mut self, frame: &Value) -> Checked {
         let succeeded = frame["success"] == true;
-        // The session stays as it was.
+        // The session does not change.
         let cancelled = frame["data"]["cancelled"] == true;
         let id = text(&frame["id"]);
         let late = self.dialect.record().prompt_ack == DialectPromptAck::ImmediateThenMaybeError;
         let Some(asked) = self.asked.remove(&id) else {
-            // A prompt that was acknowledged may still be refused; other errors may name no request.
+            // An acknowledged prompt may still be refused; other errors may have no id.
             self.owed.retain(|_, by| succeeded || *by != id);
             ensure!(!succeeded && (late || id.is_empty()), "a second response: {frame}");
             return Ok(());
@@ -219,7 +219,7 @@ impl Watcher for Lasting {
     fn frame_to_extension(&mut self, process: CallId, frame: &Value) {
         let id = text(&frame["id"]);
         match frame["type"].as_str().unwrap_or_default() {
-            // What it said for the user was accepted.
+            // A user message of the extension was accepted.
             "response" if frame["success"] == true && !self.handled.contains(&id) => {
                 self.accepted.insert(id);
             }
@@ -252,7 +252,7 @@ impl Watcher for Lasting {
         let quiet = self.models.is_empty() && (engine.deadline().is_none() || self.is_extended);
         ensure!(!engine.is_idle() || quiet && !self.run_open, "idle, and something is still open");
         if engine.is_idle() && !self.stopped {
-            // What an extension says for the user is accepted before it is understood, and may be refused then.
+            // A user message of an extension is accepted before it is parsed, and may be refused later.
             let most = self.owed.len() + self.accepted.len();
             ensure!(
                 (self.owed.len()..=most).contains(&engine.queued()),
@@ -269,7 +269,7 @@ impl Watcher for Lasting {
         Ok(())
     }
 
-    /// What goes on hangs.
+    /// Checks at rest, with hanging work only.
     fn quiet(&self, engine: &Engine) -> Checked {
         ensure!(engine.is_idle() || !self.models.is_empty(), "not idle, and nothing goes on");
         Ok(())
@@ -308,7 +308,7 @@ impl Watcher for Lasting {
     }
 }
 
-/// What is of interest in a frame.
+/// Notable occurrence in a frame.
 fn interest(frame: &Value) -> Option<String> {
     let success = frame["success"] == true;
     Some(match frame["type"].as_str()? {

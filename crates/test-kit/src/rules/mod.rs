@@ -1,11 +1,11 @@
-//! Watchers: models of the documents' rules that follow a conversation and object as soon as it breaks one. They are made
+//! Watchers: models of the rules of the documents that follow a conversation and report the first violation. They are made
 //! from the documents, not from the engine.
 //!
 //! - [`SnapshotCheck`]: the updates of a streamed message add up to its snapshots (scripted scenarios).
-//! - [`Stored`]: what is told is on disk before (scripted scenarios that are kept).
-//! - [`Brief`]: everything about conversations without a disk or extensions: each request its response, in order
+//! - [`Stored`]: what frames report is on disk before (scripted scenarios with stored sessions).
+//! - [`Brief`]: everything about conversations without a disk or extensions: responses in order
 //!   (`requests`); runs, turns, queues, messages (`talk`); the tool calls of a turn (`calls`); the bytes (`wire`).
-//! - [`Lasting`]: what holds whatever disks, providers and extensions do.
+//! - [`Lasting`]: rules that hold whatever disks, providers and extensions do.
 
 mod brief;
 mod calls;
@@ -29,51 +29,51 @@ use pi_rpc::{
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Follows one conversation; the error names the rule that is broken.
+/// Observer of one conversation. Errors name the violated rule.
 pub trait Watcher {
-    /// Something is about to go in.
+    /// Called before an input.
     fn input(&mut self, _input: &Input, _now: Now) -> Checked {
         Ok(())
     }
 
-    /// The host wrote a frame.
+    /// Called for a frame of the host.
     fn wrote(&mut self, _frame: &Value) {}
 
-    /// Something came out.
+    /// Called for an output.
     fn output(&mut self, _output: &Output) -> Checked {
         Ok(())
     }
 
-    /// A frame came out, as the host reads it.
+    /// Called for a frame of the server, in the form in which the host reads it.
     fn frame(&mut self, _said: &Emission, _frame: &Value, _disk: &Disk) -> Checked {
         Ok(())
     }
 
-    /// A write has failed.
+    /// Called after a failed write.
     fn write_failed(&mut self) {}
 
-    /// An extension was told something.
+    /// Called for a frame to an extension.
     fn frame_to_extension(&mut self, _process: CallId, _frame: &Value) {}
 
-    /// An extension wrote something.
+    /// Called for a frame of an extension.
     fn frame_from_extension(&mut self, _process: CallId, _frame: &Value) {}
 
-    /// Everything has come out that an input led to.
+    /// Called after all outputs of an input.
     fn handled(&mut self, _engine: &Engine) -> Checked {
         Ok(())
     }
 
-    /// Nothing is due any more.
+    /// Called when nothing is due.
     fn quiet(&self, _engine: &Engine) -> Checked {
         Ok(())
     }
 
-    /// The process has ended.
+    /// Called after the exit of the process.
     fn ended(&self, _engine: &Engine, _disk: &Disk) -> Checked {
         Ok(())
     }
 
-    /// What happened, in one word each.
+    /// Notable occurrences, one word each.
     fn happened(&self) -> BTreeSet<String> {
         BTreeSet::new()
     }

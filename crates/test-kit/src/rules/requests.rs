@@ -1,4 +1,4 @@
-//! Every line of the host that wants an answer, and whether it has got it.
+//! Model of the host lines that need a response, and of their order.
 
 use super::brief::handler_error;
 use crate::{Checked, ensure};
@@ -7,23 +7,23 @@ use pi_rpc::protocol::{
     RpcCommand, RpcCommandKind, RpcErrorResponse, RpcResponse, errors,
 };
 
-/// The lines that wait, oldest first.
+/// Host lines without a response, oldest first.
 pub struct Requests {
     dialect: Dialect,
     waiting: Vec<PendingLine>,
-    /// A prompt whose success is said and whose error must still come.
+    /// Prompt that was acknowledged and must still get an error.
     refused: Vec<(Option<RequestId>, RpcCommandKind)>,
-    /// The shell command that has just ended, and why it did not start if it did not.
+    /// Shell command that has just ended, and the error if it did not start.
     pub shell_end: Option<(String, Option<String>)>,
 }
 
 struct PendingLine {
     asked: LineKind,
-    /// It is not behind another any more, and what came before it is done.
+    /// Whether the line is being served, as no earlier one delays it.
     begun: bool,
-    /// A shell command that was stopped before it began.
+    /// Whether the line is a shell command that was cancelled before it started.
     stopped: bool,
-    /// The process was told to stop before it was served: it may stay unanswered.
+    /// Whether shutdown came before the line was served; it then needs no response.
     forgiven: bool,
 }
 
@@ -39,7 +39,7 @@ impl PendingLine {
 }
 
 impl LineKind {
-    /// Whether it overtakes in dialects that serve one command after another.
+    /// Whether the line overtakes others in dialects that serve commands one by one.
     const fn is_control(&self) -> bool {
         match self {
             Self::Command(command) => command.kind().is_control() || command.kind().is_read(),
@@ -48,13 +48,13 @@ impl LineKind {
     }
 }
 
-/// What a response settled.
+/// Subject of a response.
 pub enum Settled {
-    /// This command is done.
+    /// Completed command.
     Command(RpcCommand),
-    /// This shell command was stopped before it began.
+    /// Shell command that was cancelled before it started.
     Unrun(BashCommand),
-    /// A line that was no command was refused; or a prompt was that had been acknowledged.
+    /// Refused line that is not a command, or a prompt that is refused after its acknowledgement.
     Refusal,
 }
 
@@ -81,14 +81,14 @@ impl Requests {
         self.begin();
     }
 
-    /// What comes next is begun.
+    /// Marks the lines that are being served.
     pub fn begin(&mut self) {
         for at in 0..self.waiting.len() {
             self.waiting[at].begun |= self.is_in_hand(at);
         }
     }
 
-    /// Which request the response answers. `run_open`: a prompt that does not say how to queue it is refused.
+    /// Finds the line that a response belongs to. `run_open`: a prompt without `streamingBehavior` is refused.
     pub fn answer(&mut self, response: &RpcResponse, run_open: bool) -> Result<Settled, String> {
         let at = match response {
             RpcResponse::Success(it) => {
@@ -123,7 +123,7 @@ impl Requests {
         }
     }
 
-    /// Whether something waits that ends the open run and must be answered before anything new begins.
+    /// Whether a line waits that ends the open run and must be answered before a new one.
     pub fn aborts(&self) -> bool {
         use RpcCommandKind as Kind;
         let ends = [
@@ -141,7 +141,7 @@ impl Requests {
         })
     }
 
-    /// Commands that have no answer yet.
+    /// Commands without a response.
     pub fn commands(&self) -> impl Iterator<Item = &RpcCommand> {
         self.waiting.iter().filter_map(|waiting| match &waiting.asked {
             LineKind::Command(command) => Some(command),
@@ -149,7 +149,7 @@ impl Requests {
         })
     }
 
-    /// Commands that are being served: all of them, or in some dialects the first and those that overtake.
+    /// Commands that are being served: all, or in some dialects the first and those that overtake.
     fn in_hand(&self) -> impl Iterator<Item = &RpcCommand> {
         self.waiting.iter().enumerate().filter_map(|(at, waiting)| match &waiting.asked {
             LineKind::Command(command) if self.is_in_hand(at) => Some(command),
@@ -163,12 +163,12 @@ impl Requests {
         !serial || control(&self.waiting[at]) || self.waiting[..at].iter().all(control)
     }
 
-    /// Nothing waits that is not forgiven.
+    /// Whether every line has its response or needs none.
     pub fn is_empty(&self) -> bool {
         self.waiting.iter().all(|waiting| waiting.forgiven) && self.refused.is_empty()
     }
 
-    /// The process is told to stop: what is not in hand stays unanswered.
+    /// Handles shutdown: lines that are not being served need no response.
     pub fn forgive(&mut self) {
         // An abort that has overtaken the others holds them up until it is over.
         let serial = self.dialect.record().dispatch == DialectDispatch::SerialWithControlLane;
@@ -179,7 +179,7 @@ impl Requests {
         }
     }
 
-    /// Nothing is due any more, and `shells` commands of the host hang: only they, and what waits behind them, wait.
+    /// Checks at rest, with `shells` hanging commands of the host: only they and lines behind them have no response.
     pub fn quiet(&self, shells: usize) -> Checked {
         ensure!(self.refused.is_empty(), "the error of a refused prompt never came");
         let hanging = self.in_hand().filter(|command| command.kind() == RpcCommandKind::Bash).count();
@@ -189,7 +189,7 @@ impl Requests {
         Ok(())
     }
 
-    /// The first command that is wanted and can be over: any but a shell command that runs.
+    /// Index of the first matching command that can be complete: any except a running shell command.
     fn find(&self, wanted: impl Fn(&RpcCommand) -> bool) -> Option<usize> {
         let ended = self.shell_end.as_ref().map(|(command, _)| command);
         self.waiting.iter().position(|waiting| match &waiting.asked {
@@ -201,7 +201,7 @@ impl Requests {
         })
     }
 
-    /// Whether a shell command may be started.
+    /// Whether the shell command may be started.
     pub fn may_start(&self, line: &str) -> bool {
         self.waiting.iter().any(|waiting| match &waiting.asked {
             LineKind::Command(RpcCommand::Bash(it)) => it.command == line && !waiting.stopped,
@@ -242,7 +242,7 @@ impl Requests {
     }
 }
 
-/// Whether the command asks for a run of its own, and is refused in one.
+/// Whether the command needs a run of its own, and is therefore refused during a run.
 fn wants_run(command: &RpcCommand) -> bool {
     matches!(command, RpcCommand::Prompt(it) if it.streaming_behavior.is_none())
 }

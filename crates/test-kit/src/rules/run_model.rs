@@ -1,4 +1,4 @@
-//! Runs, turns, queues and messages, as the documents have them: what every turn takes up is known beforehand.
+//! Model of runs, turns, queues and messages by the documents, which predicts the input messages of every turn.
 
 use super::brief::text_of;
 use crate::{Checked, ensure};
@@ -12,23 +12,23 @@ use pi_rpc::{
 };
 use std::{collections::VecDeque, sync::Arc};
 
-/// Follows one conversation.
+/// Model of one conversation.
 pub struct RunModel {
     base: Base,
     steering: Queue,
     follow_up: Queue,
     interrupt: InterruptMode,
-    /// What the session must hold.
+    /// Expected messages of the session.
     messages: Vec<AgentMessage>,
-    /// What it must hold when the run is over.
+    /// Messages that are expected after the end of the run.
     deferred: Vec<AgentMessage>,
-    /// Counts the sessions of the conversation.
+    /// Number of the current session.
     pub session: usize,
     session_id: Option<String>,
-    /// An accepted prompt, whose run starts next.
+    /// Accepted prompt whose run starts next.
     due: Option<String>,
     run: Option<Run>,
-    /// A run is over, and it has not been said yet that nothing follows it.
+    /// Whether a run has ended without its `agent_settled`.
     settling: bool,
     dialect: Dialect,
 }
@@ -41,9 +41,9 @@ struct Queue {
 struct Run {
     interrupt: InterruptMode,
     prompt: Option<String>,
-    /// The inputs that the open turn still owes.
+    /// Inputs that the open turn must still emit.
     inputs: VecDeque<String>,
-    /// The run is being aborted: the open turn is the empty one that ends it.
+    /// Whether the run is being aborted; the open turn is then the empty one that ends it.
     aborted: bool,
     assistant: Option<AssistantMessage>,
 }
@@ -93,7 +93,7 @@ impl RunModel {
         }
     }
 
-    /// Nothing is told any more, whatever becomes of the run.
+    /// Expects no further events of the run.
     pub fn cut(&mut self) {
         (self.due, self.run, self.settling) = (None, None, false);
     }
@@ -102,29 +102,29 @@ impl RunModel {
         self.run.is_some()
     }
 
-    /// Messages that wait in the queues.
+    /// Number of messages in the queues.
     pub fn queued(&self) -> usize {
         self.steering.texts.len() + self.follow_up.texts.len()
     }
 
-    /// Whether steering waits.
+    /// Whether a steering message waits.
     pub fn steers(&self) -> bool {
         !self.steering.texts.is_empty()
     }
 
-    /// Whether the open run lets steering stop its tools.
+    /// Whether steering aborts the tools of the open run.
     pub fn interrupts(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.interrupt == InterruptMode::Immediate)
     }
 
-    /// The session has what it must have.
+    /// Checks the number of messages of the session.
     pub fn holds(&self, messages: &[Arc<AgentMessage>]) -> Checked {
         let lost = || format!("the session has {} messages, not {}", messages.len(), self.messages.len());
         ensure!(messages.len() == self.messages.len(), "{}", lost());
         Ok(())
     }
 
-    /// The same, message by message.
+    /// Checks the messages of the session one by one.
     pub fn holds_exactly(&self, messages: &[Arc<AgentMessage>]) -> Checked {
         let fitted = messages.iter().map(|message| {
             let mut message = message.as_ref().clone();
@@ -135,7 +135,7 @@ impl RunModel {
         Ok(())
     }
 
-    /// A command succeeded.
+    /// Handles the success of a command.
     pub fn succeeded(&mut self, command: &RpcCommand, response: &RpcSuccess) -> Checked {
         match (command, response) {
             (RpcCommand::Prompt(it), _) if self.run.is_some() => {
@@ -197,7 +197,7 @@ impl RunModel {
         Ok(())
     }
 
-    /// A shell command that was started in `session` is answered.
+    /// Handles the response to a shell command that was started in `session`.
     pub fn shell_ended(&mut self, command: &str, end: &ShellEnd, session: usize, wall: u64) {
         if session != self.session {
             return;
@@ -219,7 +219,7 @@ impl RunModel {
         }
     }
 
-    /// Sees what is said next. A run that is due must start with it.
+    /// Checks that a run that is due starts with the next event.
     pub fn said(&mut self, event: Option<&AgentSessionEvent>) -> Checked {
         use AgentSessionEvent as Event;
         let starts = matches!(event, Some(Event::AgentStart(_)));
@@ -234,7 +234,7 @@ impl RunModel {
         Ok(())
     }
 
-    /// An event of a run. `aborts`: something waits that wants the run to end.
+    /// Checks an event of a run. `aborts`: a command waits that ends the run.
     pub fn event(&mut self, event: &AgentSessionEvent, aborts: bool) -> Checked {
         use AgentSessionEvent as Event;
         if let Event::AgentSettled(settled) = event {

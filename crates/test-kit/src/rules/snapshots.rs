@@ -1,24 +1,24 @@
-//! Holds each update of a growing message to what its steps add up to, then leaves the snapshots out of the log.
+//! Comparison of the snapshots of a partial message with the sum of its deltas, and their removal from the log.
 
 use pi_rpc::protocol::parse_partial;
 use serde_json::{Value, json};
 
-/// The assistant message that grows, made from the steps alone.
+/// The partial message as the sum of its steps.
 pub struct SnapshotCheck {
-    /// Nothing is held against anything, only left out.
+    /// Whether snapshots are only removed, not compared.
     is_trusting: bool,
     message: Value,
-    /// The text of each block as it was streamed; of a call, the text of its arguments.
+    /// Streamed text of each block; for a call, the text of its arguments.
     raw: Vec<String>,
 }
 
 impl SnapshotCheck {
-    /// `checks`: whether updates are held against their steps.
+    /// `checks`: whether snapshots are compared.
     pub fn new(checks: bool) -> Self {
         Self { is_trusting: !checks, message: Value::Null, raw: Vec::new() }
     }
 
-    /// Sees a frame; of an update, gives it without its snapshots.
+    /// Handles a frame; for an update, returns it without its snapshots.
     pub fn see(&mut self, frame: &Value) -> Option<Value> {
         let message = &frame["message"];
         match frame["type"].as_str() {
@@ -31,7 +31,7 @@ impl SnapshotCheck {
                     self.update(frame);
                 }
                 let mut shown = frame.clone();
-                // Some dialects tell the steps alone.
+                // Some dialects have no snapshots.
                 if frame.get("message").is_some() {
                     shown["assistantMessageEvent"]["partial"] = json!("…");
                     shown["message"] = json!("…");
@@ -94,7 +94,7 @@ impl SnapshotCheck {
         }
         let Some(snapshot) = snapshot else { return };
         let mut expected = self.message.clone();
-        // Tokens and the provider's id are told along the way.
+        // Tokens and the id of the provider may come with any update.
         for key in ["usage", "responseId"] {
             if let Some(value) = snapshot.get(key) {
                 expected[key] = value.clone();
@@ -112,7 +112,7 @@ impl SnapshotCheck {
             }
             block => {
                 assert_eq!(event["content"], content[block], "its deltas add up");
-                // Comes with the end, by no event of its own.
+                // Arrives with the end of the block.
                 if let Some(signature) = complete.get("thinkingSignature") {
                     content["thinkingSignature"] = signature.clone();
                 }

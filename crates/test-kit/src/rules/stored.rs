@@ -1,14 +1,14 @@
-//! What is told is on disk before, unless a write has failed in the open run.
+//! Watcher of the rule that everything a frame reports is on disk before, unless a write has failed in the open run.
 
 use super::Watcher;
 use crate::{Checked, Disk, ensure};
 use pi_rpc::protocol::Emission;
 use serde_json::Value;
 
-/// Holds frames against the disk.
+/// Comparison of frames with the disk.
 #[derive(Default)]
 pub struct Stored {
-    /// A write has failed in the open run, which is why it will end.
+    /// Whether a write has failed in the open run, which will end for that reason.
     failed: bool,
     run_open: bool,
 }

@@ -1,5 +1,5 @@
-//! What is said, as bytes: every line is a frame of the dialect, snapshots keep step with their deltas, and a reader
-//! who gets joined deltas computes the same.
+//! Model of the encoded lines: every line is a frame of the dialect, snapshots equal the sum of their deltas, and a reader
+//! of coalesced deltas has the same result.
 
 use crate::{Checked, ensure};
 use pi_rpc::protocol::{
@@ -8,23 +8,23 @@ use pi_rpc::protocol::{
 };
 use serde_json::Value;
 
-/// Reads everything that a server says twice: as it is said, and with adjacent deltas joined.
+/// Two readers of the output of a server: of all lines, and of lines with coalesced deltas.
 pub struct Wire {
     dialect: Dialect,
     plain: Reader,
     joined: Reader,
-    /// What may still be joined to.
+    /// Last delta, which may still be coalesced.
     held: Option<Emission>,
-    /// Every other delta is joined, or all of them.
+    /// Whether all deltas are coalesced, or every other one.
     all: bool,
     count: usize,
 }
 
 struct Reader {
     encoder: Encoder,
-    /// Whole frames are somebody else's to read.
+    /// Whether whole frames are skipped, as the other reader reads them.
     updates_only: bool,
-    /// The kind of each block of the growing message, and what its deltas add up to.
+    /// Kind of each block of the partial message, and the sum of its deltas.
     blocks: Vec<(BlockKind, String)>,
     snapshot: Value,
 }
@@ -57,7 +57,7 @@ impl Wire {
             self.joined.read(&before, self.dialect)?;
         }
         if let Some(message) = finished(said) {
-            // Nothing is joined to the end of a message, so the other reader can catch up.
+            // The end of a message is never coalesced, so the other reader catches up here.
             if let Some(end) = self.held.take() {
                 self.joined.read(&end, self.dialect)?;
             }
@@ -103,7 +103,7 @@ impl Reader {
         }
     }
 
-    /// The snapshot shows what the deltas add up to so far, neither more nor less.
+    /// Checks that the snapshot equals the sum of the deltas so far.
     fn compare(&self, content: &Value) -> Checked {
         let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
         ensure!(blocks.len() == self.blocks.len(), "{} blocks, not {}", blocks.len(), self.blocks.len());
@@ -121,7 +121,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The message is over: it holds what was read of it.
+    /// Checks that the complete message equals what was read.
     fn over(&mut self, message: &AssistantMessage) -> Checked {
         let content = serde_json::to_value(&message.content).map_err(|error| error.to_string())?;
         let failed = matches!(message.stop_reason, StopReason::Error | StopReason::Aborted);
