@@ -1,4 +1,4 @@
-//! What is left behind when a session goes on at another place of its tree, and how a model sums it up.
+//! Leaving a branch: which entries are abandoned when a session continues elsewhere in its tree, and their summary.
 //!
 //! Source: pi source.
 
@@ -13,35 +13,35 @@ use crate::protocol::{
 };
 use std::{collections::HashSet, sync::Arc};
 
-/// What is left behind.
+/// The entries of the current branch that another branch does not share.
 #[derive(Debug)]
 pub struct AbandonedEntries<'t> {
-    /// The last entry that is on both branches; `None`: none is.
+    /// The last entry on both branches; `None`: they share none.
     pub common: Option<&'t Arc<str>>,
-    /// The entries from there to the leaf, oldest first.
+    /// The entries behind `common`, up to the leaf, oldest first.
     pub entries: Vec<&'t Entry>,
 }
 
-/// Where a session goes on when an entry is chosen.
+/// The place at which a session continues when the user chooses an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NavigationTarget {
-    /// The entry behind which it goes on; `None`: at its beginning.
+    /// The new leaf; `None`: the beginning of the session.
     pub leaf: Option<Arc<str>>,
-    /// The text of the message chosen, which is to be said anew.
+    /// The text of the chosen message, for the host's editor; `None`: the entry is no prompt.
     pub text: Option<String>,
 }
 
-/// A branch that only lacks its summary.
+/// An abandoned branch, ready to be summarized.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BranchPreparation {
-    /// What was said on it, as far as there is room for it, oldest first.
+    /// Its newest messages within the token budget, oldest first.
     pub messages: Vec<Arc<AgentMessage>>,
-    /// The files that were touched.
+    /// The files that its tool calls read or modified.
     pub files: Files,
 }
 
 impl Tree {
-    /// What is left behind by going on at the entry `target`.
+    /// Finds the entries that are abandoned when the session continues at the entry `target`.
     pub fn abandoned_entries(&self, target: &str) -> AbandonedEntries<'_> {
         let path = self.path();
         let there: HashSet<&Arc<str>> =
@@ -53,8 +53,8 @@ impl Tree {
         }
     }
 
-    /// Where the session goes on when `id` is chosen: before what the user or an extension said, behind anything else.
-    /// `None`: there is no such entry.
+    /// Resolves a chosen entry to the new leaf: the entry before a message of the user or of an extension, else the
+    /// entry itself. `None`: there is no entry `id`.
     pub fn navigation_target(&self, id: &str) -> Option<NavigationTarget> {
         let entry = self.get(id)?;
         let text = match entry.kind() {
@@ -69,8 +69,8 @@ impl Tree {
 }
 
 impl BranchPreparation {
-    /// What a model is to sum up of `entries`, oldest first: the newest of them that take no more than `budget` tokens; 0:
-    /// all. Of tools only the calls are told.
+    /// Selects the newest of `entries` (oldest first) that fit into `budget` tokens; 0: all. Results of tools are
+    /// left out, their calls are not.
     pub fn new(entries: &[&Entry], budget: u64) -> Self {
         let mut branch = Self::default();
         for summary in entries.iter().filter(|it| it.kind() == Some(SessionEntryKind::BranchSummary)) {
@@ -90,7 +90,7 @@ impl BranchPreparation {
             let is_summary =
                 matches!(entry.kind(), Some(SessionEntryKind::Compaction | SessionEntryKind::BranchSummary));
             let fits = budget == 0 || tokens + own <= budget;
-            // A summary stands for much: it is taken where there is nearly room for it.
+            // A summary stands for many entries: one more is taken while nine tenths of the budget are not used.
             if fits || is_summary && tokens < budget / 10 * 9 {
                 branch.messages.push(message.clone());
                 tokens += own;
@@ -104,19 +104,19 @@ impl BranchPreparation {
         branch
     }
 
-    /// Asks for the summary; `None`: nothing was said. `instructions` are what it is to dwell on, or all that is asked if
-    /// they `replace` the usual ones.
+    /// Builds the request for the summary; `None`: there is no message. `instructions` are added to the usual ones,
+    /// or take their place if `replace`.
     pub fn request(&self, instructions: Option<&str>, replace: bool) -> Option<SummaryRequest> {
         branch_request(&self.messages, instructions, replace)
     }
 
-    /// The summary as it is kept, of what the model said; lists of files have so many lines at most.
+    /// Formats a model's text as the session stores it, with lists of files of at most `list_lines` lines each.
     pub fn summary(&self, said: &str, list_lines: Option<u64>) -> String {
         texts::branch_preamble(said) + &self.files.lists(list_lines)
     }
 }
 
-/// Whether what the entry says is summed up: the results of tools are not, nor what the model is told of itself.
+/// Whether an entry goes into the summary: results of tools and system messages do not.
 fn is_summarized(entry: &Entry) -> bool {
     let untold = [Some(AgentMessageKind::ToolResult), Some(AgentMessageKind::System)];
     !untold.contains(&entry.role())

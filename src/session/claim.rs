@@ -1,4 +1,4 @@
-//! A session id that one process gives: two servers that are asked to begin the same session would write two files.
+//! Exclusive use of a session id: two servers that begin the same session would write two files.
 
 use super::open_file::is_same;
 use crate::private_files;
@@ -11,16 +11,16 @@ use std::{
     time::Duration,
 };
 
-/// An id in a folder of sessions, held until this is dropped or the process ends: a locked file beside the sessions.
+/// A locked file beside the sessions that reserves an id until the value is dropped or the process ends.
 #[derive(Debug)]
 pub struct Claim {
     path: PathBuf,
     _file: File,
 }
 
-/// How often a lock is tried: its holder may be about to exit.
+/// Attempts to lock: the present holder may be about to exit.
 const ATTEMPTS: u32 = 10;
-/// How long between two tries.
+/// Pause between two attempts.
 const WAIT: Duration = Duration::from_millis(50);
 
 impl Claim {
@@ -28,7 +28,7 @@ impl Claim {
     ///
     /// # Errors
     ///
-    /// The system refuses the file: the folder is read-only, its file system has no locks.
+    /// The file cannot be created or locked: the folder is read-only, its file system has no locks.
     pub fn take(folder: &Path, id: &str) -> io::Result<Option<Self>> {
         let path = folder.join(format!(".{id}.claim"));
         for attempt in 0..ATTEMPTS {
@@ -38,7 +38,7 @@ impl Claim {
             let mut options = OpenOptions::new();
             let file = options.create(true).append(true).mode(private_files::FILE).open(&path)?;
             match file.try_lock() {
-                // Its last holder may have removed it between the two.
+                // The last holder may have removed the file between opening and locking.
                 Ok(()) if is_at(&file, &path) => return Ok(Some(Self { path, _file: file })),
                 Ok(()) | Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => return Err(error),
@@ -48,13 +48,15 @@ impl Claim {
     }
 }
 
+/// Whether an open file is still the one at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
     file.metadata().is_ok_and(|own| fs::metadata(path).is_ok_and(|there| is_same(&own, &there)))
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // While it is locked, so that nobody else's is removed. What stays behind is taken up by the next holder.
+        // Removed while locked, so that no other process's claim is removed. A file that stays is reused by the next
+        // holder.
         let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! What a session's branch comes to: what models are told, how hard they think, which model answers.
+//! From the entries of a branch to the context of a request: messages, thinking level, model.
 
 use super::{
     compaction::{PathEntry, PathEntryKind},
@@ -17,22 +17,22 @@ use memchr::memmem;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// What the entries from the first to the leaf come to (source: pi source).
+/// The conversation as a model gets it at the leaf (source: pi source).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Context {
-    /// What models are told, oldest first. After a compaction its summary comes first, then what it kept.
+    /// Messages of the next request, oldest first. After a compaction: its summary, then the messages that it kept.
     pub messages: Vec<Arc<AgentMessage>>,
-    /// How many of the messages were in the context before the last compaction, its summary included; 0 without one.
+    /// Number of messages that were in the context before the last compaction, its summary included; 0 without one.
     pub compacted: usize,
-    /// The level that was set last; `None`: no entry sets one.
+    /// The thinking level that was set last; `None`: no entry sets one.
     pub level: Option<ThinkingLevel>,
-    /// Provider and id of the model that was set last, or answered last; `None`: neither happened.
+    /// Provider and id of the model that was set or answered last; `None`: there is neither.
     pub model: Option<(String, String)>,
-    /// What could not be read, and is left out.
+    /// Entries that could not be read and are left out.
     pub notices: Vec<Notice>,
 }
 
-/// The same as a [`Context`], with messages that need not be parsed.
+/// A [`Context`] whose messages are not parsed yet.
 #[derive(Debug)]
 pub(super) struct Outline {
     pub context: Vec<ContextMessage>,
@@ -43,17 +43,17 @@ pub(super) struct Outline {
 }
 
 impl Tree {
-    /// What the branch comes to. Only the messages that belong to it are parsed.
+    /// Builds the context at the leaf. Parses only the messages in it.
     pub fn context(&self) -> Context {
         let Outline { context, compacted, level, model, notices } = self.outline();
         let messages = context.iter().filter_map(|message| message.message(self).cloned()).collect();
         Context { messages, compacted, level, model, notices }
     }
 
-    /// What the branch comes to. Only the messages that may not be readable are parsed.
+    /// Builds the outline of the context at the leaf. Parses only messages that may be unreadable.
     ///
-    /// Where xcsh notes a list of the provider's own in place of what a compaction kept (source: xcsh source), the
-    /// messages that were kept are told instead: they are in the file, and any provider understands them.
+    /// xcsh may note a provider's own list in place of the messages that a compaction kept (source: xcsh source). The
+    /// kept messages are used instead: they are in the file, and any provider understands them.
     pub(super) fn outline(&self) -> Outline {
         let places = self.path_indices(self.leaf_index());
         let path: Vec<_> = places.iter().map(|&place| &self.entries()[place]).collect();
@@ -87,7 +87,7 @@ impl Tree {
         Outline { context, compacted, level, model, notices }
     }
 
-    /// The branch as a compaction sees it: from the first entry that the last compaction kept, or from the first of all.
+    /// Lists the entries of the branch for a compaction, from the first one that the last compaction kept.
     pub fn path_entries(&self) -> Vec<PathEntry> {
         let path = self.path();
         let (start, edits) = (ContextRange::of(&path).from, Edits::of(&path));
@@ -96,8 +96,8 @@ impl Tree {
         path[start..].iter().map(on_path).collect()
     }
 
-    /// What a tool returned on the branch, newest first; also what a compaction has taken out of the context. Only
-    /// entries that name the tool are parsed, as they are asked for.
+    /// Results of one tool on the branch, newest first, those before the last compaction included. Entries are parsed
+    /// one by one, and only those that name the tool.
     pub fn results_of<'t>(&'t self, tool: &'t str) -> impl Iterator<Item = &'t ToolResultMessage> {
         let results = self.path().into_iter().rev().filter(|entry| {
             entry.role() == Some(AgentMessageKind::ToolResult)
@@ -109,7 +109,7 @@ impl Tree {
         })
     }
 
-    /// The names of the rules that the model was told of on the branch.
+    /// Names of the rules that were injected into the conversation on the branch.
     pub fn injected_rules(&self) -> impl Iterator<Item = String> {
         let injections =
             self.path().into_iter().filter(|entry| entry.kind() == Some(SessionEntryKind::TtsrInjection));
@@ -117,14 +117,14 @@ impl Tree {
     }
 }
 
-/// What of a path is in the context.
+/// The part of a branch that is in the context.
 struct ContextRange<'p, 't> {
     path: &'p [&'t Entry],
-    /// The last compaction.
+    /// The last compaction, if there is one.
     summary: Option<&'t Entry>,
-    /// What the model was told of itself until then.
+    /// All system messages before the last compaction, merged into one.
     checkpoint: Option<Arc<AgentMessage>>,
-    /// Place of the first entry that is kept.
+    /// Index of the first entry that is kept.
     from: usize,
 }
 
@@ -143,20 +143,20 @@ impl<'p, 't> ContextRange<'p, 't> {
         Self { path, summary: Some(path[at]), checkpoint, from }
     }
 
-    /// Whether what is told first stands for the entry: of the compactions only the last one counts, and what was said
-    /// of the model itself before it (`compacted` is 0 until then) is in its checkpoint.
+    /// Whether the messages at the head of the context already cover the entry: an earlier compaction, or a system
+    /// message (as long as `compacted` is 0) that is in the checkpoint.
     fn replaces(&self, entry: &Entry, compacted: usize) -> bool {
         let is_system = entry.role() == Some(AgentMessageKind::System) && compacted == 0;
         entry.kind() == Some(SessionEntryKind::Compaction) || is_system && self.checkpoint.is_some()
     }
 
-    /// The kept entries and those after the compaction.
+    /// Entries that the compaction kept, and those behind it.
     fn entries(&self) -> impl Iterator<Item = &'t Entry> {
         self.path[self.from..].iter().copied()
     }
 }
 
-/// The level that an entry sets. A null means that none is set, which is off.
+/// Reads the thinking level that an entry sets. A null stands for no level, which is off.
 fn level(entry: &Entry, notices: &mut Vec<Notice>) -> Option<ThinkingLevel> {
     if entry.kind() != Some(SessionEntryKind::ThinkingLevelChange) {
         return None;
@@ -174,7 +174,7 @@ fn level(entry: &Entry, notices: &mut Vec<Notice>) -> Option<ThinkingLevel> {
     level
 }
 
-/// Who answers, as far as the entry says.
+/// Reads provider and model from an entry that names them.
 fn model(entry: &Entry) -> Option<(String, String)> {
     match (entry.kind()?, entry.role()) {
         (SessionEntryKind::ModelChange, _) => {
@@ -194,7 +194,7 @@ fn model(entry: &Entry) -> Option<(String, String)> {
     }
 }
 
-/// The part of an assistant's entry that says who answered.
+/// The members of an assistant's entry that name its model.
 #[derive(Deserialize)]
 struct AssistantEntry {
     message: AnsweringModel,
@@ -206,10 +206,11 @@ struct AnsweringModel {
     model: String,
 }
 
+/// Classifies an entry for a compaction.
 fn path_entry_kind(entry: &Entry, edits: &Edits) -> PathEntryKind {
     let message = || edits.edited_message(entry);
     let kind = match entry.kind() {
-        // What the model is told of itself is never summed up.
+        // System messages are never summarized.
         Some(SessionEntryKind::Message) if entry.role() == Some(AgentMessageKind::System) => None,
         Some(SessionEntryKind::Message) => message().map(PathEntryKind::Message),
         Some(SessionEntryKind::CustomMessage) => message().map(PathEntryKind::CustomMessage),

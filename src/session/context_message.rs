@@ -1,15 +1,15 @@
-//! What models are told, as a list that need not be parsed.
+//! Messages of a context that need not be parsed yet.
 
 use super::{entry::Entry, tree::Tree};
 use crate::protocol::{AgentMessage, AgentMessageKind};
 use std::sync::Arc;
 
-/// One message that models are told.
+/// One message of a context.
 #[derive(Clone, Debug)]
 pub enum ContextMessage {
-    /// The one that the entry at this place of the tree brings along. It can be read.
+    /// The readable message of the tree's entry at this index.
     Entry(usize),
-    /// One that no entry says in this way.
+    /// A message that no entry holds in this form.
     Synthetic(Arc<AgentMessage>),
 }
 

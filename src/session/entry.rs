@@ -1,4 +1,4 @@
-//! One line of a session file after the header.
+//! One entry of a session file, parsed as far as needed.
 
 use super::{
     members::Members,
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use std::sync::{Arc, OnceLock};
 
-/// An entry: its line as it stands in the file, and what the tree needs of it. What it says is parsed when asked for.
+/// An entry: its line in the file, and the members that the tree needs. Its content is parsed on demand.
 #[derive(Clone, Debug)]
 pub struct Entry {
     line: Bytes,
@@ -22,45 +22,46 @@ pub struct Entry {
     message: OnceLock<Parsed>,
 }
 
-/// A message that stands in its line as it would be said: it can be told without being parsed, and parsing it succeeds.
+/// The place of a message that stands in its line exactly as the encoder would write it: it can be copied to the wire
+/// unparsed, and parsing it succeeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plain {
-    /// The dialects in which it is; never none.
+    /// The dialects whose form it has; at least one.
     pub bases: Bases,
-    /// Where it begins, in bytes from the line's beginning. It is followed by the line's last brace.
+    /// Offset of its first byte from the line's beginning. The line's last brace follows it.
     pub start: u32,
 }
 
-/// What a line says before its content is looked at.
+/// The members of a line that are read before its content.
 #[derive(Debug)]
 pub(super) struct Head {
-    /// Names the entry inside its file.
+    /// The entry's id, unique in its file.
     pub id: Arc<str>,
-    /// The id of the entry before it on its branch; it need not be in the file.
+    /// Id of the entry before it on its branch; it may be missing in the file.
     pub parent: Option<Arc<str>>,
-    /// `None`: a type that the schema does not know.
+    /// The type; `None`: the schema does not know it.
     pub kind: Option<SessionEntryKind>,
-    /// The role of the message in it, if it has one that the schema knows.
+    /// The role of its message, if the schema knows it.
     pub role: Option<AgentMessageKind>,
-    /// When it was written, in milliseconds since the Unix epoch; 0 when it does not say.
+    /// Time of writing in milliseconds since the Unix epoch; 0: unknown.
     pub at: u64,
-    /// Its message is plain.
+    /// The place of its message, if the message is plain.
     pub plain: Option<Plain>,
 }
 
-/// The bytes of a line behind a plain message: the brace and the line feed.
+/// Number of bytes behind a plain message: the brace and the line feed.
 const AFTER_MESSAGE: usize = 2;
 
 impl Entry {
-    /// `line` ends with its line feed.
+    /// Creates an entry from its head and its line, line feed included.
     pub(super) fn new(head: Head, line: Bytes) -> Self {
         let Head { id, parent, kind, role, at, plain } = head;
-        // The role of any other kind of entry says nothing.
+        // Only entries of the kind `message` have a role.
         let plain = plain.filter(|_| kind == Some(SessionEntryKind::Message) && line.ends_with(b"}}\n"));
         Self { line, id, parent, kind, role, at, plain, message: OnceLock::new() }
     }
 
-    /// An entry whose message is at hand.
+    /// Creates an entry whose message is already parsed.
     pub(super) fn with_message(head: Head, line: Bytes, message: Arc<AgentMessage>) -> Self {
         let entry = Self::new(head, line);
         // A new cell is empty.
@@ -68,28 +69,28 @@ impl Entry {
         entry
     }
 
-    /// Follows another entry from now on; its line in memory says so, too.
+    /// Gives the entry another parent, also in its line in memory.
     pub(super) fn reparent(&mut self, parent: &Arc<str>) -> serde_json::Result<()> {
         let mut members: Members = serde_json::from_slice(&self.line)?;
         members.set("parentId", &parent.as_ref())?;
         let line = members.line()?;
-        // Where the message stood has moved.
+        // The place of the message has moved.
         (self.line, self.plain) = (line.into(), None);
         self.parent = Some(parent.clone());
         Ok(())
     }
 
-    /// Names the entry inside its file.
+    /// The entry's id, unique in its file.
     pub fn id(&self) -> &Arc<str> {
         &self.id
     }
 
-    /// The id of the entry before it on its branch; it need not be in the file. `None`: the first of a branch.
+    /// Id of the entry before it on its branch, which may be missing in the file. `None`: the first of a branch.
     pub fn parent(&self) -> Option<&Arc<str>> {
         self.parent.as_ref()
     }
 
-    /// What kind of entry it is; `None`: one that the schema does not know.
+    /// The type; `None`: the schema does not know it.
     pub fn kind(&self) -> Option<SessionEntryKind> {
         self.kind
     }
@@ -99,24 +100,24 @@ impl Entry {
         self.role
     }
 
-    /// When it was written, in milliseconds since the Unix epoch; 0 when it does not say.
+    /// Time of writing in milliseconds since the Unix epoch; 0: unknown.
     pub fn at(&self) -> u64 {
         self.at
     }
 
-    /// Its line, line feed included.
+    /// The line in the file, line feed included.
     pub fn line(&self) -> &Bytes {
         &self.line
     }
 
-    /// The message that it brings into the conversation: that of a `message`, and those made of a `custom_message`, a
-    /// `branch_summary` that is not empty, and a `compaction`. Parsed once. `None` for all other kinds, and for what
-    /// cannot be read: see [`parse_error`](Self::parse_error).
+    /// The message that the entry adds to the conversation: that of a `message`, or one made of a `custom_message`, a
+    /// `branch_summary` that is not empty, or a `compaction`. Parsed once. `None`: another kind, or unreadable
+    /// ([`parse_error`](Self::parse_error)).
     pub fn message(&self) -> Option<&Arc<AgentMessage>> {
         self.parsed().message.as_ref()
     }
 
-    /// The role of its [`message`](Self::message), which is parsed only where it has to be.
+    /// The role of its [`message`](Self::message), without parsing it where possible.
     pub(super) fn message_kind(&self) -> Option<AgentMessageKind> {
         match self.plain {
             Some(_) => self.role,
@@ -124,28 +125,28 @@ impl Entry {
         }
     }
 
-    /// Its message is known to be readable, as a whole.
+    /// Whether its message is known to be readable without parsing it.
     pub(super) fn is_plain(&self) -> bool {
         self.plain.is_some()
     }
 
-    /// The bytes of its message, where they are what dialects built on `base` would say.
+    /// The bytes of its message, if they are what dialects built on `base` write.
     pub(super) fn plain_message(&self, base: Base) -> Option<&[u8]> {
         let Plain { start, .. } = self.plain.filter(|plain| plain.bases.has(base))?;
         self.line.get(start as usize..self.line.len().checked_sub(AFTER_MESSAGE)?)
     }
 
-    /// Why its message, or a part of it, could not be read.
+    /// Why the message, or a part of it, could not be read; `None`: it could.
     pub fn parse_error(&self) -> Option<&str> {
         self.parsed().parse_error.as_deref()
     }
 
-    /// The whole entry, parsed anew; `None`: of an unknown kind, or not as the schema has it.
+    /// Parses the whole entry; `None`: its kind is unknown, or it does not fit the schema.
     pub fn content(&self) -> Option<SessionEntry> {
         self.read()
     }
 
-    /// What the schema knows in it, parsed anew; the same as [`content`](Self::content) for one kind.
+    /// Parses the entry as `T`; `None`: it does not fit.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Option<T> {
         read(&self.line).ok()
     }

@@ -1,12 +1,12 @@
-//! The file that a session is written to.
+//! The store of a session: its file on disk, locked and written to by one process.
 //!
-//! Each entry is one write at the end of the file; earlier bytes stay as they are. What was written belongs to the kernel, so
-//! that a process that is killed loses nothing. A loss of power costs what the system had not put on the disk yet (on
-//! Linux usually the last 30 seconds) and leaves at most the last line torn, which the next opening cuts off; how
-//! much that may be, [`SyncPolicy`] decides.
+//! Each entry is one write at the end of the file; earlier bytes stay as they are. Written bytes belong to the
+//! kernel: a process that is killed loses nothing. A loss of power costs the bytes that are not on the disk yet (on
+//! Linux usually the last 30 seconds; [`SyncPolicy`] decides) and leaves at most the last line torn, which the next
+//! opening cuts off.
 //!
-//! While a file is bound it is locked for this process, so that a second server says that it is in use instead of mixing
-//! its lines in. The originals do not lock; before each write the file is therefore compared with what is known of it.
+//! A bound file is locked for this process: a second server refuses it as in use instead of mixing its lines in. The
+//! originals do not lock; before each write the file is therefore compared with its known length and identity.
 
 use super::{
     FileEnd, Notice, OpenedSession, ParsedFile, ReadError, Tree, Write,
@@ -23,15 +23,15 @@ use std::{
     time::Duration,
 };
 
-/// When the session's file is put on the disk, beyond what the system does by itself: what a loss of power may cost.
+/// When the session's file is synced to the disk, and so the cost of a loss of power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncPolicy {
     /// Never: a loss of power may cost the last entries, those of many runs among them.
     #[default]
     None,
-    /// At the end of each run, before it is told: a loss of power costs the open run at most.
+    /// At the end of each run, before the host sees it: a loss of power costs the open run at most.
     Run,
-    /// With each entry, before it is told: a loss of power costs nothing that the host was told of.
+    /// With each entry, before the host sees it: a loss of power costs nothing that the host has seen.
     Entry,
 }
 
@@ -39,7 +39,7 @@ impl SyncPolicy {
     /// Every policy, the cheapest first.
     pub const ALL: [Self; 3] = [Self::None, Self::Run, Self::Entry];
 
-    /// The name that the option `--sync` knows.
+    /// The value of the option `--sync`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -48,55 +48,55 @@ impl SyncPolicy {
         }
     }
 
-    /// The policy of this name.
+    /// Parses a value of the option `--sync`.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|policy| policy.as_str() == name)
     }
 }
 
-/// The one file that the session is written to, or none.
+/// The file of the present session, or none.
 #[derive(Debug, Default)]
 pub struct Store {
     bound: Option<Bound>,
     sync: SyncPolicy,
-    /// The longest file that is opened, in bytes; `None`: any.
+    /// Largest file that is opened, in bytes; `None`: any.
     longest: Option<u64>,
-    /// The id that was asked for, which no other process may give meanwhile.
+    /// The session id that is reserved for this process.
     claim: Option<Claim>,
 }
 
 #[derive(Debug)]
 struct Bound {
     path: PathBuf,
-    /// `None`: it does not exist yet.
+    /// The open file; `None`: it does not exist yet.
     file: Option<OpenFile>,
 }
 
-/// Why a file cannot be opened as a session. It is as it was.
+/// Why a file cannot be opened as a session. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process has a session of that id, or begins one.
+    /// Another process has or begins a session of that id.
     #[error("Session '{0}' is in use by another process")]
     IdInUse(String),
-    /// Another process has it bound.
+    /// Another process has locked the file.
     #[error("Session file is in use by another process: {}", .0.display())]
     InUse(PathBuf),
-    /// It holds something else.
+    /// The content is no session.
     #[error("{} is no session file", .0.display())]
     NotASession(PathBuf),
-    /// It is a directory, or no file at all.
+    /// The path is a directory, a pipe or a device.
     #[error("Not a session file (not a regular file): {}", .0.display())]
     NotAFile(PathBuf),
-    /// It holds more bytes than may be kept.
+    /// The file is larger than the limit.
     #[error("Session file has {} bytes, the limit is {} (--max-session): {}", .1, .2, .0.display())]
     TooLong(PathBuf, u64, u64),
-    /// The system refuses.
+    /// The system cannot open or read the file.
     #[error("Cannot open session file {}: {}", .0.display(), .1)]
     Refused(PathBuf, io::Error),
 }
 
 impl OpenError {
-    /// What hosts are told, in the words of their dialect.
+    /// The text for hosts, in the words of their dialect.
     pub fn host_text(&self, base: Base) -> String {
         match self {
             Self::NotASession(path) => errors::not_a_session(base, &path.display().to_string()),
@@ -105,28 +105,28 @@ impl OpenError {
     }
 }
 
-/// Why nothing was written. The file is as it was.
+/// Why nothing was written. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// No file is bound.
     #[error("No session file is open")]
     Unbound,
-    /// Somebody else has written to it, or put another file in its place, or taken it away.
+    /// Another program has changed, replaced or removed the file.
     #[error("Session file was changed or removed by another program; nothing was written: {}", .0.display())]
     Changed(PathBuf),
-    /// The system refuses: the file is read-only, the disk is full.
+    /// The system cannot write: the file is read-only, the disk is full.
     #[error("Cannot write session file {}: {}", .0.display(), .1)]
     Refused(PathBuf, io::Error),
 }
 
 impl Store {
-    /// One that opens no file of more than so many bytes: sessions are held in memory whole.
+    /// Creates a store that opens files of at most `bytes` bytes: sessions are held in memory whole.
     pub const fn with_limit(bytes: u64) -> Self {
         Self { bound: None, sync: SyncPolicy::None, longest: Some(bytes), claim: None }
     }
 
-    /// Keeps other processes from giving a session in `folder` the same id, as long as this lives. Where the file system
-    /// has no locks, or nothing can be written, there is no such hindrance.
+    /// Reserves the id of a session in `folder` for as long as the store lives. Without locks or write access it
+    /// reserves nothing.
     pub fn claim(&mut self, folder: &Path, id: &str) -> Result<(), OpenError> {
         match Claim::take(folder, id) {
             Ok(None) => Err(OpenError::IdInUse(id.to_owned())),
@@ -138,41 +138,41 @@ impl Store {
         }
     }
 
-    /// The same, which puts the file on the disk when `sync` says.
+    /// Sets when files are synced to the disk.
     pub const fn synced(mut self, sync: SyncPolicy) -> Self {
         self.sync = sync;
         self
     }
 
-    /// The path that is bound, whether the file exists yet or not.
+    /// The bound path, whether the file exists yet or not.
     pub fn path(&self) -> Option<&Path> {
         self.bound.as_ref().map(|bound| bound.path.as_path())
     }
 
-    /// Whether the file that is bound exists.
+    /// Whether the bound file exists.
     pub fn exists(&self) -> bool {
         self.bound.as_ref().is_some_and(|bound| bound.file.is_some())
     }
 
-    /// Binds a path for a session that is new; nothing is written yet.
+    /// Binds the path of a new session; writes nothing yet.
     pub fn bind(&mut self, path: PathBuf) {
         self.bound = Some(Bound { path, file: None });
     }
 
-    /// Lets the file go; others may open it.
+    /// Unbinds and unlocks the file; other processes may open it.
     pub fn release(&mut self) {
         self.bound = None;
     }
 
-    /// Opens the session at `path` and binds it; when that fails, what was bound stays so.
+    /// Opens the session at `path` and binds it; on failure the bound file stays.
     ///
-    /// A path without a file, and an empty file, are sessions that have yet to begin. A torn last line is cut off, and a
-    /// file of an earlier version is brought to today's; of a file that cannot be written to, the first write tells so.
+    /// A missing or empty file is a session that has yet to begin. A torn last line is cut off, and a file of an
+    /// earlier version is migrated; if the file is read-only, the first write fails.
     pub fn open(&mut self, path: &Path, random: &mut fastrand::Rng) -> Result<OpenedSession, OpenError> {
         self.open_if_awaited(path, random, &|| true)
     }
 
-    /// As [`open`](Self::open); once the file is read, `is_awaited` decides whether it is bound.
+    /// Like [`open`](Self::open), but binds the file only if `is_awaited` returns true once it is read.
     pub fn open_if_awaited(
         &mut self,
         path: &Path,
@@ -223,14 +223,14 @@ impl Store {
         Ok(opened)
     }
 
-    /// Opens and locks the file at `path`, if there is one. `true`: it was bound already.
+    /// Opens and locks the file at `path`; `None`: there is none. The flag tells whether it was bound already.
     fn locked(&self, path: &Path) -> Result<Option<(OpenFile, bool)>, OpenError> {
         let refused = |error| OpenError::Refused(path.to_owned(), error);
         for attempt in 0..=LOCK_ATTEMPTS {
             if attempt > 0 {
                 thread::sleep(LOCK_WAIT);
             }
-            // Looked at before it is opened: opening a pipe would wait for somebody to write into it.
+            // Checked before opening: opening a pipe would wait for a writer.
             let there = match fs::metadata(path) {
                 Ok(there) if there.is_file() => there,
                 Ok(_) => return Err(OpenError::NotAFile(path.to_owned())),
@@ -252,7 +252,7 @@ impl Store {
                     true,
                 )))
             };
-            // One that could not be written to is tried anew.
+            // A file that could not be written to is opened again.
             if let Some(own) = own.filter(|own| own.refusal.is_none()) {
                 return again(own);
             }
@@ -266,7 +266,7 @@ impl Store {
                 },
                 Err(error) => {
                     let file = File::open(path).map_err(refused)?;
-                    // Nothing can be written, so nothing is locked.
+                    // A read-only file needs no lock.
                     let open = OpenFile {
                         file,
                         length: there.len(),
@@ -278,13 +278,13 @@ impl Store {
                 }
             };
             match (open.file.try_lock(), own) {
-                // The lock is ours.
+                // This process holds the lock.
                 (Err(TryLockError::WouldBlock), Some(own)) => return again(own),
                 (Err(TryLockError::WouldBlock), None) => continue,
                 // Where the file system has no locks, the comparison before each write has to do.
                 (Ok(()) | Err(TryLockError::Error(_)), _) => {}
             }
-            // Whoever held the lock may have put another file there.
+            // The process that held the lock may have replaced the file.
             if fs::metadata(path)
                 .is_ok_and(|there| open.file.metadata().is_ok_and(|own| is_same(&own, &there)))
             {
@@ -294,12 +294,12 @@ impl Store {
         Err(OpenError::InUse(path.to_owned()))
     }
 
-    /// Does what the session wants to be written.
+    /// Makes a change of the session's file.
     pub fn write(&mut self, write: &Write) -> Result<(), WriteError> {
         self.write_if_awaited(write, &|| true)
     }
 
-    /// As [`write`](Self::write); once all is written, `is_awaited` decides whether it stays, or is taken back.
+    /// Like [`write`](Self::write), but reverts the change if `is_awaited` returns false once it is written.
     pub fn write_if_awaited(
         &mut self,
         write: &Write,
@@ -317,7 +317,7 @@ impl Store {
             }
             Write::Create { lines, .. } => self.append_if_awaited(lines.clone(), is_awaited),
             Write::Append(line) => self.append_if_awaited([line.clone()], is_awaited),
-            // Nothing has to be taken back.
+            // Nothing to revert.
             Write::Sync => self.sync(),
             Write::Rewrite(lines) => {
                 let old = self.bound.as_ref().and_then(|bound| bound.file.as_ref()?.file.try_clone().ok());
@@ -361,7 +361,7 @@ impl Store {
         Ok(())
     }
 
-    /// Begins a file at `path`, which must not exist yet, and binds it; when that fails, what was bound stays so.
+    /// Creates a file at `path`, which must not exist, and binds it; on failure the bound file stays.
     pub fn create(
         &mut self,
         path: PathBuf,
@@ -373,20 +373,20 @@ impl Store {
         Ok(())
     }
 
-    /// Writes lines at the end of the file that is bound, each with its line feed; begins the file if it does not exist
-    /// yet. All or none of them are in the file after it.
+    /// Appends lines, line feeds included, to the bound file, which is created if it does not exist. All or none of
+    /// them are in the file afterwards.
     pub fn append(&mut self, lines: impl IntoIterator<Item = Bytes>) -> Result<(), WriteError> {
         self.bound.as_mut().ok_or(WriteError::Unbound)?.append(lines, self.sync)
     }
 
-    /// Waits until all that was written is on the disk.
+    /// Syncs the bound file to the disk.
     pub fn sync(&mut self) -> Result<(), WriteError> {
         let bound = self.bound.as_mut().ok_or(WriteError::Unbound)?;
         let synced = bound.file.as_mut().map_or(Ok(()), |open| open.sync(&bound.path));
         synced.map_err(|error| WriteError::Refused(bound.path.clone(), error))
     }
 
-    /// Writes the whole file anew, at once or not at all.
+    /// Replaces the bound file's content atomically.
     pub fn rewrite(&mut self, lines: impl IntoIterator<Item = Bytes>) -> Result<(), WriteError> {
         let bound = self.bound.as_mut().ok_or(WriteError::Unbound)?;
         let Some(open) = &mut bound.file else { return bound.append(lines, self.sync) };
@@ -395,13 +395,13 @@ impl Store {
     }
 }
 
-/// How often a lock is tried again: its holder may be about to exit.
+/// Attempts to lock: the present holder may be about to exit.
 const LOCK_ATTEMPTS: u32 = 10;
-/// How long between two tries.
+/// Pause between two attempts.
 const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 impl Bound {
-    /// Removes the file, if it is still the one that was begun.
+    /// Removes the file, if it is still the one that was created.
     fn remove(&self) {
         if self.file.as_ref().is_some_and(|open| open.is_own(&self.path)) {
             let _ = fs::remove_file(&self.path);
@@ -426,7 +426,7 @@ impl Bound {
         };
         let synced = (sync == SyncPolicy::Entry).then_some(self.path.as_path());
         let result = open.append(lines, synced).map_err(refused);
-        // A file without a line would stand in the way of the next try.
+        // An empty file would make the next attempt fail.
         if result.is_err() && is_new && open.is_own(&self.path) {
             let _ = fs::remove_file(&self.path);
             self.file = None;

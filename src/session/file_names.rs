@@ -1,11 +1,11 @@
-//! Where session files lie and what they are called.
+//! Names of session files and of their directories.
 
 use crate::protocol::{Dialect, DialectSessionFilesDirectory};
 use std::path::Path;
 
-/// The name of the directory for the sessions of the project in `cwd`, inside the directory of all sessions. `home` and
-/// `temporary` are the user's and the system's directories; links in all three are resolved already (source: pi source,
-/// xcsh source).
+/// The name of the directory for the sessions of the project in `cwd`, inside the directory of all sessions. `home`
+/// and `temporary` are the user's and the system's directories; all three paths have their links resolved (source: pi
+/// source, xcsh source).
 pub fn directory_name(dialect: Dialect, cwd: &Path, home: Option<&Path>, temporary: &Path) -> String {
     let inside = |directory: &Path, mark: &str| {
         let rest = cwd.strip_prefix(directory).ok()?.to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! Finding the file of an earlier session.
+//! Finds the files of earlier sessions, by age or by id.
 
 use super::head::LineHead;
 use std::{
@@ -8,38 +8,38 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a session was found.
+/// The file of a session, and whether it belongs to this project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionLocation {
-    /// Among those of this project.
+    /// A session of this project.
     Here(PathBuf),
-    /// Among those of another project.
+    /// A session of another project.
     Elsewhere {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The directory of that project, as the file tells it.
+        /// Working directory of the other project, from the file's header.
         cwd: String,
     },
 }
 
-/// Why no session was found.
+/// Why an id resolves to no session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    /// None has such an id.
+    /// No session matches.
     #[error("No session found matching '{0}'")]
     None(String),
-    /// More than one has.
+    /// Several sessions match.
     #[error("Several sessions match '{prefix}': {}", ids.join(", "))]
     Several {
-        /// What was asked for.
+        /// The id as the user gave it.
         prefix: String,
-        /// The ids that begin with it.
+        /// The matching ids.
         ids: Vec<String>,
     },
 }
 
-/// The session in `directory` that was written to last; `None`: it holds none. Files that do not begin with a header are
-/// passed over (source: pi source, which also passes over those with a header of more than 512 bytes).
+/// Finds the session in `directory` that was written last. Files without a session header are passed over (source: pi
+/// source, which also passes over headers of more than 512 bytes).
 pub fn find_newest(directory: &Path) -> Option<PathBuf> {
     let mut files: Vec<_> = files(directory)
         .into_iter()
@@ -48,12 +48,13 @@ pub fn find_newest(directory: &Path) -> Option<PathBuf> {
             Some((Reverse(written), Reverse(path)))
         })
         .collect();
-    // Of files written at one moment the one with the later name.
+    // Of files with equal times, the one with the later name.
     files.sort_unstable();
     files.into_iter().map(|(_, Reverse(path))| path).find(|path| header(path).is_some())
 }
 
-/// The session whose id is, or begins with, `prefix`: first among those in `own`, then in the directories inside `all`.
+/// Finds the session whose id is or begins with `prefix`: in the directory `own`, else in the directories inside
+/// `all`.
 pub fn find_by_prefix(prefix: &str, own: &Path, all: Option<&Path>) -> Result<SessionLocation, FindError> {
     if let Some(found) = one(prefix, files(own))? {
         return Ok(SessionLocation::Here(found.path));
@@ -65,23 +66,24 @@ pub fn find_by_prefix(prefix: &str, own: &Path, all: Option<&Path>) -> Result<Se
     }
 }
 
-/// The session in `directory` with this very id.
+/// Finds the session in `directory` with exactly this id.
 pub fn find_by_id(id: &str, directory: &Path) -> Option<PathBuf> {
     files(directory).into_iter().find(|path| header(path).is_some_and(|it| it.id == id))
 }
 
-/// Whether a file, read from its beginning, is a session.
+/// Whether an open file, read from its beginning, is a session.
 pub fn is_session_file(file: &File) -> bool {
     header_of(file).is_some()
 }
 
-/// A file that may be meant.
+/// A session file that may match.
 struct Candidate {
     path: PathBuf,
     id: String,
     cwd: String,
 }
 
+/// Picks the only session whose id begins with `prefix`, or the one that has it exactly.
 fn one(prefix: &str, files: impl IntoIterator<Item = PathBuf>) -> Result<Option<Candidate>, FindError> {
     let mut found: Vec<Candidate> =
         files.into_iter().filter_map(|path| header(&path)).filter(|it| it.id.starts_with(prefix)).collect();
@@ -101,7 +103,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     entries(directory, |path| path.extension().is_some_and(|end| end == "jsonl") && path.is_file())
 }
 
-/// What is in a directory, by name; a directory that cannot be read is empty.
+/// Lists the `wanted` paths in a directory, sorted by name; none if it cannot be read.
 fn entries(directory: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).filter(|path| wanted(path)).collect();
@@ -109,16 +111,16 @@ fn entries(directory: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     paths
 }
 
-/// How long a line is read before it is not taken for a header.
+/// Longest first line that is read as a header, in bytes.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// What the first line says, if it is a header.
+/// Reads the header of the file at `path`; `None`: it is no session.
 fn header(path: &Path) -> Option<Candidate> {
     let (id, cwd) = header_of(&File::open(path).ok()?)?;
     Some(Candidate { path: path.to_owned(), id, cwd })
 }
 
-/// The id and the directory that the first line of a file tells, if it is a header.
+/// Reads id and working directory from the header of a file; `None`: it is no session.
 fn header_of(file: &File) -> Option<(String, String)> {
     let mut line = Vec::new();
     BufReader::new(file.take(LONGEST_HEADER)).read_until(b'\n', &mut line).ok()?;

@@ -1,4 +1,4 @@
-//! Sessions made from others: forks at a user message, and copies of a branch or of the whole.
+//! Sessions made from others: forks at a user message, copies of a branch, copies of the whole.
 
 use super::{
     entry::{Entry, Head},
@@ -12,42 +12,42 @@ use crate::protocol::{
 use serde::Deserialize;
 use std::{collections::HashMap, sync::Arc};
 
-/// What a fork comes to.
+/// A fork at a user message.
 #[derive(Debug)]
 pub struct Forked {
-    /// The new session: the branch up to the message, without it.
+    /// The new session: the branch before the message.
     pub tree: Tree,
-    /// The message's text.
+    /// The message's text, for the host's editor.
     pub text: String,
 }
 
-/// A message that a fork can begin at.
+/// A user message at which a session can be forked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkMessage {
-    /// The entry.
+    /// Id of the entry.
     pub id: Arc<str>,
     /// Its text.
     pub text: String,
 }
 
 impl Tree {
-    /// The user's messages in the order of the file, on every branch, those without text left out (source: pi source).
+    /// Lists the user's messages with text, on every branch, in the order of the file (source: pi source).
     pub fn fork_messages(&self) -> Vec<ForkMessage> {
         self.entries().iter().filter_map(fork_message).collect()
     }
 
-    /// Those of them that are on the branch of the leaf.
+    /// Lists the user's messages with text on the branch of the leaf.
     pub fn fork_messages_of_branch(&self) -> Vec<ForkMessage> {
         self.path().into_iter().filter_map(fork_message).collect()
     }
 
-    /// What the user said in the entry `id`; `None`: that is no message of the user.
+    /// The text of the user's message `id`; `None`: there is no such message.
     pub fn user_text(&self, id: &str) -> Option<String> {
         user_text(self.get(id)?)
     }
 
-    /// A new session that holds the branch up to the user's message `id`, without it; `None`: that is no message of the
-    /// user. Entries are copied as [`copy_branch`](Self::copy_branch) does.
+    /// Copies the branch before the user's message `id` into a new session; `None`: there is no such message. Entries
+    /// are copied as by [`copy_branch`](Self::copy_branch).
     pub fn fork(
         &self,
         id: &str,
@@ -62,7 +62,7 @@ impl Tree {
         Some(Forked { tree: self.copy(before, header, stamp, random), text })
     }
 
-    /// A new session that holds the branch up to the entry `id`, and that entry; `None`: there is no such entry.
+    /// Copies the branch up to and including the entry `id` into a new session; `None`: there is no such entry.
     pub fn fork_with(
         &self,
         id: &str,
@@ -73,10 +73,10 @@ impl Tree {
         Some(self.copy(&self.path_to(Some(self.index_of(id)?)), header, stamp, random))
     }
 
-    /// A new session that holds the branch of the leaf.
+    /// Copies the branch of the leaf into a new session.
     ///
-    /// Entries keep their ids, parents and times. Labels are left out, and written anew after the rest where what they
-    /// mark was copied. What followed a label follows the nearest copied entry before it; the originals leave such a
+    /// Entries keep ids, parents and times. Labels are written anew at the end if the entry that they mark was
+    /// copied. An entry behind a label gets the nearest copied entry before it as parent; the originals leave its
     /// parent dangling, which cuts the conversation (source: pi source, observed).
     pub fn copy_branch(&self, header: SessionHeader, stamp: Stamp, random: &mut fastrand::Rng) -> Self {
         self.copy(&self.path(), header, stamp, random)
@@ -84,7 +84,7 @@ impl Tree {
 
     fn copy(&self, path: &[&Entry], header: SessionHeader, stamp: Stamp, random: &mut fastrand::Rng) -> Self {
         let mut tree = Self::new(header);
-        // The parent that stands in for a label.
+        // The new parent for entries behind a label, by the label's id.
         let mut instead: HashMap<&Arc<str>, Option<Arc<str>>> = HashMap::new();
         for &entry in path {
             let linked = entry.parent().and_then(|parent| instead.get(parent));
@@ -106,7 +106,7 @@ impl Tree {
         tree
     }
 
-    /// Everything under another header. The leaf is the last entry.
+    /// Copies all entries under another header. The leaf is the last entry.
     pub fn copy_all(&self, header: SessionHeader) -> Self {
         let mut tree = Self::new(header);
         for entry in self.entries() {
@@ -143,7 +143,7 @@ fn head(entry: &Entry, parent: Option<Arc<str>>) -> Head {
     }
 }
 
-/// The text of a user's message, its blocks joined; `None`: the entry is none.
+/// The text of a user's message, its blocks joined; `None`: the entry is another one.
 fn user_text(entry: &Entry) -> Option<String> {
     if entry.kind() != Some(SessionEntryKind::Message) || entry.role() != Some(AgentMessageKind::User) {
         return None;
@@ -155,7 +155,7 @@ fn user_text(entry: &Entry) -> Option<String> {
     })
 }
 
-/// The text of a message that has to be mended to be read.
+/// The text of a message that fits the schema only after repair.
 fn repaired_text(entry: &Entry) -> String {
     match entry.message().map(AsRef::as_ref) {
         Some(AgentMessage::User(UserMessage { content: MessageContent::Text(text), .. })) => text.clone(),
@@ -170,7 +170,7 @@ fn repaired_text(entry: &Entry) -> String {
     }
 }
 
-/// The part of a user's entry that is text.
+/// The text in a user's entry, without anything else.
 #[derive(Deserialize)]
 struct UserEntryText {
     message: UserMessageText,
@@ -188,7 +188,7 @@ enum ContentText {
     Blocks(Vec<BlockText>),
 }
 
-/// Blocks of other kinds have no text.
+/// A block of content; only text blocks have text.
 #[derive(Deserialize)]
 struct BlockText {
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! The head of a line: what the tree needs of it, while the rest is passed over unparsed.
+//! The head of a line: the members that the tree needs, read without parsing the message.
 
 use super::entry::Plain;
 use crate::protocol::{AgentMessageKind, PlainMessage};
@@ -8,8 +8,8 @@ use serde::{
 };
 use std::{borrow::Cow, fmt};
 
-/// Of an object, whatever else it holds; what has another JSON type than expected counts as absent. Of a key that comes
-/// twice the last value counts, as in the originals.
+/// Members of a session file's line. A member of an unexpected JSON type counts as absent; of a repeated key the last
+/// value counts, as in the originals.
 #[derive(Default)]
 pub struct LineHead<'a> {
     /// `type`.
@@ -24,25 +24,25 @@ pub struct LineHead<'a> {
     pub cwd: Option<Cow<'a, str>>,
     /// `role` of `message`, if it is one that the schema knows.
     pub role: Option<AgentMessageKind>,
-    /// `message` is plain in some dialects, and the last member.
+    /// The place of `message`, if it is plain in some dialects and the last member.
     pub plain: Option<Plain>,
 }
 
 impl<'a> LineHead<'a> {
-    /// Reads the head of a line, and finds out whether its message is plain.
+    /// Reads the head of a line, and whether its message is plain.
     pub fn of(text: &'a str) -> serde_json::Result<Self> {
         let mut line = serde_json::Deserializer::from_str(text);
         let looked = PlainHeadSeed { text }.deserialize(&mut line);
         match looked.and_then(|looked| line.end().map(|()| looked)) {
-            // Before blanks at the beginning of a line are taken off, a message is elsewhere.
+            // Leading blanks would shift the place of the message.
             Ok(Some(head)) if text.starts_with('{') => Ok(head),
-            // What is not plain is passed over without a look at its values: half a character is no reason to skip it.
+            // Otherwise values are skipped unchecked: a lone surrogate in a message is no reason to skip the line.
             _ => serde_json::from_str(text),
         }
     }
 }
 
-/// Reads a line of which a message is the last member and plain, or that has none; `None`: it is another one.
+/// Reads a line whose last member is a plain message, or that has none; `None`: any other line.
 struct PlainHeadSeed<'a> {
     text: &'a str,
 }
@@ -71,7 +71,7 @@ impl<'de> Visitor<'de> for PlainHeadSeed<'de> {
                     // Files of version 2 have custom messages under their old name.
                     is_odd |=
                         bases.is_empty() || role.is_none_or(|role| role == AgentMessageKind::HookMessage);
-                    // Both are parts of one text: behind the key there is its quote, and then a colon.
+                    // The key borrows from the text; its quote and the colon follow.
                     let key_at = (key.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
                     let start = key_at + key.len() + 2;
                     let is_there = self.text.as_bytes().get(start - 1) == Some(&b':');
@@ -126,7 +126,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
     }
 }
 
-/// A string, borrowed where it can be; `None`: any other JSON value.
+/// A JSON string, borrowed where possible; `None`: a value of another type.
 pub struct Text<'a>(pub Option<Cow<'a, str>>);
 
 impl<'de> Deserialize<'de> for Text<'de> {
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for Text<'de> {
     }
 }
 
-/// The `role` of an object.
+/// The `role` of an object; `None`: a value of another type, or an unknown role.
 struct Role(Option<AgentMessageKind>);
 
 impl<'de> Deserialize<'de> for Role {
@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for Role {
 struct TextVisitor;
 struct RoleVisitor;
 
-/// Everything that is no string and no object: passed over.
+/// Visitor methods that skip every value but strings and objects.
 macro_rules! nothing_else {
     () => {
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

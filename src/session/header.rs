@@ -4,10 +4,10 @@ use super::time::iso;
 use crate::protocol::{JsonObject, SessionHeader, TitleSource};
 use serde_json::Value;
 
-/// The version of the files that are written.
+/// Version of the session files that are written.
 pub const VERSION: u64 = 3;
 
-/// The header of a session that begins now. `parent`: the file of the session that it comes from.
+/// Builds the header of a new session. `parent`: the file of the session that it was forked from.
 pub fn new_header(id: String, cwd: String, parent: Option<String>, wall_ms: u64) -> SessionHeader {
     SessionHeader {
         version: VERSION,
@@ -21,8 +21,8 @@ pub fn new_header(id: String, cwd: String, parent: Option<String>, wall_ms: u64)
     }
 }
 
-/// The header, if it has an id; what else is missing or of the wrong type is empty (source: pi source, which asks for no
-/// more).
+/// Reads a header; `None`: it has no id. Other members that are missing or of a wrong type are empty (source: pi
+/// source).
 pub fn read(mut map: JsonObject) -> Option<SessionHeader> {
     let mut text = |key: &str| match map.get(key) {
         Some(Value::String(_)) => match map.shift_remove(key) {
@@ -36,7 +36,7 @@ pub fn read(mut map: JsonObject) -> Option<SessionHeader> {
     let (parent_session, title) = (text("parentSession"), text("title"));
     let title_source = text("titleSource").and_then(|source| TitleSource::parse(&source));
     let version = map.get("version").and_then(Value::as_u64).unwrap_or(1);
-    // What else is of a wrong type is dropped with its key.
+    // Optional members of a wrong type are dropped.
     for key in ["type", "version", "id", "timestamp", "cwd", "parentSession", "title", "titleSource"] {
         map.shift_remove(key);
     }

@@ -3,11 +3,11 @@
 use crate::protocol::{Dialect, DialectIdsSession};
 use std::sync::Arc;
 
-/// How often a short id is drawn before a long one is (source: pi source).
+/// Attempts to draw a free short id before a long one is drawn (source: pi source).
 const DRAWS: usize = 100;
 
-/// An id that is not `taken` yet: eight hex digits; when the file is so full that those are hard to find, one in the
-/// form of the dialect's session ids.
+/// Draws an entry id that is not `taken`: eight hex digits, or a session id in the dialect's form when the file is so
+/// full that a free one is hard to find.
 pub fn entry_id(dialect: Dialect, random: &mut fastrand::Rng, taken: impl Fn(&str) -> bool) -> Arc<str> {
     let short = (0..DRAWS).map(|_| format!("{:08x}", random.u32(..))).find(|id| !taken(id));
     let long = || match dialect.record().ids.session {
@@ -17,7 +17,7 @@ pub fn entry_id(dialect: Dialect, random: &mut fastrand::Rng, taken: impl Fn(&st
     short.unwrap_or_else(long).into()
 }
 
-/// The id of a session that begins at `wall_ms`.
+/// Draws the id of a session that begins at `wall_ms`.
 pub fn session_id(dialect: Dialect, wall_ms: u64, random: &mut fastrand::Rng) -> String {
     match dialect.record().ids.session {
         DialectIdsSession::Uuid4 => uuid(random),
@@ -26,7 +26,7 @@ pub fn session_id(dialect: Dialect, wall_ms: u64, random: &mut fastrand::Rng) ->
             random.fill(&mut bytes);
             uuid::Builder::from_unix_timestamp_millis(wall_ms, &bytes).into_uuid().to_string()
         }
-        // Ordered by time: milliseconds in front, chance behind.
+        // Milliseconds first, so that ids sort by time.
         DialectIdsSession::Hex16 => format!("{:016x}", (wall_ms << 20) | u64::from(random.u32(..1 << 20))),
     }
 }

@@ -1,14 +1,14 @@
-//! The entries of a session as hosts read them: in a row, or as the tree that they are.
+//! Entries for hosts: as a list, or as a tree.
 
 use super::{entry::Entry, time::iso, tree::Tree};
 use crate::protocol::{Base, EntryNode, MessageEntry, SessionEntry};
 
-/// How many entries in a row [`Tree::entry_tree`] nests at most: readers of JSON that is nested deeper give up, or crash.
+/// Deepest nesting of [`Tree::entry_tree`]: parsers of JSON that is nested deeper give up or crash.
 pub const MAX_TREE_DEPTH: usize = 400;
 
 impl Tree {
-    /// The entries in the order of the file, as dialects built on `base` tell them; of `since` only those behind that
-    /// entry. `None`: there is no such entry. What the dialect has no entry for is left out.
+    /// Lists entries in the order of the file, as dialects built on `base` have them; with `since`, those behind that
+    /// entry (`None`: there is none). Entries that the dialect does not have are left out.
     pub fn list_entries(&self, since: Option<&str>, base: Base) -> Option<Vec<SessionEntry>> {
         let from = match since {
             Some(id) => self.index_of(id)? + 1,
@@ -17,8 +17,8 @@ impl Tree {
         Some(self.entries().iter().skip(from).filter_map(|entry| host_entry(entry, base)).collect())
     }
 
-    /// The entries as a tree: roots in the order of the file, children by their time (source: pi 1 source). A parent
-    /// that is not there makes a root. `None`: it is nested deeper than [`MAX_TREE_DEPTH`].
+    /// Builds the tree of entries: roots in the order of the file, children by time (source: pi 1 source). An entry
+    /// without its parent is a root. `None`: the tree is deeper than [`MAX_TREE_DEPTH`].
     pub fn entry_tree(&self, base: Base) -> Option<Vec<EntryNode>> {
         let mut nodes: Vec<Option<EntryNode>> = self.unlinked_nodes(base);
         let (roots, children) = self.roots_and_children(&nodes);
@@ -46,7 +46,7 @@ impl Tree {
         Some(roots.into_iter().filter_map(|root| nodes.get_mut(root).and_then(Option::take)).collect())
     }
 
-    /// A node for each entry that the dialect can tell, with its label.
+    /// Builds a node with its label for each entry that the dialect has.
     fn unlinked_nodes(&self, base: Base) -> Vec<Option<EntryNode>> {
         let mut marks = self.label_entries();
         let nodes = self.entries().iter().map(|entry| {
@@ -58,7 +58,7 @@ impl Tree {
         nodes.collect()
     }
 
-    /// The places of the roots, and those of the children of each entry.
+    /// Indices of the roots, and of the children of each entry.
     fn roots_and_children(&self, nodes: &[Option<EntryNode>]) -> (Vec<usize>, Vec<Vec<usize>>) {
         let (mut roots, mut children) = (Vec::new(), vec![Vec::new(); nodes.len()]);
         for (place, entry) in self.entries().iter().enumerate() {
@@ -77,7 +77,7 @@ impl Tree {
     }
 }
 
-/// The entry as it is told; a message that today's schema has otherwise is mended. `None`: the dialect has no such entry.
+/// Parses an entry in the form of a dialect, repairing its message; `None`: the dialect has no such entry.
 fn host_entry(entry: &Entry, base: Base) -> Option<SessionEntry> {
     entry.kind().filter(|kind| kind.is_in(base))?;
     if entry.role().is_some_and(|role| !role.is_in(base)) {

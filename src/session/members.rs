@@ -1,5 +1,5 @@
-//! A line as its members, each as it stands there: some are changed, and the rest stays letter by letter. Parsed as a
-//! tree, odd numbers would come back different, and half characters not at all.
+//! The members of a line as raw text: some are changed, the rest stays byte for byte. Parsed values would change odd
+//! numbers and lose lone surrogates.
 
 use super::head::Text;
 use serde::{
@@ -9,17 +9,17 @@ use serde::{
 use serde_json::value::{RawValue, to_raw_value};
 use std::{borrow::Cow, fmt};
 
-/// An object, its members in their order.
+/// The members of an object, in order.
 #[derive(Default)]
 pub struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
 
 impl<'a> Members<'a> {
-    /// The value of the member `key`; of one that comes twice the last counts.
+    /// The value of the member `key`; the last one if the key is repeated.
     pub fn get(&self, key: &str) -> Option<&RawValue> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_ref())
     }
 
-    /// Gives the member `key` another value in its place, or adds it at the end.
+    /// Sets the member `key`, in its place or at the end.
     pub fn set(&mut self, key: &'a str, value: &impl Serialize) -> serde_json::Result<()> {
         let value = Cow::Owned(to_raw_value(value)?);
         let place = self.0.iter().position(|(name, _)| name == key);
@@ -37,12 +37,12 @@ impl<'a> Members<'a> {
         Ok(())
     }
 
-    /// Leaves the member `key` out.
+    /// Removes the member `key`.
     pub fn remove(&mut self, key: &str) {
         self.0.retain(|(name, _)| name != key);
     }
 
-    /// The object as a line, line feed included.
+    /// Encodes the object as a line, line feed included.
     pub fn line(&self) -> serde_json::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');

@@ -1,4 +1,4 @@
-//! The message that an entry brings into the conversation, read as well as it can be.
+//! Parses the message of an entry, as far as it is readable.
 
 use super::repair::repair;
 use crate::protocol::{
@@ -8,23 +8,23 @@ use crate::protocol::{
 use serde::{Deserialize, de::DeserializeOwned};
 use std::sync::Arc;
 
-/// What came of reading.
+/// The result of parsing an entry's message.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
-    /// The message.
+    /// The message; `None`: unreadable, or the entry has none.
     pub message: Option<Arc<AgentMessage>>,
-    /// What could not be read.
+    /// Why it, or a part of it, could not be read.
     pub parse_error: Option<Box<str>>,
 }
 
 impl Parsed {
-    /// Nothing was wrong.
+    /// A message without errors.
     pub fn whole(message: Arc<AgentMessage>) -> Self {
         Self { message: Some(message), parse_error: None }
     }
 }
 
-/// Reads the message of an entry; `at` stands in for a time that the message does not have.
+/// Parses the message of an entry; `at` is its time if it has none.
 pub fn parse(kind: Option<SessionEntryKind>, line: &[u8], at: u64) -> Parsed {
     let message = match kind {
         Some(SessionEntryKind::Message) => return parse_message(line, at),
@@ -39,7 +39,7 @@ pub fn parse(kind: Option<SessionEntryKind>, line: &[u8], at: u64) -> Parsed {
     }
 }
 
-/// The part of a `message` entry that is looked at.
+/// A `message` entry, reduced to its message.
 #[derive(Deserialize)]
 struct Holder<T> {
     message: T,
@@ -59,7 +59,7 @@ fn parse_message(line: &[u8], at: u64) -> Parsed {
     }
 }
 
-/// Reads a line as `T`, half characters replaced where it has any: the originals write them.
+/// Parses a line as `T`; lone surrogates, which the originals write, become U+FFFD.
 pub fn read<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice(line).or_else(|error| match std::str::from_utf8(line).map(mend_surrogates) {
         Ok(text) => serde_json::from_str(&text),
@@ -67,7 +67,7 @@ pub fn read<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
     })
 }
 
-/// Files of version 2 have custom messages under their old name (source: pi source).
+/// Renames custom messages of version 2 files (source: pi source).
 fn rename_hook_message(message: AgentMessage) -> AgentMessage {
     match message {
         AgentMessage::HookMessage(old) => AgentMessage::Custom(CustomMessage {

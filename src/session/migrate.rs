@@ -1,11 +1,12 @@
-//! Entries of files of version 1, which had no ids, and of version 2, whose custom messages had another role.
+//! Migrates entries of version 1 files, which had no ids, and of version 2 files, whose custom messages had another
+//! role.
 
 use super::{head::LineHead, members::Members};
 use crate::protocol::AgentMessageKind;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
-/// The objects of the file so far, headers included: version 1 counts them.
+/// Ids of the objects read so far, headers included: version 1 refers to entries by number.
 #[derive(Debug, Default)]
 pub struct LegacyIds {
     ids: Vec<Option<Arc<str>>>,
@@ -13,19 +14,19 @@ pub struct LegacyIds {
 }
 
 impl LegacyIds {
-    /// One object more; `None`: a header.
+    /// Adds an object; `None`: a header.
     pub fn count(&mut self, id: Option<Arc<str>>) {
         self.last = id.clone().or(self.last.take());
         self.ids.push(id);
     }
 
-    /// The id of the entry before.
+    /// Id of the last entry.
     pub fn last(&self) -> Option<&Arc<str>> {
         self.last.as_ref()
     }
 }
 
-/// The line as version 3 has it; `None`: as it is. An entry that names itself in a file of version 1 keeps its place in
+/// Migrates a line to version 3; `None`: it needs no change. An entry of version 1 that has an id keeps its place in
 /// the tree.
 pub fn line(
     line: &[u8],
@@ -43,7 +44,7 @@ pub fn line(
     migrated(line, is_nameless.then_some((id, parent)), is_hook, old).ok()
 }
 
-/// The line, line feed included. `place`: the id and the parent that it has to be given.
+/// Rewrites the line, line feed included. `place`: the id and parent to insert.
 fn migrated(
     line: &[u8],
     place: Option<(&Arc<str>, Option<&Arc<str>>)>,

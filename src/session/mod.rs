@@ -1,21 +1,26 @@
-//! The session: the conversation so far, as a tree that is a file.
+//! Sessions: the conversation as a tree of entries, in memory and in a file.
 //!
-//! A session is a header and entries, each naming the one before it on its branch; a new entry follows the leaf, and
-//! nothing is ever taken away. The file is just that, a line each, in the format that pi reads and writes.
+//! A session is a header and entries, each naming its parent; a new entry follows the leaf, and nothing is ever
+//! removed. The file has one line for each, in the format that pi reads and writes. This module neither asks models
+//! nor emits frames: the engine does.
 //!
-//! - [`Tree`]: the session itself. [`Tree::read`] makes it of a file's bytes without parsing a message;
-//!   [`Tree::append`] adds an entry and gives the line that the file gets.
-//! - [`Tree::context`]: what the branch of the leaf comes to: what models are told, the model, the thinking level.
-//! - [`Tree::fork`], [`Tree::copy_branch`], [`Tree::copy_all`]: new sessions out of old ones.
-//! - [`Tree::navigation_target`], [`Tree::abandoned_entries`], [`BranchPreparation`]: going on at another place, and what is left behind then.
-//! - [`Tree::list_entries`], [`Tree::entry_tree`]: the entries as hosts read them.
-//! - [`directory_name`], [`file_name`]: where the files lie.
-//! - [`Store`]: the file on the disk, which only one process writes to, under an id that only one process gives; [`find_newest`], [`find_by_prefix`] find an earlier one.
-//! - [`Notice`]: what was found wrong with a file, and got over.
-//! - [`Session`]: the one that is open, what the model is told of it, and what of it is on disk.
-//! - [`page`]: the session as a page for people.
-//! - [`totals`]: what `get_session_stats` counts.
-//! - [`compaction`]: what becomes of a conversation that grows too long.
+//! Data goes from a file ([`Store::open`]) through [`Tree::read`] into a [`Session`]; entries appended to the session
+//! come out as a [`Write`], which [`Store::write`] makes.
+//!
+//! - [`Tree`]: header and entries. [`Tree::read`] builds it from a file's bytes without parsing a message;
+//!   [`Tree::append`] adds an entry and returns its line.
+//! - [`Session`]: the open session: a tree, the messages in the context, and which part is on disk.
+//! - [`Store`]: the file on disk, locked for this process; [`find_newest`], [`find_by_prefix`] find earlier ones.
+//! - [`Tree::context`]: messages, model and thinking level at the leaf.
+//! - [`Tree::fork`], [`Tree::copy_branch`], [`Tree::copy_all`]: new sessions made of existing ones.
+//! - [`Tree::navigation_target`], [`Tree::abandoned_entries`], [`BranchPreparation`]: moving to another place in the
+//!   tree, and summarizing the branch that is left.
+//! - [`Tree::list_entries`], [`Tree::entry_tree`]: entries for hosts.
+//! - [`directory_name`], [`file_name`]: where session files lie.
+//! - [`Notice`]: damage in a file that did not prevent reading it.
+//! - [`page`]: a session as an HTML page.
+//! - [`totals`]: the counts of `get_session_stats`.
+//! - [`compaction`]: replacing the older part of a conversation by a summary.
 
 mod branch;
 mod claim;

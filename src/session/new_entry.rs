@@ -1,4 +1,4 @@
-//! Entries that are written.
+//! Entries to append, and their encoding.
 
 use super::{time::iso, tree::Stamp};
 use crate::protocol::{
@@ -11,10 +11,10 @@ use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What the next entry says.
+/// The content of an entry to append.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NewEntry {
-    /// A message of the conversation. One of an extension gets the kind of entry that is made for those.
+    /// A message of the conversation. Messages of extensions become entries of the kind for those.
     Message(Arc<AgentMessage>),
     /// Another model answers.
     Model {
@@ -23,29 +23,29 @@ pub enum NewEntry {
         /// The model's id.
         id: String,
     },
-    /// Models think more, or less; `None`: no level is set, which dialects without such a state write as off.
+    /// The thinking level changes; `None`: no level is set, which dialects without such a state write as off.
     Level(Option<ThinkingLevel>),
     /// A summary replaces the older part of the conversation.
     Compaction {
-        /// What the compaction came to.
+        /// The result of the compaction.
         result: Box<CompactionResult>,
         /// Whether an extension made the summary.
         from_hook: bool,
-        /// What the model has been told of itself and its tools until then, in dialects that tell it by messages.
+        /// All system messages until then as one, in dialects that have system messages.
         system_message: Option<Box<SystemMessage>>,
     },
-    /// What was said on a branch that was left.
+    /// The summary of an abandoned branch.
     BranchSummary {
-        /// The entry at which the branch was left; `root` for the very beginning.
+        /// The entry behind which the branch was left; `root` for the beginning.
         from: String,
         /// The summary.
         summary: String,
-        /// What the maker of the summary notes beside it.
+        /// Data of the summary's maker.
         details: Option<Value>,
         /// Whether an extension made the summary.
         from_hook: bool,
     },
-    /// From here on models are not told the message of the entry with this id.
+    /// Removes the message of the entry with this id from the context.
     LeftOut(Arc<str>),
     /// State of an extension.
     Custom {
@@ -54,31 +54,31 @@ pub enum NewEntry {
         /// The state.
         data: Option<Value>,
     },
-    /// A mark on another entry, of which the caller knows that it exists.
+    /// A label on another entry, which the caller knows to exist.
     Label {
-        /// Its id.
+        /// Id of the labelled entry.
         target: String,
-        /// The mark; `None`: none any more.
+        /// The label; `None`: it is removed.
         label: Option<String>,
     },
-    /// The session's name, in dialects that keep it in an entry; see [`Tree::rename`](super::Tree::rename).
+    /// The session's name, in dialects that store it in an entry; see [`Tree::rename`](super::Tree::rename).
     Name(String),
-    /// The model was told of these rules, by their names, in dialects that watch what it writes.
+    /// Names of rules that were injected into the conversation, in dialects with such rules.
     RulesInjected(Vec<String>),
 }
 
-/// A [`NewEntry`] as the file gets it.
+/// A [`NewEntry`] as a line of the file.
 pub(super) struct EncodedEntry {
     /// The line, line feed included.
     pub line: Bytes,
     pub kind: SessionEntryKind,
     pub role: Option<AgentMessageKind>,
-    /// The message as it reads back, if it is at hand.
+    /// The message as it would be read back, if it is at hand.
     pub message: Option<Arc<AgentMessage>>,
 }
 
 impl NewEntry {
-    /// Writes it down for the dialect.
+    /// Encodes the entry for the dialect.
     pub(super) fn encode(self, id: &str, parent: Option<&str>, stamp: Stamp) -> EncodedEntry {
         let shared = match &self {
             Self::Message(message) => Some(message.clone()),
@@ -90,7 +90,7 @@ impl NewEntry {
         line.push(b'\n');
         let kind = entry.kind();
         let message = match entry {
-            // The caller may hold the message for long: one copy of it serves both.
+            // The message is shared: the caller may hold it for long.
             SessionEntry::Message(entry) => {
                 let shared = shared.filter(|shared| **shared == entry.message);
                 Some(shared.unwrap_or_else(|| Arc::new(entry.message)))
@@ -101,10 +101,10 @@ impl NewEntry {
         EncodedEntry { line: line.into(), kind, role, message }
     }
 
-    /// The entry with what any dialect has.
+    /// Builds the entry with the members of all dialects.
     fn entry(self, id: String, parent_id: Option<String>, stamp: Stamp) -> SessionEntry {
         let timestamp = iso(stamp.wall_ms);
-        // The model that a session starts with is told without its role (source: observed).
+        // The first model of a session is written without its role (source: observed).
         let is_first = parent_id.is_none();
         match self {
             Self::Message(message) => match Arc::unwrap_or_clone(message) {
@@ -193,5 +193,5 @@ impl NewEntry {
     }
 }
 
-/// What the model that answers is used for, where entries say so (source: xcsh source).
+/// The role of the model that answers, where entries have one (source: xcsh source).
 pub(super) const DEFAULT_ROLE: &str = "default";

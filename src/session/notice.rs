@@ -1,52 +1,52 @@
-//! What was found wrong with a session file, and got over.
+//! Notices about damage in a session file that did not prevent reading it.
 
 use std::{fmt, sync::Arc};
 
-/// One thing that a reader should know about the file. Lines are counted from 1.
+/// A notice about a session file. Lines are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// Lines that are no JSON objects were passed over; they stay in the file.
     Skipped {
-        /// Which.
+        /// Their numbers.
         lines: Vec<usize>,
     },
     /// Entries without an id were passed over; they stay in the file.
     Nameless {
-        /// Their lines.
+        /// Their numbers.
         lines: Vec<usize>,
     },
     /// Bytes that are no UTF-8 were read as U+FFFD.
     NotUtf8 {
-        /// The lines that have such.
+        /// Their numbers.
         lines: Vec<usize>,
     },
-    /// Ids that an earlier line has already: the later entry counts.
+    /// Ids that an earlier line has, too: the later entry counts.
     Duplicates {
-        /// The later lines.
+        /// Numbers of the later lines.
         lines: Vec<usize>,
     },
     /// A header that is not the first: some versions of the originals write everything a second time.
     SecondHeader {
-        /// Its line.
+        /// Its number.
         line: usize,
     },
-    /// The last line is incomplete: whoever wrote it was stopped.
+    /// The last line is incomplete: its writer was stopped.
     Torn {
-        /// Its line.
+        /// Its number.
         line: usize,
-        /// How many bytes of it there are.
+        /// Number of bytes that are there.
         bytes: usize,
     },
-    /// The file is of a later version than is known here.
+    /// The file has an unknown, later version.
     Version(u64),
-    /// The parent of an entry is not in the file, so that nothing before this entry belongs to the conversation.
+    /// The parent of an entry is missing: the entries before it are lost to the conversation.
     Orphan {
         /// The entry.
         id: Arc<str>,
         /// Its parent.
         parent: Arc<str>,
     },
-    /// The parent of an entry stood in a damaged line: the entry follows the one before that line instead.
+    /// The parent of an entry was in a damaged line: the entry is attached to the one before that line.
     Bridged {
         /// The entry.
         id: Arc<str>,
@@ -57,7 +57,7 @@ pub enum Notice {
         /// The entry before that line.
         before: Arc<str>,
     },
-    /// The parents go round in a circle; the conversation begins at this entry.
+    /// The parents form a cycle; the conversation begins at this entry.
     Circle {
         /// The entry.
         id: Arc<str>,
@@ -72,7 +72,7 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// Whether something that was said is not in the conversation.
+    /// Whether a part of the conversation is lost.
     pub const fn reports_loss(&self) -> bool {
         matches!(
             self,
@@ -120,7 +120,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// How many line numbers are told one by one.
+/// Number of line numbers that are listed one by one.
 const LISTED_LINES: usize = 5;
 
 /// `line 3`, `lines 3, 4 and 90 more`.

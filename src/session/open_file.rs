@@ -1,4 +1,4 @@
-//! One file that is open: what this process knows of it, and how it is changed.
+//! An open session file: its known state, and safe writes to it.
 
 use super::file::WriteError;
 use crate::private_files;
@@ -11,23 +11,23 @@ use std::{
     path::Path,
 };
 
-/// A session file.
+/// An open session file and its state as this process left it.
 #[derive(Debug)]
 pub struct OpenFile {
-    /// For reading, and for writing at its end.
+    /// The file, open for reading and appending.
     pub file: File,
-    /// How long it is, as far as this process knows.
+    /// Known length in bytes.
     pub length: u64,
-    /// The last line has no line feed.
+    /// The last line lacks its line feed.
     pub lacks_feed: bool,
-    /// Why nothing can be written to it.
+    /// Why the file cannot be written to; `None`: it can.
     pub refusal: Option<io::Error>,
-    /// It is new, and a loss of power may leave its folder without it.
+    /// The file is new, and its folder is not synced yet: a loss of power may lose it.
     pub needs_folder_sync: bool,
 }
 
 impl OpenFile {
-    /// Whether the file is what this process left, and may be written to.
+    /// Checks that the file is writable, and unchanged since the last write.
     pub fn unchanged(&self, path: &Path) -> Result<(), WriteError> {
         if let Some(error) = &self.refusal {
             let error = io::Error::new(error.kind(), error.to_string());
@@ -37,14 +37,14 @@ impl OpenFile {
         if is_known { Ok(()) } else { Err(WriteError::Changed(path.to_owned())) }
     }
 
-    /// Whether the file at `path` is this one.
+    /// Whether the file at `path` is still this one.
     pub fn is_own(&self, path: &Path) -> bool {
         let own = self.file.metadata();
         own.is_ok_and(|own| fs::metadata(path).is_ok_and(|there| is_same(&own, &there)))
     }
 
-    /// Writes lines at its end; all or none of them stay. A single line is a single write. `synced`: only when they are on
-    /// the disk are they written.
+    /// Appends lines; all or none of them stay. A single line is a single write. With `synced` they count as written
+    /// only once they are on the disk.
     pub fn append(
         &mut self,
         lines: impl IntoIterator<Item = Bytes>,
@@ -60,14 +60,14 @@ impl OpenFile {
                 Ok(())
             }
             Err(error) => {
-                // No part of a line stays behind.
+                // Removes a partial line.
                 self.cut(self.length);
                 Err(error)
             }
         }
     }
 
-    /// Waits until all that was written is on the disk, the name of a new file in its folder included.
+    /// Syncs the file to the disk, and the folder if the file is new.
     pub fn sync(&mut self, path: &Path) -> io::Result<()> {
         self.file.sync_data()?;
         if self.needs_folder_sync {
@@ -77,7 +77,7 @@ impl OpenFile {
         Ok(())
     }
 
-    /// Returns how many bytes it wrote.
+    /// Writes lines, short ones gathered; returns the number of bytes.
     fn write(&self, lines: impl Iterator<Item = Bytes>) -> io::Result<u64> {
         let mut written = 0;
         let mut put = |bytes: &[u8]| {
@@ -86,7 +86,7 @@ impl OpenFile {
         };
         let mut gathered = if self.lacks_feed { b"\n".to_vec() } else { Vec::new() };
         for line in lines {
-            // A long line is not copied.
+            // A long line is written without a copy.
             if gathered.is_empty() && line.len() >= GATHERED {
                 put(&line)?;
                 continue;
@@ -101,7 +101,7 @@ impl OpenFile {
         Ok(written)
     }
 
-    /// Takes off what stands after `length`. If that fails, nothing more is written: it would follow half a line.
+    /// Truncates the file to `length`. If that fails, nothing more is written: it would follow a partial line.
     pub fn cut(&mut self, length: u64) {
         if self.refusal.is_none() {
             self.refusal = self.file.set_len(length).err();
@@ -110,15 +110,15 @@ impl OpenFile {
     }
 }
 
-/// How many bytes of short lines make one write.
+/// Bytes of short lines that make one write.
 const GATHERED: usize = 1 << 20;
 
-/// Whether two descriptions are of one file.
+/// Whether two metadata describe the same file.
 pub fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Makes a file and locks it, for its user alone.
+/// Creates and locks a file that only its user can read.
 pub fn create_locked(path: &Path) -> io::Result<OpenFile> {
     if let Some(directory) = path.parent() {
         private_files::create_folder(directory)?;
@@ -129,7 +129,7 @@ pub fn create_locked(path: &Path) -> io::Result<OpenFile> {
 fn make(path: &Path) -> io::Result<OpenFile> {
     let file =
         OpenOptions::new().read(true).append(true).create_new(true).mode(private_files::FILE).open(path)?;
-    // Only a file system without locks can refuse it for a file that nobody knows yet.
+    // The file is new: only a file system without locks can refuse.
     let _ = file.try_lock();
     Ok(OpenFile { file, length: 0, lacks_feed: false, refusal: None, needs_folder_sync: true })
 }
@@ -139,24 +139,24 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// Puts a new file in the place of the old one.
+/// Replaces the file atomically by one with other lines.
 pub fn replace(path: &Path, open: &mut OpenFile, lines: impl IntoIterator<Item = Bytes>) -> io::Result<()> {
-    // A link stays a link.
+    // The target of a link is replaced, not the link.
     let path = fs::canonicalize(path)?;
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".pi-rpc");
     let beside = path.with_file_name(name);
-    // Left by somebody who was killed: the lock says that nobody is writing it now.
+    // A leftover of a process that was killed: the lock is held here, so it is not in use.
     let _ = fs::remove_file(&beside);
     let written = (|| {
         let mut new = make(&beside)?;
         new.append(lines, None)?;
         let old = open.file.metadata()?;
-        // Only the super-user can give a file away, and only its files need it.
+        // Only the super-user can change the owner, and only for its sake it is needed.
         let _ = fchown(&new.file, Some(old.uid()), Some(old.gid()));
         new.file.set_permissions(old.permissions())?;
-        // On the disk before it is in the old one's place: else a loss of power could leave neither.
+        // Synced before it replaces the old file: a loss of power could else leave neither.
         new.file.sync_all()?;
         fs::rename(&beside, &path)?;
         Ok(new)

@@ -1,4 +1,4 @@
-//! The session that is open: its tree, the messages that the model is told, and what of it is on disk.
+//! The open session: its tree, the messages in the context, and which part of it is on disk.
 
 use super::{
     Entry, NewEntry, Notice, RenameEffect, Stamp, Tree, context::Outline, context_message::ContextMessage,
@@ -14,79 +14,80 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// One session, kept in memory and perhaps in a file.
+/// A session in memory, and perhaps in a file.
 #[derive(Clone, Debug)]
 pub struct Session {
     tree: Tree,
-    /// What the model is told, oldest first.
+    /// Messages in the context, oldest first.
     context: Vec<ContextMessage>,
-    /// The same, parsed: from when somebody asks for it. Shared with requests that are under way.
+    /// The same messages, parsed at the first use. Shared with outstanding requests.
     messages: OnceLock<Arc<Vec<Arc<AgentMessage>>>>,
-    /// Those among them that tell the model of itself.
+    /// The system messages among them.
     systems: OnceLock<Vec<Arc<AgentMessage>>>,
-    /// How many messages were in the context before the last compaction.
+    /// Number of messages that were in the context before the last compaction.
     compacted: usize,
-    /// Provider and id of the model that was asked last when the session was opened.
+    /// Provider and id of the last model when the session was opened.
     model: Option<(String, String)>,
-    /// The level that it was left with.
+    /// Thinking level when the session was opened.
     level: Option<ThinkingLevel>,
     file: Option<Arc<Path>>,
-    /// The file holds the header.
+    /// The file exists and holds the header.
     has_file: bool,
-    /// How many entries are in the file.
+    /// Number of entries in the file.
     written: usize,
-    /// The file begins now, or goes on: something was kept that is worth a write.
+    /// Entries wait that are worth a write: they create the file, or are appended.
     is_write_due: bool,
-    /// The header has changed since it was written.
+    /// The header was changed after it was written.
     is_header_stale: bool,
 }
 
-/// A session's file that was read.
+/// A session file and the session read from it.
 #[derive(Clone, Debug)]
 pub struct OpenedSession {
-    /// The file.
+    /// Path of the file.
     pub path: Arc<Path>,
-    /// The session in it; `None`: there is no file, or it is empty, and the session begins in it.
+    /// Its session; `None`: the file does not exist or is empty, and a new session begins in it.
     pub tree: Option<Tree>,
-    /// What was found wrong with it, and got over.
+    /// Damage that was found and repaired or passed over.
     pub notices: Vec<Notice>,
 }
 
-/// A change of the session's file; lines end with LF. The caller does it whole or not at all.
+/// A change of the session's file; lines end with LF. The caller makes it whole or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// A file that is not there yet, or is empty, begins with these lines. From now on it is the session's.
+    /// Creates the session's file, which does not exist or is empty.
     Create {
-        /// The file.
+        /// Path of the file.
         path: Arc<Path>,
-        /// The header and the entries so far.
+        /// The header and all entries.
         lines: Vec<Bytes>,
     },
-    /// What was kept since, at the end of the session's file: one entry, or the few that belong together or were missed.
+    /// Appends one entry, or several that belong together or were held back.
     Append(Bytes),
-    /// The session's file holds these lines instead: the header has changed.
+    /// Replaces all lines of the file: the header has changed.
     Rewrite(Vec<Bytes>),
-    /// Nothing new: what was written is put on the disk.
+    /// Syncs the file to the disk.
     Sync,
 }
 
 impl Session {
-    /// A session that has not begun. It will be kept in `file`; without one only in memory.
+    /// Creates a session without entries, to be written to `file`; `None`: it stays in memory.
     pub fn new(header: SessionHeader, file: Option<Arc<Path>>) -> Self {
         Self::with(Tree::new(header), file, false)
     }
 
-    /// What its file begins with.
+    /// The first line of the file.
     pub fn header(&self) -> &SessionHeader {
         self.tree.header()
     }
 
-    /// A session as `file` has it.
+    /// Takes over a session that was read from `file`.
     pub fn from_file(tree: Tree, file: Arc<Path>) -> Self {
         Self::with(tree, Some(file), true)
     }
 
-    /// A session made of entries of another one. It is written at once if something was said in it.
+    /// Takes over a session that was made of another one's entries. It is written at once if it has a prompt or an
+    /// answer.
     pub fn from_fork(tree: Tree, file: Option<Arc<Path>>) -> Self {
         let mut session = Self::with(tree, file, false);
         let said = [Some(AgentMessageKind::User), Some(AgentMessageKind::Assistant)];
@@ -114,7 +115,7 @@ impl Session {
         }
     }
 
-    /// The tree of everything that was kept.
+    /// All entries, on all branches.
     pub const fn tree(&self) -> &Tree {
         &self.tree
     }
@@ -124,12 +125,12 @@ impl Session {
         &self.tree.header().id
     }
 
-    /// The name that people know it by.
+    /// The session's name; `None`: it has none.
     pub fn name(&self) -> Option<String> {
         self.tree.name()
     }
 
-    /// The file that it is, or will be, kept in.
+    /// Path of the file, whether it exists yet or not; `None`: the session stays in memory.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
@@ -139,13 +140,13 @@ impl Session {
         self.has_file
     }
 
-    /// The messages that the model is told, oldest first. Those of a file are parsed with the first call.
+    /// Messages in the context, oldest first. Those of a file are parsed at the first call.
     pub fn messages(&self) -> &Arc<Vec<Arc<AgentMessage>>> {
         let parse = |message: &ContextMessage| message.message(&self.tree).cloned();
         self.messages.get_or_init(|| Arc::new(self.context.iter().filter_map(parse).collect()))
     }
 
-    /// Those that tell the model of itself. Found once: there are few, however long the session is.
+    /// System messages in the context. Collected once: there are few, however long the session is.
     pub fn system_messages(&self) -> &[Arc<AgentMessage>] {
         let is_system =
             |message: &&ContextMessage| message.kind(&self.tree) == Some(AgentMessageKind::System);
@@ -153,13 +154,13 @@ impl Session {
         self.systems.get_or_init(|| self.context.iter().filter(is_system).filter_map(parse).collect())
     }
 
-    /// The roles of the messages that the model is told.
+    /// Roles of the messages in the context.
     pub fn roles(&self) -> impl Iterator<Item = AgentMessageKind> {
         self.context.iter().filter_map(|message| message.kind(&self.tree))
     }
 
-    /// The messages that the model is told as JSON, as dialects built on `base` say them, those left out that they cannot
-    /// tell. What a file holds in that form is not parsed.
+    /// Messages in the context as JSON in the form of dialects built on `base`, without those that the dialects do
+    /// not have. A message that the file holds in this form is not parsed.
     pub fn encoded_messages(&self, base: Base) -> impl Iterator<Item = Cow<'_, [u8]>> {
         let kinds = self
             .context
@@ -188,14 +189,15 @@ impl Session {
         self.level
     }
 
-    /// How many of the messages were in the context before the last compaction: what models counted then is over.
+    /// Number of messages that were in the context before the last compaction; token counts of their answers are
+    /// void.
     pub const fn compacted(&self) -> usize {
         self.compacted
     }
 
-    /// Keeps an entry. It is to be written at once, or with the file's beginning: a file begins with the first message
-    /// of the user, or with the first answer where an extension had the model asked. Source: settled; the originals
-    /// always wait for the first answer and lose the prompt with the process.
+    /// Appends an entry. It is due to be written at once, or when the file is created: with the first message of the
+    /// user, or with the first answer where an extension started the run. Source: settled; the originals always wait
+    /// for the first answer and lose the prompt with the process.
     pub fn append(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) {
         self.tree.append(entry, stamp, random);
         self.is_write_due |= self.has_file;
@@ -219,20 +221,20 @@ impl Session {
         }
     }
 
-    /// Keeps an entry that need not be written before the next one: what a session begins or is taken up with.
+    /// Appends an entry that may be written together with the next one: settings at the start of a session.
     pub fn append_deferred(&mut self, entry: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) {
         let is_write_due = self.is_write_due;
         self.append(entry, stamp, random);
         self.is_write_due = is_write_due;
     }
 
-    /// Names the session, as the dialect does.
+    /// Names the session, in an entry or in the header, as the dialect does.
     pub fn rename(&mut self, name: &str, stamp: Stamp, random: &mut fastrand::Rng) {
         self.is_header_stale |= self.tree.rename(name, stamp, random) == RenameEffect::Header;
         self.is_write_due |= self.has_file;
     }
 
-    /// Takes the last change back: an entry, or the name. It must not have been written.
+    /// Reverts the last change, an entry or a name, which must not have been written.
     pub fn undo(&mut self) {
         let count = self.tree.entries().len();
         self.tree.undo();
@@ -247,13 +249,13 @@ impl Session {
         self.is_header_stale = false;
     }
 
-    /// The model is told this, though the session does not keep it.
+    /// Adds a message to the context without an entry in the session.
     pub fn add_unsaved(&mut self, message: Arc<AgentMessage>) {
         self.push(ContextMessage::Synthetic(message.clone()), message);
     }
 
-    /// The model is not told its last answer any more if that ended for `reason` and is asked for again, nor the results
-    /// of its calls; the file keeps them. Gives the ids of their entries. Source: pi source, xcsh source.
+    /// Removes the last answer and the results of its calls from the context if it ended for `reason` and is
+    /// requested again; the file keeps them. Returns the ids of their entries. Source: pi source, xcsh source.
     pub fn forget_last_answer(&mut self, reason: StopReason) -> Vec<Arc<str>> {
         let is_answer =
             |message: &ContextMessage| message.kind(&self.tree) == Some(AgentMessageKind::Assistant);
@@ -277,19 +279,19 @@ impl Session {
         self.tree.last_answer().into_iter().map(|entry| entry.id().clone()).collect()
     }
 
-    /// The model is told what the tree says: after a compaction.
+    /// Rebuilds the context from the tree, after a compaction.
     pub fn rebuild(&mut self) {
         let Outline { context, compacted, .. } = self.tree.outline();
         (self.context, self.compacted) = (context, compacted);
         self.invalidate_messages();
     }
 
-    /// What was parsed is another list now.
+    /// Drops the parsed messages: the context has changed.
     fn invalidate_messages(&mut self) {
         (self.messages, self.systems) = (OnceLock::new(), OnceLock::new());
     }
 
-    /// Goes on behind the entry `id`, or from the beginning; `false`, and nothing moved, if there is no such entry.
+    /// Moves the leaf to the entry `id`, or to the beginning; `false`, and nothing moved, if there is no such entry.
     pub fn continue_after(&mut self, id: Option<&str>) -> bool {
         let moved = self.tree.move_to(id);
         if moved {
@@ -298,7 +300,7 @@ impl Session {
         moved
     }
 
-    /// What is to be written next, if anything is.
+    /// The next change of the file, if one is due.
     pub fn next_write(&self) -> Option<Write> {
         let path =
             self.file.as_ref().filter(|_| self.is_write_due || self.has_file && self.is_header_stale)?;
@@ -311,7 +313,7 @@ impl Session {
         match self.tree.entries().get(self.written..)? {
             [] => None,
             [entry] => Some(Write::Append(entry.line().clone())),
-            // In one go: a change of settings that takes two entries is there whole or not at all.
+            // One write: a change of settings that takes two entries is there whole or not at all.
             entries => {
                 let lines: Vec<&[u8]> = entries.iter().map(|entry| entry.line().as_ref()).collect();
                 Some(Write::Append(lines.concat().into()))
@@ -319,14 +321,15 @@ impl Session {
         }
     }
 
-    /// What [`next_write`](Self::next_write) gave is done.
+    /// Notes that the change from [`next_write`](Self::next_write) is written.
     pub fn mark_written(&mut self) {
         self.written = self.tree.entries().len();
         (self.has_file, self.is_header_stale, self.is_write_due) = (true, false, false);
     }
 }
 
-/// Whether the entry is a message that models are told as it comes; a summary takes its place when all is rebuilt.
+/// Whether an entry adds its message to the context when it is appended; summaries take effect when the context is
+/// rebuilt.
 fn is_context_message(entry: &Entry) -> bool {
     use SessionEntryKind as Kind;
     matches!(entry.kind(), Some(Kind::Message | Kind::CustomMessage | Kind::BranchSummary))

@@ -1,4 +1,4 @@
-//! Reading a file: one pass over its bytes, in which no message is parsed.
+//! Reads a session file in one pass over its bytes, without parsing a message.
 
 use super::{
     entry::{Entry, Head},
@@ -15,50 +15,50 @@ use crate::protocol::{Dialect, SessionEntryKind};
 use bytes::Bytes;
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-/// A file that was read.
+/// The result of reading a session file.
 #[derive(Debug)]
 pub struct ParsedFile {
     /// The session.
     pub tree: Tree,
-    /// What was found wrong.
+    /// Damage that was found.
     pub notices: Vec<Notice>,
-    /// The file is of version 1 or 2: the tree is what it is brought to, and has to be written anew before anything is
+    /// The file was of version 1 or 2: the tree is migrated, and the file has to be rewritten before anything is
     /// appended.
     pub migrated: bool,
     /// How the file ends.
     pub ending: FileEnd,
 }
 
-/// How a file ends, which matters for the next line.
+/// The end of a file, which decides how the next line is appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileEnd {
-    /// After a line feed.
+    /// Behind a line feed.
     Whole,
-    /// After a line that is whole but for its line feed.
+    /// Behind a line that lacks only its line feed.
     NoLineFeed,
-    /// In a line that was not written to its end.
+    /// Inside of a line that was not written to its end.
     Torn {
-        /// Where that line begins, in bytes from the start.
+        /// Offset of the torn line in bytes.
         at: usize,
     },
 }
 
-/// A file that holds no session.
+/// Why a file is no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadError {
-    /// There is nothing in it.
+    /// The file is empty.
     Empty,
-    /// There is nothing in it but the beginning of a header: whoever wrote it was stopped.
+    /// The file holds only the beginning of a header: its writer was stopped.
     TornHeader,
-    /// It does not begin with the header of a session.
+    /// The first line is no session header.
     NoHeader,
 }
 
 impl Tree {
     /// Reads a session file of any version and dialect. Entries keep slices of `bytes`.
     ///
-    /// Lines that cannot be read are passed over with a notice (source: pi source, which says nothing). Ids for the
-    /// entries of a file of version 1 come from `random`.
+    /// Unreadable lines are passed over with a notice (source: pi source, which gives none). New ids for the entries
+    /// of a version 1 file are drawn from `random`.
     pub fn read(bytes: Bytes, random: &mut fastrand::Rng) -> Result<ParsedFile, ReadError> {
         let mut reader = Reader::new(bytes, random);
         let bytes = reader.bytes.clone();
@@ -83,16 +83,16 @@ struct Reader<'r> {
     bytes: Bytes,
     random: &'r mut fastrand::Rng,
     tree: Option<Tree>,
-    /// The file's version, from its header.
+    /// Version of the file, from its header.
     version: u64,
     old: LegacyIds,
-    /// Counts lines from 1.
+    /// Number of the present line, from 1.
     line: usize,
     ending: FileEnd,
     has_second_header: bool,
     skipped: Vec<usize>,
     nameless: Vec<usize>,
-    /// Lines that are no entries: how many entries stand before each, and its number.
+    /// Lines that are no entries: the number of entries before each, and its line number.
     damaged: Vec<(usize, usize)>,
     not_utf8: Vec<usize>,
     duplicates: Vec<usize>,
@@ -119,7 +119,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Takes the line from `start` to `end`, its line feed included.
+    /// Reads the line from `start` to `end`, its line feed included.
     fn line(&mut self, start: usize, end: usize) -> Result<(), ReadError> {
         self.line += 1;
         let raw = self.bytes.slice(start..end);
@@ -130,7 +130,7 @@ impl<'r> Reader<'r> {
         if raw.trim_ascii().is_empty() {
             return Ok(());
         }
-        // The strict look is several times as fast, and nearly always enough.
+        // The strict check is several times as fast, and nearly always enough.
         let text = str::from_utf8(&raw).map_or_else(|_| String::from_utf8_lossy(&raw), Cow::Borrowed);
         let head = match LineHead::of(&text) {
             Ok(head) => head,
@@ -165,7 +165,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// What stands before the header belongs to no session and is not kept.
+    /// Keeps an unreadable line; lines before the header belong to no session.
     fn keep(&mut self, raw: &[u8]) {
         if let Some(tree) = &mut self.tree {
             self.damaged.push((tree.entries().len(), self.line));
@@ -202,7 +202,7 @@ impl<'r> Reader<'r> {
         let is_first_version = self.version < 2;
         let id = match &head.id {
             Some(id) => Arc::from(id.as_ref()),
-            // The dialect decides only what follows a hundred collisions.
+            // The dialect matters only after a hundred collisions.
             None if is_first_version => entry_id(Dialect::Pi, self.random, |id| tree.get(id).is_some()),
             None => {
                 self.nameless.push(self.line);
@@ -213,7 +213,7 @@ impl<'r> Reader<'r> {
         };
         let parent = match &head.parent {
             None if is_first_version && head.id.is_none() => self.old.last().cloned(),
-            // Most entries follow the one before them: share its text.
+            // Most entries follow the one before them: they share its id's text.
             Some(parent) => Some(match self.old.last().filter(|last| last.as_ref() == parent.as_ref()) {
                 Some(last) => last.clone(),
                 None => {
@@ -270,8 +270,8 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// Has entries whose parent is missing behind a damaged line follow the entry before that line, of several the nearest: else
-/// all that was said before would be hidden.
+/// Attaches entries whose parent was in a damaged line to the entry before that line, of several lines the nearest:
+/// all earlier entries would be hidden else.
 fn bridge(tree: &mut Tree, damaged: &[(usize, usize)]) -> Vec<Notice> {
     let mut notices = Vec::new();
     if damaged.is_empty() {
@@ -287,7 +287,7 @@ fn bridge(tree: &mut Tree, damaged: &[(usize, usize)]) -> Vec<Notice> {
             Some((*line, tree.entries()[behind - 1].id().clone()))
         });
         let Some((line, before)) = found else { continue };
-        // Where ids come twice the entry before may be a later one.
+        // With repeated ids, the entry before may be a later one.
         if tree.path_to(tree.index_of(&before)).iter().any(|entry| *entry.id() == id) {
             continue;
         }
@@ -299,8 +299,8 @@ fn bridge(tree: &mut Tree, damaged: &[(usize, usize)]) -> Vec<Notice> {
     notices
 }
 
-/// Whether a line without line feed, which is no JSON object, is the beginning of one. Zeros at its end are what some
-/// file systems leave of bytes that had not reached the disk.
+/// Whether a line without line feed, which is no JSON object, is the beginning of one. Some file systems leave zeros
+/// for bytes that had not reached the disk.
 fn is_torn(raw: &[u8]) -> bool {
     let zeros = raw.iter().rev().take_while(|byte| **byte == 0).count();
     let mut kept = String::from_utf8_lossy(&raw[..raw.len() - zeros]).into_owned();
@@ -308,19 +308,19 @@ fn is_torn(raw: &[u8]) -> bool {
     if kept.is_empty() {
         return true;
     }
-    // Whatever else it is, it is not ours to cut off.
+    // Anything else was not written by a server, and is not cut off.
     if !kept.trim_ascii_start().starts_with('{') {
         return false;
     }
     if is_cut(&kept) {
         return true;
     }
-    // A number may end where only a digit can follow, which serde_json does not take for an end.
+    // serde_json reports a number that may go on as complete: one more digit settles it.
     kept.push('0');
     is_cut(&kept)
 }
 
-/// The line with one line feed at its end and no blanks around it.
+/// Trims a line and ends it with one line feed.
 fn feed(line: &[u8]) -> Bytes {
     let line = line.trim_ascii();
     let mut fed = Vec::with_capacity(line.len() + 1);

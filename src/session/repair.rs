@@ -1,12 +1,12 @@
-//! Messages that are not as today's schema has them: what older versions left out is filled in, and a block of a kind
-//! that came later is left out, so that one of them does not cost the conversation a message.
+//! Repairs messages that do not fit today's schema: members that older versions left out get defaults, and blocks of
+//! unknown kinds are dropped, so that no message is lost.
 
 use super::stats::MOST_COUNTED;
 use crate::protocol::{AgentMessage, AssistantContent, StopReason, UserContent};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// The message, and what of it had to be dropped.
+/// Repairs and parses a message; also returns a note about dropped blocks. `at` is its time if it has none.
 pub fn repair(mut message: Value, at: u64) -> Result<(AgentMessage, Option<String>), serde_json::Error> {
     let mut dropped = 0;
     if let Some(map) = message.as_object_mut() {
@@ -40,7 +40,7 @@ pub fn repair(mut message: Value, at: u64) -> Result<(AgentMessage, Option<Strin
             }
             Some("bashExecution" | "pythonExecution") => {
                 fill_defaults(map, &json!({ "output": "", "cancelled": false, "truncated": false }));
-                // Of a killed command some versions wrote null.
+                // Some versions wrote null for the exit code of a killed command.
                 map.retain(|_, value| !value.is_null());
             }
             Some(role @ ("user" | "developer" | "custom" | "hookMessage")) => {
@@ -59,7 +59,7 @@ pub fn repair(mut message: Value, at: u64) -> Result<(AgentMessage, Option<Strin
     Ok((serde_json::from_value(message)?, note))
 }
 
-/// Puts in what is missing, and what is of another JSON type than in `defaults`.
+/// Inserts the `defaults` that are missing or have another JSON type.
 fn fill_defaults(map: &mut Map<String, Value>, defaults: &Value) {
     for (key, default) in defaults.as_object().into_iter().flatten() {
         match (map.get_mut(key), default) {
@@ -76,7 +76,7 @@ fn fill_defaults(map: &mut Map<String, Value>, defaults: &Value) {
     }
 }
 
-/// Leaves out the blocks that are no `T`; returns how many.
+/// Removes the blocks that are no `T`; returns their number.
 fn remove_unknown_blocks<T: DeserializeOwned>(map: &mut Map<String, Value>) -> usize {
     let Some(Value::Array(blocks)) = map.get_mut("content") else { return 0 };
     let before = blocks.len();

@@ -1,4 +1,4 @@
-//! What `get_session_stats` counts: the messages in memory, or everything in the session; every role in the total.
+//! Counts for `get_session_stats`: of the messages in memory, or of the whole session.
 
 use super::{entry::Entry, tree::Tree};
 use crate::protocol::{
@@ -7,7 +7,7 @@ use crate::protocol::{
 };
 use std::sync::Arc;
 
-/// What was counted.
+/// Counts of messages, tokens and costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Totals {
     /// User messages.
@@ -20,13 +20,13 @@ pub struct Totals {
     pub results: u64,
     /// Messages of every role.
     pub all: u64,
-    /// Tokens that were used.
+    /// Tokens used.
     pub tokens: TokenTotals,
-    /// US dollars.
+    /// Costs in US dollars.
     pub cost: f64,
 }
 
-/// The largest count that frames and files can hold. Files may claim that much for each answer.
+/// Largest count that frames and files can hold. A damaged file may claim as much for each answer.
 pub(super) const MOST_COUNTED: u64 = (1 << 53) - 1;
 
 /// Counts `messages`.
@@ -39,8 +39,8 @@ pub fn totals<'m>(messages: impl IntoIterator<Item = &'m Arc<AgentMessage>>) -> 
 }
 
 impl Tree {
-    /// Counts everything, on every branch and before every compaction; with what summaries, tools and requests without
-    /// a message have used (source: pi 1 source).
+    /// Counts everything on every branch and before every compaction, with the usage of summaries, tools and requests
+    /// without a message (source: pi 1 source).
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::nothing();
         for entry in self.entries() {
@@ -56,7 +56,7 @@ impl Tree {
     }
 }
 
-/// What an entry that is no message has used.
+/// Usage of an entry without a message.
 fn used(kind: SessionEntryKind, entry: &Entry) -> Option<Usage> {
     match kind {
         SessionEntryKind::Usage => Some(entry.read::<UsageEntry>()?.usage),
@@ -72,7 +72,7 @@ impl Totals {
         Self { user: 0, assistant: 0, calls: 0, results: 0, all: 0, tokens, cost: 0.0 }
     }
 
-    /// `tools`: what tools have used counts, too.
+    /// Counts one message; `tools`: with the usage of tools.
     fn count(&mut self, message: &AgentMessage, tools: bool) {
         self.all += 1;
         match message {

@@ -1,19 +1,19 @@
-//! Points in time as session files write them.
+//! Timestamps of session files.
 
 use jiff::Timestamp;
 
-/// ISO 8601 in UTC with milliseconds, of milliseconds since the Unix epoch; a time that no calendar holds is the epoch.
+/// Formats milliseconds since the Unix epoch as ISO 8601 in UTC; a time out of range becomes the epoch.
 pub fn iso(ms: u64) -> String {
     let ms = i64::try_from(ms).unwrap_or_default();
     format!("{:.3}", Timestamp::from_millisecond(ms).unwrap_or_default())
 }
 
-/// The day of a point in time, in UTC: `2026-01-05`.
+/// Formats the day of a time in UTC: `2026-01-05`.
 pub fn day(ms: u64) -> String {
     iso(ms).chars().take_while(|c| *c != 'T').collect()
 }
 
-/// Milliseconds since the Unix epoch; 0 for what is no such time, or lies before it.
+/// Parses a timestamp to milliseconds since the Unix epoch; 0: unreadable, or before the epoch.
 pub fn millis(text: &str) -> u64 {
     text.parse::<Timestamp>().map_or(0, |time| time.as_millisecond().max(0).unsigned_abs())
 }

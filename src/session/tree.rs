@@ -1,4 +1,4 @@
-//! A session as the tree that its file is: a header, then entries, each naming the one before it on its branch.
+//! The tree of a session: a header, then entries, each naming its parent.
 
 use super::{
     entry::{Entry, Head, Plain},
@@ -15,53 +15,52 @@ use std::{
     sync::Arc,
 };
 
-/// Who writes, and when.
+/// Dialect and time of a new entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Whose entries are written.
+    /// The dialect whose form the entry gets.
     pub dialect: Dialect,
     /// Milliseconds since the Unix epoch.
     pub wall_ms: u64,
 }
 
-/// One session. The leaf is where it goes on: the next entry's parent. Of a session that was read it is the last entry of
-/// the file.
+/// A session. Its leaf is the parent of the next entry: after reading, the last entry of the file.
 #[derive(Clone, Debug)]
 pub struct Tree {
     header: SessionHeader,
     entries: Vec<Entry>,
     places: HashMap<Arc<str>, usize>,
-    /// Bytes of all lines but the header's.
+    /// Bytes of all lines without the header.
     bytes: usize,
-    /// Places of the entries that may name the session, ascending: its name is asked for often, and of long sessions.
+    /// Indices of the entries that may name the session, ascending: the name of long sessions is needed often.
     infos: Vec<usize>,
     leaf: Option<usize>,
     previous_title: Option<PreviousTitle>,
-    /// Lines that could not be read, or that a later one stands for, each with the number of entries before it: a file
-    /// that is written anew keeps them.
+    /// Lines that are unreadable or superseded, each with the number of entries before it: they are kept when the
+    /// file is rewritten.
     strays: Vec<(usize, Bytes)>,
 }
 
-/// A title that [`Tree::undo`] brings back.
+/// The title before a change, for [`Tree::undo`].
 #[derive(Clone, Debug)]
 struct PreviousTitle {
     title: Option<String>,
     source: Option<TitleSource>,
-    /// An entry was added for the new one.
+    /// An entry was appended with the change.
     entry: bool,
 }
 
-/// How a new name gets into the file.
+/// The change of the file that a new name needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RenameEffect {
-    /// By this line more.
+    /// Append this line.
     Line(Bytes),
-    /// The header has changed: the whole file is written anew.
+    /// Rewrite the file: the header has changed.
     Header,
 }
 
 impl Tree {
-    /// A session without entries.
+    /// Creates a session without entries.
     pub fn new(header: SessionHeader) -> Self {
         Self {
             header,
@@ -80,12 +79,12 @@ impl Tree {
         &self.header
     }
 
-    /// Every entry of the file, in its order.
+    /// All entries, in the order of the file.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// How much it takes: the lines of its file in bytes, without the header's.
+    /// Size of the lines of the file in bytes, without the header.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -95,7 +94,7 @@ impl Tree {
         self.places.get(id).map(|&place| &self.entries[place])
     }
 
-    /// Where the session goes on; `None`: at its beginning.
+    /// The parent of the next entry; `None`: the session is at its beginning.
     pub fn leaf(&self) -> Option<&Entry> {
         self.leaf.map(|place| &self.entries[place])
     }
@@ -105,8 +104,8 @@ impl Tree {
         self.leaf().map(Entry::id)
     }
 
-    /// Goes on after `id`, or from the beginning; `false`, and nothing moved, if there is no such entry. The file shows
-    /// it only by the parent of the next entry.
+    /// Moves the leaf to `id`, or to the beginning; `false`, and nothing moved, if there is no such entry. The file
+    /// shows the move only by the parent of the next entry.
     pub fn move_to(&mut self, id: Option<&str>) -> bool {
         let place = id.map(|id| self.places.get(id).copied());
         match place {
@@ -117,7 +116,7 @@ impl Tree {
         true
     }
 
-    /// Has the entry at a place follow another one; `false`, and nothing changed, if its line cannot be written anew.
+    /// Gives the entry at an index another parent; `false`, and nothing changed, if its line cannot be rewritten.
     pub(super) fn reparent(&mut self, place: usize, parent: &Arc<str>) -> bool {
         let entry = &mut self.entries[place];
         let length = entry.line().len();
@@ -126,18 +125,17 @@ impl Tree {
         done
     }
 
-    /// The entries from the first of the branch to the leaf. A parent that is not in the file ends the branch, and so
-    /// does one that was passed already.
+    /// Entries of the branch from its root to the leaf. A missing parent ends the branch, and so does a cycle.
     pub fn path(&self) -> Vec<&Entry> {
         self.path_to(self.leaf)
     }
 
-    /// The [`path`](Self::path) to any entry.
+    /// The [`path`](Self::path) to the entry at an index.
     pub(super) fn path_to(&self, place: Option<usize>) -> Vec<&Entry> {
         self.path_indices(place).into_iter().map(|place| &self.entries[place]).collect()
     }
 
-    /// The places of the entries on the [`path`](Self::path) to any of them.
+    /// Indices of the entries on the [`path`](Self::path) to the entry at an index.
     pub(super) fn path_indices(&self, place: Option<usize>) -> Vec<usize> {
         let mut passed = vec![false; self.entries.len()];
         let mut path = Vec::new();
@@ -150,13 +148,13 @@ impl Tree {
         path
     }
 
-    /// The place of an entry that is likely to be the one before `place`, and then shares its id.
+    /// The index of a parent, which is usually the entry before and then shares its id.
     fn index_near(&self, id: &Arc<str>, place: usize) -> Option<usize> {
         let before = place.checked_sub(1).filter(|&before| Arc::ptr_eq(self.entries[before].id(), id));
         before.or_else(|| self.places.get(id).copied())
     }
 
-    /// The place of the [`leaf`](Self::leaf).
+    /// The index of the [`leaf`](Self::leaf).
     pub(super) fn leaf_index(&self) -> Option<usize> {
         self.leaf
     }
@@ -172,13 +170,13 @@ impl Tree {
         [path[at]].into_iter().chain(after.copied()).collect()
     }
 
-    /// The place of an entry in [`entries`](Self::entries).
+    /// The index of an entry in [`entries`](Self::entries).
     pub(super) fn index_of(&self, id: &str) -> Option<usize> {
         self.places.get(id).copied()
     }
 
-    /// Adds an entry after the leaf, which it becomes. Returns its line, line feed included, as the file gets it. What the
-    /// dialect does not have is left out of it.
+    /// Appends an entry behind the leaf and makes it the leaf. Returns its line, line feed included. Members that the
+    /// dialect does not have are left out.
     pub fn append(&mut self, new: NewEntry, stamp: Stamp, random: &mut fastrand::Rng) -> Bytes {
         let line = self.append_entry(new, stamp, random);
         self.previous_title = None;
@@ -198,8 +196,8 @@ impl Tree {
         line
     }
 
-    /// Takes the last change back, [`append`](Self::append) or [`rename`](Self::rename), of which nothing is in the file.
-    /// Behind a new title nothing more can be taken back.
+    /// Reverts the last change, an [`append`](Self::append) or [`rename`](Self::rename), which must not be in the
+    /// file. After a new title nothing more can be reverted.
     pub fn undo(&mut self) {
         let entry = self.previous_title.take().is_none_or(|PreviousTitle { title, source, entry }| {
             self.header.title = title;
@@ -214,7 +212,8 @@ impl Tree {
         }
     }
 
-    /// Puts an entry at the end, or in the place of the one with the same id; it becomes the leaf. `true`: there was one.
+    /// Inserts an entry at the end, or in place of the one with the same id, and makes it the leaf. Returns whether
+    /// an entry was replaced.
     pub(super) fn insert(&mut self, entry: Entry) -> bool {
         let place = self.places.get(entry.id()).copied();
         self.bytes += entry.line().len();
@@ -243,14 +242,14 @@ impl Tree {
         place.is_some()
     }
 
-    /// Names the session, as the dialect does.
+    /// Names the session, in an entry or in the header, as the dialect does.
     pub fn rename(&mut self, name: &str, stamp: Stamp, random: &mut fastrand::Rng) -> RenameEffect {
         match stamp.dialect.record().session_files.name {
             DialectSessionFilesName::Entry => {
                 RenameEffect::Line(self.append(NewEntry::Name(name.to_owned()), stamp, random))
             }
             DialectSessionFilesName::Header => {
-                // A name in an entry would win over the title when the file is read.
+                // When the file is read, a name in an entry would win over the title.
                 let entry = self.name_in_entry().is_some();
                 if entry {
                     self.append_entry(NewEntry::Name(name.to_owned()), stamp, random);
@@ -263,7 +262,7 @@ impl Tree {
         }
     }
 
-    /// The session's name: that of the last entry in the file that names it, on whatever branch; else the header's title.
+    /// The session's name: from the last entry in the file that names it, on any branch, else the header's title.
     pub fn name(&self) -> Option<String> {
         let title = || self.header.title.clone().filter(|title| !title.is_empty());
         self.name_in_entry().or_else(title)
@@ -277,13 +276,13 @@ impl Tree {
         })
     }
 
-    /// The label of each entry that has one.
+    /// The label of each labelled entry, by its id.
     pub fn labels(&self) -> BTreeMap<String, String> {
         let marks = self.label_entries().into_iter();
         marks.filter_map(|(target, mark)| Some((target, mark.label?))).collect()
     }
 
-    /// The entry that labels each entry that has a label.
+    /// The label entry of each labelled entry, by its id.
     pub(super) fn label_entries(&self) -> BTreeMap<String, LabelEntry> {
         let mut marks = BTreeMap::new();
         for mark in self.of_kind(SessionEntryKind::Label).filter_map(Entry::read::<LabelEntry>) {
@@ -299,7 +298,7 @@ impl Tree {
         self.entries.iter().filter(move |entry| entry.kind() == Some(kind))
     }
 
-    /// The header's line, then those of the entries, each with its line feed: what a new file gets.
+    /// All lines of a new file, line feeds included.
     pub fn lines(&self) -> Vec<Bytes> {
         let mut header = serde_json::to_vec(&self.header).unwrap_or_default();
         header.push(b'\n');
@@ -317,14 +316,14 @@ impl Tree {
         lines
     }
 
-    /// Keeps a line that could not be read, line feed included, after the entries that there are.
+    /// Keeps an unreadable line, line feed included, behind the present entries.
     pub(super) fn keep_stray_line(&mut self, line: Bytes) {
         self.bytes += line.len();
         self.strays.push((self.entries.len(), line));
     }
 }
 
-/// Where the message stands in a line that was written for a dialect just now: as that says it.
+/// Finds the message in a line that was just encoded for a dialect.
 fn plain(line: &[u8], dialect: Dialect) -> Option<Plain> {
     const KEY: &[u8] = br#","message":"#;
     let start = u32::try_from(memchr::memmem::find(line, KEY)? + KEY.len()).ok()?;

@@ -1,14 +1,14 @@
-//! What models have been told of themselves and their tools, as one message.
+//! Merges the system messages of a conversation into one.
 
 use crate::protocol::{AgentMessage, SystemContent, SystemMessage, SystemTool};
 use std::sync::Arc;
 
-/// All system messages of a conversation as one that says the same, told at `at` (milliseconds since the Unix epoch);
-/// `None` where there are none.
+/// Merges all system messages into one with the timestamp `at` (milliseconds since the Unix epoch); `None`: there are
+/// none.
 ///
-/// Their texts follow each other with a blank line between. A section stands as it was said last; one that was said
-/// to be gone, is. Tools come in the order in which they were added, each as it was added last; of one message, what
-/// it removes goes before what it adds.
+/// Texts are joined with a blank line between. The last value of each section counts; a removed one is gone. Tools
+/// are in the order in which they were added, each in its last form; within one message, removals come before
+/// additions.
 ///
 /// Source: pi 1 source, observed.
 pub fn checkpoint(messages: &[Arc<AgentMessage>], at: u64) -> Option<SystemMessage> {
@@ -46,7 +46,7 @@ pub fn checkpoint(messages: &[Arc<AgentMessage>], at: u64) -> Option<SystemMessa
     })
 }
 
-/// Puts `new` in the place of what it replaces, or at the end; without it, what it would replace goes.
+/// Replaces the old item by `new`, appends it if there is no old one, or removes the old one if there is no new one.
 fn replace<T>(list: &mut Vec<T>, new: Option<T>, is_old: impl Fn(&T) -> bool) {
     match (list.iter().position(is_old), new) {
         (Some(at), Some(new)) => list[at] = new,

@@ -1,27 +1,27 @@
-//! Where a conversation is cut into what is summed up and what is kept.
+//! Finds the cut between the summarized and the kept part of a conversation.
 
 use super::{PathEntry, estimate};
 use crate::protocol::{AgentMessage, AssistantContent, StopReason};
 use std::collections::HashSet;
 
-/// A cut through a range of entries: before `turn` is history, from `turn` to `kept` the beginning of a turn that is
-/// split (none where the two are equal), from `kept` on everything stays.
+/// A cut through a range of entries: history before `turn`, the beginning of a split turn from `turn` to `kept` (none
+/// if they are equal), and kept entries from `kept` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Where the split turn begins.
+    /// Index of the first entry of the split turn.
     pub turn: usize,
-    /// The first entry that is kept.
+    /// Index of the first entry that is kept.
     pub kept: usize,
 }
 
-/// Cuts `range` so that about `keep_recent` tokens are kept; `None` where all of it is less.
+/// Cuts `range` so that about `keep_recent` tokens are kept; `None`: the whole of it is smaller.
 ///
-/// The cut is at the first entry that may be kept first, from the one on which makes the kept part as large as
-/// `keep_recent`. Where none follows that one, as with a large result at the very end, it is the last before: then
-/// more is kept, but nothing is torn. Settings right before the cut go with what they were made for.
+/// The cut is at the first allowed entry behind the point at which the kept part is as large as `keep_recent`; if
+/// there is none, as with a large result at the very end, at the last allowed entry before: then more is kept, but no
+/// call loses its result. Settings right before the cut are kept with it.
 ///
 /// Messages of extensions and summaries of branches count like any other; in the originals they weigh nothing here,
-/// so that a conversation made of them is never cut.
+/// and a conversation made of them is never cut.
 ///
 /// Source: pi source, xcsh source.
 pub fn find(range: &[&PathEntry], keep_recent: u64) -> Option<Cut> {
@@ -35,9 +35,9 @@ pub fn find(range: &[&PathEntry], keep_recent: u64) -> Option<Cut> {
     Some(Cut { turn: split.unwrap_or(kept), kept })
 }
 
-/// Cuts `range` behind the last message that does not fit into a context by itself: one of `window` tokens or more, else
-/// the one that makes the kept part as large as `keep_recent`, else the last that is no failed answer. `None` where no
-/// entry follows that one.
+/// Cuts `range` behind the last message that alone overflows a context: one of `window` tokens or more, else the one
+/// that makes the kept part as large as `keep_recent`, else the last one that is no failed answer. `None`: no entry
+/// follows it.
 pub fn find_behind(range: &[&PathEntry], keep_recent: u64, window: u64) -> Option<Cut> {
     let is_huge = |entry: &&PathEntry| entry.message().is_some_and(|it| estimate(it) >= window);
     let huge = range.iter().rposition(is_huge).filter(|_| window > 0);
@@ -54,7 +54,7 @@ pub fn find_behind(range: &[&PathEntry], keep_recent: u64, window: u64) -> Optio
     Some(Cut { turn, kept })
 }
 
-/// Whether a message of `window` tokens or more stands from `kept` on.
+/// Whether the entries from `kept` on have a message of `window` tokens or more.
 pub fn keeps_huge(range: &[&PathEntry], kept: usize, window: u64) -> bool {
     let mut messages = range[kept..].iter().filter_map(|entry| entry.message());
     window > 0 && messages.any(|message| estimate(message) >= window)
@@ -64,7 +64,7 @@ fn is_failed(message: &AgentMessage) -> bool {
     matches!(message, AgentMessage::Assistant(it) if it.stop_reason == StopReason::Error)
 }
 
-/// The last place from which on there are `keep_recent` tokens.
+/// The last index from which on there are `keep_recent` tokens.
 fn enough(range: &[&PathEntry], keep_recent: u64) -> Option<usize> {
     let mut tokens = 0;
     range.iter().rposition(|entry| match entry.message() {
@@ -76,11 +76,11 @@ fn enough(range: &[&PathEntry], keep_recent: u64) -> Option<usize> {
     })
 }
 
-/// For each entry, whether it may be the first that is kept: it is a message, it is no result, and no result from
-/// there on belongs to a call before it.
+/// For each entry, whether it may be the first that is kept: it is a message but no result, and no result behind it
+/// belongs to a call before it.
 fn allowed(range: &[&PathEntry]) -> Vec<bool> {
     let mut called = HashSet::new();
-    // Results whose calls are not in the range are lost already: nothing can be torn from them.
+    // Results without their calls in the range are incomplete anyway.
     let with_call: Vec<bool> = range
         .iter()
         .map(|entry| {
@@ -106,7 +106,7 @@ fn allowed(range: &[&PathEntry]) -> Vec<bool> {
     allowed
 }
 
-/// Whether a turn may begin with the entry: somebody else than the model speaks.
+/// Whether the entry can begin a turn: a message of neither the model nor a tool.
 fn opens_turn(entry: &PathEntry) -> bool {
     entry.message().is_some_and(|message| {
         !matches!(
@@ -119,7 +119,7 @@ fn opens_turn(entry: &PathEntry) -> bool {
     })
 }
 
-/// The ids of the calls that the entry makes.
+/// Ids of the tool calls in the entry.
 fn calls(entry: &PathEntry) -> impl Iterator<Item = &str> {
     let blocks = match entry.message().map(AsRef::as_ref) {
         Some(AgentMessage::Assistant(message)) => message.content.as_slice(),
@@ -131,7 +131,7 @@ fn calls(entry: &PathEntry) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The id of the call that the entry is the result of.
+/// Id of the call whose result the entry is.
 fn result_of(entry: &PathEntry) -> Option<&str> {
     match entry.message()?.as_ref() {
         AgentMessage::ToolResult(message) => Some(&message.tool_call_id),

@@ -1,4 +1,4 @@
-//! How many tokens messages take, where nobody has counted them: a quarter of their characters.
+//! Estimates the tokens of messages without a provider's count: a quarter of their characters.
 //!
 //! Source: pi source, xcsh source.
 
@@ -9,14 +9,14 @@ use crate::protocol::{
 use crate::session::stats::MOST_COUNTED;
 use std::sync::Arc;
 
-/// The characters that an image stands for.
+/// Characters that an image counts as.
 const IMAGE: u64 = 4800;
 
-/// Tokens in the context that `messages` make up, oldest first: those that the last good answer was counted with, and
-/// an estimate of what came after it; an estimate of everything where there is no such answer.
+/// Tokens of a context with these `messages`, oldest first: the count of the last good answer, and an estimate of
+/// everything behind it; without such an answer an estimate of everything.
 ///
-/// The first `compacted` messages were in the context before the last compaction: its summary and what it kept. What
-/// was counted with those answers includes what the summary stands for now, so it says nothing.
+/// The first `compacted` messages were in the context before the last compaction. Counts of answers among them are
+/// void: they include what the summary has replaced.
 pub fn context_tokens(messages: &[Arc<AgentMessage>], compacted: usize) -> u64 {
     let counted = messages.iter().enumerate().skip(compacted).rev();
     let counted = counted.filter_map(|(place, message)| Some((place + 1, used(message)?))).next();
@@ -25,13 +25,12 @@ pub fn context_tokens(messages: &[Arc<AgentMessage>], compacted: usize) -> u64 {
     used.saturating_add(rest).min(MOST_COUNTED)
 }
 
-/// Whether the provider has counted an answer since the last compaction, before which there were the first `compacted`
-/// messages.
+/// Whether an answer since the last compaction has a provider's count; the first `compacted` messages are older.
 pub fn is_counted(messages: &[Arc<AgentMessage>], compacted: usize) -> bool {
     messages.iter().skip(compacted).any(|message| used(message).is_some())
 }
 
-/// What the provider counted, of an answer that is good for it.
+/// The provider's token count of a good answer.
 fn used(message: &AgentMessage) -> Option<u64> {
     let AgentMessage::Assistant(AssistantMessage { usage, stop_reason, .. }) = message else { return None };
     let used = match usage.total_tokens {
@@ -41,10 +40,10 @@ fn used(message: &AgentMessage) -> Option<u64> {
     (used > 0 && !matches!(stop_reason, StopReason::Error | StopReason::Aborted)).then_some(used)
 }
 
-/// Tokens of one message: a quarter of its characters, in UTF-16 units, rounded up.
+/// Estimates the tokens of one message: a quarter of its characters, in UTF-16 units, rounded up.
 pub fn estimate(message: &AgentMessage) -> u64 {
     let characters = match message {
-        // What a user shows is not weighed: pi source, xcsh source.
+        // Images of the user are not counted: pi source, xcsh source.
         AgentMessage::User(message) => content(&message.content, 0),
         AgentMessage::Developer(message) => content(&message.content, IMAGE),
         AgentMessage::Custom(message) => content(&message.content, IMAGE),
@@ -64,7 +63,7 @@ pub fn estimate(message: &AgentMessage) -> u64 {
     characters.div_ceil(4)
 }
 
-/// What the model is told of itself and of its tools, the schemas of their arguments included.
+/// Characters of a system message, including the tools' schemas.
 fn system(message: &SystemMessage) -> u64 {
     let content = match &message.content {
         SystemContent::Text(text) => units(text),

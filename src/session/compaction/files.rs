@@ -1,4 +1,4 @@
-//! The files that were touched in what is summed up.
+//! The files that tool calls in the summarized part have read or modified.
 //!
 //! Source: pi source, xcsh source.
 
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{collections::BTreeSet, sync::Arc};
 
-/// The tags of the two lists at the end of a summary.
+/// Tags of the two lists at the end of a summary.
 const TAGS: [&str; 2] = ["read-files", "modified-files"];
 
-/// Paths, as the calls named them.
+/// Paths of files that were read or modified, as the calls name them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     read: BTreeSet<String>,
@@ -18,7 +18,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// What a compaction noted; nothing where it is of another shape.
+    /// Reads the files in the details of a compaction; none if the details have another shape.
     pub fn from_details(details: &Value) -> Self {
         let Ok(details) = <CompactionDetails as Deserialize>::deserialize(details) else {
             return Self::default();
@@ -27,13 +27,13 @@ impl Files {
         Self { read: read_files.into_iter().collect(), modified: modified_files.into_iter().collect() }
     }
 
-    /// Adds what was noted elsewhere.
+    /// Adds the files of another set.
     pub fn extend(&mut self, other: Self) {
         self.read.extend(other.read);
         self.modified.extend(other.modified);
     }
 
-    /// Adds the files that the calls in `messages` name. Answers that failed or were aborted called nothing.
+    /// Adds the files in the tool calls of `messages`. Calls of failed or aborted answers never ran.
     pub fn note(&mut self, messages: &[Arc<AgentMessage>]) {
         for message in messages {
             let AgentMessage::Assistant(message) = message.as_ref() else { continue };
@@ -52,7 +52,7 @@ impl Files {
         }
     }
 
-    /// For the `details` of the compaction: what was modified is not listed as read.
+    /// Builds the `details` of a compaction; a modified file is not listed as read.
     pub fn details(&self) -> CompactionDetails {
         CompactionDetails {
             read_files: self.read.difference(&self.modified).cloned().collect(),
@@ -60,7 +60,7 @@ impl Files {
         }
     }
 
-    /// What is added to the summary: the lists that are not empty, each of at most `lines` lines.
+    /// Formats the lists behind a summary, each of at most `lines` lines; empty ones are left out.
     pub(in crate::session) fn lists(&self, lines: Option<u64>) -> String {
         let CompactionDetails { read_files, modified_files } = self.details();
         let lists = TAGS.into_iter().zip([read_files, modified_files]);
@@ -68,7 +68,7 @@ impl Files {
     }
 }
 
-/// `summary` without the lists of files that an earlier compaction added, or that the model took over from there.
+/// Strips the lists of files from `summary`, which an earlier compaction added or the model copied.
 pub(super) fn without_lists(summary: &str) -> String {
     let mut summary = summary.to_owned();
     for tag in TAGS {
@@ -84,7 +84,7 @@ pub(super) fn without_lists(summary: &str) -> String {
     summary
 }
 
-/// A list of `paths`; the last of its lines tells how many there was no room for.
+/// Formats a list of `paths`; if it is too long, its last line counts the rest.
 fn list(tag: &str, paths: &[String], lines: Option<u64>) -> String {
     if paths.is_empty() {
         return String::new();

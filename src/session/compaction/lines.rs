@@ -1,4 +1,4 @@
-//! A conversation as a text to be read, not to be continued.
+//! Formats a conversation as a text to be summarized, not continued.
 //!
 //! Source: pi source, xcsh source.
 
@@ -8,11 +8,11 @@ use crate::protocol::{
 };
 use std::{borrow::Cow, sync::Arc};
 
-/// The most of a tool's result that is worth summing up, in UTF-16 units.
+/// UTF-16 units of a tool's result that are included.
 const RESULT: u64 = 2000;
 
-/// What each side said, in paragraphs; empty where nobody said anything. Of more than `most` UTF-16 units, the beginning
-/// and the end.
+/// Formats messages as paragraphs by speaker; empty if there is no text. A text of more than `most` UTF-16 units
+/// keeps its beginning and its end.
 pub fn conversation(messages: &[Arc<AgentMessage>], most: Option<u64>) -> String {
     let paragraphs: Vec<String> = messages.iter().flat_map(|message| paragraphs(message)).collect();
     let whole = paragraphs.join("\n\n");
@@ -24,7 +24,7 @@ pub fn conversation(messages: &[Arc<AgentMessage>], most: Option<u64>) -> String
     format!("{start}\n\n{cut}\n\n{end}")
 }
 
-/// The place in `text` behind at most so many UTF-16 units.
+/// The byte offset in `text` behind at most `most` UTF-16 units.
 fn place_of(text: &str, most: u64) -> usize {
     let mut before = 0;
     let past = text.char_indices().find(|(_, character)| {
@@ -41,7 +41,7 @@ fn paragraphs(message: &AgentMessage) -> Vec<String> {
             let text = blocks(&message.content);
             return labelled("Tool result", &shortened(&text)).into_iter().collect();
         }
-        // What the model is told of itself is no part of what was said.
+        // System messages are no part of the conversation.
         AgentMessage::System(_) => String::new(),
         AgentMessage::User(message) => content(&message.content),
         AgentMessage::Developer(message) => content(&message.content),
@@ -98,7 +98,7 @@ fn blocks(blocks: &[UserContent]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The beginning of a result, and how much was left out.
+/// The beginning of a result, with a note about the omitted rest.
 fn shortened(text: &str) -> Cow<'_, str> {
     let all = units(text);
     if all <= RESULT {

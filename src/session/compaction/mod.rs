@@ -1,12 +1,13 @@
-//! Compaction: the older part of a conversation gives way to a summary of it. Here is everything about it that can be
-//! worked out; the engine asks the model and says what happens, the store keeps the entry.
+//! Compaction: a summary replaces the older part of a conversation. This module computes; the engine sends the
+//! requests and emits the events, the session stores the entry.
 //!
-//! 1. [`is_full`] tells from [`context_tokens`] that it is time; messages are weighed by [`estimate`].
-//! 2. [`prepare`] looks at the way from the root to the leaf, a list of [`PathEntry`], and decides what is kept as it is
-//!    and what is summed up: a [`Preparation`], or [`NothingToCompact`].
-//! 3. [`Preparation::history_request`], [`Preparation::prefix_request`] and [`short_request`] are what a model is asked.
-//! 4. [`Preparation::summary`] puts the answers together, with the lists of [`Files`]; [`Preparation::result`] is what
-//!    hosts are told and the session keeps. A [`checkpoint`] of the system messages goes with it.
+//! 1. [`is_full`] decides from [`context_tokens`] when to compact; [`estimate`] estimates the tokens of a message.
+//! 2. [`prepare`] reads the branch from the root to the leaf, a list of [`PathEntry`], and decides which messages are
+//!    kept and which are summarized: a [`Preparation`], or [`NothingToCompact`].
+//! 3. [`Preparation::history_request`], [`Preparation::prefix_request`] and [`short_request`] build the requests to
+//!    the model.
+//! 4. [`Preparation::summary`] joins the answers with the lists of [`Files`]; [`Preparation::result`] is the result
+//!    for hosts and the session. A [`checkpoint`] of the system messages goes with it.
 
 mod checkpoint;
 mod cut;

@@ -1,44 +1,44 @@
-//! The way from the root of a session to its leaf, as a compaction sees it.
+//! Entries from the root of a session to its leaf, as a compaction reads them.
 
 use crate::protocol::AgentMessage;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// An entry on the way from the root to the leaf.
+/// An entry on the branch of the leaf.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathEntry {
     /// The entry's id.
     pub id: Arc<str>,
-    /// What it is.
+    /// Kind and content.
     pub kind: PathEntryKind,
 }
 
-/// What a compaction has to know of an entry.
+/// The part of an entry that matters to a compaction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PathEntryKind {
     /// A message of the conversation.
     Message(Arc<AgentMessage>),
     /// A message of an extension.
     CustomMessage(Arc<AgentMessage>),
-    /// The summary of a branch that the conversation came back from.
+    /// The summary of an abandoned branch.
     BranchSummary(Arc<AgentMessage>),
     /// An earlier compaction.
     Compaction {
         /// Its summary, with the lists of files.
         summary: String,
-        /// The id of the first entry that it kept as it was.
+        /// Id of the first entry that it kept.
         first_kept: String,
-        /// What its maker noted beside the summary.
+        /// Data of the summary's maker.
         details: Option<Value>,
-        /// An extension made it.
+        /// Whether an extension made it.
         from_hook: bool,
     },
-    /// Settings, names, labels: nothing that a model is told.
+    /// Settings, names, labels: nothing in the context.
     Other,
 }
 
 impl PathEntry {
-    /// What the entry adds to the context.
+    /// The message that the entry adds to the context.
     pub const fn message(&self) -> Option<&Arc<AgentMessage>> {
         match &self.kind {
             PathEntryKind::Message(message)

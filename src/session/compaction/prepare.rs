@@ -1,4 +1,4 @@
-//! What a compaction would sum up and what it would keep.
+//! Divides a conversation into a summarized and a kept part.
 
 use super::{
     Files, PathEntry, PathEntryKind, context_tokens,
@@ -8,42 +8,41 @@ use super::{
 use crate::protocol::{AgentMessage, CompactionSummaryMessage};
 use std::sync::Arc;
 
-/// A compaction that only lacks its summary.
+/// A compaction, ready but for its summary.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preparation {
-    /// Id of the first entry that is kept as it is.
+    /// Id of the first entry that is kept.
     pub first_kept: Arc<str>,
-    /// Tokens in the context now.
+    /// Tokens in the context before the compaction.
     pub tokens_before: u64,
-    /// What is summed up: whole turns, oldest message first.
+    /// Whole turns to summarize, oldest message first.
     pub history: Vec<Arc<AgentMessage>>,
-    /// The beginning of a turn whose rest is kept; empty where no turn is split.
+    /// The beginning of a turn whose rest is kept; empty if no turn is split.
     pub prefix: Vec<Arc<AgentMessage>>,
-    /// What the compaction before said, without its lists of files.
+    /// Summary of the previous compaction, without its lists of files.
     pub previous_summary: Option<String>,
-    /// The most UTF-16 units of the conversation that one request for a summary holds; `None`: all of it.
+    /// UTF-16 units of conversation in one request for a summary, at most; `None`: all.
     pub most: Option<u64>,
-    /// The files that were touched in `history` and `prefix` and, as far as the compaction before noted them, earlier.
+    /// Files touched in `history` and `prefix`, and those noted by the previous compaction.
     pub files: Files,
 }
 
 /// Why there is nothing to compact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NothingToCompact {
-    /// Nothing was said since the last compaction.
+    /// No message came since the last compaction.
     AlreadyCompacted,
-    /// Everything would be kept.
+    /// The whole conversation would be kept.
     TooSmall,
 }
 
-/// Decides what of `path`, root first, is summed up, keeping about the `keep_recent` latest tokens as they are.
+/// Divides `path`, root first, keeping about the `keep_recent` latest tokens.
 ///
-/// The messages that the compaction before had kept are looked at again, like those since. The documented range begins
-/// only after that compaction, and early versions of pi cut there; but what was kept then is in no summary, and what is
-/// now cut away before it is in no context, so that it would be lost for good. Later versions of pi look at it again,
-/// too.
+/// Messages that the previous compaction kept are divided again, like newer ones. The documented range begins only
+/// behind that compaction, and early versions of pi cut there; but the kept messages are in no summary, and once cut
+/// away they would be lost for good. Later versions of pi divide them again, too.
 ///
-/// Where everything would be kept there is nothing to do; early versions of pi ask for a summary of nothing.
+/// If everything would be kept there is nothing to do; early versions of pi ask for a summary of nothing.
 ///
 /// `path` may begin with the first entry that the last compaction kept.
 ///
@@ -52,8 +51,9 @@ pub fn prepare(path: &[PathEntry], keep_recent: u64) -> Result<Preparation, Noth
     prepare_with(path, |range| cut::find(range, keep_recent))
 }
 
-/// Decides the same where a request of `window` tokens at most did not fit: what alone is as long as the context is summed
-/// up, too, even if nothing is kept. Of what is longer than the context, models are asked about the beginning and the end.
+/// Divides `path` after a request overflowed the model's `window` of tokens: a message that alone fills the context
+/// is summarized, too, even if nothing is kept. Of a conversation longer than the context, models get the beginning
+/// and the end.
 ///
 /// Own: the originals keep such a message, so that the next request does not fit either.
 pub fn prepare_overflow(
@@ -69,7 +69,7 @@ pub fn prepare_overflow(
         usual.or_else(|| cut::find_behind(range, keep_recent, window))
     };
     let mut prepared = prepare_with(path, find)?;
-    // Less than four characters a token: the estimate may be wrong.
+    // Three characters a token instead of four: the estimate may be wrong.
     prepared.most = (window > 0).then(|| (window.saturating_sub(reserve) * 3).max(window));
     Ok(prepared)
 }
@@ -105,12 +105,12 @@ fn prepare_with(
     })
 }
 
-/// The compaction before.
+/// The previous compaction.
 struct Previous<'a> {
     place: usize,
     summary: &'a str,
     first_kept: &'a str,
-    /// Where it was not an extension's.
+    /// Its details; `None`: an extension made it.
     details: Option<&'a serde_json::Value>,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Previous<'a> {
         Some(Self { place, summary, first_kept, details })
     }
 
-    /// Where the range begins that is to be compacted now.
+    /// Index of the first entry to divide.
     fn start(&self, path: &[PathEntry]) -> usize {
         let kept = path[..self.place].iter().position(|entry| *entry.id == *self.first_kept);
         kept.unwrap_or(self.place)
@@ -134,7 +134,7 @@ impl<'a> Previous<'a> {
     }
 }
 
-/// Tokens in the context: the last summary, and the entries from `start` on.
+/// Estimates the tokens of the last summary and the entries from `start` on.
 fn tokens(path: &[PathEntry], start: usize, previous: Option<&Previous<'_>>) -> u64 {
     let Some(previous) = previous else { return context_tokens(&messages(&path[start..]), 0) };
     let summary = CompactionSummaryMessage {

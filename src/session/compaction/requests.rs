@@ -1,32 +1,32 @@
-//! What a model is asked to sum up.
+//! Requests to a model for summaries.
 
 use super::{Preparation, lines::conversation, prompts};
 use crate::protocol::{AgentMessage, texts};
 use std::sync::Arc;
 
-/// The most tokens of a short summary.
+/// Token limit of a short summary.
 const SHORT: u64 = 512;
 
-/// The most tokens of the summary of a branch.
+/// Token limit of a branch's summary.
 const BRANCH: u64 = 2048;
 
-/// A request for a summary: instructions and one user message, without tools. A model that thinks is to think hard.
+/// A request for a summary: a system prompt and one user message, without tools. A model that thinks is to think
+/// hard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SummaryRequest {
-    /// The instructions that come first.
+    /// The system prompt.
     pub system_prompt: &'static str,
-    /// What the user says.
+    /// Text of the user message.
     pub text: String,
-    /// The most tokens of the answer.
+    /// Token limit of the answer.
     pub max_tokens: u64,
 }
 
 impl Preparation {
-    /// Asks for the summary of what came before the kept part, or before the turn that is split; `None` where nothing
-    /// was said there.
+    /// Builds the request for the summary of the history; `None`: there is no text in it.
     ///
     /// The answer may take four fifths of `reserve`, the tokens that are kept free of the context window. `focus` is
-    /// what the user asks the summary to dwell on.
+    /// the user's instruction for the summary.
     ///
     /// Source: pi source, xcsh source.
     pub fn history_request(&self, reserve: u64, focus: Option<&str>) -> Option<SummaryRequest> {
@@ -37,8 +37,8 @@ impl Preparation {
         request(&self.history, self.most, previous, &task, focus, tokens)
     }
 
-    /// Asks for the summary of the beginning of the turn that is split; `None` where none is. The answer may take half
-    /// of `reserve`. It may be asked for beside the other one.
+    /// Builds the request for the summary of the beginning of the split turn; `None`: no turn is split. The answer
+    /// may take half of `reserve`. It can be sent beside the other request.
     ///
     /// Source: pi source, xcsh source.
     pub fn prefix_request(&self, reserve: u64, focus: Option<&str>) -> Option<SummaryRequest> {
@@ -46,7 +46,7 @@ impl Preparation {
     }
 }
 
-/// Asks for a short version of `summary` to show, in dialects that have one.
+/// Builds the request for a short version of `summary`, in dialects that show one.
 ///
 /// Source: xcsh source.
 pub fn short_request(summary: &str) -> SummaryRequest {
@@ -54,8 +54,8 @@ pub fn short_request(summary: &str) -> SummaryRequest {
     SummaryRequest { system_prompt: prompts::SYSTEM, text, max_tokens: SHORT }
 }
 
-/// Asks for the summary of a branch that is left; `None`: nothing was said on it. `instructions` are what it is to dwell on,
-/// or all that is asked if they `replace` the usual ones.
+/// Builds the request for the summary of an abandoned branch; `None`: there is no text in it. `instructions` are
+/// added to the usual ones, or take their place if `replace`.
 ///
 /// Source: pi source.
 pub(in crate::session) fn branch_request(
@@ -93,6 +93,6 @@ fn request(
         text += "\n\n";
         text += &texts::focus(focus);
     }
-    // No vendor takes a request for no tokens.
+    // Vendors refuse a limit of no tokens.
     Some(SummaryRequest { system_prompt: prompts::SYSTEM, text, max_tokens: tokens.max(1) })
 }

@@ -1,4 +1,4 @@
-//! What a compaction has made of the conversation.
+//! Builds summary and result of a compaction from the models' answers.
 
 use super::{Preparation, files::without_lists};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 use serde_json::Number;
 
 impl Preparation {
-    /// Puts the summary together from what the models said: of the history, and of the beginning of the split turn.
+    /// Joins the summaries of the history and of the beginning of the split turn.
     ///
-    /// Where there was no history to sum up, the summary of the compaction before takes its place: the originals drop
-    /// it there, and with it everything that it stands for.
+    /// Without history, the summary of the previous compaction takes its place: the originals drop it there, and with
+    /// it all that it covers.
     ///
     /// Source: pi source, xcsh source, observed.
     pub fn summary(&self, history: Option<&str>, prefix: Option<&str>, rules: &DialectCompaction) -> String {
@@ -26,7 +26,7 @@ impl Preparation {
         whole + &self.files.lists(rules.list_lines)
     }
 
-    /// What the host is told and the session keeps; `short` is the short summary, where the dialect has one.
+    /// Builds the result for the host and the session; `short` is the short summary, in dialects that have one.
     pub fn result(
         self,
         summary: String,
@@ -46,7 +46,7 @@ impl Preparation {
     }
 }
 
-/// What two requests have used together.
+/// Sums the usage of two requests.
 ///
 /// Source: pi source, observed.
 pub fn sum_usage(one: Usage, other: Usage) -> Usage {
@@ -64,7 +64,7 @@ pub fn sum_usage(one: Usage, other: Usage) -> Usage {
         cache_read: dollars(&here.cache_read, &there.cache_read),
         cache_write: dollars(&here.cache_write, &there.cache_write),
         total: dollars(&here.total, &there.total),
-        // A sum is the provider's only if every part of it is.
+        // The sum counts as the provider's only if both parts do.
         total_from_provider: match (here.total_from_provider, there.total_from_provider) {
             (Some(one), Some(other)) => Some(one && other),
             (one, other) => one.or(other),

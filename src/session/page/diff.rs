@@ -1,10 +1,10 @@
-//! What changed in a file, line by line: added and removed lines are coloured and keep their sign.
+//! Renders differences of files: added and removed lines are coloured and keep their sign.
 
 use maud::{Markup, html};
 
 use super::text::VisibleText;
 
-/// A difference in pi's numbered format or in the unified one, as the inside of a `pre`.
+/// Renders a difference in pi's numbered or the unified format as the content of a `pre`.
 pub(super) fn diff(text: &str) -> Markup {
     html! {
         @for line in text.split_inclusive('\n') {
@@ -21,7 +21,7 @@ pub(super) fn diff(text: &str) -> Markup {
 enum Line {
     Added,
     Removed,
-    /// Where in which file the next lines are.
+    /// Path and line number of the lines that follow.
     Place,
     Kept,
 }

@@ -1,4 +1,4 @@
-//! The page as a whole: what it is called, what it tells at the top, and every segment of the tree below.
+//! Renders the whole page: title, facts, and every segment of the tree.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::view::{PageView, entry_anchor, segment_anchor};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// The whole page. It grows at one end, entry by entry.
+/// Renders the page into one string, entry by entry.
 pub(super) fn document(page: &Page) -> String {
     let view = PageView::of(page);
     let mut text = String::new();
@@ -60,7 +60,7 @@ fn top(view: &PageView<'_>) -> Markup {
     }
 }
 
-/// The session in figures, all branches together: each was paid for.
+/// Totals of the session, over all branches.
 fn facts(page: &Page) -> Markup {
     let messages: Vec<Arc<AgentMessage>> = page
         .entries
@@ -99,7 +99,7 @@ fn facts(page: &Page) -> Markup {
     }
 }
 
-/// The leaf's path.
+/// Renders the leaf's path.
 fn conversation(view: &PageView<'_>, text: &mut String) {
     text.push_str("<section aria-labelledby=\"b0\"><h2 id=\"b0\">Conversation</h2>");
     segment(view, 0, text);
@@ -112,7 +112,7 @@ fn conversation(view: &PageView<'_>, text: &mut String) {
     text.push_str("</section>");
 }
 
-/// What was said beside the leaf's path, folded.
+/// Renders a branch beside the leaf's path, folded.
 fn branch(view: &PageView<'_>, number: usize, text: &mut String) {
     text.push_str("<section class=\"branch\"><details>");
     html! {

@@ -1,4 +1,4 @@
-//! Entries as they stand in a segment: each with its heading, its time and its place to link to.
+//! Renders entries: each with a heading, its time and an anchor.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ use super::text::{VisibleText, visible_plain_text};
 use super::tool;
 use super::view::{PageView, entry_anchor};
 
-/// One entry; a result that stands with its call is not shown again.
+/// Renders one entry; nothing for a result that is shown with its call.
 pub(super) fn entry(view: &PageView<'_>, number: usize, results: &Results) -> Markup {
     match &view.page.entries[number].body {
         Body::Message(_) if results.is_shown_with_call(number) => Markup::default(),
@@ -40,7 +40,7 @@ pub(super) fn entry(view: &PageView<'_>, number: usize, results: &Results) -> Ma
     }
 }
 
-/// A setting from here on, or for the whole session.
+/// Renders a change of settings.
 fn change(view: &PageView<'_>, number: usize, what: &str, value: &str) -> Markup {
     html! { p.change id=(entry_anchor(number)) { (what) " " b { bdi { (VisibleText(value)) } } (mark(view, number)) } }
 }
@@ -113,7 +113,7 @@ fn assistant(view: &PageView<'_>, number: usize, message: &AssistantMessage, res
     article(view, number, "assistant", &who, &body)
 }
 
-/// What the model is told of itself, section by section, and which tools came and went.
+/// Renders a system message: its sections, and the tools that it adds and removes.
 fn system(message: &SystemMessage) -> Markup {
     let sections = || message.sections.iter().flatten();
     let added = || message.tools_added.iter().flatten().map(|tool| &tool.name);
@@ -135,7 +135,7 @@ fn extension(view: &PageView<'_>, number: usize, kind: &str, body: &Markup) -> M
     article(view, number, "summary", &html! { "Extension " span.gist { bdi { (VisibleText(kind)) } } }, body)
 }
 
-/// What somebody said.
+/// Renders a message with its author and time.
 fn article(view: &PageView<'_>, number: usize, class: &str, who: &Markup, body: &Markup) -> Markup {
     let entry = &view.page.entries[number];
     html! {
@@ -150,7 +150,7 @@ fn article(view: &PageView<'_>, number: usize, class: &str, who: &Markup, body: 
     }
 }
 
-/// The bookmark on an entry.
+/// Renders the label of an entry.
 fn mark(view: &PageView<'_>, number: usize) -> Markup {
     html! { @if let Some(label) = view.label(number) { " " span.label { bdi { (VisibleText(label)) } } " " } }
 }

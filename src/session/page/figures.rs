@@ -1,10 +1,10 @@
-//! Numbers, money and times.
+//! Formats numbers, prices and times.
 
 use maud::{Markup, html};
 
 use crate::session::time::iso;
 
-/// A count with its thousands apart.
+/// Formats a count with its thousands apart.
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -17,24 +17,24 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
-/// A count and what is counted.
+/// Formats a count with its noun in singular or plural.
 pub(super) fn count_of(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// Tokens by where they went, those of which there were any.
+/// Formats token counts by kind, without those that are 0.
 pub(super) fn token_counts(input: u64, cache_read: u64, cache_write: u64, output: u64) -> String {
     let parts = [(input, "in"), (cache_read, "from cache"), (cache_write, "to cache"), (output, "out")];
     let told = parts.iter().filter(|(tokens, _)| *tokens > 0);
     told.map(|(tokens, what)| format!("{} {what}", count(*tokens))).collect::<Vec<_>>().join(" · ")
 }
 
-/// US dollars: two decimals from a dollar on, four below, so that small answers do not all cost nothing.
+/// Formats US dollars: two decimals from a dollar on, four below, so that small answers do not all cost nothing.
 pub(super) fn dollars(amount: f64) -> String {
     if amount.abs() >= 1.0 { format!("${amount:.2}") } else { format!("${amount:.4}") }
 }
 
-/// A time in UTC, to the second.
+/// Renders a time in UTC, to the second.
 pub(super) fn time(milliseconds: u64) -> Markup {
     let at = iso(milliseconds);
     let (date, time) = at.split_once('T').unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The page of a session as it is kept.
+//! Builds the page of a session's tree.
 
 use serde_json::Value;
 
@@ -11,25 +11,25 @@ use crate::session::{Entry, Tree};
 
 use super::input::{Body, Page, PageEntry};
 
-/// The members that every entry has; the page tells them its own way.
+/// Members that every entry has; the page shows them in its own way.
 const COMMON: [&str; 4] = ["type", "id", "parentId", "timestamp"];
 
-/// What a page tells beside the session.
+/// Options of a page.
 #[derive(Clone, Debug, Default)]
 pub struct PageOptions {
-    /// What writes the page: a program and its version.
+    /// Program and version that write the page.
     pub written_by: String,
-    /// What the model is told before the conversation, if readers are to see it.
+    /// The system prompt, if readers are to see it.
     pub instructions: Option<String>,
 }
 
-/// The session as one HTML document: see [`Page`].
+/// Renders a session as one HTML document: see [`Page`].
 pub fn html(tree: &Tree, options: &PageOptions) -> String {
     Page::of(tree, options).html()
 }
 
 impl Page {
-    /// Every branch of a session. Every message in it is parsed for this.
+    /// Builds the page with every branch of a session. Parses every message.
     pub fn of(tree: &Tree, options: &PageOptions) -> Self {
         let header = tree.header();
         Self {
@@ -54,7 +54,7 @@ fn page_entry(entry: &Entry) -> PageEntry {
     }
 }
 
-/// What an entry of a known kind says; none if it is not as such an entry should be.
+/// Reads the content of an entry; `None`: its kind is unknown, or it does not fit the schema.
 fn body(entry: &Entry) -> Option<Body> {
     let body = match entry.kind()? {
         Kind::Message | Kind::CustomMessage | Kind::BranchSummary => Body::Message(entry.message()?.clone()),
@@ -82,7 +82,7 @@ fn body(entry: &Entry) -> Option<Body> {
     Some(body)
 }
 
-/// An entry as it stands in the file.
+/// Keeps an entry as raw members.
 fn other(entry: &Entry) -> Body {
     let said = serde_json::from_slice(entry.line());
     let Ok(Value::Object(mut members)) = said else {

@@ -1,4 +1,4 @@
-//! What a page is made from.
+//! The data of a page.
 
 use std::sync::Arc;
 
@@ -8,78 +8,78 @@ use crate::protocol::AgentMessage;
 
 use super::document::document;
 
-/// A session, ready to be shown to people.
+/// A session to be rendered.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// The session's name; a page without one is headed by its first prompt.
     pub name: Option<String>,
     /// The session's id.
     pub session: String,
-    /// The working directory that the session was begun in.
+    /// The working directory in which it was begun.
     pub cwd: String,
-    /// When the session was begun, in milliseconds since 1970, if that is known.
+    /// Time of its beginning in milliseconds since 1970, if known.
     pub created: Option<u64>,
-    /// What writes the page: a program and its version, told at the page's end.
+    /// Program and version that write the page, for its footer.
     pub written_by: String,
-    /// What the model was told before the conversation, if the reader is to see it.
+    /// The system prompt, if the reader is to see it.
     pub instructions: Option<String>,
     /// Every entry of every branch, in the order of the file.
     pub entries: Vec<PageEntry>,
-    /// The id of the entry where the conversation stands; the newest entry if there is none of that id.
+    /// Id of the leaf; `None` or an unknown id: the newest entry.
     pub leaf: Option<String>,
 }
 
 /// One entry of the session's tree.
 #[derive(Clone, Debug)]
 pub struct PageEntry {
-    /// Shown to readers who look for the entry in the file; of two entries with one id, later ones mean the later.
+    /// The entry's id; of a repeated id, later references mean the later entry.
     pub id: String,
-    /// The id of the entry before this one. A parent that comes nowhere earlier makes a root.
+    /// Id of the parent; an entry whose parent is not earlier in the list is a root.
     pub parent: Option<String>,
-    /// When the entry was made, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at: u64,
-    /// What it says.
+    /// Its content.
     pub body: Body,
 }
 
-/// What an entry says.
+/// The content of an entry.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A message of any role; custom messages and branch summaries too.
     Message(Arc<AgentMessage>),
     /// Another model answers from here on: `provider/id`.
     Model(String),
-    /// How long the model thinks from here on; absent when it was set to nothing.
+    /// The thinking level from here on; `None`: none is set.
     Level(Option<String>),
-    /// The model is told a summary in place of what came before.
+    /// A summary that replaces the earlier messages in the context.
     Compaction {
         /// The summary, as Markdown.
         summary: String,
-        /// How many tokens the context held before.
+        /// Tokens in the context before.
         tokens_before: u64,
-        /// The id of the oldest entry that the model is still told as it was.
+        /// Id of the first entry that stays in the context.
         first_kept: Option<String>,
     },
-    /// A bookmark on another entry.
+    /// A label on another entry.
     Label {
-        /// The id of the entry that it marks.
+        /// Id of the labelled entry.
         target: String,
-        /// Absent when the bookmark was taken away.
+        /// The label; `None`: it is removed.
         label: Option<String>,
     },
     /// The session's name.
     Name(String),
-    /// What an extension keeps, and every entry that is not known or not readable.
+    /// State of an extension, and every unknown or unreadable entry.
     Other {
-        /// What it calls itself.
+        /// Its type.
         kind: String,
-        /// Its own members.
+        /// Its members.
         data: Value,
     },
 }
 
 impl Page {
-    /// The page: one HTML document, in time and size linear in the session's.
+    /// Renders the page as one HTML document, in time and size linear in the session's.
     pub fn html(&self) -> String {
         document(self)
     }

@@ -1,31 +1,31 @@
-//! The tree of entries laid out for reading: straight segments of entries, each leaving another where it branched off.
+//! Divides the tree of entries into straight segments, each leaving another where it branches off.
 //!
-//! The first segment is the leaf's path. Every other segment follows, at each fork, the child with the most entries below it;
-//! so segments are nested no deeper than the logarithm of the number of entries.
+//! The first segment is the leaf's path. Every other segment follows, at each fork, the child with the most entries
+//! below it; so segments are nested no deeper than the logarithm of the number of entries.
 
 use std::collections::HashMap;
 use std::iter::successors;
 
 use super::input::PageEntry;
 
-/// Entries and segments are named by their place in their list.
+/// The segments of a tree. Entries and segments are identified by their indices.
 pub(super) struct Layout<'a> {
-    /// The first one is the leaf's path; it is empty only if there are no entries.
+    /// All segments. The first is the leaf's path, which is empty only if there are no entries.
     pub segments: Vec<Segment>,
-    /// The segments that leave after an entry, or begin at a root of their own.
+    /// The segments that leave after each entry, or begin at a root of their own.
     branches: HashMap<Option<usize>, Vec<usize>>,
     ids: HashMap<&'a str, usize>,
 }
 
-/// A line of entries, oldest first, that goes straight on at every fork.
+/// Entries in a row, oldest first.
 pub(super) struct Segment {
     pub entries: Vec<usize>,
-    /// The entry that it leaves after; none if it begins at a root.
+    /// The entry that it leaves after; `None`: it begins at a root.
     pub from: Option<usize>,
 }
 
 impl<'a> Layout<'a> {
-    /// Lays out `entries`; the path is that of the entry called `leaf`, or of the newest one.
+    /// Divides `entries`; the path leads to the entry with the id `leaf`, or to the newest one.
     pub fn of(entries: &'a [PageEntry], leaf: Option<&str>) -> Self {
         let (parents, ids) = parents(entries);
         let leaf = leaf.and_then(|leaf| ids.get(leaf).copied()).or(entries.len().checked_sub(1));
@@ -43,18 +43,18 @@ impl<'a> Layout<'a> {
         Self { segments, branches, ids }
     }
 
-    /// The segments that leave after `entry`; without one, those that begin at a root of their own.
+    /// The segments that leave after `entry`; `None`: those that begin at a root of their own.
     pub fn branching_after(&self, entry: Option<usize>) -> &[usize] {
         self.branches.get(&entry).map_or(&[], Vec::as_slice)
     }
 
-    /// The entry of an id.
+    /// The index of the entry with an id.
     pub fn entry(&self, id: &str) -> Option<usize> {
         self.ids.get(id).copied()
     }
 }
 
-/// The path, then every other segment; those that leave one segment come in the order of its entries.
+/// Builds all segments: the path, then the others, in the order in which they leave.
 fn segments(
     path: Vec<usize>,
     children: &HashMap<Option<usize>, Vec<usize>>,
@@ -86,8 +86,8 @@ fn segments(
     segments
 }
 
-/// The parent of each entry, and the entry of each id. A parent is looked for among earlier entries only, so nothing is
-/// its own ancestor.
+/// The parent of each entry, and the entry of each id. Parents are searched among earlier entries only, so there are
+/// no cycles.
 fn parents(entries: &[PageEntry]) -> (Vec<Option<usize>>, HashMap<&str, usize>) {
     let mut ids = HashMap::with_capacity(entries.len());
     let mut parents = Vec::with_capacity(entries.len());
@@ -98,7 +98,7 @@ fn parents(entries: &[PageEntry]) -> (Vec<Option<usize>>, HashMap<&str, usize>) 
     (parents, ids)
 }
 
-/// How many entries are below each one, itself among them.
+/// The number of entries in each entry's subtree.
 fn weights(parents: &[Option<usize>]) -> Vec<usize> {
     let mut weights = vec![1; parents.len()];
     for (entry, parent) in parents.iter().enumerate().rev() {

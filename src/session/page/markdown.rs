@@ -1,6 +1,6 @@
-//! Markdown of the model's answers. Every element is one that is written here: markup in the text stays text, links lead
-//! only where a browser may go safely, and pictures from elsewhere are links, since the page loads nothing. Definitions of
-//! links are Markdown's own and show nothing.
+//! Renders Markdown of the model's answers. All elements are created here: markup in the text stays text, links lead
+//! only to safe schemes, and remote pictures become links, since the page loads nothing. Link definitions are not
+//! shown.
 
 use maud::{Markup, PreEscaped, Render, html};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag};
@@ -8,16 +8,16 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Op
 use super::diff::diff;
 use super::text::{VisibleText, first_line, is_plain, visible_plain_text};
 
-/// How deep elements are nested; what is deeper in the text is shown at this depth.
+/// Deepest nesting of elements; deeper ones are shown at this depth.
 const MAX_NESTING: usize = 32;
 
-/// The schemes of links that may be followed.
+/// Schemes of links that can be followed.
 const FOLLOWED: [&str; 3] = ["https://", "http://", "mailto:"];
 
-/// Markdown as elements.
+/// Renders Markdown as HTML elements.
 pub(super) fn markdown(text: &str) -> Markup {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    // The parser would put a replacement character in its place.
+    // The parser would replace it by U+FFFD.
     let text = text.replace('\0', "␀");
     let mut writer = Writer::default();
     for event in Parser::new_ext(&text, options) {
@@ -26,7 +26,7 @@ pub(super) fn markdown(text: &str) -> Markup {
     PreEscaped(writer.page)
 }
 
-/// The first line that says something, at most `most` characters of it, without the signs of headings and emphasis.
+/// The first line with text, cut to `most` characters, without the signs of headings and emphasis.
 pub(super) fn first_words(text: &str, most: usize) -> String {
     let is_sign = |letter: char| letter.is_whitespace() || "#*_`>-=~|".contains(letter);
     let line = text.lines().map(|line| line.trim_matches(is_sign)).find(|line| !line.is_empty());
@@ -36,7 +36,7 @@ pub(super) fn first_words(text: &str, most: usize) -> String {
 #[derive(Default)]
 struct Writer {
     page: String,
-    /// What ends the elements that are open, innermost last.
+    /// End tags of the open elements, innermost last.
     open: Vec<&'static str>,
     code: Option<Code>,
     columns: Vec<Alignment>,
@@ -45,7 +45,7 @@ struct Writer {
     is_in_link: bool,
 }
 
-/// A block of code, until it is whole.
+/// A block of code that is being collected.
 struct Code {
     language: String,
     text: String,
@@ -93,7 +93,7 @@ impl Writer {
             }
             Tag::Table(columns) => {
                 self.columns = columns;
-                // Wide tables scroll by themselves; whoever has no pointer must be able to reach them.
+                // Wide tables scroll by themselves; the keyboard must reach them, too.
                 self.element("<div class=\"wide\" tabindex=\"0\"><table>", "</tbody></table></div>")
             }
             Tag::TableHead => {
@@ -166,7 +166,7 @@ impl Writer {
         if self.is_in_head { "</th>" } else { "</td>" }
     }
 
-    /// A link if it may be followed and is not inside another one.
+    /// Opens a link, if its target is safe and no other link is open.
     fn link(&mut self, kind: LinkType, target: &str) -> &'static str {
         let target = if kind == LinkType::Email { format!("mailto:{target}") } else { target.to_owned() };
         if self.is_in_link || !may_follow(&target) {
@@ -195,7 +195,7 @@ impl Render for Code {
     }
 }
 
-/// Whether a link leads to a place that cannot run anything here, and is what it looks like.
+/// Whether a link's target can run nothing in the page and is what it looks like.
 fn may_follow(target: &str) -> bool {
     let has_scheme = FOLLOWED
         .iter()

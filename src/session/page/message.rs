@@ -1,4 +1,4 @@
-//! What a message says, role by role.
+//! Renders messages by role.
 
 use maud::{Markup, html};
 
@@ -12,16 +12,16 @@ use super::markdown::{first_words, markdown};
 use super::text::{Bound, VisibleText, first_line};
 use super::tool::text;
 
-/// The types of images that are shown; no others are known to be pictures and nothing else.
+/// Types of images that are shown; others are not known to be only pictures.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// How much a prompt may be before it is folded.
+/// Size up to which a prompt is shown unfolded.
 const SHORT: Bound = Bound { lines: 80, bytes: 6_000 };
 
-/// How much of a folded prompt stands for it.
+/// Characters of a folded prompt that stay visible.
 const PREVIEW_CHARS: usize = 160;
 
-/// What was said to the model, as it was typed.
+/// Renders the content of a prompt, as it was typed.
 pub(super) fn prompt_content(content: &MessageContent) -> Markup {
     html! {
         @match content {
@@ -54,7 +54,7 @@ fn prompt(text: &str) -> Markup {
     }
 }
 
-/// The first text of a message that says something.
+/// The first text of a message that is not blank.
 pub(super) fn first_text(content: &MessageContent) -> &str {
     match content {
         MessageContent::Text(text) => text,
@@ -68,7 +68,7 @@ pub(super) fn first_text(content: &MessageContent) -> &str {
     }
 }
 
-/// What the model answered. `call` shows a tool call, given its place among the blocks.
+/// Renders an answer; `call` renders a tool call, given its index among the blocks.
 pub(super) fn answer(message: &AssistantMessage, call: impl Fn(usize, &ToolCall) -> Markup) -> Markup {
     html! {
         @for (place, block) in message.content.iter().enumerate() {
@@ -100,7 +100,7 @@ fn redacted() -> Markup {
     html! { p.note { "Thinking that the provider keeps to itself." } }
 }
 
-/// How an answer ended, if not as answers should.
+/// Renders how an answer ended; `None`: regularly.
 fn ending(message: &AssistantMessage) -> Option<Markup> {
     let said = match message.stop_reason {
         StopReason::Stop | StopReason::ToolUse => return None,
@@ -115,7 +115,7 @@ fn ending(message: &AssistantMessage) -> Option<Markup> {
     })
 }
 
-/// What an answer cost; nothing if the provider did not say.
+/// Renders the usage of an answer; nothing if there is none.
 fn usage_line(usage: &Usage) -> Markup {
     let told = token_counts(usage.input, usage.cache_read, usage.cache_write, usage.output);
     let cost = usage.cost.total.as_f64().unwrap_or(0.0);
@@ -129,7 +129,7 @@ fn usage_line(usage: &Usage) -> Markup {
     }
 }
 
-/// An image that the session holds; its name if it does not, or if it is of another type than browsers show as a picture.
+/// Renders an image; its name only, if its data is missing or its type is not shown.
 pub(super) fn image(image: &ImageContent, what: &str) -> Markup {
     let is_base64 = |letter: u8| letter.is_ascii_alphanumeric() || b"+/=".contains(&letter);
     let is_picture = PICTURES.contains(&image.mime_type.as_str());
@@ -142,7 +142,7 @@ pub(super) fn image(image: &ImageContent, what: &str) -> Markup {
     }
 }
 
-/// Files that were read in with a prompt.
+/// Renders the files that were attached to a prompt.
 pub(super) fn files(message: &FileMentionMessage) -> Markup {
     html! {
         @for file in &message.files {
@@ -156,7 +156,7 @@ pub(super) fn files(message: &FileMentionMessage) -> Markup {
     }
 }
 
-/// A summary that stands for other messages.
+/// Renders a summary of other messages.
 pub(super) fn summary(text: &str) -> Markup {
     html! {
         details.tool {
@@ -166,7 +166,7 @@ pub(super) fn summary(text: &str) -> Markup {
     }
 }
 
-/// What an extension said; folded if it was not meant to be shown.
+/// Renders a message of an extension; folded if it was not to be displayed.
 pub(super) fn extension_message(content: &MessageContent, is_shown: bool) -> Markup {
     html! {
         @if is_shown { (prompt_content(content)) } @else { details { summary { "For the model only" } (prompt_content(content)) } }

@@ -1,15 +1,15 @@
-//! A session as one HTML page for people: what `export_html` writes.
+//! A session as one HTML page for people, written by `export_html`.
 //!
-//! A [`Page`] is plain values in, one `String` out; it knows no file and no clock. The page stands alone: nothing in it
-//! is loaded from elsewhere, and its content security policy lets nothing be. Whatever a session holds is shown as text:
-//! markup in it stays letters, and characters that would hide or reorder others are written out.
+//! A [`Page`] takes plain values and returns one `String`; it reads neither files nor the clock. The page is
+//! self-contained: it loads nothing, and its content security policy forbids loading. Everything in a session is
+//! shown as text: markup stays letters, and characters that would hide or reorder text are made visible.
 //!
-//! - `layout`: the tree of entries laid out as straight segments, the leaf's path first; `results`: which result belongs to
-//!   which call; `view`: both, and what else has to be known of the whole.
-//! - `from_tree`: the page of a session as it is kept; `input`: what any page is made from.
-//! - `document`: the page; `navigation`: the way through the tree.
-//! - `entry`, `message`, `tool`: what one entry looks like.
-//! - `markdown`, `diff`, `text`, `figures`: what is inside.
+//! - `from_tree` builds a [`Page`] from a session's tree; `input` is the page's data.
+//! - `layout` divides the tree of entries into straight segments, the leaf's path first; `results` pairs results with
+//!   calls; `view` holds both, and labels and titles.
+//! - `document` renders the page; `navigation` its table of contents and the links between branches.
+//! - `entry`, `message`, `tool` render one entry.
+//! - `markdown`, `diff`, `text`, `figures` render texts and numbers.
 
 mod diff;
 mod document;

@@ -1,4 +1,4 @@
-//! The way through the tree: a list of the prompts with the branches between them, and links where branches part.
+//! Renders the table of contents, and links at the places where branches part.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,7 @@ use super::input::Body;
 use super::text::VisibleText;
 use super::view::{PageView, entry_anchor, segment_anchor};
 
-/// Everything that can be gone to. Lists are as deep as segments are nested, which is not deep.
+/// Renders the table of contents. Lists are as deep as segments are nested, which is not deep.
 pub(super) fn navigation(view: &PageView<'_>) -> Markup {
     html! {
         nav aria-label="Contents" {
@@ -20,8 +20,8 @@ pub(super) fn navigation(view: &PageView<'_>) -> Markup {
     }
 }
 
-/// What stands out in a segment, in order, but for the prompt that the segment is called by; segments that leave it are listed where
-/// they do.
+/// Renders the prompts of a segment in order, without the one that is its title; branches are listed where they
+/// leave.
 fn prompts(view: &PageView<'_>, segment: usize, called_by: Option<usize>) -> Markup {
     let mut items = Vec::new();
     for &entry in &view.layout.segments[segment].entries {
@@ -61,7 +61,7 @@ fn heading(view: &PageView<'_>, entry: usize) -> Option<Markup> {
         .then(|| html! { (label.unwrap_or_default()) (text.unwrap_or_default()) })
 }
 
-/// Where other segments leave after an entry.
+/// Renders links to the branches that leave after an entry.
 pub(super) fn branches(view: &PageView<'_>, entry: usize) -> Markup {
     let leaving = view.layout.branching_after(Some(entry));
     html! {
@@ -78,7 +78,7 @@ fn link(view: &PageView<'_>, segment: usize) -> Markup {
     html! { a href={ "#" (segment_anchor(segment)) } { (branch_name(view, segment)) } }
 }
 
-/// What a branch is called: its number, its first prompt and how long it is.
+/// Renders the name of a branch: its number, its first prompt and its length.
 pub(super) fn branch_name(view: &PageView<'_>, segment: usize) -> Markup {
     let entries = view.layout.segments[segment].entries.len() as u64;
     html! {

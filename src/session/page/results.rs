@@ -1,4 +1,4 @@
-//! Which tool result of a segment belongs to which call: it is shown with it.
+//! Pairs tool results with their calls, to be shown together.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,15 +6,17 @@ use crate::protocol::{AgentMessage, AssistantContent};
 
 use super::view::PageView;
 
+/// The results of a segment by their calls.
 #[derive(Default)]
 pub(super) struct Results {
-    /// The entry of the answer and the place of the call among its blocks; the entry of the result.
+    /// Entry of each result, by the entry of the answer and the index of the call among its blocks.
     of_calls: HashMap<(usize, usize), usize>,
     with_call: HashSet<usize>,
 }
 
 impl Results {
-    /// A result belongs to the last answer before it, if that made the call and nobody spoke in between.
+    /// Pairs the results of a segment: a result belongs to a call of the last answer before it, if no prompt is in
+    /// between.
     pub fn of(view: &PageView<'_>, entries: &[usize]) -> Self {
         let mut results = Self::default();
         let mut open: HashMap<&str, (usize, usize)> = HashMap::new();
@@ -41,7 +43,7 @@ impl Results {
         results
     }
 
-    /// The entry of the result of a call, given the entry of the answer and the call's place among its blocks.
+    /// The entry of a call's result, given the answer's entry and the call's index among its blocks.
     pub fn of_call(&self, answer: usize, block: usize) -> Option<usize> {
         self.of_calls.get(&(answer, block)).copied()
     }

@@ -1,4 +1,4 @@
-//! Text as people are to see it: nothing in it is markup, nothing in it is hidden.
+//! Renders text so that nothing in it is markup, and nothing is hidden.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 use maud::Render;
 use regex_lite::Regex;
 
-/// Text of the session inside an element. Characters that would not be seen, or would move others, are written out and
-/// marked as such.
+/// Text inside an element. Characters that would be invisible or reorder others are replaced by marked visible forms.
 pub(super) struct VisibleText<'a>(pub &'a str);
 
 impl Render for VisibleText<'_> {
@@ -35,7 +34,7 @@ impl Render for VisibleText<'_> {
     }
 }
 
-/// The same for an attribute's value and for the title: written out, without a mark. Not escaped yet.
+/// Replaces invisible characters for an attribute or the title: visible forms without a mark. Does not escape markup.
 pub(super) fn visible_plain_text(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
@@ -50,7 +49,7 @@ pub(super) fn visible_plain_text(text: &str) -> Cow<'_, str> {
     }))
 }
 
-/// The first line that says something, cut to at most `most` characters.
+/// The first line that is not blank, cut to at most `most` characters.
 pub(super) fn first_line(text: &str, most: usize) -> Cow<'_, str> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match line.char_indices().nth(most) {
@@ -59,7 +58,7 @@ pub(super) fn first_line(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// How much text may be to be shown without being asked for.
+/// The size up to which text is shown unfolded.
 #[derive(Clone, Copy)]
 pub(super) struct Bound {
     pub lines: usize,
@@ -72,8 +71,7 @@ impl Bound {
     }
 }
 
-/// What a program printed, without the colours of its terminal and with one kind of line end. Other control sequences
-/// stay, to be seen.
+/// A program's output without terminal colours and with one kind of line end. Other control sequences stay visible.
 pub(super) fn printed(output: &str) -> Cow<'_, str> {
     static COLOURS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("\x1b\\[[0-9;:]*m").ok());
     if !output.contains(['\x1b', '\r']) {
@@ -83,7 +81,7 @@ pub(super) fn printed(output: &str) -> Cow<'_, str> {
     Cow::Owned(COLOURS.as_ref().map_or(fed.clone(), |colours| colours.replace_all(&fed, "").into_owned()))
 }
 
-/// Whether a character may stand as it is. Joiners may: scripts and emoji need them.
+/// Whether a character is shown as it is. Joiners are: scripts and emoji need them.
 pub(super) fn is_plain(letter: char) -> bool {
     match letter {
         '\n' | '\t' => true,
@@ -94,7 +92,7 @@ pub(super) fn is_plain(letter: char) -> bool {
     }
 }
 
-/// How a character that may not stand is told.
+/// The visible form of a character that is not shown as it is.
 fn visible_form(letter: char) -> Cow<'static, str> {
     let name = match letter {
         '\0'..='\x1F' => {

@@ -1,4 +1,4 @@
-//! A tool call and what came of it, in one block that opens and closes; and commands of the user, which look alike.
+//! Renders a tool call with its result as a block that folds, and the user's commands alike.
 
 use maud::{Markup, html};
 use serde_json::{Map, Value};
@@ -12,23 +12,23 @@ use super::figures::count_of;
 use super::message::image;
 use super::text::{Bound, VisibleText, first_line, printed};
 
-/// How much a result may be to be open from the start.
+/// Size up to which a result is unfolded.
 const SHORT: Bound = Bound { lines: 16, bytes: 2_000 };
 
-/// The same for a difference: it is what people look for.
+/// Size up to which a difference is unfolded: readers look for it most.
 const SHORT_DIFFERENCE: Bound = Bound { lines: 80, bytes: 8_000 };
 
-/// The arguments that say most about a call, best first: those of the built-in tools and what others use.
+/// Arguments that are shown in the headline of a call, best first: those of the built-in tools and of common others.
 const HEADLINE_ARGUMENTS: [&str; 8] =
     ["command", "pattern", "query", "url", "path", "file_path", "prompt", "name"];
 
-/// How much of an argument fits in the line that stands for a call.
+/// Characters of an argument in the headline.
 const PREVIEW_CHARS: usize = 160;
 
-/// How long an argument may be to stand beside its name.
+/// Length up to which an argument is shown beside its name.
 const ONE_LINE: usize = 100;
 
-/// A call with its result, if there is one.
+/// Renders a call, with its result if there is one.
 pub(super) fn call(call: &ToolCall, result: Option<(&ToolResultMessage, String)>) -> Markup {
     let headline = CallHeadline::of(&call.arguments);
     let difference = result.as_ref().and_then(|(result, _)| difference(result));
@@ -45,7 +45,7 @@ pub(super) fn call(call: &ToolCall, result: Option<(&ToolResultMessage, String)>
             }
             @if let Some(intent) = &call.intent { p.note { (VisibleText(intent)) } }
             @if !headline.rest.is_empty() {
-                // The texts before and after are in the difference.
+                // The old and the new text are in the difference.
                 @if difference.is_some() {
                     details { summary { "Arguments" } (arguments(&headline.rest)) }
                 } @else {
@@ -57,7 +57,7 @@ pub(super) fn call(call: &ToolCall, result: Option<(&ToolResultMessage, String)>
     }
 }
 
-/// A result whose call is not before it on its branch.
+/// Renders a result whose call is not before it on its branch.
 pub(super) fn lone_result(result: &ToolResultMessage) -> Markup {
     html! {
         details.tool open[is_short(result)] {
@@ -67,13 +67,13 @@ pub(super) fn lone_result(result: &ToolResultMessage) -> Markup {
     }
 }
 
-/// A command that the user ran.
+/// Renders a command of the user.
 pub(super) fn bash(bash: &BashExecutionMessage) -> Markup {
     let notes = notes(bash.exit_code, bash.cancelled, bash.truncated, bash.exclude_from_context);
     executed("$", &bash.command, &bash.output, &notes)
 }
 
-/// Python code that the user ran.
+/// Renders Python code of the user.
 pub(super) fn python(python: &PythonExecutionMessage) -> Markup {
     let notes = notes(python.exit_code, python.cancelled, python.truncated, python.exclude_from_context);
     executed(">>>", &python.code, &python.output, &notes)
@@ -97,7 +97,7 @@ fn executed(prompt: &str, code: &str, output: &str, notes: &[String]) -> Markup 
     }
 }
 
-/// Text of any length: what is long is folded under its first line.
+/// Renders text; a long one is folded under its first line.
 pub(super) fn text(text: &str) -> Markup {
     let text = printed(text);
     html! {
@@ -112,7 +112,7 @@ pub(super) fn text(text: &str) -> Markup {
     }
 }
 
-/// What a call is about, in a line, and the arguments that this does not tell in full.
+/// The headline of a call, and the arguments that are not shown in it whole.
 struct CallHeadline<'a> {
     gist: Option<String>,
     rest: Vec<(&'a str, &'a Value)>,
@@ -137,7 +137,7 @@ impl<'a> CallHeadline<'a> {
     }
 }
 
-/// Data of any shape.
+/// Renders a JSON value.
 pub(super) fn data(value: &Value) -> Markup {
     block(&json(value))
 }
@@ -157,12 +157,12 @@ fn arguments(arguments: &[(&str, &Value)]) -> Markup {
     }
 }
 
-/// A value as people read it.
+/// Formats a value as indented JSON.
 fn json(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// How it went, and how much there is to see if that is folded.
+/// Renders whether a call succeeded, and the number of lines if its result is folded.
 fn outcome(result: &ToolResultMessage) -> Markup {
     html! {
         @if result.is_error {
@@ -191,7 +191,7 @@ fn outcome_in_full(result: &ToolResultMessage) -> Markup {
     }
 }
 
-/// The difference that the `edit` tool tells beside its answer.
+/// The difference in the details of the `edit` tool's result.
 fn difference(result: &ToolResultMessage) -> Option<&str> {
     result.details.as_ref()?.get("diff")?.as_str().filter(|text| !text.is_empty())
 }
@@ -212,7 +212,7 @@ fn lines(text: &str) -> String {
     count_of(text.lines().count() as u64, "line", "lines")
 }
 
-/// Text as it is. A parser drops a line feed at the beginning: it is given one to drop.
+/// Renders preformatted text. HTML parsers drop a leading line feed: one is added.
 fn block(text: &str) -> Markup {
     html! { pre { "\n" (VisibleText(text)) } }
 }

@@ -1,4 +1,4 @@
-//! A page and what has to be known of it as a whole to show any of its entries.
+//! A page with its layout, labels and titles: the context for rendering an entry.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,9 +11,10 @@ use super::markdown::first_words;
 use super::message::first_text;
 use super::text::first_line;
 
-/// How much of a prompt stands for it elsewhere.
+/// Characters of a prompt that are shown in links and titles.
 const PREVIEW_CHARS: usize = 90;
 
+/// A page, its layout and its labels.
 pub(super) struct PageView<'a> {
     pub page: &'a Page,
     pub layout: Layout<'a>,
@@ -37,7 +38,7 @@ impl<'a> PageView<'a> {
         Self { page, layout, labels }
     }
 
-    /// The bookmark on an entry.
+    /// The label of an entry.
     pub fn label(&self, entry: usize) -> Option<&'a str> {
         self.labels.get(&entry).copied()
     }
@@ -50,7 +51,7 @@ impl<'a> PageView<'a> {
         }
     }
 
-    /// The first line of an entry that is a prompt.
+    /// The first line of a prompt; `None`: the entry is none.
     pub fn prompt(&self, entry: usize) -> Option<Cow<'a, str>> {
         match self.message(entry)? {
             AgentMessage::User(message) => match first_line(first_text(&message.content), PREVIEW_CHARS) {
@@ -61,7 +62,7 @@ impl<'a> PageView<'a> {
         }
     }
 
-    /// What a segment is called by: its first prompt, else the first words in it.
+    /// The title of a segment: its first prompt, else its first text.
     pub fn segment_title(&self, segment: usize) -> Option<Cow<'a, str>> {
         let words = || self.layout.segments[segment].entries.iter().find_map(|entry| self.preview(*entry));
         self.first_prompt(segment).and_then(|entry| self.prompt(entry)).or_else(words)
@@ -73,7 +74,7 @@ impl<'a> PageView<'a> {
         self.layout.segments[segment].entries.iter().copied().find(is_prompt)
     }
 
-    /// The first words of an entry that somebody else than the user said.
+    /// The first words of an entry that is not the user's.
     pub fn preview(&self, entry: usize) -> Option<Cow<'a, str>> {
         let words = match self.message(entry)? {
             AgentMessage::Assistant(message) => message.content.iter().find_map(|block| match block {
@@ -89,19 +90,19 @@ impl<'a> PageView<'a> {
         (!words.is_empty()).then_some(words)
     }
 
-    /// What the page is called by: the session's name, else its first prompt.
+    /// The title of the page: the session's name, else its first prompt.
     pub fn title(&self) -> Cow<'a, str> {
         let name = self.page.name.as_deref().filter(|name| !name.trim().is_empty());
         name.map(Cow::Borrowed).or_else(|| self.segment_title(0)).unwrap_or(Cow::Borrowed("Session"))
     }
 }
 
-/// The name that links to an entry use. Ids from the file could be anything, and twice the same.
+/// The anchor of an entry. Ids in a file are arbitrary, and may repeat.
 pub(super) fn entry_anchor(entry: usize) -> String {
     format!("e{}", entry + 1)
 }
 
-/// The name that links to a segment use.
+/// The anchor of a segment.
 pub(super) fn segment_anchor(segment: usize) -> String {
     format!("b{segment}")
 }
