@@ -97,7 +97,7 @@ impl fmt::Display for Notice {
             }
             Self::SecondHeader { line } => write!(f, "line {line}: a second header, ignored"),
             Self::Torn { line, bytes } => {
-                write!(f, "line {line} is incomplete ({bytes} bytes): whoever wrote it was stopped")
+                write!(f, "line {line} is incomplete ({bytes} bytes): its writer was stopped")
             }
             Self::Version(version) => {
                 write!(f, "the file is of version {version}, later than {}", super::VERSION)

@@ -94,7 +94,7 @@ fn a_line_that_was_not_written_to_its_end_is_told_and_its_place_given() {
         entry("custom", "b", Some("a"), json!({ "customType": "é\n\u{1}", "data": [-1.5e-300, true, null] }));
     let torn = |tail: &[u8]| found([whole.as_bytes(), tail].concat());
     for cut in 1..last.len() {
-        let expected = format!("line 3 is incomplete ({cut} bytes): whoever wrote it was stopped");
+        let expected = format!("line 3 is incomplete ({cut} bytes): its writer was stopped");
         let found = torn(&last.as_bytes()[..cut]);
         assert_eq!(found, (vec![expected], vec!["a".to_owned()], FileEnd::Torn { at: whole.len() }), "{cut}");
     }

@@ -182,7 +182,7 @@ fn a_new_session_never_writes_into_a_file_that_appeared_meanwhile() {
 fn a_torn_line_is_cut_off_when_the_file_is_opened() {
     let (_directory, path) = with(conversation() + r#"{"type":"message","id":"c""#);
     let (mut store, tree, notices) = opened(&path);
-    assert_eq!(notices, ["line 4 is incomplete (26 bytes): whoever wrote it was stopped"]);
+    assert_eq!(notices, ["line 4 is incomplete (26 bytes): its writer was stopped"]);
     assert_eq!((bytes(&tree.unwrap()), text(&path)), (conversation(), conversation()));
     store.append([line("three")]).unwrap();
     assert_eq!(text(&path), conversation() + &said(&["three"]));
@@ -205,7 +205,7 @@ fn a_torn_header_is_cut_off_and_the_session_begins_anew() {
     let (_directory, path) = with(r#"{"type":"session","ver"#);
     let (mut store, tree, notices) = opened(&path);
     assert!(tree.is_none());
-    assert_eq!(notices, ["line 1 is incomplete (22 bytes): whoever wrote it was stopped"]);
+    assert_eq!(notices, ["line 1 is incomplete (22 bytes): its writer was stopped"]);
     store.append(fresh().lines()).unwrap();
     assert_eq!(text(&path), bytes(&fresh()));
 }
